@@ -1,0 +1,245 @@
+//! The one error type, its stable codes and hints. No I/O, no policy.
+
+use std::path::PathBuf;
+
+use crate::object::{ObjectId, TxId};
+
+/// Result with the crate's error.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A cause from another library, kept for the error chain.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Everything that can go wrong. [`Error::code`] is stable; the text is for people.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No version of the object is visible at the time asked for.
+    #[error("object `{id}` has no version {at}")]
+    NotFound {
+        /// The object asked for.
+        id: ObjectId,
+        /// The version or time asked for, in words.
+        at: String,
+    },
+    /// A name fits no object.
+    #[error("nothing is named `{name}`")]
+    UnknownName {
+        /// The name as given.
+        name: String,
+    },
+    /// A name fits several objects.
+    #[error("`{name}` fits {} objects: {}", candidates.len(), quoted(candidates))]
+    AmbiguousName {
+        /// The name as given.
+        name: String,
+        /// What it fits.
+        candidates: Vec<String>,
+    },
+    /// A nickname has a form that could be mistaken for another kind of name, or is taken.
+    #[error("`{name}` cannot be a nickname: {reason}")]
+    InvalidNickname {
+        /// The nickname as given.
+        name: String,
+        /// Why not.
+        reason: String,
+    },
+    /// A put expected another latest version than there is.
+    #[error("object `{id}` was changed by another writer (latest is {})", winner_text(*winner))]
+    Conflict {
+        /// The object.
+        id: ObjectId,
+        /// The latest version's transaction; `None` where the object does not exist.
+        winner: Option<TxId>,
+    },
+    /// The object is infrastructure and has no place among the active objects.
+    #[error("`{id}` is a {kind} and cannot be activated")]
+    NotActivatable {
+        /// The object.
+        id: ObjectId,
+        /// Its type.
+        kind: &'static str,
+    },
+    /// Activating or pinning would take more of the window than it may.
+    #[error("`{name}` is {tokens} tokens, {room} are free for it")]
+    NoRoom {
+        /// The object as named.
+        name: String,
+        /// What it would cost.
+        tokens: u64,
+        /// What is left.
+        room: u64,
+    },
+    /// An argument has the wrong shape or value.
+    #[error("`{argument}` {problem}")]
+    InvalidArgument {
+        /// The argument's name.
+        argument: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A settings file is wrong.
+    #[error("settings in `{path}`: {problem}")]
+    InvalidSettings {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, the key in backticks.
+        problem: String,
+    },
+    /// Stored bytes do not hash to what was recorded.
+    #[error("stored {what} hashes to `{found}`, recorded is `{recorded}`")]
+    HashMismatch {
+        /// What was checked.
+        what: String,
+        /// The hash of what is there.
+        found: String,
+        /// The hash that was recorded.
+        recorded: String,
+    },
+    /// The store's schema is newer than this program.
+    #[error("store `{path}` has schema {found}, this program knows up to {known}")]
+    NewerSchema {
+        /// The store.
+        path: PathBuf,
+        /// Its schema version.
+        found: i64,
+        /// The newest this program knows.
+        known: i64,
+    },
+    /// The store cannot be opened or used.
+    #[error("cannot use the store `{path}`: {problem}")]
+    StoreUnavailable {
+        /// The store.
+        path: PathBuf,
+        /// What is wrong, in words.
+        problem: String,
+        /// Cause.
+        source: Option<BoxError>,
+    },
+    /// The store's file is damaged.
+    #[error("store `{path}` is not a database or is damaged")]
+    StoreCorrupt {
+        /// The store.
+        path: PathBuf,
+        /// Cause.
+        source: BoxError,
+    },
+    /// The store may be read but not written.
+    #[error("store `{path}` is read-only")]
+    ReadOnly {
+        /// The store.
+        path: PathBuf,
+    },
+    /// No space is left for a write.
+    #[error("no space left for the store `{path}`")]
+    NoSpace {
+        /// The store.
+        path: PathBuf,
+    },
+    /// A file outside the store cannot be read or written.
+    #[error("cannot {act} `{path}`")]
+    File {
+        /// `read`, `write`, `create`.
+        act: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Cause.
+        source: std::io::Error,
+    },
+    /// The store, session or tool was used after `close()`.
+    #[error("the {what} is closed")]
+    Closed {
+        /// What is closed.
+        what: &'static str,
+    },
+    /// A defect of this program.
+    #[error("internal error: {problem}")]
+    Internal {
+        /// What was found.
+        problem: String,
+    },
+}
+
+impl Error {
+    /// Stable upper-snake code, for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "NOT_FOUND",
+            Self::UnknownName { .. } => "UNKNOWN_NAME",
+            Self::AmbiguousName { .. } => "AMBIGUOUS_NAME",
+            Self::InvalidNickname { .. } => "INVALID_NICKNAME",
+            Self::Conflict { .. } => "CONFLICT",
+            Self::NotActivatable { .. } => "NOT_ACTIVATABLE",
+            Self::NoRoom { .. } => "NO_ROOM",
+            Self::InvalidArgument { .. } => "INVALID_ARGUMENT",
+            Self::InvalidSettings { .. } => "INVALID_SETTINGS",
+            Self::HashMismatch { .. } => "HASH_MISMATCH",
+            Self::NewerSchema { .. } => "NEWER_SCHEMA",
+            Self::StoreUnavailable { .. } => "STORE_UNAVAILABLE",
+            Self::StoreCorrupt { .. } => "STORE_CORRUPT",
+            Self::ReadOnly { .. } => "READ_ONLY",
+            Self::NoSpace { .. } => "NO_SPACE",
+            Self::File { .. } => "FILE",
+            Self::Closed { .. } => "CLOSED",
+            Self::Internal { .. } => "INTERNAL",
+        }
+    }
+
+    /// What the user can do about it, where there is something.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::AmbiguousName { .. } => "give more of the name, or the full ID",
+            Self::UnknownName { .. } => {
+                "name it by a handle such as `t17` or `f3`, by its path, or by its ID"
+            }
+            Self::NoRoom { .. } => "give a line range or a pattern, or deactivate something first",
+            Self::NewerSchema { .. } => "update palimpsest",
+            Self::StoreCorrupt { .. } => {
+                "move the file away to start a new store; keep it if it holds work you need"
+            }
+            Self::ReadOnly { .. } => {
+                "make the file and its folder writable, or set PALIMPSEST_STORE to another place"
+            }
+            Self::StoreUnavailable { .. } => {
+                "check the path, or set PALIMPSEST_STORE to another place"
+            }
+            Self::NoSpace { .. } => "free some space on the disk",
+            Self::Internal { .. } => "please report this with the text of the error",
+            _ => return None,
+        })
+    }
+
+    /// The message, its causes and the hint, on one line each: for logs.
+    pub fn report(&self) -> String {
+        let mut text = format!("{}: {self}", self.code());
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            text.push_str("\n  caused by: ");
+            text.push_str(&error.to_string());
+            cause = error.source();
+        }
+        if let Some(hint) = self.hint() {
+            text.push_str("\n  hint: ");
+            text.push_str(hint);
+        }
+        text
+    }
+
+    /// Shorthand for a defect of this program.
+    pub(crate) fn internal(problem: impl Into<String>) -> Self {
+        Self::Internal { problem: problem.into() }
+    }
+
+    /// Shorthand for a wrong argument.
+    pub(crate) fn argument(argument: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::InvalidArgument { argument: argument.into(), problem: problem.into() }
+    }
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn winner_text(winner: Option<TxId>) -> String {
+    winner.map_or_else(|| "none".to_owned(), |tx| format!("transaction {tx}"))
+}

@@ -1,0 +1,11 @@
+//! Palimpsest: a context manager and memory for LLM agents.
+//!
+//! It decides what the model sees on every call: versioned objects and references instead of texts poured into chat
+//! again and again. The modules are the layers of `ARCHITECTURE.md`; each may use those listed before it, never those
+//! after it.
+
+pub mod error;
+pub mod object;
+pub mod store;
+
+pub use error::{Error, Result};

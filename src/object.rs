@@ -1,0 +1,21 @@
+//! What an object is: envelope and payload, the types, canonical JSON, hashes, names and references.
+//!
+//! Plain data. Must not do I/O, read the clock or know a backend. Sources: DESIGN.md sections 1 and 2, SSOT section 2.
+
+mod canonical;
+mod envelope;
+mod hash;
+mod id;
+mod name;
+mod payload;
+mod reference;
+mod time;
+
+pub use canonical::canonical_json;
+pub use envelope::{Envelope, ObjectType, Source};
+pub use hash::{Hash, RunningHash};
+pub use id::ObjectId;
+pub use name::{Handle, HandleKind, Name, Nickname, VersionSelector};
+pub use payload::{Payload, file_fields, file_type};
+pub use reference::{DynamicReference, Origin, Reference, StaticReference};
+pub use time::{AsOf, Timestamp, TxId};

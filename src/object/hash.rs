@@ -1,0 +1,106 @@
+//! SHA-256 hashes and the running hash of append-only items.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// A SHA-256 hash, shown as 64 lower-case hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Hash(String);
+
+impl Hash {
+    /// Hashes bytes.
+    pub fn of(bytes: impl AsRef<[u8]>) -> Self {
+        Self(to_hex(&Sha256::digest(bytes.as_ref())))
+    }
+
+    /// Takes a hash that was stored or sent; nothing is checked, a wrong one fails when it is compared.
+    pub fn from_stored(hex: impl Into<String>) -> Self {
+        Self(hex.into())
+    }
+
+    /// The hexadecimal digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// Hash of a growing list: `h(0) = SHA-256("")`, `h(n) = SHA-256(hex h(n-1) || item n)`.
+///
+/// Appending costs the new item alone, and two lists have equal hashes exactly if they hold the same items.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunningHash(Hash);
+
+impl Default for RunningHash {
+    fn default() -> Self {
+        Self(Hash::of(""))
+    }
+}
+
+impl RunningHash {
+    /// Continues from a hash that was stored.
+    pub fn from_stored(hash: Hash) -> Self {
+        Self(hash)
+    }
+
+    /// Adds one item and returns the new hash.
+    pub fn push(&mut self, item: &str) -> Hash {
+        let mut hasher = Sha256::new();
+        hasher.update(self.0.as_str());
+        hasher.update(item);
+        self.0 = Hash(to_hex(&hasher.finalize()));
+        self.0.clone()
+    }
+
+    /// The hash of everything pushed so far.
+    pub fn hash(&self) -> &Hash {
+        &self.0
+    }
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut hex = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        hex.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        hex.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    hex
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hash_matches_the_published_vectors_of_fips_180() {
+        assert_eq!(
+            Hash::of("abc").as_str(),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+        assert_eq!(
+            Hash::of("").as_str(),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        );
+    }
+
+    #[test]
+    fn running_hash_depends_on_where_items_end() {
+        let hash = |items: &[&str]| {
+            let mut running = RunningHash::default();
+            items.iter().for_each(|item| drop(running.push(item)));
+            running.hash().clone()
+        };
+        assert_eq!(hash(&["ab", "c"]), hash(&["ab", "c"]));
+        assert_ne!(hash(&["ab", "c"]), hash(&["a", "bc"]));
+        assert_ne!(hash(&["a"]), hash(&["a", ""]));
+    }
+}

@@ -1,0 +1,210 @@
+//! How an object is named: handle, full ID, nickname, path, unique ID prefix, in this order (DESIGN.md section 2).
+//!
+//! Parsing only; which objects there are is known to the session and the store.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::TxId;
+use crate::error::{Error, Result};
+
+/// Kind of object that a handle names, by its letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HandleKind {
+    /// `f`: a file.
+    File,
+    /// `t`: a toolcall.
+    Toolcall,
+    /// `s`: a chat segment.
+    ChatSegment,
+}
+
+impl HandleKind {
+    fn letter(self) -> char {
+        match self {
+            Self::File => 'f',
+            Self::Toolcall => 't',
+            Self::ChatSegment => 's',
+        }
+    }
+}
+
+/// Short per-session name of an object, shown to the model: `f3`, `t17`, `s2`. Numbers start at 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Handle {
+    /// What it names.
+    pub kind: HandleKind,
+    /// Its number, by order of entry into the session index.
+    pub number: u32,
+}
+
+impl Handle {
+    /// Reads `f3`, `t17`, `s2`, with or without brackets around it.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+        let mut chars = text.chars();
+        let kind = match chars.next()? {
+            'f' => HandleKind::File,
+            't' => HandleKind::Toolcall,
+            's' => HandleKind::ChatSegment,
+            _ => return None,
+        };
+        let digits = chars.as_str();
+        if digits.starts_with('0') || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        Some(Self { kind, number: digits.parse().ok()? })
+    }
+}
+
+impl fmt::Display for Handle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{}", self.kind.letter(), self.number)
+    }
+}
+
+impl Serialize for Handle {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Handle {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom(format!("`{text}` is no handle")))
+    }
+}
+
+/// Which version a name asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VersionSelector {
+    /// The latest.
+    Latest,
+    /// `NAME@TX`: the version visible at a transaction.
+    Tx(TxId),
+    /// `NAME@-1`: so many versions before the latest.
+    Back(u32),
+}
+
+/// A name as typed, split from its version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    /// The name without its version.
+    pub text: String,
+    /// The version asked for.
+    pub version: VersionSelector,
+}
+
+/// Fewest hexadecimal digits of an ID prefix.
+const MIN_PREFIX: usize = 8;
+
+impl Name {
+    /// Splits `NAME`, `NAME@TX` or `NAME@-N`. An `@` not followed by a number belongs to the name (paths may hold one).
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if the name is empty.
+    pub fn parse(text: &str) -> Result<Self> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(Error::argument("name", "is empty"));
+        }
+        if let Some((name, version)) = text.rsplit_once('@').filter(|(name, _)| !name.is_empty()) {
+            let selector = match version.strip_prefix('-') {
+                Some(back) => back.parse().ok().map(VersionSelector::Back),
+                None => version.parse().ok().map(|tx| VersionSelector::Tx(TxId(tx))),
+            };
+            if let Some(version) = selector {
+                return Ok(Self { text: name.to_owned(), version });
+            }
+        }
+        Ok(Self { text: text.to_owned(), version: VersionSelector::Latest })
+    }
+
+    /// The name as a handle, if it has that form.
+    pub fn handle(&self) -> Option<Handle> {
+        Handle::parse(&self.text)
+    }
+
+    /// The name as an ID prefix, if it has that form: at least 8 hexadecimal digits or dashes.
+    pub fn id_prefix(&self) -> Option<&str> {
+        looks_like_hex(&self.text).then_some(self.text.as_str())
+    }
+}
+
+/// Optional alias of an object, unique in a store. May not look like a handle or an ID prefix.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nickname(String);
+
+impl Nickname {
+    /// Checks a nickname: 1 to 64 characters, no white space, `@` or path separator, unlike a handle or hexadecimal.
+    ///
+    /// # Errors
+    /// `INVALID_NICKNAME` with the reason.
+    pub fn parse(text: &str) -> Result<Self> {
+        let refuse = |reason: &str| {
+            Err(Error::InvalidNickname { name: text.to_owned(), reason: reason.to_owned() })
+        };
+        if text.is_empty() || text.chars().count() > 64 {
+            return refuse("it must have 1 to 64 characters");
+        }
+        if text.contains(|c: char| c.is_whitespace() || c.is_control() || "@/\\[]:".contains(c)) {
+            return refuse("it holds white space or one of `@ / \\ [ ] :`");
+        }
+        if Handle::parse(text).is_some() {
+            return refuse("it looks like a handle");
+        }
+        if looks_like_hex(text) {
+            return refuse("it looks like an ID");
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The nickname as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn looks_like_hex(text: &str) -> bool {
+    text.len() >= MIN_PREFIX && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_have_a_letter_and_a_number_from_one() {
+        assert_eq!(Handle::parse("t17").unwrap().to_string(), "t17");
+        assert_eq!(Handle::parse("[f3]").unwrap().to_string(), "f3");
+        for text in ["t0", "t", "x1", "t1x", "t-1", "t+1", "", "t99999999999"] {
+            assert_eq!(Handle::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_split_from_their_version() {
+        let parse = |text| Name::parse(text).unwrap();
+        assert_eq!(parse("f3").version, VersionSelector::Latest);
+        assert_eq!(parse("f3@12").version, VersionSelector::Tx(TxId(12)));
+        assert_eq!(
+            parse("src/a.rs@-1"),
+            Name { text: "src/a.rs".into(), version: VersionSelector::Back(1) }
+        );
+        assert_eq!(parse("node_modules/@types/node").text, "node_modules/@types/node");
+        assert_eq!(parse("@12").text, "@12");
+        assert!(Name::parse("  ").is_err());
+    }
+
+    #[test]
+    fn nicknames_may_not_look_like_other_names() {
+        assert!(Nickname::parse("main-loop").is_ok());
+        for text in ["", "t17", "deadbeef", "a b", "a@1", "src/x", "0123456789abcdef"] {
+            assert_eq!(Nickname::parse(text).unwrap_err().code(), "INVALID_NICKNAME", "{text}");
+        }
+    }
+}

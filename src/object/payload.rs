@@ -1,0 +1,85 @@
+//! The mutable part of an object and its content hash.
+
+use serde_json::{Map, Value, json};
+
+use super::{Hash, canonical_json};
+use crate::error::Result;
+
+/// The mutable part of an object: a change makes a new version.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Payload {
+    /// Text, or `None` for deleted, binary or metadata-only objects.
+    pub content: Option<String>,
+    /// SHA-256 of the raw bytes of the source; only for sourced objects.
+    pub source_hash: Option<Hash>,
+    /// Fields by type (SSOT 2.5); unknown ones are kept and hashed like the rest.
+    pub fields: Map<String, Value>,
+}
+
+impl Payload {
+    /// SHA-256 of the canonical JSON of all payload fields except `source_hash` and `content_hash` (SSOT 2.2).
+    ///
+    /// `items_hash`: running hash of the document's items (chat messages, session events), where it has any; it stands
+    /// in for the items themselves under the key `items`, so that appending stays O(1).
+    pub fn content_hash(&self, items_hash: Option<&Hash>) -> Result<Hash> {
+        let mut document = self.fields.clone();
+        document.insert("content".into(), json!(self.content));
+        if let Some(hash) = items_hash {
+            document.insert("items".into(), json!(hash));
+        }
+        Ok(Hash::of(canonical_json(&Value::Object(document))?))
+    }
+}
+
+/// The type-specific fields of a file: `file_type` and `char_count` (Unicode scalar values; 0 without content).
+pub fn file_fields(path: &str, content: Option<&str>) -> Map<String, Value> {
+    let mut fields = Map::new();
+    fields.insert("file_type".into(), json!(file_type(path)));
+    fields.insert("char_count".into(), json!(content.map_or(0, |text| text.chars().count())));
+    fields
+}
+
+/// File extension without the dot; empty where there is none. A leading dot does not start an extension.
+pub fn file_type(path: &str) -> &str {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    match name.rfind('.') {
+        Some(dot) if dot > 0 => &name[dot + 1..],
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_hash_excludes_source_hash_and_covers_unknown_fields() {
+        let mut payload = Payload { content: Some("hi\n".into()), ..Payload::default() };
+        payload.fields = file_fields("/a/b.md", payload.content.as_deref());
+        let plain = payload.content_hash(None).unwrap();
+        assert_eq!(plain, Hash::of(r#"{"char_count":3,"content":"hi\n","file_type":"md"}"#));
+        payload.source_hash = Some(Hash::of("hi\n"));
+        assert_eq!(payload.content_hash(None).unwrap(), plain);
+        payload.fields.insert("short_summary".into(), json!("greeting"));
+        assert_ne!(payload.content_hash(None).unwrap(), plain);
+    }
+
+    #[test]
+    fn file_type_is_the_extension_of_the_name() {
+        for (path, expected) in [
+            ("/a/b.tar.gz", "gz"),
+            ("/a.d/b", ""),
+            (".env", ""),
+            ("/x/.a.b", "b"),
+            ("c:\\a\\b.rs", "rs"),
+        ] {
+            assert_eq!(file_type(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn char_count_counts_unicode_scalar_values() {
+        assert_eq!(file_fields("a", Some("é👍"))["char_count"], json!(2));
+        assert_eq!(file_fields("a", None)["char_count"], json!(0));
+    }
+}

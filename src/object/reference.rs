@@ -1,0 +1,74 @@
+//! References to objects: dynamic (latest by ID) and static (pinned, portable between stores).
+
+use serde::{Deserialize, Serialize};
+
+use super::{Hash, ObjectId, Timestamp, TxId};
+
+/// Where a version was first written. `tx_id` is local to a store, so a version's portable identity is its object ID,
+/// its `content_hash` and its origin (DESIGN.md section 2).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Origin {
+    /// ID of the store that first wrote the version.
+    pub store_id: String,
+    /// Its transaction there.
+    pub tx_id: TxId,
+    /// Its time there.
+    pub time: Timestamp,
+}
+
+/// Latest version by ID.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct DynamicReference {
+    /// The object.
+    pub id: ObjectId,
+}
+
+/// One version, pinned; resolves in any store that holds it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct StaticReference {
+    /// The object.
+    pub id: ObjectId,
+    /// Hash of the version's payload, checked when it is resolved.
+    pub content_hash: Hash,
+    /// Where the version was first written.
+    pub origin: Origin,
+}
+
+/// Either kind; told apart by the presence of `content_hash`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Reference {
+    /// Pinned to a version.
+    Static(StaticReference),
+    /// Follows the latest.
+    Dynamic(DynamicReference),
+}
+
+impl Reference {
+    /// The object referred to.
+    pub fn id(&self) -> &ObjectId {
+        match self {
+            Self::Static(reference) => &reference.id,
+            Self::Dynamic(reference) => &reference.id,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_round_trip_through_json() {
+        let dynamic = Reference::Dynamic(DynamicReference { id: ObjectId::new("a") });
+        let pinned = Reference::Static(StaticReference {
+            id: ObjectId::new("a"),
+            content_hash: Hash::of("x"),
+            origin: Origin { store_id: "s".into(), tx_id: TxId(4), time: Timestamp(5) },
+        });
+        for reference in [dynamic, pinned] {
+            let text = serde_json::to_string(&reference).unwrap();
+            assert_eq!(serde_json::from_str::<Reference>(&text).unwrap(), reference);
+        }
+    }
+}

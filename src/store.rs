@@ -1,0 +1,7 @@
+//! Versioned objects on a backend: the [`Backend`] contract and the typed [`Store`] front.
+//!
+//! Only backends know SQL or HTTP. Nothing stored is changed or removed here. Sources: DESIGN.md sections 2 and 4.
+
+mod backend;
+
+pub use backend::{Backend, Expected, Item, Op, Outcome, Put, Receipt, Splice, Version};

@@ -1,0 +1,170 @@
+//! The contract that every backend fulfils. Plain data in and out; no policy, no knowledge of any backend.
+
+use std::fmt::Debug;
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use crate::error::Result;
+use crate::object::{
+    AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Timestamp, TxId,
+};
+
+/// One version of an object, without its content: that is loaded apart, by [`Backend::content`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Version {
+    /// The immutable part.
+    pub envelope: Envelope,
+    /// Transaction in this store.
+    pub tx_id: TxId,
+    /// Time of that transaction in this store; never decreases with `tx_id`.
+    pub system_time: Timestamp,
+    /// Where the version was first written; this store, unless it was imported.
+    pub origin: Origin,
+    /// Hash of the raw source bytes.
+    pub source_hash: Option<Hash>,
+    /// Hash of the payload, see [`crate::object::Payload::content_hash`].
+    pub content_hash: Hash,
+    /// Fields by type.
+    pub fields: Map<String, Value>,
+    /// SHA-256 of the content's UTF-8 bytes, under which it is kept; `None` where the content is null.
+    pub content: Option<Hash>,
+    /// Number of items (chat messages, session events); 0 for other documents.
+    pub item_count: u64,
+    /// Running hash of the items; `None` for documents without items.
+    pub items_hash: Option<Hash>,
+}
+
+/// What a put expects to find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// Anything: the put always succeeds.
+    Any,
+    /// No version of the object.
+    Absent,
+    /// This latest version.
+    Latest(TxId),
+}
+
+/// One element of a document's append-only list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// The element, as text (JSON in practice).
+    pub text: String,
+    /// Running hash of the list up to and including this element.
+    pub running_hash: Hash,
+}
+
+/// A change of a document's list: keep the first `keep` items, then append. Items beyond `keep` stay visible to reads as
+/// of earlier transactions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Splice {
+    /// How many items stay; at most the present number.
+    pub keep: u64,
+    /// Items that follow.
+    pub add: Vec<Item>,
+}
+
+/// A new version of an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Put {
+    /// The immutable part; equal to that of earlier versions.
+    pub envelope: Envelope,
+    /// Hash of the raw source bytes.
+    pub source_hash: Option<Hash>,
+    /// Hash of the payload.
+    pub content_hash: Hash,
+    /// Fields by type.
+    pub fields: Map<String, Value>,
+    /// The content and its SHA-256.
+    pub content: Option<(Hash, String)>,
+    /// Change of the items; `None` leaves them as they are.
+    pub items: Option<Splice>,
+    /// What the put expects to find.
+    pub expected: Expected,
+}
+
+/// One operation of a transaction.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Op {
+    /// Writes a version, unless `content_hash` and `source_hash` both equal the latest's.
+    Put(Box<Put>),
+    /// Gives a nickname to an object that the store holds after this transaction, or takes it away (`None`).
+    Name {
+        /// The nickname; unique in the store.
+        nickname: Nickname,
+        /// The object that has it from now on.
+        id: Option<ObjectId>,
+    },
+}
+
+/// What became of one operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// A version was written.
+    Written,
+    /// The object already was in this state; its latest version is named.
+    Unchanged(TxId),
+}
+
+/// What became of a transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// The transaction's number; that of the newest transaction (0 on an empty store) where nothing was written.
+    pub tx_id: TxId,
+    /// The transaction's time.
+    pub system_time: Timestamp,
+    /// One outcome per operation, in order.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// Stores versions of objects. Implementations keep every version and are checked by one contract test body.
+///
+/// Shaped for a remote server as well as for a file: whole documents and list elements by ID, no joins, no iteration
+/// over everything. Calls block; callers are on worker threads.
+pub trait Backend: Debug + Send + Sync {
+    /// Short name for messages: `memory`, `sqlite`.
+    fn name(&self) -> &'static str;
+
+    /// ID of this store, made when it was created; part of a version's portable identity.
+    fn store_id(&self) -> &str;
+
+    /// Applies all operations or none, as one transaction with one `tx_id` and one `system_time`.
+    ///
+    /// `now`: the wall clock; where it stands before the newest transaction's time, that time is used instead.
+    /// `tx_id`s grow, with gaps allowed; the first is at least 1. Durable when it returns.
+    ///
+    /// # Errors
+    /// `CONFLICT` carrying the winner if a put's expectation fails; `INVALID_ARGUMENT` if one object is put twice, a splice
+    /// keeps more items than there are, or a nickname goes to an unknown object; `INVALID_NICKNAME` if it is taken.
+    fn commit(&self, ops: &[Op], now: Timestamp) -> Result<Receipt>;
+
+    /// Reads the version of `id` visible at `at`. `None` if there is none.
+    fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>>;
+
+    /// Lists versions of `id`, newest first.
+    fn history(&self, id: &ObjectId) -> Result<Vec<Version>>;
+
+    /// Reads a content by its hash. `None` if the store does not hold it.
+    fn content(&self, hash: &Hash) -> Result<Option<String>>;
+
+    /// Reads the items of `id` at positions `range` (clipped) as visible at `at`, in order.
+    fn items(&self, id: &ObjectId, at: AsOf, range: Range<u64>) -> Result<Vec<Item>>;
+
+    /// Lists the latest versions of objects of one type, by ID, that come after `after`; at most `limit`.
+    fn list(
+        &self,
+        kind: ObjectType,
+        after: Option<&ObjectId>,
+        limit: usize,
+    ) -> Result<Vec<Version>>;
+
+    /// Lists IDs that start with `prefix`, in order; at most `limit`.
+    fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>>;
+
+    /// The object that has a nickname.
+    fn find_nickname(&self, nickname: &Nickname) -> Result<Option<ObjectId>>;
+
+    /// Releases files and connections. Later calls fail with `CLOSED`. Idempotent.
+    fn close(&self) -> Result<()>;
+}
