@@ -8,5 +8,6 @@ pub mod context;
 pub mod error;
 pub mod object;
 pub mod store;
+pub mod tools;
 
 pub use error::{Error, Result};

@@ -45,10 +45,18 @@ fn count_exactly(text: &str) -> u64 {
 fn windows(text: &str) -> impl Iterator<Item = Range<usize>> {
     let last_start = text.len() - WINDOW_BYTES;
     (0..WINDOWS).map(move |index| {
-        let start = text.floor_char_boundary(last_start / (WINDOWS - 1) * index);
+        let start = boundary_before(text, last_start / (WINDOWS - 1) * index);
         let end = if index == WINDOWS - 1 { text.len() } else { start + WINDOW_BYTES };
-        start..text.floor_char_boundary(end)
+        start..boundary_before(text, end)
     })
+}
+
+/// The last character boundary at or before `offset`.
+fn boundary_before(text: &str, mut offset: usize) -> usize {
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
 }
 
 #[cfg(test)]
