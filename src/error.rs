@@ -78,6 +78,14 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
+    /// A `read` starts after the file's last line. The text is Pi's own, since the model gets it.
+    #[error("Offset {offset} is beyond end of file ({total_lines} lines total)")]
+    OffsetBeyondEnd {
+        /// The offset as the model gave it.
+        offset: String,
+        /// Lines of the file.
+        total_lines: u64,
+    },
     /// A settings file is wrong.
     #[error("settings in `{path}`: {problem}")]
     InvalidSettings {
@@ -172,6 +180,7 @@ impl Error {
             Self::NotActivatable { .. } => "NOT_ACTIVATABLE",
             Self::NoRoom { .. } => "NO_ROOM",
             Self::InvalidArgument { .. } => "INVALID_ARGUMENT",
+            Self::OffsetBeyondEnd { .. } => "OFFSET_BEYOND_END",
             Self::InvalidSettings { .. } => "INVALID_SETTINGS",
             Self::HashMismatch { .. } => "HASH_MISMATCH",
             Self::NewerSchema { .. } => "NEWER_SCHEMA",

@@ -4,8 +4,12 @@
 //! again and again. The modules are the layers of `ARCHITECTURE.md`; each may use those listed before it, never those
 //! after it.
 
+pub mod context;
 pub mod error;
 pub mod object;
+pub mod settings;
+pub mod source;
 pub mod store;
+pub mod tools;
 
 pub use error::{Error, Result};

@@ -1,0 +1,448 @@
+//! Settings: one validated file, read in one place.
+//!
+//! `<agentDir>/palimpsest.json` holds the user's settings; in a trusted project `<project>/.pi/palimpsest.json` stands over
+//! it. To add a setting: a field of [`Settings`] with its default, and a row of [`SETTINGS`]; validation and the tests of
+//! the documentation follow from the row.
+
+mod validation;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::source::{
+    DEFAULT_MAX_TEXT_BYTES, FileState, absolute_path, canonical_path, data_folder, read_file,
+};
+pub use validation::SettingType;
+
+/// Name of the settings file, in both places.
+pub const SETTINGS_FILE: &str = "palimpsest.json";
+
+/// Largest settings file that is read.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// What a user can set. Keys in the files are the camelCase forms of the fields.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Settings {
+    /// Whether Palimpsest does anything at all. Default `true`.
+    pub enabled: bool,
+    /// How the session's sets become messages. Default `log`.
+    pub layout: Layout,
+    /// The store: a path or `:memory:`. Default `None`: `<agentDir>/palimpsest/store.sqlite`. Not in project files.
+    pub store: Option<String>,
+    /// ID of the filesystem namespace. Default `None`: made from the machine's ID. Not in project files.
+    pub filesystem_id: Option<String>,
+    /// Layout `log`: this many last results are in the working set. Default 10.
+    pub keep_results: u64,
+    /// Layout `log`: an epoch starts when this many tokens could be collapsed. Default 8,000.
+    pub collapse_tokens: u64,
+    /// Outputs above this many tokens are previewed when first sent; 0 means never. Default 4,000.
+    pub preview_tokens: u64,
+    /// Layout `pools`: so many toolcalls of each turn are active. Default 5.
+    pub active_per_turn: u64,
+    /// Layout `pools`: so many turns, the current included, have active toolcalls. Default 3.
+    pub active_turns: u64,
+    /// Layout `pools`: token budget of the metadata pool. Default 8,000.
+    pub pool_tokens: u64,
+    /// Files above this many bytes are kept as metadata only. Default 4 MiB.
+    pub max_text_bytes: u64,
+    /// Share of the model's window above which `activate` and `pin` refuse. Default 0.8.
+    pub high_water: f64,
+}
+
+/// How the session's sets become messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layout {
+    /// Content stands where it appeared; what was sent stays sent until removing it pays.
+    Log,
+    /// The source documents' order: pool, chat, active content at the tail.
+    Pools,
+}
+
+/// Where the store is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StorePlace {
+    /// In memory: gone when the process ends.
+    Memory,
+    /// A file, by its absolute path; it may not exist yet.
+    File(PathBuf),
+}
+
+/// One row of the settings table.
+#[derive(Debug, Clone, Copy)]
+pub struct SettingDoc {
+    /// Key in the files.
+    pub key: &'static str,
+    /// What its value must be.
+    pub kind: SettingType,
+    /// The default, as JSON.
+    pub default: &'static str,
+    /// What it does, for users.
+    pub description: &'static str,
+    /// Whether a project file may set it. A repository that was cloned must neither redirect the user's store nor make
+    /// its files pass for those of another filesystem, trusted or not.
+    pub project: bool,
+}
+
+const fn setting(
+    key: &'static str,
+    kind: SettingType,
+    default: &'static str,
+    description: &'static str,
+) -> SettingDoc {
+    SettingDoc { key, kind, default, description, project: true }
+}
+
+const fn user_only(doc: SettingDoc) -> SettingDoc {
+    SettingDoc { project: false, ..doc }
+}
+
+/// Largest value of settings that count tokens or results; far above any window.
+const MAX_COUNT: u64 = 100_000_000;
+
+const COUNT: SettingType = SettingType::Count { min: 0, max: MAX_COUNT };
+const POSITIVE: SettingType = SettingType::Count { min: 1, max: MAX_COUNT };
+
+/// Every setting, in the order of the documentation.
+pub const SETTINGS: &[SettingDoc] = &[
+    setting(
+        "enabled",
+        SettingType::Boolean,
+        "true",
+        "Whether Palimpsest does anything; `false` leaves the plain host",
+    ),
+    setting(
+        "layout",
+        SettingType::Choice(&["log", "pools"]),
+        "\"log\"",
+        "How the context is laid out: `log` keeps content where it appeared, `pools` puts it last",
+    ),
+    user_only(setting(
+        "store",
+        SettingType::OptionalText,
+        "null",
+        "The store's file, or `:memory:`; relative to the settings file; `null` is `palimpsest/store.sqlite` beside it",
+    )),
+    user_only(setting(
+        "filesystemId",
+        SettingType::OptionalText,
+        "null",
+        "ID of the filesystem that files belong to; `null` makes it from the machine's ID",
+    )),
+    setting(
+        "keepResults",
+        COUNT,
+        "10",
+        "Layout `log`: how many of the last results always stay in the window",
+    ),
+    setting(
+        "collapseTokens",
+        COUNT,
+        "8000",
+        "Layout `log`: how many tokens must be collapsible before old outputs are collapsed",
+    ),
+    setting(
+        "previewTokens",
+        COUNT,
+        "4000",
+        "Outputs with more tokens are shown by head and tail when first sent; 0 never",
+    ),
+    setting(
+        "activePerTurn",
+        COUNT,
+        "5",
+        "Layout `pools`: how many of a turn's last toolcalls are active",
+    ),
+    setting(
+        "activeTurns",
+        POSITIVE,
+        "3",
+        "Layout `pools`: how many turns, the current included, have active toolcalls",
+    ),
+    setting("poolTokens", COUNT, "8000", "Layout `pools`: token budget of the metadata pool"),
+    setting(
+        "maxTextBytes",
+        SettingType::Count { min: 0, max: 1 << 30 },
+        "4194304",
+        "Files with more bytes are kept as metadata only",
+    ),
+    setting(
+        "highWater",
+        SettingType::Share,
+        "0.8",
+        "Share of the model's window above which `activate` and `pin` refuse",
+    ),
+];
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            layout: Layout::Log,
+            store: None,
+            filesystem_id: None,
+            keep_results: 10,
+            collapse_tokens: 8_000,
+            preview_tokens: 4_000,
+            active_per_turn: 5,
+            active_turns: 3,
+            pool_tokens: 8_000,
+            max_text_bytes: DEFAULT_MAX_TEXT_BYTES,
+            high_water: 0.8,
+        }
+    }
+}
+
+impl Settings {
+    /// Reads the settings: defaults, the user's file over them, the project's file over both. A file that does not exist
+    /// sets nothing.
+    ///
+    /// `agent_dir`: the harness's folder, if it has one. `trusted_project`: the project's folder, only if the user trusts
+    /// it.
+    ///
+    /// # Errors
+    /// `INVALID_SETTINGS` naming the file, each wrong key and what was expected.
+    pub fn load(agent_dir: Option<&Path>, trusted_project: Option<&Path>) -> Result<Self> {
+        let user = agent_dir.map(|folder| folder.join(SETTINGS_FILE));
+        let project = trusted_project.map(|folder| folder.join(".pi").join(SETTINGS_FILE));
+        let mut values = Map::new();
+        for (path, may_set) in [(user, any_setting as MaySet), (project, project_setting)] {
+            if let Some(path) = path {
+                values.extend(read_values(&path, may_set)?);
+            }
+        }
+        serde_json::from_value(Value::Object(values))
+            .map_err(|error| Error::internal(format!("settings passed validation: {error}")))
+    }
+}
+
+/// Finds where the store is: `env` (the value of `PALIMPSEST_STORE`), else the setting, else
+/// `<agentDir>/palimpsest/store.sqlite`, else `store.sqlite` in the platform's data folder.
+///
+/// `~` is expanded. A relative path counts from `cwd` in `env` and from `agent_dir` in the setting.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` if `env` or the setting is empty, or there is neither an agent folder nor a home folder.
+pub fn store_place(
+    env: Option<&str>,
+    settings: &Settings,
+    agent_dir: Option<&Path>,
+    cwd: &Path,
+) -> Result<StorePlace> {
+    let settings_folder = agent_dir.unwrap_or(cwd);
+    let given = match (env, &settings.store) {
+        (Some(path), _) => Some(("PALIMPSEST_STORE", path, cwd)),
+        (None, Some(path)) => Some(("store", path.as_str(), settings_folder)),
+        (None, None) => None,
+    };
+    match given {
+        Some((name, path, _)) if path.trim().is_empty() => Err(Error::argument(name, "is empty")),
+        Some((_, ":memory:", _)) => Ok(StorePlace::Memory),
+        Some((_, path, base)) => Ok(StorePlace::File(absolute_path(path, base))),
+        None => {
+            let folder = match agent_dir {
+                Some(agent_dir) => agent_dir.join("palimpsest"),
+                None => data_folder()?,
+            };
+            Ok(StorePlace::File(folder.join("store.sqlite")))
+        }
+    }
+}
+
+type MaySet = fn(&SettingDoc) -> bool;
+
+fn any_setting(_: &SettingDoc) -> bool {
+    true
+}
+
+fn project_setting(doc: &SettingDoc) -> bool {
+    doc.project
+}
+
+/// Reads and checks one file; no values if it does not exist.
+fn read_values(path: &Path, may_set: MaySet) -> Result<Map<String, Value>> {
+    let wrong = |problem: String| Error::InvalidSettings { path: path.to_owned(), problem };
+    // Read as sources are, so that a link to a device or a huge file cannot hang the host.
+    let text = match read_file(&canonical_path(path), MAX_FILE_BYTES).state {
+        FileState::Text { text, .. } => text,
+        FileState::Missing => return Ok(Map::new()),
+        FileState::Binary { .. } => return Err(wrong("it is not UTF-8".to_owned())),
+        FileState::TooLarge { size } => return Err(wrong(format!("{size} bytes are too many"))),
+        FileState::NotAFile => return Err(wrong("it is not a regular file".to_owned())),
+        FileState::Unreadable { reason } => return Err(wrong(reason)),
+    };
+    let value = serde_json::from_str(&text).map_err(|error| wrong(format!("not JSON: {error}")))?;
+    let Value::Object(values) = value else {
+        return Err(wrong("must be an object with the settings as keys".to_owned()));
+    };
+    let problems = validation::problems(&values, may_set);
+    if problems.is_empty() { Ok(values) } else { Err(wrong(problems.join("; "))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    struct Folders {
+        agent: tempfile::TempDir,
+        project: tempfile::TempDir,
+    }
+
+    impl Folders {
+        fn new(user: Option<&str>, project: Option<&str>) -> Self {
+            let folders =
+                Self { agent: tempfile::tempdir().unwrap(), project: tempfile::tempdir().unwrap() };
+            if let Some(text) = user {
+                std::fs::write(folders.agent.path().join(SETTINGS_FILE), text).unwrap();
+            }
+            if let Some(text) = project {
+                let folder = folders.project.path().join(".pi");
+                std::fs::create_dir(&folder).unwrap();
+                std::fs::write(folder.join(SETTINGS_FILE), text).unwrap();
+            }
+            folders
+        }
+
+        fn load(&self) -> Result<Settings> {
+            Settings::load(Some(self.agent.path()), Some(self.project.path()))
+        }
+
+        /// The error's text, with the folders by name.
+        fn refusal(&self) -> String {
+            let error = self.load().unwrap_err();
+            assert_eq!(error.code(), "INVALID_SETTINGS");
+            error
+                .to_string()
+                .replace(self.agent.path().to_str().unwrap(), "AGENT")
+                .replace(self.project.path().to_str().unwrap(), "PROJECT")
+                .replace('\\', "/")
+        }
+    }
+
+    #[test]
+    fn the_table_agrees_with_the_defaults() {
+        let Value::Object(defaults) = json!(Settings::default()) else { panic!("an object") };
+        let documented: Map<_, _> = SETTINGS
+            .iter()
+            .map(|doc| (doc.key.to_owned(), serde_json::from_str(doc.default).unwrap()))
+            .collect();
+        assert_eq!(documented, defaults);
+        assert_eq!(validation::problems(&documented, any_setting), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_choice_of_the_table_can_be_made() {
+        for doc in SETTINGS {
+            let SettingType::Choice(choices) = doc.kind else { continue };
+            for choice in choices {
+                let text = json!({ doc.key: choice }).to_string();
+                let settings = Folders::new(Some(&text), None).load().unwrap();
+                assert_eq!(json!(settings)[doc.key], json!(choice));
+            }
+        }
+    }
+
+    #[test]
+    fn missing_files_give_the_defaults() {
+        assert_eq!(Folders::new(None, None).load().unwrap(), Settings::default());
+        assert_eq!(Settings::load(None, None).unwrap(), Settings::default());
+        assert_eq!(Folders::new(Some("{}"), Some("{}")).load().unwrap(), Settings::default());
+    }
+
+    #[test]
+    fn the_project_stands_over_the_user_key_by_key() {
+        let user = r#"{"layout": "pools", "keepResults": 3, "store": "~/s.sqlite"}"#;
+        let project = r#"{"keepResults": 7, "enabled": false, "highWater": 1}"#;
+        let settings = Folders::new(Some(user), Some(project)).load().unwrap();
+        let expected = Settings {
+            layout: Layout::Pools,
+            keep_results: 7,
+            store: Some("~/s.sqlite".into()),
+            enabled: false,
+            high_water: 1.0,
+            ..Settings::default()
+        };
+        assert_eq!(settings, expected);
+    }
+
+    #[test]
+    fn a_project_may_not_choose_the_store_or_the_filesystem() {
+        let project = r#"{"store": "/tmp/theirs", "filesystemId": null}"#;
+        insta::assert_snapshot!(Folders::new(None, Some(project)).refusal().replace("; ", ";\n"), @"
+        settings in `PROJECT/.pi/palimpsest.json`: `store` may be set in the user's settings only;
+        `filesystemId` may be set in the user's settings only
+        ");
+    }
+
+    #[test]
+    fn every_wrong_key_is_named_with_what_was_expected() {
+        let user = r#"{"keepResult": 5, "colour": 1, "layout": "pool", "enabled": "yes", "store": "",
+            "filesystemId": 7, "poolTokens": -1, "activeTurns": 0, "previewTokens": 1.5, "highWater": 80, "KEEP_RESULTS": 1}"#;
+        let refusal = Folders::new(Some(user), None).refusal().replace("; ", ";\n");
+        insta::assert_snapshot!(refusal, @r#"
+        settings in `AGENT/palimpsest.json`: `keepResult` is not a setting, `keepResults` is;
+        `colour` is not a setting;
+        `layout` must be `"log"` or `"pools"`, is `"pool"`;
+        `enabled` must be `true` or `false`, is `"yes"`;
+        `store` must be a string that is not empty, or `null`, is `""`;
+        `filesystemId` must be a string that is not empty, or `null`, is `7`;
+        `poolTokens` must be a whole number from 0 to 100000000, is `-1`;
+        `activeTurns` must be a whole number from 1 to 100000000, is `0`;
+        `previewTokens` must be a whole number from 0 to 100000000, is `1.5`;
+        `highWater` must be a number above 0 and up to 1, is `80`;
+        `KEEP_RESULTS` is not a setting, `keepResults` is
+        "#);
+    }
+
+    #[test]
+    fn files_that_are_no_object_are_refused() {
+        for (text, problem) in [
+            ("", "not JSON: EOF while parsing a value at line 1 column 0"),
+            ("{\"layout\": }", "not JSON: expected value at line 1 column 12"),
+            ("[]", "must be an object with the settings as keys"),
+        ] {
+            let refusal = Folders::new(Some(text), None).refusal();
+            assert_eq!(refusal, format!("settings in `AGENT/palimpsest.json`: {problem}"));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_a_device_is_refused() {
+        let folders = Folders::new(None, None);
+        let link = folders.agent.path().join(SETTINGS_FILE);
+        std::os::unix::fs::symlink("/dev/zero", link).unwrap();
+        assert!(folders.refusal().ends_with("it is not a regular file"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_store_is_where_the_first_that_says_so_puts_it() {
+        let agent = Some(Path::new("/agent"));
+        let set = |store: &str| Settings { store: Some(store.into()), ..Settings::default() };
+        let place = |env, settings: &Settings, agent| {
+            store_place(env, settings, agent, Path::new("/cwd")).unwrap()
+        };
+        let file = |path: &str| StorePlace::File(path.into());
+        let none = Settings::default();
+        assert_eq!(place(None, &none, agent), file("/agent/palimpsest/store.sqlite"));
+        let data = data_folder().unwrap().join("store.sqlite");
+        assert_eq!(place(None, &none, None), StorePlace::File(data));
+        assert_eq!(place(None, &set("a/../b"), agent), file("/agent/b"));
+        assert_eq!(place(None, &set("b"), None), file("/cwd/b"));
+        assert_eq!(place(Some("c"), &set("b"), agent), file("/cwd/c"));
+        assert_eq!(place(Some(":memory:"), &set("b"), agent), StorePlace::Memory);
+        let home = std::env::home_dir().unwrap();
+        assert_eq!(place(Some("~/d"), &none, agent), StorePlace::File(home.join("d")));
+        for (env, settings) in [(Some(""), set("b")), (None, set(""))] {
+            let error = store_place(env, &settings, agent, Path::new("/cwd")).unwrap_err();
+            assert_eq!(error.code(), "INVALID_ARGUMENT");
+        }
+    }
+}

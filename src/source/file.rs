@@ -1,0 +1,433 @@
+//! Contents and stamps of files, and the file objects made of them.
+
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::error::{Error, Result};
+use crate::object::{Envelope, Hash, ObjectType, Payload, Source, file_fields};
+
+/// Largest file whose text is stored, unless a setting says otherwise: 4 MiB.
+pub const DEFAULT_MAX_TEXT_BYTES: u64 = 4 << 20;
+
+/// A file changed this recently may change again without a new time of change: the coarsest clock of a common filesystem
+/// (FAT) ticks so often.
+const FRESH: Duration = Duration::from_secs(2);
+
+/// How often a file that changes while it is read is read again.
+const ATTEMPTS: u32 = 3;
+
+/// What was found at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileState {
+    /// Valid UTF-8, a byte order mark and NUL bytes included.
+    Text {
+        /// SHA-256 of the bytes.
+        source_hash: Hash,
+        /// The bytes as text.
+        text: String,
+    },
+    /// Bytes that are not UTF-8.
+    Binary {
+        /// SHA-256 of the bytes.
+        source_hash: Hash,
+        /// Number of bytes.
+        size: u64,
+    },
+    /// More bytes than are read; nothing is known about them.
+    TooLarge {
+        /// Number of bytes.
+        size: u64,
+    },
+    /// Nothing is there, while the nearest folder that exists can be read: the file was deleted or never was.
+    Missing,
+    /// A folder, FIFO, socket or device; it was not opened.
+    NotAFile,
+    /// It cannot be told what is there; what was known of the file still stands.
+    Unreadable {
+        /// Why, as the system says it.
+        reason: String,
+    },
+}
+
+/// A file's state and the stamp by which to see later that it is unchanged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileReading {
+    /// What was found.
+    pub state: FileState,
+    /// The stamp of exactly what was read. `None` where nothing was opened, or where an equal stamp later would prove
+    /// nothing: the file changed while it was read or within the last 2 s, and could do so again unnoticed.
+    pub stamp: Option<FileStamp>,
+}
+
+/// What tells cheaply that a file is unchanged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileStamp {
+    /// Time of the last change of the content, in nanoseconds since 1970-01-01 UTC.
+    pub mtime_ns: i64,
+    /// Number of bytes.
+    pub size: u64,
+    /// Number of the file on its device; 0 on Windows.
+    pub inode: u64,
+}
+
+impl FileStamp {
+    fn of(metadata: &Metadata) -> Option<Self> {
+        let modified = metadata.modified().ok()?;
+        let mtime_ns = match modified.duration_since(UNIX_EPOCH) {
+            Ok(after) => i64::try_from(after.as_nanos()).ok()?,
+            Err(before) => i64::try_from(before.duration().as_nanos()).ok()?.checked_neg()?,
+        };
+        Some(Self { mtime_ns, size: metadata.len(), inode: inode(metadata) })
+    }
+
+    fn is_fresh(self, now: SystemTime) -> bool {
+        let settled = now - FRESH;
+        let settled = settled.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+        i128::from(self.mtime_ns) > i128::try_from(settled).unwrap_or(i128::MAX)
+    }
+}
+
+/// The stamp of the regular file at `path`; `None` if there is none or it cannot be asked.
+pub fn stamp(path: &Path) -> Option<FileStamp> {
+    let metadata = path.metadata().ok()?;
+    metadata.is_file().then(|| FileStamp::of(&metadata)).flatten()
+}
+
+/// Reads the file at a canonical path. Files above `max_bytes` and what is no regular file are never read; every failure
+/// is a state.
+pub fn read_file(path: &Path, max_bytes: u64) -> FileReading {
+    let unstamped = |state| FileReading { state, stamp: None };
+    match read_opened(path, max_bytes) {
+        Ok(reading) => reading,
+        Err(error) if is_absence(&error) => unstamped(absent(path)),
+        Err(error) => unstamped(FileState::Unreadable { reason: error.to_string() }),
+    }
+}
+
+/// The file object for a state: envelope and payload.
+///
+/// Text is content; binary and too large files are metadata (`no_content`: `binary`, `too_large`; `size_bytes`), and a
+/// missing file is a version that says `deleted`. `path`: canonical.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` if the state makes no version (no regular file, unreadable), or the path is not UTF-8.
+pub fn file_object(
+    filesystem_id: &str,
+    path: &Path,
+    state: &FileState,
+) -> Result<(Envelope, Payload)> {
+    match state {
+        FileState::Text { source_hash, text } => {
+            object(filesystem_id, path, Some(source_hash), Content::Text(text))
+        }
+        FileState::Binary { source_hash, size } => {
+            object(filesystem_id, path, Some(source_hash), Content::None("binary", Some(*size)))
+        }
+        FileState::TooLarge { size } => {
+            object(filesystem_id, path, None, Content::None("too_large", Some(*size)))
+        }
+        FileState::Missing => object(filesystem_id, path, None, Content::None("deleted", None)),
+        FileState::NotAFile => Err(Error::argument("path", "is not a regular file")),
+        FileState::Unreadable { reason } => {
+            Err(Error::argument("path", format!("cannot be read: {reason}")))
+        }
+    }
+}
+
+/// The file object for a path that was met but not read (`no_content`: `not_read`). To be put only where the store has no
+/// version of the object: it would hide one with content.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` if the path is not UTF-8.
+pub fn discovered_object(filesystem_id: &str, path: &Path) -> Result<(Envelope, Payload)> {
+    object(filesystem_id, path, None, Content::None("not_read", None))
+}
+
+#[derive(Clone, Copy)]
+enum Content<'text> {
+    Text(&'text str),
+    /// Why there is none, and the size where it is known.
+    None(&'static str, Option<u64>),
+}
+
+fn object(
+    filesystem_id: &str,
+    path: &Path,
+    source_hash: Option<&Hash>,
+    content: Content<'_>,
+) -> Result<(Envelope, Payload)> {
+    let path = path.to_str().ok_or_else(|| Error::argument("path", "is not UTF-8"))?;
+    let source =
+        Source::Filesystem { filesystem_id: filesystem_id.to_owned(), path: path.to_owned() };
+    let envelope = Envelope::sourced(ObjectType::File, source)?;
+    let text = match content {
+        Content::Text(text) => Some(text),
+        Content::None(..) => None,
+    };
+    let mut fields = file_fields(path, text);
+    if let Content::None(reason, size) = content {
+        fields.insert("no_content".into(), json!(reason));
+        if let Some(size) = size {
+            fields.insert("size_bytes".into(), json!(size));
+        }
+    }
+    let payload =
+        Payload { content: text.map(str::to_owned), source_hash: source_hash.cloned(), fields };
+    Ok((envelope, payload))
+}
+
+fn read_opened(path: &Path, max_bytes: u64) -> io::Result<FileReading> {
+    // Opening a FIFO or a device can block or do something, so the kind is asked first; it is asked again of what was
+    // opened, since another file may have taken the path in between.
+    let mut attempt = 1;
+    loop {
+        if !path.metadata()?.is_file() {
+            return Ok(FileReading { state: FileState::NotAFile, stamp: None });
+        }
+        let file = open_without_waiting(path)?;
+        let before = file.metadata()?;
+        if !before.is_file() {
+            return Ok(FileReading { state: FileState::NotAFile, stamp: None });
+        }
+        let state = read_state(&file, before.len(), max_bytes)?;
+        let stamp = FileStamp::of(&before);
+        if stamp == FileStamp::of(&file.metadata()?) {
+            let stamp = stamp.filter(|stamp| !stamp.is_fresh(SystemTime::now()));
+            return Ok(FileReading { state, stamp });
+        }
+        if attempt == ATTEMPTS {
+            return Ok(FileReading { state, stamp: None });
+        }
+        attempt += 1;
+    }
+}
+
+fn read_state(file: &File, size: u64, max_bytes: u64) -> io::Result<FileState> {
+    if size > max_bytes {
+        return Ok(FileState::TooLarge { size });
+    }
+    // The size may be wrong: the file may grow now, and files of `/proc` say 0.
+    let mut bytes = Vec::new();
+    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    let size = bytes.len() as u64;
+    if size > max_bytes {
+        return Ok(FileState::TooLarge { size: file.metadata()?.len().max(size) });
+    }
+    let source_hash = Hash::of(&bytes);
+    Ok(match String::from_utf8(bytes) {
+        Ok(text) => FileState::Text { source_hash, text },
+        Err(_) => FileState::Binary { source_hash, size },
+    })
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// Tells a missing file from one that is out of reach: its nearest ancestor that exists must be readable.
+fn absent(path: &Path) -> FileState {
+    for ancestor in path.ancestors().skip(1) {
+        match ancestor.metadata() {
+            Ok(metadata) if !metadata.is_dir() => return FileState::Missing,
+            Ok(_) => {
+                return match ancestor.read_dir() {
+                    Ok(_) => FileState::Missing,
+                    Err(error) => FileState::Unreadable { reason: error.to_string() },
+                };
+            }
+            Err(error) if is_absence(&error) => {}
+            Err(error) => return FileState::Unreadable { reason: error.to_string() },
+        }
+    }
+    FileState::Unreadable { reason: "no folder above it exists".to_owned() }
+}
+
+#[cfg(unix)]
+fn open_without_waiting(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
+}
+
+#[cfg(not(unix))]
+fn open_without_waiting(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+#[cfg(unix)]
+fn inode(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn inode(_metadata: &Metadata) -> u64 {
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.path().join(name)
+        }
+
+        /// Writes a file that was last changed an hour ago.
+        fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
+            let path = self.path(name);
+            std::fs::write(&path, bytes).unwrap();
+            let file = File::options().write(true).open(&path).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(3_600)).unwrap();
+            path
+        }
+    }
+
+    fn read(path: &Path) -> FileState {
+        read_file(path, DEFAULT_MAX_TEXT_BYTES).state
+    }
+
+    #[test]
+    fn utf_8_is_text_with_byte_order_mark_and_nul() {
+        let folder = Folder::new();
+        for bytes in [&b""[..], b"a\r\n\0b", b"\xef\xbb\xbfx", "☂".as_bytes()] {
+            let path = folder.write("f", bytes);
+            let text = String::from_utf8(bytes.to_vec()).unwrap();
+            assert_eq!(read(&path), FileState::Text { source_hash: Hash::of(bytes), text });
+        }
+    }
+
+    #[test]
+    fn other_bytes_are_binary_and_hashed() {
+        let path = Folder::new();
+        let path = path.write("f", b"a\xff");
+        let expected = FileState::Binary { source_hash: Hash::of(b"a\xff"), size: 2 };
+        assert_eq!(read(&path), expected);
+    }
+
+    #[test]
+    fn the_limit_is_the_largest_size_that_is_read() {
+        let folder = Folder::new();
+        let path = folder.write("f", b"12345");
+        assert!(matches!(read_file(&path, 5).state, FileState::Text { .. }));
+        assert_eq!(read_file(&path, 4).state, FileState::TooLarge { size: 5 });
+        assert!(read_file(&path, 4).stamp.is_some());
+    }
+
+    #[test]
+    fn missing_files_and_folders_are_told_apart() {
+        let folder = Folder::new();
+        let file = folder.write("f", b"");
+        assert_eq!(read(&folder.path("absent")), FileState::Missing);
+        assert_eq!(read(&folder.path("absent/deep")), FileState::Missing);
+        assert_eq!(read(&file.join("under-a-file")), FileState::Missing);
+        assert_eq!(read(&folder.path("")), FileState::NotAFile);
+        assert!(matches!(read(Path::new("nul\0byte")), FileState::Unreadable { .. }));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn devices_are_not_opened_and_files_without_size_are_read() {
+        assert_eq!(read(Path::new("/dev/zero")), FileState::NotAFile);
+        let FileState::Text { text, .. } = read(Path::new("/proc/self/status")) else {
+            panic!("a text was expected")
+        };
+        assert!(text.contains("Pid:"));
+        assert!(matches!(
+            read_file(Path::new("/proc/self/status"), 3).state,
+            FileState::TooLarge { size: 4 }
+        ));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn fifos_and_sockets_do_not_block() {
+        let folder = Folder::new();
+        let fifo = folder.path("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
+        assert!(made.success());
+        assert_eq!(read(&fifo), FileState::NotAFile);
+        let socket = folder.path("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        assert_eq!(read(&socket), FileState::NotAFile);
+        assert_eq!(stamp(&fifo), None);
+        // What the check before opening cannot see, a FIFO that takes the path meanwhile, does not wait for a writer.
+        assert!(!open_without_waiting(&fifo).unwrap().metadata().unwrap().is_file());
+    }
+
+    #[test]
+    fn an_equal_stamp_means_an_unchanged_file() {
+        let folder = Folder::new();
+        let path = folder.write("f", b"one");
+        let first = read_file(&path, 10).stamp;
+        assert!(first.is_some());
+        assert_eq!(stamp(&path), first);
+        folder.write("f", b"longer");
+        assert_ne!(stamp(&path), first);
+        assert_eq!(stamp(&folder.path("absent")), None);
+    }
+
+    #[test]
+    fn a_file_changed_just_now_gets_no_stamp() {
+        let folder = Folder::new();
+        let path = folder.path("f");
+        std::fs::write(&path, "x").unwrap();
+        assert_eq!(read_file(&path, 10).stamp, None);
+        assert!(stamp(&path).is_some());
+    }
+
+    #[test]
+    fn times_before_1970_are_negative() {
+        let folder = Folder::new();
+        let path = folder.write("f", b"");
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_modified(UNIX_EPOCH - Duration::from_secs(2)).unwrap();
+        assert_eq!(stamp(&path).map(|stamp| stamp.mtime_ns), Some(-2_000_000_000));
+    }
+
+    #[test]
+    fn objects_hold_text_or_say_why_not() {
+        let hash = Hash::of("x");
+        let states = [
+            FileState::Text { source_hash: hash.clone(), text: "é\n".into() },
+            FileState::Binary { source_hash: hash, size: 7 },
+            FileState::TooLarge { size: 8 },
+            FileState::Missing,
+        ];
+        let path = Path::new("/a/b.rs");
+        let lines = states.iter().map(|state| {
+            let (envelope, payload) = file_object("fs1", path, state).unwrap();
+            assert_eq!(envelope, discovered_object("fs1", path).unwrap().0);
+            let fields = serde_json::to_string(&payload.fields).unwrap();
+            format!("{:?} {} {fields}", payload.content, payload.source_hash.is_some())
+        });
+        insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r#"
+        Some("é\n") true {"file_type":"rs","char_count":2}
+        None true {"file_type":"rs","char_count":0,"no_content":"binary","size_bytes":7}
+        None false {"file_type":"rs","char_count":0,"no_content":"too_large","size_bytes":8}
+        None false {"file_type":"rs","char_count":0,"no_content":"deleted"}
+        "#);
+    }
+
+    #[test]
+    fn states_without_a_version_make_no_object() {
+        let unreadable = FileState::Unreadable { reason: "permission denied".into() };
+        for state in [FileState::NotAFile, unreadable] {
+            let error = file_object("fs1", Path::new("/a"), &state).unwrap_err();
+            assert_eq!(error.code(), "INVALID_ARGUMENT");
+        }
+    }
+}

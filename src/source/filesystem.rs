@@ -1,0 +1,290 @@
+//! Filesystem identity (SSOT 5.4) and the data folder of the platform.
+//!
+//! Every stored file's ID depends on the filesystem ID: how it is made is final.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+use crate::object::Hash;
+
+/// Name of the file, in the data folder, that keeps the ID of a machine without one.
+const ID_FILE: &str = "filesystem-id";
+
+/// Finds the ID of the filesystem namespace that this process lives in.
+///
+/// In this order: `env` (the value of `PALIMPSEST_FILESYSTEM_ID`) and `setting` (`filesystemId`), taken as they are, less
+/// surrounding white space; the SHA-256 of the machine's ID, trimmed, in 64 hexadecimal digits; where the machine has
+/// none (absent, empty, `uninitialized`), a random UUID that is made once and kept in the file `filesystem-id` of
+/// `data_folder`. Processes that make it at the same time end with one ID.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` if `env` or `setting` is given but blank; `FILE` if the kept ID cannot be read or written, or is no
+/// UUID.
+pub fn filesystem_id(
+    env: Option<&str>,
+    setting: Option<&str>,
+    data_folder: &Path,
+) -> Result<String> {
+    for (name, value) in [("PALIMPSEST_FILESYSTEM_ID", env), ("filesystemId", setting)] {
+        if let Some(value) = value {
+            let value = value.trim();
+            return match value {
+                "" => Err(Error::argument(name, "is empty")),
+                _ => Ok(value.to_owned()),
+            };
+        }
+    }
+    match machine_id().as_deref().and_then(usable_machine_id) {
+        Some(id) => Ok(id_of_machine(id)),
+        None => kept_id(data_folder),
+    }
+}
+
+/// The platform's folder for Palimpsest's own data: `$XDG_DATA_HOME/palimpsest` or `~/.local/share/palimpsest`; on macOS
+/// `~/Library/Application Support/palimpsest`; on Windows `%APPDATA%\palimpsest`. It may not exist yet.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` if the environment names no home folder.
+pub fn data_folder() -> Result<PathBuf> {
+    data_folder_in(std::env::consts::OS, std::env::home_dir(), |name| std::env::var_os(name))
+}
+
+fn data_folder_in(
+    system: &str,
+    home: Option<PathBuf>,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<PathBuf> {
+    // The XDG specification has relative paths ignored; the same is right for `%APPDATA%`.
+    let folder = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = home.filter(|home| home.is_absolute());
+    let data = match system {
+        "windows" => folder("APPDATA").or_else(|| Some(home?.join("AppData").join("Roaming"))),
+        "macos" => home.map(|home| home.join("Library").join("Application Support")),
+        _ => folder("XDG_DATA_HOME").or_else(|| Some(home?.join(".local").join("share"))),
+    };
+    data.map(|data| data.join("palimpsest"))
+        .ok_or_else(|| Error::argument("HOME", "names no folder for data"))
+}
+
+fn usable_machine_id(text: &str) -> Option<&str> {
+    // systemd writes `uninitialized` while the first boot has not finished.
+    Some(text.trim()).filter(|id| !id.is_empty() && *id != "uninitialized")
+}
+
+fn id_of_machine(machine_id: &str) -> String {
+    Hash::of(machine_id).as_str().to_owned()
+}
+
+#[cfg(target_os = "macos")]
+fn machine_id() -> Option<String> {
+    let output = std::process::Command::new("/usr/sbin/ioreg")
+        .args(["-rd1", "-c", "IOPlatformExpertDevice"])
+        .stdin(std::process::Stdio::null())
+        .output()
+        .ok()?;
+    platform_uuid(&String::from_utf8_lossy(&output.stdout)).map(str::to_owned)
+}
+
+#[cfg(windows)]
+fn machine_id() -> Option<String> {
+    use std::os::windows::process::CommandExt;
+
+    /// Keeps a console window from flashing up.
+    const CREATE_NO_WINDOW: u32 = 0x0800_0000;
+
+    let system = PathBuf::from(std::env::var_os("SystemRoot")?).join("System32");
+    let output = std::process::Command::new(system.join("reg.exe"))
+        .args(["query", r"HKLM\SOFTWARE\Microsoft\Cryptography", "/v", "MachineGuid", "/reg:64"])
+        .stdin(std::process::Stdio::null())
+        .creation_flags(CREATE_NO_WINDOW)
+        .output()
+        .ok()?;
+    machine_guid(&String::from_utf8_lossy(&output.stdout)).map(str::to_owned)
+}
+
+#[cfg(not(any(target_os = "macos", windows)))]
+fn machine_id() -> Option<String> {
+    first_usable(&["/etc/machine-id", "/var/lib/dbus/machine-id"])
+}
+
+#[cfg(any(test, not(any(target_os = "macos", windows))))]
+fn first_usable(files: &[&str]) -> Option<String> {
+    let texts = files.iter().filter_map(|file| std::fs::read_to_string(file).ok());
+    texts.into_iter().find(|text| usable_machine_id(text).is_some())
+}
+
+/// Finds the UUID in what `ioreg` prints: a line `"IOPlatformUUID" = "…"`.
+#[cfg(any(test, target_os = "macos"))]
+fn platform_uuid(output: &str) -> Option<&str> {
+    let (_, rest) = output.split_once("\"IOPlatformUUID\"")?;
+    rest.split('"').nth(1)
+}
+
+/// Finds the GUID in what `reg query` prints: a line `MachineGuid    REG_SZ    …`.
+#[cfg(any(test, windows))]
+fn machine_guid(output: &str) -> Option<&str> {
+    let line = output.lines().find(|line| line.trim_start().starts_with("MachineGuid"))?;
+    line.split_whitespace().nth(2)
+}
+
+/// Reads the kept ID, or makes it.
+fn kept_id(folder: &Path) -> Result<String> {
+    let path = folder.join(ID_FILE);
+    if let Ok(id) = std::fs::read_to_string(&path).map_err(|_| ()).and_then(|text| parse_id(&text))
+    {
+        return Ok(id);
+    }
+    make_id(folder, &path).map_err(|source| Error::File { act: "read or create", path, source })
+}
+
+/// Reads the ID under a lock, or writes a new one there. The lock makes all processes see the first one's ID, and what a
+/// crash left unwritten is written by the next.
+fn make_id(folder: &Path, path: &Path) -> std::io::Result<String> {
+    create_folder(folder)?;
+    let mut file = open_for_user_only(path)?;
+    file.lock()?;
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    if text.trim().is_empty() {
+        let id = Uuid::new_v4().to_string();
+        file.write_all(format!("{id}\n").as_bytes())?;
+        file.sync_all()?;
+        return Ok(id);
+    }
+    parse_id(&text)
+        .map_err(|()| std::io::Error::new(std::io::ErrorKind::InvalidData, "it is no UUID"))
+}
+
+fn parse_id(text: &str) -> Result<String, ()> {
+    Uuid::parse_str(text.trim()).map(|id| id.to_string()).map_err(|_| ())
+}
+
+fn create_folder(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn open_for_user_only(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_explicit_id_wins_and_is_taken_as_it_is() {
+        let folder = Path::new("/nonexistent");
+        assert_eq!(filesystem_id(Some(" env\n"), Some("set"), folder).unwrap(), "env");
+        assert_eq!(filesystem_id(None, Some("set"), folder).unwrap(), "set");
+        for (env, setting) in [(Some(" "), Some("set")), (None, Some(""))] {
+            let error = filesystem_id(env, setting, folder).unwrap_err();
+            assert_eq!(error.code(), "INVALID_ARGUMENT");
+        }
+    }
+
+    #[test]
+    fn the_machine_id_is_hashed_without_surrounding_white_space() {
+        // Known answer: printf 0123456789abcdef0123456789abcdef | sha256sum. Another ID would orphan every stored file.
+        let id = usable_machine_id("0123456789abcdef0123456789abcdef\n").map(id_of_machine);
+        let expected = "3eb1bd439947eb762998e566ccc2e099c791118b2f40579cc4f7da2b5061b7f9";
+        assert_eq!(id.as_deref(), Some(expected));
+        assert_eq!(usable_machine_id(" \n"), None);
+        assert_eq!(usable_machine_id("uninitialized\n"), None);
+    }
+
+    #[test]
+    fn the_first_file_with_a_usable_machine_id_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let (empty, good) = (file("empty", "\n"), file("good", "abc\n"));
+        let absent = folder.path().join("absent").to_str().unwrap().to_owned();
+        assert_eq!(first_usable(&[&absent, &empty, &good]).as_deref(), Some("abc\n"));
+        assert_eq!(first_usable(&[&absent, &empty]), None);
+    }
+
+    #[test]
+    fn machine_ids_are_found_in_the_output_of_system_tools() {
+        let ioreg = "+-o J314 <class IOPlatformExpertDevice>\n  {\n    \"IOPlatformSerialNumber\" = \"C02\"\n    \
+                     \"IOPlatformUUID\" = \"9B2D1C6E-0000-5AAB-8000-123456789ABC\"\n  }\n";
+        assert_eq!(platform_uuid(ioreg), Some("9B2D1C6E-0000-5AAB-8000-123456789ABC"));
+        assert_eq!(platform_uuid("no such key"), None);
+        let reg = "\r\nHKEY_LOCAL_MACHINE\\SOFTWARE\\Microsoft\\Cryptography\r\n    MachineGuid    REG_SZ    \
+                   3f0a8c1e-1111-2222-3333-444455556666\r\n\r\n";
+        assert_eq!(machine_guid(reg), Some("3f0a8c1e-1111-2222-3333-444455556666"));
+        assert_eq!(machine_guid("ERROR: not found"), None);
+    }
+
+    #[test]
+    fn processes_that_race_for_an_id_end_with_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("deep").join("data");
+        let ids: Vec<String> = std::thread::scope(|scope| {
+            let racers: Vec<_> =
+                (0..8).map(|_| scope.spawn(|| kept_id(&folder).unwrap())).collect();
+            racers.into_iter().map(|racer| racer.join().unwrap()).collect()
+        });
+        assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
+        assert_eq!(kept_id(&folder).unwrap(), ids[0]);
+    }
+
+    #[test]
+    fn an_unwritten_id_file_is_completed_and_a_foreign_one_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(ID_FILE);
+        std::fs::write(&path, "").unwrap();
+        let id = kept_id(folder.path()).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{id}\n"));
+        std::fs::write(&path, "something else").unwrap();
+        assert_eq!(kept_id(folder.path()).unwrap_err().code(), "FILE");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "something else");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_kept_id_is_for_the_user_only() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("data");
+        kept_id(&folder).unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&folder), 0o700);
+        assert_eq!(mode(&folder.join(ID_FILE)), 0o600);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn each_platform_has_its_data_folder() {
+        let find = |system: &str, xdg: Option<&str>| {
+            data_folder_in(system, Some("/home/u".into()), |name| {
+                (name == "XDG_DATA_HOME").then(|| xdg.map(OsString::from)).flatten()
+            })
+            .unwrap()
+        };
+        let expected = |path: &str| PathBuf::from(path);
+        assert_eq!(find("linux", Some("/d")), expected("/d/palimpsest"));
+        assert_eq!(find("linux", Some("relative")), expected("/home/u/.local/share/palimpsest"));
+        assert_eq!(find("linux", None), expected("/home/u/.local/share/palimpsest"));
+        let macos = "/home/u/Library/Application Support/palimpsest";
+        assert_eq!(find("macos", Some("/d")), expected(macos));
+        assert_eq!(find("windows", None), expected("/home/u/AppData/Roaming/palimpsest"));
+        assert!(data_folder_in("linux", None, |_| None).is_err());
+    }
+}

@@ -1,0 +1,332 @@
+//! Paths: as a model writes them, as Pi opens them, and in canonical form.
+//!
+//! Pi removes `.` and `..` by text before it opens a file, so that is done first here too; symlinks come after. Source:
+//! `dist/core/tools/path-utils.js` and `dist/utils/paths.js` of `@earendil-works/pi-coding-agent` 0.87.1.
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
+use crate::error::{Error, Result};
+
+/// Most dangling symlinks followed one after another; the usual limit of systems.
+const MAX_LINKS: u32 = 40;
+
+/// Makes the path that Pi's tools make of a `path` argument: `~` expanded, a leading `@` dropped, Unicode spaces made
+/// plain, `file://` URLs read, Git Bash and WSL drive paths translated on Windows, absolute against `cwd`, `.` and `..`
+/// removed. Symlinks stay.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` if the path is a `file://` URL that names no local path.
+pub fn resolve_path(given: &str, cwd: &Path) -> Result<PathBuf> {
+    resolve_with_home(given, cwd, std::env::home_dir().as_deref())
+}
+
+/// Makes the path that Pi's `read` opens: as [`resolve_path`], and where nothing is there, the first spelling that macOS
+/// may have used instead and that exists: a narrow no-break space before AM or PM, decomposed letters (NFD), a typographic
+/// apostrophe, the last two together.
+pub fn read_path(given: &str, cwd: &Path) -> Result<PathBuf> {
+    let path = resolve_path(given, cwd)?;
+    let exists = |path: &Path| path.try_exists().unwrap_or(false);
+    let Some(text) = path.to_str().filter(|_| !exists(&path)) else {
+        return Ok(path);
+    };
+    let decomposed: String = text.nfd().collect();
+    let variants = [
+        narrow_space_before_am_pm(text),
+        decomposed.clone(),
+        text.replace('\'', "\u{2019}"),
+        decomposed.replace('\'', "\u{2019}"),
+    ];
+    let found = variants.into_iter().map(PathBuf::from).find(|variant| exists(variant));
+    Ok(found.unwrap_or(path))
+}
+
+/// Makes a path from settings or the command line absolute: `~` expanded, relative ones against `base`, `.` and `..`
+/// removed. Symlinks stay.
+pub fn absolute_path(given: &str, base: &Path) -> PathBuf {
+    let home = std::env::home_dir();
+    let expanded = home.and_then(|home| expand_tilde(given, &home));
+    without_dots(&base.join(expanded.unwrap_or_else(|| PathBuf::from(given))))
+}
+
+/// Makes the canonical form of an absolute path: symlinks resolved, in the spelling on disk. Where a file does not exist
+/// or cannot be reached, its nearest ancestor that can is resolved and the rest kept, links that point nowhere followed.
+///
+/// The result is for opening as well as for identity, so nothing is normalised in it; see [`comparison_key`].
+pub fn canonical_path(path: &Path) -> PathBuf {
+    canonical_within(&without_dots(path), MAX_LINKS)
+}
+
+/// The form of a path in which paths are compared (Unicode NFC). Not for opening files: the spelling on disk may differ.
+pub fn comparison_key(path: &str) -> Cow<'_, str> {
+    match is_nfc_quick(path.chars()) {
+        IsNormalized::Yes => Cow::Borrowed(path),
+        _ => Cow::Owned(path.nfc().collect()),
+    }
+}
+
+fn resolve_with_home(given: &str, cwd: &Path, home: Option<&Path>) -> Result<PathBuf> {
+    let mut text: String = given.chars().map(plain_space).collect();
+    if text.starts_with('@') {
+        text.remove(0);
+    }
+    if cfg!(windows) {
+        text = native_drive_path(&text);
+    }
+    let expanded = match home.and_then(|home| expand_tilde(&text, home)) {
+        Some(expanded) => expanded,
+        None => match text.strip_prefix("file://") {
+            Some(rest) => path_of_url(rest)?,
+            None => PathBuf::from(text),
+        },
+    };
+    Ok(without_dots(&cwd.join(expanded)))
+}
+
+fn plain_space(character: char) -> char {
+    match character {
+        '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
+        other => other,
+    }
+}
+
+/// `None` if the path does not start with a tilde of its own.
+fn expand_tilde(path: &str, home: &Path) -> Option<PathBuf> {
+    let rest = path.strip_prefix('~')?;
+    match rest.chars().next() {
+        None => Some(home.to_owned()),
+        Some('/') => Some(home.join(rest.trim_start_matches('/'))),
+        Some('\\') if cfg!(windows) => Some(home.join(rest.trim_start_matches(['\\', '/']))),
+        Some(_) => None,
+    }
+}
+
+/// Translates `/c/x`, `/mnt/c/x` and `/cygdrive/c/x` to `C:\x`; other paths stay.
+fn native_drive_path(path: &str) -> String {
+    let translated = || {
+        let rest = path.strip_prefix('/').filter(|_| !path.contains('\\'))?;
+        let rest = rest.strip_prefix("mnt/").or(rest.strip_prefix("cygdrive/")).unwrap_or(rest);
+        let (drive, rest) = rest.split_once('/').unwrap_or((rest, ""));
+        let letter = drive.chars().next().filter(char::is_ascii_alphabetic)?;
+        let drive = (drive.len() == 1).then(|| letter.to_ascii_uppercase())?;
+        Some(format!("{drive}:\\{}", rest.replace('/', "\\")))
+    };
+    translated().unwrap_or_else(|| path.to_owned())
+}
+
+/// Reads what follows `file://`, as Node's `fileURLToPath` does.
+fn path_of_url(rest: &str) -> Result<PathBuf> {
+    let refused = |problem: &str| Error::argument("path", format!("is a file URL that {problem}"));
+    let rest = rest.split(['?', '#']).next().unwrap_or(rest);
+    let (host, path) = rest.find('/').map_or((rest, "/"), |slash| rest.split_at(slash));
+    if !host.is_empty() && !host.eq_ignore_ascii_case("localhost") {
+        return Err(refused("names another host"));
+    }
+    let path = percent_decoded(path).ok_or_else(|| refused("is not well formed"))?;
+    if !cfg!(windows) {
+        return Ok(PathBuf::from(path));
+    }
+    let local = PathBuf::from(path.trim_start_matches('/').replace('/', "\\"));
+    if local.is_absolute() { Ok(local) } else { Err(refused("has no drive letter")) }
+}
+
+/// `None` for a broken escape, an escaped `/` or what is not UTF-8.
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2)?;
+        let digits = Some(digits).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        let byte = u8::from_str_radix(digits, 16).ok().filter(|byte| *byte != b'/')?;
+        bytes.push(byte);
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn narrow_space_before_am_pm(path: &str) -> String {
+    let mut changed = String::with_capacity(path.len() + 2);
+    let mut parts = path.split(' ');
+    changed.extend(parts.next());
+    for part in parts {
+        let marker = part.get(..3).is_some_and(|start| {
+            start.eq_ignore_ascii_case("am.") || start.eq_ignore_ascii_case("pm.")
+        });
+        changed.push(if marker { '\u{202f}' } else { ' ' });
+        changed.push_str(part);
+    }
+    changed
+}
+
+/// Removes `.` and `..` by text; `..` at the root stays there.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+fn canonical_within(path: &Path, links: u32) -> PathBuf {
+    let mut rest: Vec<OsString> = Vec::new();
+    let mut known = path;
+    loop {
+        if let Ok(resolved) = known.canonicalize() {
+            let resolved = without_verbatim_prefix(resolved);
+            return rest.iter().rev().fold(resolved, |path, name| path.join(name));
+        }
+        // A link that points nowhere: a file written through it comes into being at its target.
+        if let Some(target) = known.read_link().ok().filter(|_| links > 0) {
+            let target = known.parent().unwrap_or(known).join(target);
+            let whole = rest.iter().rev().fold(target, |path, name| path.join(name));
+            return canonical_within(&whole, links - 1);
+        }
+        let (Some(parent), Some(name)) = (known.parent(), known.file_name()) else {
+            return path.to_owned();
+        };
+        rest.push(name.to_owned());
+        known = parent;
+    }
+}
+
+/// Takes the `\\?\` away that Windows puts before resolved paths; nobody writes paths that way.
+fn without_verbatim_prefix(path: PathBuf) -> PathBuf {
+    if !cfg!(windows) {
+        return path;
+    }
+    match path.to_str().and_then(|text| text.strip_prefix(r"\\?\")) {
+        Some(rest) => match rest.strip_prefix(r"UNC\") {
+            Some(share) => PathBuf::from(format!(r"\\{share}")),
+            None if rest.get(1..2) == Some(":") => PathBuf::from(rest),
+            None => path,
+        },
+        None => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn arguments_resolve_as_in_pi() {
+        // Checked against `resolveToCwd` of Pi 0.87.1.
+        for (given, expected) in [
+            ("a.rs", "/work/a.rs"),
+            ("", "/work"),
+            (".", "/work"),
+            ("./a/../b/./c", "/work/b/c"),
+            ("../../../../x", "/x"),
+            ("/abs//b/", "/abs/b"),
+            ("~", "/home/u"),
+            ("~/x/../y", "/home/u/y"),
+            ("~other/x", "/work/~other/x"),
+            ("@src/a.rs", "/work/src/a.rs"),
+            ("@~/a", "/home/u/a"),
+            ("@@a", "/work/@a"),
+            ("a\u{a0}b\u{202f}c", "/work/a b c"),
+            ("file:///a%20b/%C3%A9?q#h", "/a b/é"),
+            ("file://localhost/a", "/a"),
+            ("file:/a", "/work/file:/a"),
+            ("~//x", "/home/u/x"),
+            ("a\\b", "/work/a\\b"),
+        ] {
+            let path = resolve_with_home(given, Path::new("/work"), Some(Path::new("/home/u")));
+            assert_eq!(path.unwrap(), Path::new(expected), "{given:?}");
+        }
+        for given in ["file://host/a", "file:///a%2fb", "file:///a%zz", "file:///%ff", "file:///%é"]
+        {
+            let path = resolve_with_home(given, Path::new("/work"), None);
+            assert_eq!(path.unwrap_err().code(), "INVALID_ARGUMENT", "{given:?}");
+        }
+    }
+
+    #[test]
+    fn shell_paths_with_drives_become_native() {
+        for (given, expected) in [
+            ("/c/a/b", r"C:\a\b"),
+            ("/mnt/d", r"D:\"),
+            ("/cygdrive/e/x", r"E:\x"),
+            ("/usr/bin", "/usr/bin"),
+            ("//server/c", "//server/c"),
+            ("c/a", "c/a"),
+            ("/c\\a", "/c\\a"),
+        ] {
+            assert_eq!(native_drive_path(given), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn read_finds_the_spellings_of_macos() {
+        let folder = tempfile::tempdir().unwrap();
+        let cwd = folder.path();
+        let shot = "Shot 9.41\u{202f}AM.png";
+        let decomposed = "e\u{301}te\u{301}.txt";
+        let both = "Capture d\u{2019}e\u{301}cran.png";
+        for name in [shot, decomposed, both, "it\u{2019}s"] {
+            std::fs::write(cwd.join(name), "").unwrap();
+        }
+        for (given, expected) in [
+            ("Shot 9.41 AM.png", shot),
+            ("été.txt", decomposed),
+            ("Capture d'écran.png", both),
+            ("it's", "it\u{2019}s"),
+            ("absent", "absent"),
+        ] {
+            let found = canonical_path(&read_path(given, cwd).unwrap());
+            assert_eq!(found, canonical_path(&cwd.join(expected)), "{given}");
+        }
+    }
+
+    #[test]
+    fn comparison_ignores_how_letters_are_composed() {
+        assert_eq!(comparison_key("/e\u{301}"), comparison_key("/é"));
+        assert!(matches!(comparison_key("/plain/é"), Cow::Borrowed(_)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_resolve_and_what_does_not_exist_keeps_its_rest() {
+        use std::os::unix::fs::symlink;
+
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("real")).unwrap();
+        std::fs::write(root.join("real/file"), "").unwrap();
+        symlink("real", root.join("link")).unwrap();
+        symlink("link/later", root.join("dangling")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        for (path, expected) in [
+            ("link/file", "real/file"),
+            ("link/new/deep", "real/new/deep"),
+            ("dangling", "real/later"),
+            ("dangling/under", "real/later/under"),
+            ("real/file/under", "real/file/under"),
+            ("link/../other", "other"),
+            ("loop", "loop"),
+        ] {
+            assert_eq!(canonical_path(&root.join(path)), root.join(expected), "{path}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn settings_paths_keep_what_only_tools_rewrite() {
+        let base = Path::new("/base");
+        assert_eq!(absolute_path("@a/../b", base), Path::new("/base/b"));
+        assert_eq!(absolute_path("@a", base), Path::new("/base/@a"));
+        assert_eq!(absolute_path("/x/./y", base), Path::new("/x/y"));
+        let home = std::env::home_dir().unwrap();
+        assert_eq!(absolute_path("~/s.sqlite", base), home.join("s.sqlite"));
+    }
+}
