@@ -1,5 +1,15 @@
-//! What the model sees on a call: built from the session's state as pure functions of (state, event, settings).
+//! From host messages to what the model sees: events, treatments, layouts, epochs, tokens, call records.
 //!
-//! Must not do I/O or read the clock inside a decision. Sources: DESIGN.md sections 3, 7 and 8.
+//! Decisions are pure functions of (state, event, settings); [`LiveSession`] alone reads and writes, and hands them what
+//! they need. Must not know JavaScript or SQL. Sources: DESIGN.md sections 6 to 8, SSOT section 4.
 
+pub mod epoch;
+pub mod first_sight;
+pub mod forms;
+pub mod host;
+pub mod live;
+pub mod log_layout;
+pub mod pools_layout;
+pub mod preview;
 pub mod tokens;
+pub mod view;

@@ -7,6 +7,7 @@
 pub mod context;
 pub mod error;
 pub mod object;
+pub mod session;
 pub mod settings;
 pub mod source;
 pub mod store;

@@ -63,6 +63,16 @@ pub enum Layout {
     Pools,
 }
 
+impl Layout {
+    /// The name in the settings file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Log => "log",
+            Self::Pools => "pools",
+        }
+    }
+}
+
 /// Where the store is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StorePlace {

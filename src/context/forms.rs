@@ -1,0 +1,180 @@
+//! The lines that stand for content (DESIGN.md section 7, *Rules*). Golden files hold them: models learn these forms.
+//!
+//! Pure text. A line never reads like an error or like an invitation to repeat a call.
+
+use crate::object::Handle;
+use crate::session::{LineRange, ResultFact};
+
+/// A collapsed tool output: `[t17] exit 0 · 412 lines · last: "test result: ok. 96 passed"`.
+pub fn output_line(handle: Handle, fact: &ResultFact) -> String {
+    let state = match (fact.exit, fact.ok) {
+        (Some(code), _) => format!("exit {code}"),
+        (None, true) => "ok".to_owned(),
+        (None, false) => "failed".to_owned(),
+    };
+    let last =
+        if fact.last.is_empty() { String::new() } else { format!(" · last: \"{}\"", fact.last) };
+    format!("[{handle}] {state} · {}{last}", count(fact.lines, "line"))
+}
+
+/// A collapsed showing of a file: `[t12] f3 src/main.rs · lines 1-210`.
+pub fn showing_line(
+    result: Option<Handle>,
+    file: Handle,
+    path: &str,
+    ranges: &[LineRange],
+) -> String {
+    let head = match result {
+        Some(result) => format!("[{result}] {file} {path}"),
+        None => format!("[{file}] {path}"),
+    };
+    format!("{head} · {}", lines_phrase(ranges))
+}
+
+/// Lines of a read that stand above: `f3 unchanged; lines 1-210 stand in the read result above (t12).`
+pub fn standing_line(file: Handle, range: LineRange, tool: &str, result: Option<Handle>) -> String {
+    let place = result.map_or_else(String::new, |handle| format!(" ({handle})"));
+    let lines = if range.len() == 1 {
+        format!("line {} stands", range.first)
+    } else {
+        format!("lines {range} stand")
+    };
+    format!("{file} unchanged; {lines} in the {tool} result above{place}.")
+}
+
+/// What a preview leaves between head and tail: `… 1,240 lines between (t17:81-1320) …`
+pub fn between_line(handle: Handle, range: LineRange) -> String {
+    format!("… {} between ({handle}:{range}) …", count(range.len(), "line"))
+}
+
+/// What a cut leaves of a long line: `… 3,100 characters between (t17:5) …`
+pub fn long_line_cut(handle: Handle, line: u64, characters: u64) -> String {
+    format!("… {} between ({handle}:{line}) …", count(characters, "character"))
+}
+
+/// First line of a note: `[f3] src/main.rs changed on disk after t12 (+4 -1):`
+pub fn changed_line(
+    file: Handle,
+    path: &str,
+    after: Option<Handle>,
+    added: u64,
+    removed: u64,
+) -> String {
+    let after = after.map_or_else(String::new, |handle| format!(" after {handle}"));
+    format!("[{file}] {path} changed on disk{after} (+{added} -{removed}):")
+}
+
+/// A note on a file that is gone: `[f3] src/main.rs is no longer on disk; its text of t12 is kept as f3.`
+pub fn gone_line(file: Handle, path: &str, after: Option<Handle>) -> String {
+    let of = after.map_or_else(String::new, |handle| format!(" of {handle}"));
+    format!("[{file}] {path} is no longer on disk; its text{of} is kept as {file}.")
+}
+
+/// The rest of a difference that is longer than a note may be: `… 31 more changed lines in f3 …`
+pub fn more_changes_line(file: Handle, lines: u64) -> String {
+    format!("… {} in {file} …", count(lines, "more changed line"))
+}
+
+/// Folded steps: `[t31-t44] 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok`.
+pub fn fold_line(first: Handle, last: Handle, steps: u64, deeds: &[String]) -> String {
+    format!("[{first}-{last}] {}: {}", count(steps, "step"), deeds.join(", "))
+}
+
+/// First line of an activated object: `[t17] bash · lines 1-40 of 412`.
+pub fn activated_line(handle: Handle, name: &str, ranges: &[LineRange], lines: u64) -> String {
+    format!("[{handle}] {name} · {} of {}", lines_phrase(ranges), grouped(lines))
+}
+
+/// `lines 1-40, 60-70`, `line 5`.
+fn lines_phrase(ranges: &[LineRange]) -> String {
+    match ranges {
+        [one] if one.len() == 1 => format!("line {}", one.first),
+        many => {
+            let parts: Vec<_> = many
+                .iter()
+                .map(
+                    |range| {
+                        if range.len() == 1 { range.first.to_string() } else { range.to_string() }
+                    },
+                )
+                .collect();
+            format!("lines {}", parts.join(", "))
+        }
+    }
+}
+
+/// `1 line`, `1,240 lines`.
+pub fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(number))
+}
+
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn handle(text: &str) -> Handle {
+        Handle::parse(text).unwrap()
+    }
+
+    fn range(first: u64, last: u64) -> LineRange {
+        LineRange { first, last }
+    }
+
+    #[test]
+    fn line_forms_are_those_of_the_design() {
+        let mut tests = ResultFact::for_tests("a");
+        tests.lines = 412;
+        tests.last = "test result: ok. 96 passed".into();
+        let mut failed = ResultFact::for_tests("b");
+        failed.exit = None;
+        failed.ok = false;
+        let forms = [
+            output_line(handle("t17"), &tests),
+            output_line(handle("t18"), &failed),
+            showing_line(Some(handle("t12")), handle("f3"), "src/main.rs", &[range(1, 210)]),
+            showing_line(None, handle("f3"), "src/main.rs", &[range(1, 9), range(40, 40)]),
+            standing_line(handle("f3"), range(1, 210), "read", Some(handle("t12"))),
+            standing_line(handle("f3"), range(7, 7), "activate", None),
+            between_line(handle("t17"), range(81, 1320)),
+            long_line_cut(handle("t17"), 5, 3_100),
+            changed_line(handle("f3"), "src/main.rs", Some(handle("t12")), 4, 1),
+            more_changes_line(handle("f3"), 31),
+            gone_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
+            fold_line(
+                handle("t31"),
+                handle("t44"),
+                6,
+                &["read f3 f9".into(), "edit f3 (+12 -4)".into(), "cargo test ok".into()],
+            ),
+            activated_line(handle("t17"), "bash", &[range(1, 40)], 1_412),
+        ];
+        insta::assert_snapshot!(forms.join("\n"), @r#"
+        [t17] exit 0 · 412 lines · last: "test result: ok. 96 passed"
+        [t18] failed · 1 line
+        [t12] f3 src/main.rs · lines 1-210
+        [f3] src/main.rs · lines 1-9, 40
+        f3 unchanged; lines 1-210 stand in the read result above (t12).
+        f3 unchanged; line 7 stands in the activate result above.
+        … 1,240 lines between (t17:81-1320) …
+        … 3,100 characters between (t17:5) …
+        [f3] src/main.rs changed on disk after t12 (+4 -1):
+        … 31 more changed lines in f3 …
+        [f3] src/main.rs is no longer on disk; its text of t12 is kept as f3.
+        [t31-t44] 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok
+        [t17] bash · lines 1-40 of 1,412
+        "#);
+    }
+}

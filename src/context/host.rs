@@ -1,0 +1,273 @@
+//! A host's message, read from its JSON: what the session needs of it, and its exact text around the content.
+//!
+//! Lenient: whatever has no role, or a role or shape that is not known, is a message too and passes through. Must not
+//! interpret tools or decide anything. Shapes: pi-ai's messages (hosts/pi.md section 2).
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::tokens;
+use crate::error::{Error, Result};
+use crate::object::Hash;
+use crate::session::MessageKey;
+
+/// Tokens counted for an image, as hosts estimate one: its real price depends on provider and size.
+const IMAGE_TOKENS: u64 = 1_200;
+
+/// A tool call in an assistant message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostCall {
+    /// The provider's call ID.
+    pub id: String,
+    /// Tool name.
+    pub tool: String,
+    /// Arguments as the provider gave them.
+    pub args: Value,
+}
+
+/// A host's message.
+#[derive(Debug, Clone)]
+pub struct HostMessage {
+    /// Its JSON, as the host's `JSON.stringify` gives it.
+    pub raw: String,
+    /// Where the value of `content` stands in `raw`.
+    pub content_span: Option<Range<usize>>,
+    /// Identity.
+    pub key: MessageKey,
+    /// Calls that it makes.
+    pub calls: Vec<HostCall>,
+    /// Name of the tool that it answers for.
+    pub tool: Option<String>,
+    /// Whether the tool failed.
+    pub is_error: bool,
+    /// The host's details of a tool result.
+    pub details: Value,
+    /// Texts of its text blocks.
+    pub texts: Vec<String>,
+    /// Whether its content is exactly one text block.
+    pub plain: bool,
+    /// Its tokens.
+    pub tokens: u64,
+}
+
+impl HostMessage {
+    /// Reads a list of messages.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if `json` is not an array.
+    pub fn parse_list(json: &str) -> Result<Vec<Self>> {
+        let raws: Vec<&RawValue> = serde_json::from_str(json).map_err(|error| {
+            Error::argument("messages", format!("is not an array of messages: {error}"))
+        })?;
+        Ok(raws.into_iter().map(|raw| Self::parse(raw.get())).collect())
+    }
+
+    /// Reads one message; never fails.
+    pub fn parse(raw: &str) -> Self {
+        let fields: HashMap<Cow<'_, str>, &RawValue> =
+            serde_json::from_str(raw).unwrap_or_default();
+        let value = |name: &str| {
+            fields
+                .get(name)
+                .and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok())
+                .unwrap_or(Value::Null)
+        };
+        let text = |name: &str| value(name).as_str().map(str::to_owned);
+        let role = text("role").unwrap_or_default();
+        if role == "bashExecution" && value("excludeFromContext") == Value::Bool(true) {
+            return Self::withheld(value("timestamp").as_i64());
+        }
+        let content = value("content");
+        let mut message = Self {
+            raw: raw.to_owned(),
+            content_span: fields.get("content").map(|content| span_within(raw, content.get())),
+            key: MessageKey { role, timestamp: value("timestamp").as_i64(), calls: Vec::new() },
+            calls: Vec::new(),
+            tool: text("toolName"),
+            is_error: value("isError") == Value::Bool(true),
+            details: value("details"),
+            texts: Vec::new(),
+            plain: false,
+            tokens: 0,
+        };
+        message.tokens = 4 + message.read_content(&content);
+        for name in ["command", "output", "summary"] {
+            if let Some(text) = text(name) {
+                message.tokens += tokens::count(&text);
+            }
+        }
+        if let Some(id) = text("toolCallId") {
+            message.key.calls.push(id);
+        }
+        message.key.calls.extend(message.calls.iter().map(|call| call.id.clone()));
+        message
+    }
+
+    /// A `!!` message: its output is stored nowhere, only that it was there.
+    fn withheld(timestamp: Option<i64>) -> Self {
+        let role = "bashExecution".to_owned();
+        let raw =
+            serde_json::json!({ "role": role, "excludeFromContext": true, "timestamp": timestamp })
+                .to_string();
+        Self {
+            raw,
+            content_span: None,
+            key: MessageKey { role, timestamp, calls: Vec::new() },
+            calls: Vec::new(),
+            tool: None,
+            is_error: false,
+            details: Value::Null,
+            texts: Vec::new(),
+            plain: false,
+            tokens: 0,
+        }
+    }
+
+    /// SHA-256 of the JSON.
+    pub fn digest(&self) -> Hash {
+        Hash::of(&self.raw)
+    }
+
+    /// The JSON of the content.
+    pub fn content(&self) -> Option<&str> {
+        self.content_span.clone().map(|span| &self.raw[span])
+    }
+
+    /// The message's JSON with another content.
+    pub fn with_content(&self, content: &str) -> String {
+        match &self.content_span {
+            Some(span) => {
+                format!("{}{content}{}", &self.raw[..span.start], &self.raw[span.end..])
+            }
+            None => self.raw.clone(),
+        }
+    }
+
+    /// All text of the message; blocks are joined by line feeds.
+    pub fn text(&self) -> Cow<'_, str> {
+        match self.texts.as_slice() {
+            [one] => Cow::Borrowed(one),
+            many => Cow::Owned(many.join("\n")),
+        }
+    }
+
+    /// Takes texts and calls out of the content and returns its tokens.
+    fn read_content(&mut self, content: &Value) -> u64 {
+        let blocks = match content {
+            Value::String(text) => {
+                self.texts.push(text.clone());
+                return tokens::count(text);
+            }
+            Value::Array(blocks) => blocks,
+            _ => return 0,
+        };
+        self.plain = matches!(blocks.as_slice(), [one] if is_text_block(one));
+        blocks.iter().map(|block| self.read_block(block)).sum()
+    }
+
+    fn read_block(&mut self, block: &Value) -> u64 {
+        let text = |name: &str| block.get(name).and_then(Value::as_str);
+        match text("type") {
+            Some("text") => {
+                let text = text("text").unwrap_or_default();
+                self.texts.push(text.to_owned());
+                tokens::count(text)
+            }
+            Some("thinking") => text("thinking").map_or(0, tokens::count),
+            Some("image") => IMAGE_TOKENS,
+            Some("toolCall") => {
+                let args = block.get("arguments").cloned().unwrap_or(Value::Null);
+                let tool = text("name").unwrap_or_default().to_owned();
+                let cost = tokens::count(&tool) + tokens::count(&args.to_string());
+                self.calls.push(HostCall {
+                    id: text("id").unwrap_or_default().to_owned(),
+                    tool,
+                    args,
+                });
+                cost
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// The JSON of a content that is one text block, as `JSON.stringify` gives it.
+pub fn text_content(text: &str) -> String {
+    format!("[{}]", text_block(text))
+}
+
+/// The JSON of a text block, as `JSON.stringify` gives it.
+pub fn text_block(text: &str) -> String {
+    format!(r#"{{"type":"text","text":{}}}"#, Value::from(text))
+}
+
+fn is_text_block(block: &Value) -> bool {
+    block.as_object().is_some_and(|block| {
+        block.len() == 2
+            && block.get("type").is_some_and(|t| t == "text")
+            && block.get("text").is_some_and(Value::is_string)
+    })
+}
+
+/// Where `part`, a slice of `whole`, stands in it.
+fn span_within(whole: &str, part: &str) -> Range<usize> {
+    let start = part.as_ptr() as usize - whole.as_ptr() as usize;
+    start..start + part.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_can_be_replaced_without_touching_the_rest() {
+        let raw = r#"{"role":"toolResult","n":1e400,"content":[{"type":"text","text":"a\u0000b"}],"x":-0.0}"#;
+        let message = HostMessage::parse(raw);
+        assert!(message.plain);
+        assert_eq!(message.text(), "a\0b");
+        assert_eq!(
+            message.with_content("[]"),
+            r#"{"role":"toolResult","n":1e400,"content":[],"x":-0.0}"#
+        );
+        assert_eq!(message.content().unwrap(), text_content("a\0b"));
+    }
+
+    #[test]
+    fn messages_of_any_shape_are_read() {
+        for raw in [
+            "null",
+            "5",
+            "\"x\"",
+            "[]",
+            "{}",
+            r#"{"role":7,"content":{}}"#,
+            r#"{"content":[null,3,{"type":9}]}"#,
+        ] {
+            let message = HostMessage::parse(raw);
+            assert_eq!((message.raw.as_str(), message.key.role.as_str()), (raw, ""), "{raw}");
+        }
+        assert_eq!(HostMessage::parse_list("{}").unwrap_err().code(), "INVALID_ARGUMENT");
+        assert_eq!(HostMessage::parse_list("[{},1]").unwrap().len(), 2);
+    }
+
+    #[test]
+    fn output_excluded_from_context_is_dropped() {
+        let raw = r#"{"role":"bashExecution","command":"c","output":"secret","excludeFromContext":true,"timestamp":5}"#;
+        let message = HostMessage::parse(raw);
+        assert!(!message.raw.contains("secret"));
+        assert_eq!(message.key.timestamp, Some(5));
+    }
+
+    #[test]
+    fn calls_and_their_ids_are_read() {
+        let raw = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"a"}}],"timestamp":3}"#;
+        let message = HostMessage::parse(raw);
+        assert_eq!(message.key.calls, ["c1"]);
+        assert_eq!(message.calls[0].args["path"], "a");
+        assert!(message.tokens > 4);
+    }
+}

@@ -1,0 +1,345 @@
+//! What `activate`, `deactivate`, `pin` and `unpin` do (SSOT 3.3, DESIGN.md sections 6 and 7).
+
+use std::sync::Arc;
+
+use regex::Regex;
+
+use super::LiveSession;
+use crate::context::forms;
+use crate::context::log_layout::{Texts, headed_lines};
+use crate::context::tokens;
+use crate::error::{Error, Result};
+use crate::object::{Handle, Hash, Name, ObjectId, VersionSelector};
+use crate::session::{
+    ActiveView, Cause, Event, LineRange, Shows, Subject, Treatment, merge_ranges,
+};
+use crate::settings::Layout;
+
+/// Lines shown around each line that matches a pattern.
+const PATTERN_CONTEXT: u64 = 2;
+
+/// What is to be activated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Name of the object.
+    pub name: String,
+    /// Lines: `40-80`, `7`, or several, separated by commas.
+    pub lines: Option<String>,
+    /// Regular expression: the lines that match, with two lines around each.
+    pub pattern: Option<String>,
+}
+
+/// A text to show, with its name.
+struct Shown {
+    object: ObjectId,
+    version: Hash,
+    handle: Handle,
+    name: String,
+    text: Arc<str>,
+    default: Option<LineRange>,
+}
+
+impl LiveSession {
+    /// Activates an object, and pins it if `pin` is set. Returns what the model is told: the content in `log`, a line in
+    /// `pools`, where the content stands in its own place.
+    ///
+    /// `call`: ID of the tool call; empty for a person's command.
+    ///
+    /// # Errors
+    /// Those of names; `NO_ROOM` if it would pass the high-water mark, or pinned content half the window;
+    /// `INVALID_ARGUMENT` for lines or a pattern that cannot be read.
+    pub fn activate(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
+        self.refresh_if_stale()?;
+        let answer = self.activate_staged(call, wanted, pin)?;
+        self.commit_or_mark()?;
+        Ok(answer)
+    }
+
+    /// Deactivates an object, which unpins it. Shows at the next epoch.
+    pub fn deactivate(&mut self, name: &str) -> Result<String> {
+        self.refresh_if_stale()?;
+        let object = self.find(&Name::parse(name)?)?;
+        let tokens = self.standing_tokens(&object);
+        let label = self.label(&object);
+        self.record(Event::Deactivated { object });
+        self.commit_or_mark()?;
+        Ok(format!("done: {label}, {}", forms::count(tokens, "token")))
+    }
+
+    /// Takes an object's exemption from collapse away; it stays active.
+    pub fn unpin(&mut self, name: &str) -> Result<String> {
+        self.refresh_if_stale()?;
+        let object = self.find(&Name::parse(name)?)?;
+        let label = self.label(&object);
+        self.record(Event::Unpinned { object });
+        self.commit_or_mark()?;
+        Ok(format!("done: {label}"))
+    }
+
+    fn activate_staged(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
+        let name = Name::parse(&wanted.name)?;
+        let object = self.find(&name)?;
+        let subject = match self.subject(&object, name.version)? {
+            Ok(subject) => subject,
+            Err(reason) => return Ok(reason),
+        };
+        let lines = subject.text.split('\n').count() as u64;
+        let ranges = match select(&subject, wanted, lines)? {
+            Ok(ranges) => ranges,
+            Err(reason) => return Ok(reason),
+        };
+        let heading = forms::activated_line(subject.handle, &subject.name, &ranges, lines);
+        let shown = headed_lines(&heading, &subject.text, &ranges);
+        let tokens = tokens::count(&shown);
+        self.require_room(&wanted.name, tokens, pin)?;
+        let whole = ranges == [LineRange { first: 1, last: lines }];
+        let view = if whole { ActiveView::Whole } else { ActiveView::Lines(ranges.clone()) };
+        self.record(Event::Activated {
+            object: subject.object,
+            version: subject.version,
+            view,
+            pin,
+            call: call.to_owned(),
+            ranges,
+        });
+        if self.settings.layout == Layout::Pools {
+            return Ok(format!("done: {}, {}", heading, forms::count(tokens, "token")));
+        }
+        Ok(shown)
+    }
+
+    /// The text that activating an object shows; a sentence where it has none.
+    fn subject(
+        &mut self,
+        object: &ObjectId,
+        version: VersionSelector,
+    ) -> Result<Result<Shown, String>> {
+        if let Some((file, range, seen)) = self.file_shown_by(object) {
+            return self.file_subject(&file, VersionSelector::Latest, Some((range, seen)));
+        }
+        match self.state.index().get(object).map(|entry| entry.subject.clone()) {
+            Some(Subject::Toolcall { tool, version: known, .. }) => {
+                let handle = self.handle_of(object)?;
+                match self.text(object, &known) {
+                    Ok(text) => Ok(Ok(Shown {
+                        object: object.clone(),
+                        version: known,
+                        handle,
+                        name: tool,
+                        text,
+                        default: None,
+                    })),
+                    Err(Error::NotFound { .. }) => {
+                        Ok(Err(format!("[{handle}] {tool} · the call has no output")))
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            _ => self.file_subject(object, version, None),
+        }
+    }
+
+    fn file_subject(
+        &mut self,
+        object: &ObjectId,
+        version: VersionSelector,
+        seen: Option<(LineRange, Hash)>,
+    ) -> Result<Result<Shown, String>> {
+        if let Some(path) = self.path_of(object)? {
+            self.index_file(&path, Cause::Read, None)?;
+        }
+        let handle = self.handle_of(object)?;
+        let Some(Subject::File { path, version: latest, lines, .. }) =
+            self.state.index().get(object).map(|entry| entry.subject.clone())
+        else {
+            return Err(Error::internal(format!("`{object}` is no file of the session")));
+        };
+        let mut name = path.clone();
+        let mut wanted = latest.clone();
+        if version != VersionSelector::Latest {
+            wanted = self.store.select(object, version)?.content_hash;
+        } else if lines.is_none() {
+            let Some(last) = self.last_text(object)? else {
+                return Ok(Err(format!(
+                    "[{handle}] {path} · no text: the file is binary, too large or not there"
+                )));
+            };
+            name.push_str(" (no longer on disk; last version)");
+            wanted = last;
+        }
+        let text = match self.text(object, &wanted) {
+            Ok(text) => text,
+            Err(Error::NotFound { .. }) => {
+                return Ok(Err(format!("[{handle}] {path} · that version has no text")));
+            }
+            Err(error) => return Err(error),
+        };
+        let default = match seen {
+            Some((range, version)) if version != wanted => {
+                name.push_str(" (changed since)");
+                self.state.lines_now(object, &version, &[range]).first().copied()
+            }
+            Some((range, _)) => Some(range),
+            None => None,
+        };
+        Ok(Ok(Shown { object: object.clone(), version: wanted, handle, name, text, default }))
+    }
+
+    /// The lines of a file that a `read` showed, for a toolcall that holds no text of its own.
+    fn file_shown_by(&self, toolcall: &ObjectId) -> Option<(ObjectId, LineRange, Hash)> {
+        self.state.chat().messages().iter().enumerate().rev().find_map(|(at, _)| {
+            let fact = self.state.result(at as u64)?;
+            match &fact.shows {
+                Shows::File { object, range, version }
+                    if fact.object.as_ref() == Some(toolcall) =>
+                {
+                    Some((object.clone(), *range, version.clone()))
+                }
+                _ => None,
+            }
+        })
+    }
+
+    /// `content_hash` of the newest version that has text.
+    fn last_text(&self, object: &ObjectId) -> Result<Option<Hash>> {
+        let versions = self.store.history(object)?;
+        Ok(versions
+            .into_iter()
+            .find(|version| version.content.is_some())
+            .map(|version| version.content_hash))
+    }
+
+    fn require_room(&self, name: &str, tokens: u64, pin: bool) -> Result<()> {
+        let (Some(mark), Some(window)) = (self.high_water(), self.window_limit) else {
+            return Ok(());
+        };
+        let used = self.view.tokens();
+        let mut room = mark.saturating_sub(used);
+        if pin {
+            let pinned: u64 =
+                self.state.sets().pinned().iter().map(|id| self.standing_tokens(id)).sum();
+            room = room.min((window / 2).saturating_sub(pinned));
+        }
+        if tokens <= room {
+            return Ok(());
+        }
+        Err(Error::NoRoom { name: name.to_owned(), tokens, room })
+    }
+
+    /// Tokens of an object's content in the window, as it was last sent.
+    fn standing_tokens(&self, object: &ObjectId) -> u64 {
+        let showings: Vec<u64> = self.state.showings(object).map(|showing| showing.at).collect();
+        let stands = |at: u64| {
+            let own =
+                self.state.result(at).is_some_and(|fact| fact.object.as_ref() == Some(object));
+            let collapsed = *self.state.treatment(at) == Treatment::Reference;
+            showings.contains(&at) || (own && !collapsed)
+        };
+        let window = self.state.chat().window();
+        window
+            .iter()
+            .zip(self.view.slots())
+            .filter(|(at, _)| stands(**at))
+            .map(|(_, slot)| slot.tokens)
+            .sum()
+    }
+
+    fn handle_of(&self, object: &ObjectId) -> Result<Handle> {
+        self.state
+            .handle(object)
+            .ok_or_else(|| Error::internal(format!("`{object}` is not in the session index")))
+    }
+
+    fn label(&self, object: &ObjectId) -> String {
+        self.state.handle(object).map_or_else(|| object.to_string(), |handle| handle.to_string())
+    }
+
+    fn commit_or_mark(&mut self) -> Result<()> {
+        let result = self.commit();
+        self.stale = result.is_err();
+        result
+    }
+}
+
+/// The lines that are wanted of a text; a sentence where there are none.
+fn select(subject: &Shown, wanted: &Wanted, lines: u64) -> Result<Result<Vec<LineRange>, String>> {
+    let all = LineRange { first: 1, last: lines };
+    let mut ranges = match &wanted.lines {
+        Some(text) => parse_lines(text, lines)?,
+        None => vec![subject.default.filter(|_| wanted.pattern.is_none()).unwrap_or(all)],
+    };
+    if let Some(pattern) = wanted.pattern.as_deref().filter(|pattern| !pattern.is_empty()) {
+        let regex = Regex::new(pattern).map_err(|error| {
+            Error::argument("pattern", format!("is no regular expression: {error}"))
+        })?;
+        ranges = matching_lines(&subject.text, &regex, &ranges);
+        if ranges.is_empty() {
+            return Ok(Err(format!(
+                "[{}] {} · no line matches `{pattern}`",
+                subject.handle, subject.name
+            )));
+        }
+    }
+    Ok(Ok(ranges))
+}
+
+fn matching_lines(text: &str, regex: &Regex, within: &[LineRange]) -> Vec<LineRange> {
+    let hits = (1..).zip(text.split('\n')).filter(|(number, line)| {
+        within.iter().any(|range| range.first <= *number && *number <= range.last)
+            && regex.is_match(line)
+    });
+    let last = text.split('\n').count() as u64;
+    let around: Vec<LineRange> = hits
+        .map(|(number, _): (u64, _)| LineRange {
+            first: number.saturating_sub(PATTERN_CONTEXT).max(1),
+            last: (number + PATTERN_CONTEXT).min(last),
+        })
+        .collect();
+    merge_ranges(&around)
+}
+
+/// Reads `40-80`, `7`, `1-3,9`; ends beyond the text are cut.
+fn parse_lines(text: &str, lines: u64) -> Result<Vec<LineRange>> {
+    let wrong = |problem: String| Error::argument("lines", problem);
+    let mut ranges = Vec::new();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<u64>().ok().filter(|number| *number > 0);
+        let (Some(first), Some(last)) = (number(first), number(last)) else {
+            return Err(wrong(format!("`{part}` is no line range such as `40-80`")));
+        };
+        if first > last || first > lines {
+            return Err(wrong(format!("`{part}` is outside the text, which has {lines} lines")));
+        }
+        ranges.push(LineRange { first, last: last.min(lines) });
+    }
+    if ranges.is_empty() {
+        return Err(wrong("names no line".to_owned()));
+    }
+    Ok(merge_ranges(&ranges))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(first: u64, last: u64) -> LineRange {
+        LineRange { first, last }
+    }
+
+    #[test]
+    fn lines_are_read_merged_and_cut() {
+        assert_eq!(parse_lines("3-5, 4-9,20", 100).unwrap(), [range(3, 9), range(20, 20)]);
+        assert_eq!(parse_lines("90-500", 100).unwrap(), [range(90, 100)]);
+        for text in ["", "x", "0-4", "9-3", "101", "1-2-3"] {
+            assert_eq!(parse_lines(text, 100).unwrap_err().code(), "INVALID_ARGUMENT", "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_takes_its_lines_and_two_around_each() {
+        let text = (1..=20).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
+        let found = matching_lines(&text, &Regex::new("^(5|8|19)$").unwrap(), &[range(1, 20)]);
+        assert_eq!(found, [range(3, 10), range(17, 20)]);
+    }
+}

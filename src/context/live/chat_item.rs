@@ -1,0 +1,93 @@
+//! A message as an item of the chat document: its exact JSON, with the content of a tool result by reference.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::context::host::{HostMessage, text_content};
+use crate::context::log_layout::{Texts, lines_of};
+use crate::error::{Error, Result};
+use crate::object::{Hash, ObjectId};
+use crate::session::LineRange;
+
+/// Where the content of a message is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) struct ContentFrom {
+    /// The object.
+    object: ObjectId,
+    /// `content_hash` of the version.
+    version: Hash,
+    /// The lines; `None` for all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lines: Option<LineRange>,
+    /// Text behind it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    after: String,
+}
+
+impl ContentFrom {
+    /// The whole text of an object's version.
+    pub(super) fn whole(object: &ObjectId, version: &Hash) -> Self {
+        Self { object: object.clone(), version: version.clone(), lines: None, after: String::new() }
+    }
+
+    /// Lines of an object's version and a text behind them.
+    pub(super) fn lines(object: &ObjectId, version: &Hash, range: LineRange, after: &str) -> Self {
+        Self {
+            object: object.clone(),
+            version: version.clone(),
+            lines: Some(range),
+            after: after.to_owned(),
+        }
+    }
+
+    fn content(&self, texts: &dyn Texts) -> Result<String> {
+        let text = texts.text(&self.object, &self.version)?;
+        let text = match self.lines {
+            Some(range) => lines_of(&text, range) + &self.after,
+            None => format!("{text}{}", self.after),
+        };
+        Ok(text_content(&text))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Item<'a> {
+    turn: u32,
+    step: u32,
+    #[serde(borrow)]
+    message: &'a RawValue,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content: Option<ContentFrom>,
+}
+
+/// Writes a message as an item. `from` is used only if it gives exactly the message's content.
+pub(super) fn write(
+    message: &HostMessage,
+    turn: u32,
+    step: u32,
+    from: Option<ContentFrom>,
+    texts: &dyn Texts,
+) -> Result<String> {
+    let from = match (from, message.content()) {
+        (Some(from), Some(content)) => (from.content(texts)? == content).then_some(from),
+        _ => None,
+    };
+    let raw = if from.is_some() { message.with_content("null") } else { message.raw.clone() };
+    let raw: &RawValue = serde_json::from_str(&raw).map_err(unreadable)?;
+    serde_json::to_string(&Item { turn, step, message: raw, content: from }).map_err(unreadable)
+}
+
+/// Reads the message that an item holds, byte for byte.
+pub(super) fn read(item: &str, texts: &dyn Texts) -> Result<HostMessage> {
+    let item: Item<'_> = serde_json::from_str(item).map_err(unreadable)?;
+    let message = HostMessage::parse(item.message.get());
+    match item.content {
+        Some(from) => Ok(HostMessage::parse(&message.with_content(&from.content(texts)?))),
+        None => Ok(message),
+    }
+}
+
+fn unreadable(error: serde_json::Error) -> Error {
+    Error::internal(format!("chat item cannot be read or written: {error}"))
+}

@@ -1,0 +1,383 @@
+//! From new host messages to events, toolcall objects and chat items.
+
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::chat_item::{self, ContentFrom};
+use super::{ChatChange, LiveSession};
+use crate::context::first_sight;
+use crate::context::host::{HostCall, HostMessage};
+use crate::context::log_layout::Texts;
+use crate::context::tokens;
+use crate::error::Result;
+use crate::object::{
+    AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, canonical_json, locate_slice,
+};
+use crate::session::{Cause, Event, LineRange, MessageKind, ResultFact, Shows, Treatment};
+use crate::settings::Layout;
+use crate::source;
+use crate::store::Expected;
+
+/// Characters of the last line that a reference line quotes.
+const LAST_LINE_CHARS: usize = 80;
+/// Characters of a call's arguments in its metadata.
+const ARGS_CHARS: usize = 80;
+
+/// A call of the newest assistant message that has no result yet.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PendingCall {
+    call: HostCall,
+}
+
+/// A tool result, worked out.
+struct Ingested {
+    fact: ResultFact,
+    from: Option<ContentFrom>,
+    args: Value,
+}
+
+impl LiveSession {
+    /// Takes a new message at the end of the chat.
+    pub(super) fn ingest(&mut self, message: &HostMessage) -> Result<()> {
+        let ingested = match message.key.role.as_str() {
+            "toolResult" => self.ingest_result(message)?,
+            _ => None,
+        };
+        let role = message.key.role.as_str();
+        if matches!(role, "user" | "assistant") {
+            self.close_unanswered()?;
+        }
+        if role == "assistant" {
+            self.pending = message.calls.iter().cloned().map(|call| PendingCall { call }).collect();
+        }
+        let kind = match (&ingested, role) {
+            (Some(ingested), _) => MessageKind::Result(ingested.fact.clone()),
+            (None, "user") => MessageKind::User,
+            (None, "assistant") => MessageKind::Assistant,
+            _ => MessageKind::Other,
+        };
+        let at = self.state.chat().len();
+        self.record(Event::Message {
+            key: message.key.clone(),
+            digest: message.digest(),
+            kind,
+            tokens: message.tokens,
+        });
+        let from = ingested.as_ref().and_then(|ingested| ingested.from.clone());
+        self.stage_item(at, message, from)?;
+        if let Some(Ingested { fact, args, .. }) = ingested
+            && self.settings.layout == Layout::Log
+        {
+            self.treat_at_first_sight(at, &fact, message, &args);
+        }
+        Ok(())
+    }
+
+    /// Takes the changed text of a known message.
+    pub(super) fn ingest_edit(&mut self, at: u64, message: &HostMessage) -> Result<()> {
+        let kind = match self.state.result(at).cloned() {
+            Some(fact) => {
+                let fact = ResultFact { shows: Shows::Own, ..describe(message, fact) };
+                if let Some(object) = &fact.object {
+                    self.put_toolcall_text(object, &message.text())?;
+                }
+                MessageKind::Result(fact)
+            }
+            None => {
+                self.state.chat().get(at).map_or(MessageKind::Other, |known| known.kind.clone())
+            }
+        };
+        let tokens = message.tokens;
+        self.record(Event::Edited { at, digest: message.digest(), kind, tokens });
+        self.stage_item_change(at, message)
+    }
+
+    /// Calls of the newest assistant message in the store that nothing has answered yet.
+    pub(super) fn unanswered_calls(&self) -> Result<Vec<PendingCall>> {
+        let newest =
+            self.state.window().rev().find(|(_, message)| message.kind == MessageKind::Assistant);
+        let Some((at, _)) = newest else { return Ok(Vec::new()) };
+        let message = self.stored_message(at)?;
+        let answered: Vec<&str> = self
+            .state
+            .window()
+            .rev()
+            .take_while(|(other, _)| *other > at)
+            .filter(|(_, message)| matches!(message.kind, MessageKind::Result(_)))
+            .filter_map(|(_, message)| message.key.calls.first().map(String::as_str))
+            .collect();
+        let mut calls = message.calls;
+        for id in answered {
+            if let Some(place) = calls.iter().position(|call| call.id == id) {
+                calls.remove(place);
+            }
+        }
+        Ok(calls.into_iter().map(|call| PendingCall { call }).collect())
+    }
+
+    /// The message at a position of the chat, from what is staged or stored.
+    pub(super) fn stored_message(&self, at: u64) -> Result<HostMessage> {
+        if let Some(change) = self.staged.chat.as_ref().filter(|change| at >= change.keep) {
+            let place = usize::try_from(at - change.keep).unwrap_or(usize::MAX);
+            if let Some(item) = change.add.get(place) {
+                return chat_item::read(item, self);
+            }
+        }
+        let items = self.store.items(&self.ids.chat, AsOf::Latest, at..at + 1)?;
+        let item = items.first().ok_or_else(|| crate::Error::NotFound {
+            id: self.ids.chat.clone(),
+            at: format!("with message {at}"),
+        })?;
+        chat_item::read(item, self)
+    }
+
+    /// Works out a tool result. `None` if it answers no call that is known: it passes through.
+    fn ingest_result(&mut self, message: &HostMessage) -> Result<Option<Ingested>> {
+        let id = message.key.calls.first().map(String::as_str).unwrap_or_default();
+        let Some(place) = self.pending.iter().position(|pending| pending.call.id == id) else {
+            return Ok(None);
+        };
+        let call = self.pending.remove(place).call;
+        let request = Hash::of(canonical_json(&json!({ "tool": call.tool, "args": call.args }))?);
+        let mut fact = describe(message, blank_fact(&call.tool, request));
+        if is_context_tool(&call.tool) {
+            fact.shows = self.state.call_shows(&call.id).cloned().unwrap_or(Shows::Own);
+            let args = call.args;
+            return Ok(Some(Ingested { fact, from: None, args }));
+        }
+        let (shows, slice) = self.shown(&call, message)?;
+        fact.shows = shows;
+        let content = match &fact.shows {
+            Shows::File { range, .. } => {
+                format!("{} {} lines {range}", call.tool, args_display(&call.args))
+            }
+            _ => message.text().into_owned(),
+        };
+        let (object, version) = self.put_toolcall(&call, Some(content), &fact, message)?;
+        let whole = || ContentFrom::whole(&object, &version);
+        let from = slice.or_else(|| fact.plain.then(whole));
+        fact.object = Some(object);
+        Ok(Some(Ingested { fact, from, args: call.args }))
+    }
+
+    /// What a result shows: lines of a file's version if rendering that version gives exactly the text, else its own text.
+    fn shown(
+        &mut self,
+        call: &HostCall,
+        message: &HostMessage,
+    ) -> Result<(Shows, Option<ContentFrom>)> {
+        if let Some(shows) = self.state.call_shows(&call.id) {
+            return Ok((shows.clone(), None));
+        }
+        if call.tool != "read" || message.is_error || !message.plain {
+            return Ok((Shows::Own, None));
+        }
+        let Some((object, version)) = self.file_read(call)? else { return Ok((Shows::Own, None)) };
+        let Ok(text) = self.text(&object, &version) else { return Ok((Shows::Own, None)) };
+        let first = call.args.get("offset").and_then(Value::as_u64).unwrap_or(1).max(1);
+        let Some(slice) = locate_slice(&text, &message.text(), first) else {
+            return Ok((Shows::Own, None));
+        };
+        let range = LineRange { first: slice.first_line, last: slice.last_line };
+        let from = ContentFrom::lines(&object, &version, range, &slice.suffix);
+        Ok((Shows::File { object, version, range }, Some(from)))
+    }
+
+    /// The file that a call read: as noted when it ran, else what the disk holds now.
+    fn file_read(&mut self, call: &HostCall) -> Result<Option<(ObjectId, Hash)>> {
+        if let Some(read) = self.state.call_read(&call.id) {
+            return Ok(Some(read.clone()));
+        }
+        let Some(path) = call.args.get("path").and_then(Value::as_str) else { return Ok(None) };
+        let Ok(path) = source::read_path(path, &self.options.cwd) else { return Ok(None) };
+        self.index_file(&path, Cause::Read, Some(&call.id))
+    }
+
+    /// Calls that were never answered get an object that says so: status `fail`, null content.
+    fn close_unanswered(&mut self) -> Result<()> {
+        for PendingCall { call } in std::mem::take(&mut self.pending) {
+            if !is_context_tool(&call.tool) {
+                let mut fact = blank_fact(&call.tool, Hash::of(""));
+                fact.ok = false;
+                self.put_toolcall(&call, None, &fact, &HostMessage::parse("{}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn put_toolcall(
+        &mut self,
+        call: &HostCall,
+        content: Option<String>,
+        fact: &ResultFact,
+        message: &HostMessage,
+    ) -> Result<(ObjectId, Hash)> {
+        let mut fields = Map::new();
+        fields.insert("tool".into(), json!(call.tool));
+        fields.insert("args".into(), call.args.clone());
+        fields.insert("args_display".into(), json!(args_display(&call.args)));
+        fields.insert("status".into(), json!(if fact.ok { "ok" } else { "fail" }));
+        fields.insert("chat_ref".into(), json!(self.ids.chat));
+        fields.insert("position".into(), json!(self.state.chat().len()));
+        if let Shows::File { object, .. } | Shows::Change { object } = &fact.shows {
+            fields.insert("file_refs".into(), json!([object]));
+        }
+        if let Some(diff) = message.details.get("diff").filter(|diff| diff.is_string()) {
+            fields.insert("diff".into(), diff.clone());
+        }
+        let id = self.toolcall_id(call, &mut fields)?;
+        let payload = Payload { content, source_hash: None, fields };
+        let version = payload.content_hash(None)?;
+        if let Some(text) = &payload.content {
+            self.remember_text(&id, &version, text.as_str().into());
+        }
+        let envelope = Envelope::unsourced(id.clone(), ObjectType::Toolcall)?;
+        self.staged.objects.push((envelope, payload, Expected::Any));
+        self.record(Event::Toolcall {
+            object: id.clone(),
+            tool: call.tool.clone(),
+            ok: fact.ok,
+            version: version.clone(),
+        });
+        Ok((id, version))
+    }
+
+    /// The provider's call ID, unless another call has it: other chat, position, tool or arguments, anywhere in the store.
+    /// Local servers repeat `call_0`. Then a UUIDv7, with the provider's ID as a field.
+    fn toolcall_id(&self, call: &HostCall, fields: &mut Map<String, Value>) -> Result<ObjectId> {
+        let id = ObjectId::new(&*call.id);
+        let staged = self.staged.objects.iter().rev().find(|(envelope, ..)| envelope.id == id);
+        let known = match staged {
+            Some((_, payload, _)) => Some(payload.fields.clone()),
+            None => self.store.get(&id, AsOf::Latest)?.map(|version| version.fields),
+        };
+        let same = |known: &Map<String, Value>| {
+            ["chat_ref", "position", "tool", "args"]
+                .iter()
+                .all(|field| known.get(*field) == fields.get(*field))
+        };
+        if !call.id.is_empty() && known.as_ref().is_none_or(same) {
+            return Ok(id);
+        }
+        fields.insert("provider_call_id".into(), json!(call.id));
+        Ok(ObjectId::new(Uuid::now_v7().to_string()))
+    }
+
+    /// A new version of a toolcall whose text the host changed.
+    fn put_toolcall_text(&mut self, id: &ObjectId, text: &str) -> Result<()> {
+        let Some(known) = self.store.get(id, AsOf::Latest)? else { return Ok(()) };
+        let payload = Payload {
+            content: Some(text.to_owned()),
+            source_hash: None,
+            fields: known.fields.clone(),
+        };
+        self.staged.objects.push((known.envelope, payload, Expected::Any));
+        Ok(())
+    }
+
+    fn treat_at_first_sight(
+        &mut self,
+        at: u64,
+        fact: &ResultFact,
+        message: &HostMessage,
+        args: &Value,
+    ) {
+        let text = message.text();
+        let text_tokens = tokens::count(&text);
+        let limit = self.settings.preview_tokens;
+        let treatment = first_sight::decide(&self.state, at, fact, &text, text_tokens, args, limit);
+        if treatment != Treatment::Given {
+            self.record(Event::Treated { at, treatment });
+        }
+    }
+
+    fn stage_item(
+        &mut self,
+        at: u64,
+        message: &HostMessage,
+        from: Option<ContentFrom>,
+    ) -> Result<()> {
+        let (turn, step) =
+            self.state.chat().get(at).map_or((0, 0), |known| (known.turn, known.step));
+        let item = chat_item::write(message, turn, step, from, self)?;
+        let change = self.staged.chat.get_or_insert(ChatChange { keep: at, add: Vec::new() });
+        change.add.push(item);
+        Ok(())
+    }
+
+    /// Puts another item in the place of a known one; those behind it are written again.
+    fn stage_item_change(&mut self, at: u64, message: &HostMessage) -> Result<()> {
+        let (turn, step) =
+            self.state.chat().get(at).map_or((0, 0), |known| (known.turn, known.step));
+        let item = chat_item::write(message, turn, step, None, self)?;
+        let keep = self.staged.chat.as_ref().map_or(self.state.chat().len(), |change| change.keep);
+        if at < keep {
+            let before = self.store.items(&self.ids.chat, AsOf::Latest, at..keep)?;
+            let change = self.staged.chat.get_or_insert(ChatChange { keep, add: Vec::new() });
+            change.add.splice(0..0, before);
+            change.keep = at;
+        }
+        if let Some(change) = &mut self.staged.chat {
+            let place = usize::try_from(at - change.keep).unwrap_or(usize::MAX);
+            if let Some(slot) = change.add.get_mut(place) {
+                *slot = item;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a tool is one of ours that manage the context; they make no content objects.
+fn is_context_tool(tool: &str) -> bool {
+    matches!(tool, "activate" | "deactivate" | "pin" | "unpin")
+}
+
+/// Fills in what a result's text says.
+fn describe(message: &HostMessage, fact: ResultFact) -> ResultFact {
+    let text = message.text();
+    let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    ResultFact {
+        ok: !message.is_error,
+        exit: (fact.tool == "bash").then(|| exit_code(last, message.is_error)).flatten(),
+        lines: text.split('\n').count() as u64 - u64::from(text.ends_with('\n')),
+        last: cut(last.trim(), LAST_LINE_CHARS),
+        plain: message.plain,
+        ..fact
+    }
+}
+
+fn blank_fact(tool: &str, request: Hash) -> ResultFact {
+    ResultFact {
+        object: None,
+        tool: tool.to_owned(),
+        request,
+        ok: true,
+        exit: None,
+        lines: 0,
+        last: String::new(),
+        plain: false,
+        shows: Shows::Own,
+    }
+}
+
+/// Exit code of a shell command: 0 if the tool did not fail, else what its last line names.
+fn exit_code(last_line: &str, is_error: bool) -> Option<i64> {
+    if !is_error {
+        return Some(0);
+    }
+    last_line.strip_prefix("Command exited with code ")?.trim().parse().ok()
+}
+
+/// Arguments for people: the path or the command, else the JSON; cut to 80 characters.
+fn args_display(args: &Value) -> String {
+    let named = ["path", "command", "pattern"].iter().find_map(|name| args.get(*name)?.as_str());
+    let text = named.map_or_else(|| args.to_string(), str::to_owned);
+    cut(text.lines().next().unwrap_or_default(), ARGS_CHARS)
+}
+
+fn cut(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

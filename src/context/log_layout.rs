@@ -1,0 +1,183 @@
+//! The `log` layout: every message where it appeared, its content as its treatment says (DESIGN.md section 7).
+//!
+//! Pure: text comes in by [`Texts`]. Never touches a message other than a tool result, save for a note at the head of a
+//! user message.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::forms;
+use super::host::{HostMessage, text_block, text_content};
+use super::preview;
+use crate::error::{Error, Result};
+use crate::object::{Handle, Hash, ObjectId};
+use crate::session::{LineRange, Part, ResultFact, Session, Shows, Subject, Treatment};
+
+/// The host's own words for a result that is nothing but an image (hosts/pi.md section 10).
+const IMAGE_PLACEHOLDER: &str = "(see attached image)";
+
+/// Where the texts of object versions come from.
+pub trait Texts {
+    /// Text of the version of an object with this `content_hash`.
+    fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>>;
+}
+
+/// Renders the content of the message at a position of the chat; `None` where it goes out as the host gave it.
+pub fn render(
+    session: &Session,
+    at: u64,
+    message: &HostMessage,
+    texts: &dyn Texts,
+) -> Result<Option<String>> {
+    let treated = match session.result(at) {
+        Some(fact) => render_result(session, at, fact, message, texts)?,
+        None => None,
+    };
+    let notes = session.notes(at);
+    if notes.is_empty() {
+        return Ok(treated);
+    }
+    let content = treated.as_deref().or_else(|| message.content()).unwrap_or("[]");
+    Ok(Some(with_notes(content, notes, message)))
+}
+
+/// The reference line of the tool result at a position.
+pub fn reference_line(session: &Session, fact: &ResultFact) -> Option<String> {
+    let result = fact.object.as_ref().and_then(|id| session.handle(id));
+    match &fact.shows {
+        Shows::File { object, range, .. } => {
+            let (handle, path) = file(session, object)?;
+            Some(forms::showing_line(result, handle, path, &[*range]))
+        }
+        Shows::Activated { object, ranges, .. } => match file(session, object) {
+            Some((handle, path)) => Some(forms::showing_line(None, handle, path, ranges)),
+            None => Some(forms::output_line(session.handle(object)?, fact)),
+        },
+        Shows::Own | Shows::Change { .. } => Some(forms::output_line(result?, fact)),
+    }
+}
+
+/// Lines of a text, joined by line feeds; lines that it has not are left out.
+pub fn lines_of(text: &str, range: LineRange) -> String {
+    let skip = usize::try_from(range.first.saturating_sub(1)).unwrap_or(usize::MAX);
+    let take = usize::try_from(range.len()).unwrap_or(usize::MAX);
+    text.split('\n').skip(skip).take(take).collect::<Vec<_>>().join("\n")
+}
+
+/// Lines of a text under a heading, blocks apart from each other marked by the count of what lies between.
+pub fn headed_lines(heading: &str, text: &str, ranges: &[LineRange]) -> String {
+    let mut shown = vec![heading.to_owned()];
+    let mut next = None;
+    for range in ranges {
+        if let Some(gap) = next.filter(|next| *next < range.first) {
+            shown.push(format!("… {} …", forms::count(range.first - gap, "line")));
+        }
+        shown.push(lines_of(text, *range));
+        next = Some(range.last + 1);
+    }
+    shown.join("\n")
+}
+
+fn render_result(
+    session: &Session,
+    at: u64,
+    fact: &ResultFact,
+    message: &HostMessage,
+    texts: &dyn Texts,
+) -> Result<Option<String>> {
+    let handle = || {
+        let handle = fact.object.as_ref().and_then(|id| session.handle(id));
+        handle.ok_or_else(|| Error::internal(format!("message {at} has a treatment but no handle")))
+    };
+    let text = match session.treatment(at) {
+        Treatment::Given => return Ok(None),
+        Treatment::Reference => reference_line(session, fact).ok_or_else(|| {
+            Error::internal(format!("message {at} is collapsed but has no reference line"))
+        })?,
+        Treatment::Preview { head, tail } => {
+            preview::render(&message.text(), *head, *tail, handle()?)
+        }
+        Treatment::Reread { parts } => render_reread(session, fact, parts, &message.text())?,
+        Treatment::Current { object, version, ranges, after_host } => {
+            let host = if *after_host { Some(message.text()) } else { None };
+            render_current(session, object, &texts.text(object, version)?, ranges, host)?
+        }
+    };
+    Ok(Some(text_content(&text)))
+}
+
+fn render_reread(
+    session: &Session,
+    fact: &ResultFact,
+    parts: &[Part],
+    shown: &str,
+) -> Result<String> {
+    let Shows::File { object, range, .. } = &fact.shows else {
+        return Err(Error::internal("a reread that shows no file"));
+    };
+    let (handle, _) =
+        file(session, object).ok_or_else(|| Error::internal("a reread of an unknown file"))?;
+    let mut blocks = Vec::new();
+    for part in parts {
+        let Some(stands_at) = part.stands_at else {
+            let shift = range.first - 1;
+            let here = LineRange { first: part.range.first - shift, last: part.range.last - shift };
+            blocks.push(lines_of(shown, here));
+            continue;
+        };
+        let above = session.result(stands_at);
+        let tool = above.map_or("read", |fact| fact.tool.as_str());
+        let result = above.and_then(|fact| session.handle(fact.object.as_ref()?));
+        blocks.push(forms::standing_line(handle, part.range, tool, result));
+    }
+    let after = shown.split('\n').skip(usize::try_from(range.len()).unwrap_or(usize::MAX));
+    blocks.extend(after.map(str::to_owned));
+    Ok(blocks.join("\n"))
+}
+
+fn render_current(
+    session: &Session,
+    object: &ObjectId,
+    text: &str,
+    ranges: &[LineRange],
+    host: Option<Cow<'_, str>>,
+) -> Result<String> {
+    let (handle, path) =
+        file(session, object).ok_or_else(|| Error::internal("current text of an unknown file"))?;
+    let lines = text.split('\n').count() as u64;
+    let current = headed_lines(&forms::activated_line(handle, path, ranges, lines), text, ranges);
+    Ok(host.map_or(current.clone(), |host| format!("{host}\n\n{current}")))
+}
+
+/// Adds notes: behind the blocks of a tool result, before those of a user message.
+fn with_notes(content: &str, notes: &[String], message: &HostMessage) -> String {
+    let notes: Vec<String> = notes.iter().map(|note| text_block(note)).collect();
+    let notes = notes.join(",");
+    let blocks = if content.starts_with('[') {
+        content[1..content.len() - 1].to_owned()
+    } else {
+        text_block(&message.text())
+    };
+    if message.key.role != "toolResult" {
+        return if blocks.is_empty() {
+            format!("[{notes}]")
+        } else {
+            format!("[{notes},{blocks}]")
+        };
+    }
+    if blocks.is_empty() {
+        return format!("[{notes}]");
+    }
+    if message.texts.is_empty() {
+        return format!("[{},{blocks},{notes}]", text_block(IMAGE_PLACEHOLDER));
+    }
+    format!("[{blocks},{notes}]")
+}
+
+fn file<'a>(session: &'a Session, object: &ObjectId) -> Option<(Handle, &'a str)> {
+    let entry = session.index().get(object)?;
+    match &entry.subject {
+        Subject::File { path, .. } => Some((entry.handle, path)),
+        Subject::Toolcall { .. } => None,
+    }
+}

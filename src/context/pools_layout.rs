@@ -1,0 +1,145 @@
+//! The `pools` layout: metadata pool, chat, active content, in the order of SSOT 4.1. Pure; text comes in by [`Texts`].
+
+use std::collections::HashSet;
+
+use super::host::{HostMessage, text_content};
+use super::log_layout::{Texts, lines_of};
+use super::tokens;
+use super::view::{Slot, user_message};
+use crate::error::Result;
+use crate::object::{Hash, ObjectId, file_type};
+use crate::session::{ActiveView, IndexEntry, LineRange, Session, SlotRecord, Subject};
+
+/// Limits of the layout.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Toolcalls of a turn that stay active.
+    pub per_turn: u64,
+    /// Turns whose toolcalls stay active, the current one included.
+    pub turns: u64,
+    /// Tokens of the metadata pool.
+    pub pool_tokens: u64,
+}
+
+/// Renders the whole request, but for the system prompt, which is the host's.
+///
+/// `messages`: those of the window, in order. `char_count`: characters of a file's latest version.
+pub fn render(
+    session: &Session,
+    messages: &[(u64, &HostMessage)],
+    limits: &Limits,
+    texts: &dyn Texts,
+    char_count: &dyn Fn(&ObjectId) -> u64,
+) -> Result<Vec<Slot>> {
+    let time = messages.last().and_then(|(_, message)| message.key.timestamp).unwrap_or(0);
+    let active = session.active_by_window(limits.per_turn, limits.turns);
+    let mut slots = Vec::with_capacity(messages.len() + active.len() + 1);
+    let lines = pool_lines(session, limits.pool_tokens, char_count);
+    if !lines.is_empty() {
+        let message = user_message(&lines.join("\n"), time);
+        let record = SlotRecord::Pool { pool_keep: 0, pool_add: lines, time };
+        slots.push(Slot::of_ours(record, message));
+    }
+    for (index, (at, message)) in messages.iter().enumerate() {
+        slots.push(Slot::of_host(index, *at, message, chat_reference(session, *at)));
+    }
+    for object in active {
+        let Some(version) = version_of(session, &object.id) else { continue };
+        let Ok(text) = texts.text(&object.id, &version) else { continue };
+        let ranges = match &object.view {
+            ActiveView::Whole => Vec::new(),
+            ActiveView::Lines(ranges) => ranges.clone(),
+        };
+        let message = user_message(&active_block(&object.id, &text, &ranges), time);
+        let record = SlotRecord::Active { active: object.id.clone(), version, ranges, time };
+        slots.push(Slot::of_ours(record, message));
+    }
+    Ok(slots)
+}
+
+/// `ACTIVE_CONTENT id={id}` and the content; where only some lines are active, they are named (`lines=1-40,60-70`).
+pub fn active_block(id: &ObjectId, text: &str, ranges: &[LineRange]) -> String {
+    if ranges.is_empty() {
+        return format!("ACTIVE_CONTENT id={id}\n{text}");
+    }
+    let names: Vec<String> = ranges.iter().map(ToString::to_string).collect();
+    let shown: Vec<String> = ranges.iter().map(|range| lines_of(text, *range)).collect();
+    format!("ACTIVE_CONTENT id={id} lines={}\n{}", names.join(","), shown.join("\n"))
+}
+
+/// The content in place of a tool result's: `toolcall_ref id={id} tool={tool} status={status}`.
+fn chat_reference(session: &Session, at: u64) -> Option<String> {
+    let fact = session.result(at)?;
+    let id = fact.object.as_ref()?;
+    Some(text_content(&format!(
+        "toolcall_ref id={id} tool={} status={}",
+        fact.tool,
+        status(fact.ok)
+    )))
+}
+
+/// One line per object of the metadata pool, in order of entry, within the budget: what is neither pinned nor active goes
+/// first, of it what was never activated, of that what was not met for longest.
+fn pool_lines(
+    session: &Session,
+    budget: u64,
+    char_count: &dyn Fn(&ObjectId) -> u64,
+) -> Vec<String> {
+    let lines: Vec<(usize, String, u64)> = session
+        .sets()
+        .pool()
+        .iter()
+        .enumerate()
+        .filter_map(|(place, known)| {
+            let line = pool_line(session.index().get(&known.id)?, char_count);
+            let cost = tokens::count(&line) + 1;
+            Some((place, line, cost))
+        })
+        .collect();
+    let mut spare = lines.iter().map(|(_, _, cost)| cost).sum::<u64>().saturating_sub(budget);
+    let pool = session.sets().pool();
+    let mut order: Vec<&(usize, String, u64)> = lines.iter().collect();
+    order.sort_by_key(|(place, ..)| (pool[*place].activated, pool[*place].seen));
+    let mut evicted = HashSet::new();
+    for (place, _, cost) in order {
+        let id = &pool[*place].id;
+        if spare == 0 {
+            break;
+        }
+        if !session.sets().is_pinned(id) && !session.sets().is_active(id) {
+            evicted.insert(*place);
+            spare = spare.saturating_sub(*cost);
+        }
+    }
+    lines
+        .into_iter()
+        .filter(|(place, ..)| !evicted.contains(place))
+        .map(|(_, line, _)| line)
+        .collect()
+}
+
+fn pool_line(entry: &IndexEntry, char_count: &dyn Fn(&ObjectId) -> u64) -> String {
+    let id = &entry.id;
+    match &entry.subject {
+        Subject::File { path, .. } => {
+            format!(
+                "id={id} type=file path={path} file_type={} char_count={}",
+                file_type(path),
+                char_count(id)
+            )
+        }
+        Subject::Toolcall { tool, ok, .. } => {
+            format!("id={id} type=toolcall tool={tool} status={}", status(*ok))
+        }
+    }
+}
+
+fn version_of(session: &Session, id: &ObjectId) -> Option<Hash> {
+    match &session.index().get(id)?.subject {
+        Subject::File { version, .. } | Subject::Toolcall { version, .. } => Some(version.clone()),
+    }
+}
+
+fn status(ok: bool) -> &'static str {
+    if ok { "ok" } else { "fail" }
+}

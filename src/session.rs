@@ -1,0 +1,24 @@
+//! The session as a state machine: chat, session index, metadata pool, active and pinned set, handles, treatments.
+//!
+//! Every change is an [`Event`]; the state is the fold of its events and nothing else, so a restart that reads the events
+//! again has the same state. No I/O, no clock, no randomness, no knowledge of any host's message format. Sources: SSOT
+//! section 3, DESIGN.md sections 6 and 7.
+
+mod chat;
+mod event;
+mod index;
+mod lines;
+mod matching;
+mod sets;
+mod state;
+
+pub use chat::{Chat, ChatMessage, MessageKey, MessageKind};
+pub use event::{
+    CallRecord, Cause, Event, FailedCall, FileEvent, Opened, Part, ResultFact, Rewrite, Shows,
+    SlotEdit, SlotRecord, Treatment,
+};
+pub use index::{IndexEntry, SessionIndex, Subject};
+pub use lines::{LineMap, LineRange, merge_ranges};
+pub use matching::{HostEntry, HostMatch, match_host_list};
+pub use sets::{Active, ActiveView, Known, Sets};
+pub use state::{Sent, Session, Showing};

@@ -1,0 +1,167 @@
+//! The chat along the host's current branch: messages, turns and steps, and which of them the host's list holds now.
+
+use serde::{Deserialize, Serialize};
+
+use super::event::ResultFact;
+use crate::object::Hash;
+
+/// Identity of a message apart from its place: the same key at the same place is the same message, whatever its text
+/// (DESIGN.md section 2: role, timestamp, call IDs, position).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct MessageKey {
+    /// The host's role name.
+    pub role: String,
+    /// The host's time stamp in ms, where it gives one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<i64>,
+    /// IDs of the calls that the message makes, or of the one that it answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
+}
+
+/// What kind of message it is, as far as the session cares.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum MessageKind {
+    /// Typed by a person (or sent by rpc); starts a turn, unless it steers one that still runs.
+    User,
+    /// Answer of the model; starts a step.
+    Assistant,
+    /// Result of a tool call.
+    Result(ResultFact),
+    /// Anything else: passes through untouched.
+    Other,
+}
+
+/// A message of the chat.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChatMessage {
+    /// Identity.
+    pub key: MessageKey,
+    /// SHA-256 of the message's JSON, to notice changed text.
+    pub digest: Hash,
+    /// What it is.
+    pub kind: MessageKind,
+    /// Tokens of the message as the host gave it.
+    pub tokens: u64,
+    /// Turn, from 1 (0 before the first message typed by a person).
+    pub turn: u32,
+    /// Step over the whole chat, from 1 (0 before the first answer).
+    pub step: u32,
+    /// How often its text changed under its identity.
+    pub changes: u32,
+}
+
+/// The chat and the host's window on it.
+#[derive(Debug, Clone, Default)]
+pub struct Chat {
+    messages: Vec<ChatMessage>,
+    window: Vec<u64>,
+}
+
+impl Chat {
+    /// Number of messages.
+    pub fn len(&self) -> u64 {
+        self.messages.len() as u64
+    }
+
+    /// Whether there is no message yet.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// The message at a position of the chat.
+    pub fn get(&self, at: u64) -> Option<&ChatMessage> {
+        self.messages.get(usize::try_from(at).ok()?)
+    }
+
+    /// All messages by position.
+    pub fn messages(&self) -> &[ChatMessage] {
+        &self.messages
+    }
+
+    /// Positions of the messages in the host's list, in its order.
+    pub fn window(&self) -> &[u64] {
+        &self.window
+    }
+
+    /// The current turn.
+    pub fn turn(&self) -> u32 {
+        self.messages.last().map_or(0, |message| message.turn)
+    }
+
+    /// Adds a message at the end of chat and window.
+    ///
+    /// Steering messages arrive while a turn runs: a user message right after tool results, or after another user
+    /// message, belongs to the turn that it steers.
+    pub(super) fn push(
+        &mut self,
+        key: MessageKey,
+        digest: Hash,
+        kind: MessageKind,
+        tokens: u64,
+    ) -> u64 {
+        let (mut turn, mut step) = self.messages.last().map_or((0, 0), |m| (m.turn, m.step));
+        match kind {
+            MessageKind::User if !self.turn_is_running() => turn += 1,
+            MessageKind::Assistant => step += 1,
+            _ => {}
+        }
+        let at = self.len();
+        self.messages.push(ChatMessage { key, digest, kind, tokens, turn, step, changes: 0 });
+        self.window.push(at);
+        at
+    }
+
+    /// Whether the newest messages are tool results (the model has not yet answered them) or a user message.
+    fn turn_is_running(&self) -> bool {
+        self.messages
+            .iter()
+            .rev()
+            .find(|message| !matches!(message.kind, MessageKind::Other))
+            .is_some_and(|message| {
+                matches!(message.kind, MessageKind::User | MessageKind::Result(_))
+            })
+    }
+
+    /// Replaces a message whose text changed.
+    pub(super) fn edit(&mut self, at: u64, digest: Hash, kind: MessageKind, tokens: u64) {
+        if let Some(message) = usize::try_from(at).ok().and_then(|at| self.messages.get_mut(at)) {
+            message.digest = digest;
+            message.kind = kind;
+            message.tokens = tokens;
+            message.changes += 1;
+        }
+    }
+
+    /// Takes the host's list after it stopped continuing the one before: `chat_len` messages stay, `window` shows.
+    pub(super) fn rewrite(&mut self, chat_len: u64, window: Vec<u64>) {
+        self.messages.truncate(usize::try_from(chat_len).unwrap_or(usize::MAX));
+        self.window = window;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chat(roles: &[MessageKind]) -> Chat {
+        let mut chat = Chat::default();
+        for kind in roles {
+            let key = MessageKey { role: "r".into(), timestamp: None, calls: Vec::new() };
+            chat.push(key, Hash::of(""), kind.clone(), 1);
+        }
+        chat
+    }
+
+    #[test]
+    fn turns_start_at_typed_messages_but_not_at_steering_ones() {
+        use MessageKind::{Assistant, Other, User};
+        let result = || MessageKind::Result(ResultFact::for_tests("t"));
+        let chat = chat(&[User, Assistant, result(), User, Assistant, User, Other, Assistant]);
+        let turns: Vec<_> = chat.messages().iter().map(|m| m.turn).collect();
+        assert_eq!(turns, [1, 1, 1, 1, 1, 2, 2, 2]);
+        let steps: Vec<_> = chat.messages().iter().map(|m| m.step).collect();
+        assert_eq!(steps, [0, 1, 1, 1, 2, 2, 2, 3]);
+    }
+}

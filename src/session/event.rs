@@ -1,0 +1,410 @@
+//! What can happen to a session, as it is stored: facts observed and decisions taken. Plain data.
+
+use serde::{Deserialize, Serialize};
+
+use super::chat::{MessageKey, MessageKind};
+use super::lines::{LineMap, LineRange};
+use super::sets::ActiveView;
+use crate::object::{Hash, ObjectId, Timestamp};
+use crate::source::FileStamp;
+
+/// One thing that happened, in the order in which it did.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The session was opened: first, resumed, or forked from another.
+    Opened(Opened),
+    /// A file became known, or got another version.
+    File(FileEvent),
+    /// A tool call got an object; its result stands at the message that follows, if there is one.
+    Toolcall {
+        /// The object.
+        object: ObjectId,
+        /// Tool name.
+        tool: String,
+        /// Whether the call came out well.
+        ok: bool,
+        /// `content_hash` of its version.
+        version: Hash,
+    },
+    /// A message joined the chat and the window, at their ends.
+    Message {
+        /// Identity.
+        key: MessageKey,
+        /// Hash of its JSON.
+        digest: Hash,
+        /// What it is.
+        kind: MessageKind,
+        /// Its tokens.
+        tokens: u64,
+    },
+    /// The text of a known message changed under its identity (another extension redacted it, say).
+    Edited {
+        /// Position in the chat.
+        at: u64,
+        /// Hash of its JSON now.
+        digest: Hash,
+        /// What it is now.
+        kind: MessageKind,
+        /// Its tokens now.
+        tokens: u64,
+    },
+    /// The host's list no longer continues the window.
+    Rewritten {
+        /// How.
+        how: Rewrite,
+        /// So many messages of the chat stay.
+        chat_len: u64,
+        /// The window from now on, as runs of positions, both ends included.
+        window: Vec<(u64, u64)>,
+    },
+    /// An object was activated (and pinned).
+    Activated {
+        /// The object.
+        object: ObjectId,
+        /// `content_hash` of its version.
+        version: Hash,
+        /// How much of it.
+        view: ActiveView,
+        /// Whether it is pinned too.
+        pin: bool,
+        /// The call that asked for it, and the lines that its result shows; the call is empty for a person's command.
+        call: String,
+        /// The lines shown in the call's result.
+        ranges: Vec<LineRange>,
+    },
+    /// An object was deactivated, which unpins it.
+    Deactivated {
+        /// The object.
+        object: ObjectId,
+    },
+    /// An object was unpinned; it stays active.
+    Unpinned {
+        /// The object.
+        object: ObjectId,
+    },
+    /// How a message is shown from its first sight on (`log`).
+    Treated {
+        /// Position in the chat.
+        at: u64,
+        /// How.
+        treatment: Treatment,
+    },
+    /// A note that is shown in a message, there and nowhere else, until the epoch ends (`log`).
+    Noted {
+        /// Position in the chat.
+        at: u64,
+        /// The text.
+        text: String,
+    },
+    /// A new epoch: messages before may be shown otherwise from now on (`log`).
+    Epoch {
+        /// Its number, from 1.
+        number: u32,
+        /// Why it started.
+        reason: String,
+        /// Position of the message whose notes stay: the newest. All others go.
+        keep_notes: Option<u64>,
+        /// What changes.
+        treatments: Vec<(u64, Treatment)>,
+    },
+    /// A request to the model was assembled.
+    Called(CallRecord),
+    /// Calls went out with the host's own messages, because something failed; they come before the next [`Event::Called`].
+    FailedOpen {
+        /// One entry a call.
+        calls: Vec<FailedCall>,
+    },
+}
+
+/// A call that went out with the host's own messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedCall {
+    /// Why.
+    pub reason: String,
+    /// Length of the host's list, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<u64>,
+}
+
+/// Where a session comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opened {
+    /// Host: `pi`, `openclaw`, ...
+    pub harness: String,
+    /// The host's own session ID.
+    pub host_session: String,
+    /// Working folder.
+    pub cwd: String,
+    /// When.
+    pub time: Timestamp,
+    /// The session whose events stand before this one, where it is a fork.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ObjectId>,
+}
+
+/// Why a file got a version, or became known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The model read it.
+    Read,
+    /// The model changed it by `edit`.
+    Edited,
+    /// The model wrote it.
+    Written,
+    /// A listing or search showed its path.
+    Found,
+    /// It changed on disk, not by `edit` or `write`.
+    Changed,
+}
+
+impl Cause {
+    /// Whether the model itself changed the file.
+    pub fn by_model(self) -> bool {
+        matches!(self, Self::Edited | Self::Written)
+    }
+}
+
+/// A file and its version.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FileEvent {
+    /// The object.
+    pub object: ObjectId,
+    /// Path as shown to the model: relative to the working folder where it is inside.
+    pub path: String,
+    /// `content_hash` of the version.
+    pub version: Hash,
+    /// Lines of its text (split on `\n`); `None` without text.
+    pub lines: Option<u64>,
+    /// Why.
+    pub cause: Cause,
+    /// The tool call that read, edited or wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// State of the file on disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamp: Option<FileStamp>,
+    /// How lines moved since the version before; only where both have text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<LineMap>,
+}
+
+/// What a tool result is, for the session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultFact {
+    /// Object of the call; `None` for context tools, which make none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<ObjectId>,
+    /// Tool name.
+    pub tool: String,
+    /// SHA-256 of tool and arguments: equal for identical requests.
+    pub request: Hash,
+    /// Whether the call came out well.
+    pub ok: bool,
+    /// Exit code, for tools that have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i64>,
+    /// Lines of its text.
+    pub lines: u64,
+    /// Last line that is not blank, cut to 80 characters.
+    pub last: String,
+    /// Whether it is one text block (and not images or several blocks).
+    pub plain: bool,
+    /// What it shows.
+    pub shows: Shows,
+}
+
+impl ResultFact {
+    /// A fact for tests: a plain result of `bash` with an object named `object`.
+    #[cfg(test)]
+    pub(crate) fn for_tests(object: &str) -> Self {
+        Self {
+            object: Some(ObjectId::new(object)),
+            tool: "bash".into(),
+            request: Hash::of(object),
+            ok: true,
+            exit: Some(0),
+            lines: 1,
+            last: String::new(),
+            plain: true,
+            shows: Shows::Own,
+        }
+    }
+}
+
+/// What a tool result shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "shows", rename_all = "snake_case")]
+pub enum Shows {
+    /// Its own text.
+    Own,
+    /// Lines of a file's version, exactly.
+    File {
+        /// The file.
+        object: ObjectId,
+        /// `content_hash` of the version.
+        version: Hash,
+        /// The lines.
+        range: LineRange,
+    },
+    /// That a file was changed by the model.
+    Change {
+        /// The file.
+        object: ObjectId,
+    },
+    /// Lines of an object that was activated.
+    Activated {
+        /// The object.
+        object: ObjectId,
+        /// `content_hash` of the version.
+        version: Hash,
+        /// The lines.
+        ranges: Vec<LineRange>,
+    },
+}
+
+/// How the host's list stopped continuing the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rewrite {
+    /// Another branch of the conversation.
+    Branch,
+    /// The host compacted.
+    Compaction,
+    /// Messages vanished or changed places.
+    Rearranged,
+}
+
+impl Rewrite {
+    /// Word for messages and events.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Branch => "branch",
+            Self::Compaction => "compaction",
+            Self::Rearranged => "rearranged",
+        }
+    }
+}
+
+/// How a message is shown, where it is not shown as the host gave it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "as", rename_all = "snake_case")]
+pub enum Treatment {
+    /// As the host gave it.
+    Given,
+    /// A reference line in place of the content.
+    Reference,
+    /// The first and last lines, with a count of those between.
+    Preview {
+        /// Lines at the head.
+        head: u64,
+        /// Lines at the tail.
+        tail: u64,
+    },
+    /// A read of lines some of which stand in this window already.
+    Reread {
+        /// The lines asked for, in order.
+        parts: Vec<Part>,
+    },
+    /// The current text of a file, after the host's own text where that is no showing of the file (`edit`, `write`).
+    Current {
+        /// The file.
+        object: ObjectId,
+        /// `content_hash` of the version.
+        version: Hash,
+        /// The lines.
+        ranges: Vec<LineRange>,
+        /// Whether the host's text stays, before the lines.
+        after_host: bool,
+    },
+}
+
+/// A part of a read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The lines.
+    pub range: LineRange,
+    /// Position of the message in which they stand; `None` where they are shown here.
+    pub stands_at: Option<u64>,
+}
+
+/// Record of one request (DESIGN.md section 8): enough to render it again, byte for byte.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CallRecord {
+    /// Number of the call in the session, from 1.
+    pub number: u64,
+    /// The call that this one repeats with the same messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_of: Option<u64>,
+    /// Provider and model, as the host names them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Layout.
+    pub layout: String,
+    /// Epoch.
+    pub epoch: u32,
+    /// `content_hash` of the version of `system_prompt:{session}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<Hash>,
+    /// How the slots differ from those of the record before, in order of place.
+    pub edits: Vec<SlotEdit>,
+    /// Running hash over the SHA-256 of each message's JSON, in order.
+    pub hash: Hash,
+    /// Tokens of the messages as sent.
+    pub sent_tokens: u64,
+    /// Tokens of the messages as the host would have sent them.
+    pub plain_tokens: u64,
+    /// When.
+    pub time: Timestamp,
+}
+
+/// A change of the list of slots.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlotEdit {
+    /// Index in the list before.
+    pub at: u64,
+    /// So many slots go.
+    pub remove: u64,
+    /// These come in their place.
+    pub insert: Vec<SlotRecord>,
+}
+
+/// One message of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SlotRecord {
+    /// A message of the chat; with `content`, this JSON stands in place of its content.
+    Chat {
+        /// Position.
+        chat: u64,
+        /// The content's JSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content: Option<String>,
+    },
+    /// The metadata pool as one user message (`pools`): the lines of the slot before that stay, and those that follow.
+    Pool {
+        /// Lines kept.
+        pool_keep: u64,
+        /// Lines added.
+        pool_add: Vec<String>,
+        /// Time stamp of the message.
+        time: i64,
+    },
+    /// An active object as one user message (`pools`).
+    Active {
+        /// The object.
+        active: ObjectId,
+        /// `content_hash` of the version.
+        version: Hash,
+        /// The lines; empty for all of it.
+        ranges: Vec<LineRange>,
+        /// Time stamp of the message.
+        time: i64,
+    },
+    /// A message of the host's that changes on every call.
+    Message {
+        /// The message's JSON.
+        message: String,
+    },
+}

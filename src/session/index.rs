@@ -1,0 +1,102 @@
+//! The session index: every content object met, append-only, with its handle. Nothing ever leaves it.
+
+use std::collections::HashMap;
+
+use crate::object::{Handle, HandleKind, Hash, ObjectId};
+use crate::source::FileStamp;
+
+/// What an index entry is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Subject {
+    /// A file.
+    File {
+        /// Path as shown to the model.
+        path: String,
+        /// `content_hash` of the latest version known to the session.
+        version: Hash,
+        /// Lines of its text; `None` without text.
+        lines: Option<u64>,
+        /// State on disk when last looked at.
+        stamp: Option<FileStamp>,
+    },
+    /// A tool call.
+    Toolcall {
+        /// Tool name.
+        tool: String,
+        /// Whether it came out well.
+        ok: bool,
+        /// `content_hash` of its version.
+        version: Hash,
+    },
+}
+
+/// An object of the session index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexEntry {
+    /// The object.
+    pub id: ObjectId,
+    /// Its short name in this session.
+    pub handle: Handle,
+    /// What it is.
+    pub subject: Subject,
+}
+
+/// The session index, in order of entry.
+#[derive(Debug, Clone, Default)]
+pub struct SessionIndex {
+    entries: Vec<IndexEntry>,
+    by_id: HashMap<ObjectId, usize>,
+    by_handle: HashMap<Handle, usize>,
+    files: u32,
+    toolcalls: u32,
+}
+
+impl SessionIndex {
+    /// All entries, in order of entry.
+    pub fn entries(&self) -> &[IndexEntry] {
+        &self.entries
+    }
+
+    /// The entry of an object.
+    pub fn get(&self, id: &ObjectId) -> Option<&IndexEntry> {
+        self.by_id.get(id).map(|at| &self.entries[*at])
+    }
+
+    /// The entry with a handle.
+    pub fn by_handle(&self, handle: Handle) -> Option<&IndexEntry> {
+        self.by_handle.get(&handle).map(|at| &self.entries[*at])
+    }
+
+    /// Entries of files with this path, as shown to the model.
+    pub fn by_path<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a IndexEntry> {
+        self.entries.iter().filter(
+            move |entry| matches!(&entry.subject, Subject::File { path: p, .. } if p == path),
+        )
+    }
+
+    /// Entries whose ID starts with a prefix.
+    pub fn by_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a IndexEntry> {
+        self.entries.iter().filter(move |entry| entry.id.as_str().starts_with(prefix))
+    }
+
+    /// Enters an object or updates what is known of it; the handle stays.
+    pub(super) fn enter(&mut self, id: &ObjectId, subject: Subject) {
+        if let Some(at) = self.by_id.get(id) {
+            self.entries[*at].subject = subject;
+            return;
+        }
+        let handle = match subject {
+            Subject::File { .. } => next(&mut self.files, HandleKind::File),
+            Subject::Toolcall { .. } => next(&mut self.toolcalls, HandleKind::Toolcall),
+        };
+        let at = self.entries.len();
+        self.by_id.insert(id.clone(), at);
+        self.by_handle.insert(handle, at);
+        self.entries.push(IndexEntry { id: id.clone(), handle, subject });
+    }
+}
+
+fn next(count: &mut u32, kind: HandleKind) -> Handle {
+    *count += 1;
+    Handle { kind, number: *count }
+}

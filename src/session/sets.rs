@@ -1,0 +1,208 @@
+//! Metadata pool, active set and pinned set, and what the tools do to them (SSOT 3.1 to 3.4, 4.3).
+//!
+//! The `pools` layout renders these sets. In `log` an object is active while its content stands; there the sets carry what
+//! the model asked for: pinned, activated, deactivated.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::lines::{LineMap, LineRange, merge_ranges};
+use crate::object::ObjectId;
+
+/// How much of an object is active.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActiveView {
+    /// All of it.
+    Whole,
+    /// Some lines, of the version that is latest now.
+    Lines(Vec<LineRange>),
+}
+
+impl ActiveView {
+    fn join(&mut self, other: Self) {
+        match (&mut *self, other) {
+            (Self::Lines(mine), Self::Lines(more)) => {
+                mine.extend(more);
+                *mine = merge_ranges(mine);
+            }
+            (mine, _) => *mine = Self::Whole,
+        }
+    }
+}
+
+/// An active object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Active {
+    /// The object.
+    pub id: ObjectId,
+    /// How much of it.
+    pub view: ActiveView,
+    /// Turn in which it was produced or activated last.
+    pub turn: u32,
+}
+
+/// An object of the metadata pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// The object.
+    pub id: ObjectId,
+    /// Order in which it was last met: larger is later.
+    pub seen: u64,
+    /// Whether its content was ever active.
+    pub activated: bool,
+}
+
+/// The three sets. Each keeps the order of entry; pinned ⊆ active ⊆ pool.
+#[derive(Debug, Clone, Default)]
+pub struct Sets {
+    pool: Vec<Known>,
+    places: HashMap<ObjectId, usize>,
+    active: Vec<Active>,
+    pinned: Vec<ObjectId>,
+    deactivated: HashSet<ObjectId>,
+    seen: u64,
+}
+
+impl Sets {
+    /// Objects known to the model, in the order in which they became so.
+    pub fn pool(&self) -> &[Known] {
+        &self.pool
+    }
+
+    /// Objects whose content is to be in the window, in order of activation.
+    pub fn active(&self) -> &[Active] {
+        &self.active
+    }
+
+    /// Objects exempt from collapse.
+    pub fn pinned(&self) -> &[ObjectId] {
+        &self.pinned
+    }
+
+    /// Whether an object is active.
+    pub fn is_active(&self, id: &ObjectId) -> bool {
+        self.active.iter().any(|active| active.id == *id)
+    }
+
+    /// Whether an object is pinned.
+    pub fn is_pinned(&self, id: &ObjectId) -> bool {
+        self.pinned.contains(id)
+    }
+
+    /// Whether the model deactivated an object and it was not shown again since.
+    pub fn is_deactivated(&self, id: &ObjectId) -> bool {
+        self.deactivated.contains(id)
+    }
+
+    /// Makes an object known.
+    pub(super) fn discover(&mut self, id: &ObjectId) {
+        self.meet(id, false);
+    }
+
+    /// Makes an object's content active, as fresh as if just produced. More lines join those that are active.
+    pub(super) fn activate(&mut self, id: &ObjectId, view: ActiveView, turn: u32) {
+        self.meet(id, true);
+        self.deactivated.remove(id);
+        let mut fresh = Active { id: id.clone(), view, turn };
+        if let Some(at) = self.active.iter().position(|active| active.id == *id) {
+            let before = self.active.remove(at);
+            fresh.view.join(before.view);
+        }
+        self.active.push(fresh);
+    }
+
+    /// Exempts an active object from collapse.
+    pub(super) fn pin(&mut self, id: &ObjectId) {
+        if !self.is_pinned(id) {
+            self.pinned.push(id.clone());
+        }
+    }
+
+    /// Takes the exemption away; the object stays active.
+    pub(super) fn unpin(&mut self, id: &ObjectId) {
+        self.pinned.retain(|other| other != id);
+    }
+
+    /// Leaves an object known but not active, on the model's word; overrides every rule that would keep it.
+    pub(super) fn deactivate(&mut self, id: &ObjectId) {
+        self.active.retain(|active| active.id != *id);
+        self.unpin(id);
+        self.deactivated.insert(id.clone());
+    }
+
+    /// Moves the active lines of a file with its text; an object whose lines are gone is no longer active.
+    pub(super) fn move_lines(&mut self, id: &ObjectId, moved: Option<&LineMap>) {
+        let Some(active) = self.active.iter_mut().find(|active| active.id == *id) else { return };
+        let ActiveView::Lines(ranges) = &mut active.view else { return };
+        match moved {
+            Some(map) => *ranges = ranges.iter().filter_map(|range| map.map(*range)).collect(),
+            None => ranges.clear(),
+        }
+        if ranges.is_empty() {
+            self.active.retain(|active| active.id != *id);
+            self.unpin(id);
+        }
+    }
+
+    fn meet(&mut self, id: &ObjectId, activated: bool) {
+        self.seen += 1;
+        if let Some(known) = self.places.get(id).and_then(|at| self.pool.get_mut(*at)) {
+            known.seen = self.seen;
+            known.activated |= activated;
+            return;
+        }
+        self.places.insert(id.clone(), self.pool.len());
+        self.pool.push(Known { id: id.clone(), seen: self.seen, activated });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(first: u64, last: u64) -> ActiveView {
+        ActiveView::Lines(vec![LineRange { first, last }])
+    }
+
+    #[test]
+    fn activating_again_joins_lines_and_makes_fresh() {
+        let (a, b) = (ObjectId::new("a"), ObjectId::new("b"));
+        let mut sets = Sets::default();
+        sets.activate(&a, lines(1, 5), 1);
+        sets.activate(&b, ActiveView::Whole, 1);
+        sets.activate(&a, lines(4, 9), 1);
+        assert_eq!(
+            sets.active().last().unwrap(),
+            &Active { id: a.clone(), view: lines(1, 9), turn: 1 }
+        );
+        sets.activate(&a, ActiveView::Whole, 1);
+        assert_eq!(sets.active().last().unwrap().view, ActiveView::Whole);
+        assert_eq!(sets.pool().iter().map(|known| &known.id).collect::<Vec<_>>(), [&a, &b]);
+    }
+
+    #[test]
+    fn deactivating_unpins_and_activating_takes_it_back() {
+        let a = ObjectId::new("a");
+        let mut sets = Sets::default();
+        sets.activate(&a, ActiveView::Whole, 1);
+        sets.pin(&a);
+        sets.deactivate(&a);
+        assert!(!sets.is_active(&a) && !sets.is_pinned(&a) && sets.is_deactivated(&a));
+        sets.activate(&a, ActiveView::Whole, 1);
+        assert!(sets.is_active(&a) && !sets.is_deactivated(&a));
+    }
+
+    #[test]
+    fn active_lines_move_with_the_file_or_drop_with_their_lines() {
+        let a = ObjectId::new("a");
+        let mut sets = Sets::default();
+        sets.activate(&a, lines(2, 3), 1);
+        sets.pin(&a);
+        sets.move_lines(&a, Some(&LineMap::between("1\n2\n3\n4", "0\n1\n2\n3\n4")));
+        assert_eq!(sets.active()[0].view, lines(3, 4));
+        sets.move_lines(&a, Some(&LineMap::between("0\n1\n2\n3\n4", "0\n1\n4")));
+        assert!(sets.active().is_empty() && sets.pinned().is_empty());
+    }
+}

@@ -1,0 +1,307 @@
+//! A scripted host: keeps a list of messages as Pi does, runs tools on real files, and sends its list through a session.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use palimpsest::context::live::{
+    CallInfo, LiveSession, Notice, OpenSession, ToolFinished, Transformed, Wanted, replay_call,
+};
+use palimpsest::object::Timestamp;
+use palimpsest::settings::{Layout, Settings};
+use palimpsest::store::Store;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A host with one session.
+pub struct Host {
+    pub folder: TempDir,
+    pub store: Store,
+    pub live: LiveSession,
+    pub settings: Settings,
+    pub messages: Vec<Value>,
+    pub sent: Vec<Value>,
+    pub notices: Vec<Notice>,
+    pub name: String,
+    known: Vec<Value>,
+    calls: u64,
+    next_call: u64,
+}
+
+impl Host {
+    pub fn new(settings: Settings) -> Self {
+        Self::with_store(settings, Store::open(":memory:").unwrap())
+    }
+
+    pub fn with_store(settings: Settings, store: Store) -> Self {
+        let time = Arc::new(AtomicI64::new(1_000));
+        let store =
+            store.with_clock(Arc::new(move || Timestamp(time.fetch_add(1, Ordering::Relaxed))));
+        let folder = tempfile::tempdir().unwrap();
+        let name = "session-1".to_owned();
+        let live =
+            LiveSession::open(store.clone(), options(&folder, &settings, &name, None)).unwrap();
+        Self {
+            folder,
+            store,
+            live,
+            settings,
+            messages: Vec::new(),
+            sent: Vec::new(),
+            notices: Vec::new(),
+            name,
+            known: Vec::new(),
+            calls: 0,
+            next_call: 0,
+        }
+    }
+
+    /// Closes the session and opens it again, as a restart does.
+    pub fn restart(&mut self) {
+        self.live.close().unwrap();
+        self.crash();
+    }
+
+    /// Opens the session again without closing it.
+    pub fn crash(&mut self) {
+        self.live = LiveSession::open(
+            self.store.clone(),
+            options(&self.folder, &self.settings, &self.name, None),
+        )
+        .unwrap();
+        self.known.clear();
+        self.sent.clear();
+    }
+
+    /// Opens another session as a fork of this one; the host's list stays.
+    pub fn fork(&mut self, name: &str) {
+        let parent = std::mem::replace(&mut self.name, name.to_owned());
+        self.live = LiveSession::open(
+            self.store.clone(),
+            options(&self.folder, &self.settings, name, Some(parent)),
+        )
+        .unwrap();
+        self.known.clear();
+        self.sent.clear();
+        self.calls = self.live.state().calls();
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write_file(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    pub fn user(&mut self, text: &str) {
+        let time = self.messages.len();
+        self.messages.push(json!({ "role": "user", "content": [{ "type": "text", "text": text }], "timestamp": time }));
+    }
+
+    pub fn say(&mut self, text: &str) {
+        let time = self.messages.len();
+        self.messages.push(json!({ "role": "assistant", "content": [{ "type": "text", "text": text }], "stopReason": "stop", "timestamp": time }));
+    }
+
+    /// The model calls a tool, which answers with `output`.
+    pub fn tool(&mut self, tool: &str, args: &Value, output: &str) -> String {
+        let id = self.call(tool, args);
+        self.answer(&id, tool, args, output, false);
+        id
+    }
+
+    /// The model calls a tool; no result yet.
+    pub fn call(&mut self, tool: &str, args: &Value) -> String {
+        self.next_call += 1;
+        let id = format!("call_{}", self.next_call);
+        self.call_as(&id, tool, args);
+        id
+    }
+
+    pub fn call_as(&mut self, id: &str, tool: &str, args: &Value) {
+        let time = self.messages.len();
+        self.messages.push(json!({
+            "role": "assistant",
+            "content": [{ "type": "thinking", "thinking": "hm", "thinkingSignature": "sig" }, { "type": "toolCall", "id": id, "name": tool, "arguments": args }],
+            "stopReason": "toolUse",
+            "timestamp": time,
+        }));
+    }
+
+    pub fn answer(&mut self, id: &str, tool: &str, args: &Value, output: &str, is_error: bool) {
+        self.live
+            .tool_finished(&ToolFinished {
+                call: id.to_owned(),
+                tool: tool.to_owned(),
+                args: args.clone(),
+                is_error,
+                text: output.to_owned(),
+            })
+            .unwrap();
+        let time = self.messages.len();
+        self.messages.push(json!({
+            "role": "toolResult", "toolCallId": id, "toolName": tool,
+            "content": [{ "type": "text", "text": output }], "isError": is_error, "timestamp": time,
+        }));
+    }
+
+    /// The model reads a file; the text is what Pi's tool shows.
+    pub fn read(&mut self, name: &str, offset: Option<u64>, limit: Option<u64>) {
+        let text = std::fs::read_to_string(self.path(name)).unwrap();
+        let shown =
+            palimpsest::tools::read::read_text(&text, name, offset.map(f), limit.map(f)).unwrap();
+        let mut args = json!({ "path": name });
+        for (key, value) in [("offset", offset), ("limit", limit)] {
+            if let Some(value) = value {
+                args[key] = json!(value);
+            }
+        }
+        self.tool("read", &args, &shown.text);
+    }
+
+    /// The model edits a file: the first occurrence of `old` becomes `new`.
+    pub fn edit(&mut self, name: &str, old: &str, new: &str) {
+        let text = std::fs::read_to_string(self.path(name)).unwrap();
+        assert!(text.contains(old), "`{old}` is not in {name}");
+        self.write_file(name, &text.replacen(old, new, 1));
+        let args = json!({ "path": name, "edits": [{ "oldText": old, "newText": new }] });
+        self.tool("edit", &args, &format!("Successfully replaced 1 block(s) in {name}."));
+    }
+
+    /// The model activates an object; errors come back as a failed call.
+    pub fn activate(&mut self, wanted: &Wanted, pin: bool) -> String {
+        let tool = if pin { "pin" } else { "activate" };
+        let args = json!({ "name": wanted.name });
+        let id = self.call(tool, &args);
+        let (text, is_error) = match self.live.activate(&id, wanted, pin) {
+            Ok(text) => (text, false),
+            Err(error) => (error.to_string(), true),
+        };
+        self.answer(&id, tool, &args, &text, is_error);
+        text
+    }
+
+    /// Sends the list through the session; checks what must hold of every request and returns it.
+    pub fn send(&mut self) -> Vec<Value> {
+        let same = self.known.iter().zip(&self.messages).take_while(|(a, b)| a == b).count();
+        let before = std::mem::take(&mut self.sent);
+        let epoch = self.live.state().epoch();
+        let info = CallInfo {
+            system_prompt: Some("You are a coding agent.".into()),
+            tools: json!([{ "name": "read" }]),
+            model: Some("fake/fake-1".into()),
+            context_window: Some(200_000),
+        };
+        let rest = Value::from(self.messages[same..].to_vec()).to_string();
+        let Transformed::Edits { edits, notices } =
+            self.live.transform(same, &rest, &info).unwrap()
+        else {
+            panic!("a resend was asked for")
+        };
+        self.sent = apply(before.clone(), &edits, &self.messages);
+        self.known = self.messages.clone();
+        self.calls += 1;
+        self.notices = notices;
+        if self.live.state().epoch() == epoch && self.settings.layout == Layout::Log {
+            assert!(self.sent.starts_with(&before), "within an epoch a request only grows");
+        }
+        self.check_replay();
+        check_pairs(&self.sent);
+        self.sent.clone()
+    }
+
+    /// The text of all messages, for golden tests.
+    pub fn shown(&self) -> String {
+        self.sent.iter().map(show).collect::<Vec<_>>().join("\n")
+    }
+
+    fn check_replay(&self) {
+        let again = replay_call(&self.store, self.live.id(), self.live.state().calls()).unwrap();
+        let again: Vec<Value> =
+            again.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+        assert_eq!(again, self.sent, "a recorded call renders as it went out");
+    }
+}
+
+fn f(number: u64) -> f64 {
+    number as f64
+}
+
+fn options(
+    folder: &TempDir,
+    settings: &Settings,
+    name: &str,
+    parent: Option<String>,
+) -> OpenSession {
+    OpenSession {
+        harness: "test".into(),
+        host_session: name.into(),
+        cwd: folder.path().to_path_buf(),
+        parent,
+        settings: settings.clone(),
+        filesystem_id: "fs".into(),
+    }
+}
+
+/// Makes the edits of a list, as the host's side does.
+fn apply(mut list: Vec<Value>, edits: &str, host: &[Value]) -> Vec<Value> {
+    for edit in serde_json::from_str::<Vec<Value>>(edits).unwrap() {
+        let at = edit["at"].as_u64().unwrap() as usize;
+        let remove = edit["remove"].as_u64().unwrap() as usize;
+        let insert =
+            edit["insert"].as_array().unwrap().iter().map(|slot| match slot.get("message") {
+                Some(message) => message.clone(),
+                None => {
+                    let mut message = host[slot["host"].as_u64().unwrap() as usize].clone();
+                    if let Some(content) = slot.get("content") {
+                        message["content"] = content.clone();
+                    }
+                    message
+                }
+            });
+        list.splice(at..at + remove, insert.collect::<Vec<_>>());
+    }
+    list
+}
+
+/// Every tool call has exactly one result, and every result its call.
+fn check_pairs(messages: &[Value]) {
+    let mut open: Vec<String> = Vec::new();
+    for message in messages {
+        if message["role"] == "toolResult" {
+            let id = message["toolCallId"].as_str().unwrap();
+            let place = open.iter().position(|call| call == id);
+            assert!(place.is_some(), "a result for `{id}` without a call");
+            open.remove(place.unwrap());
+        } else {
+            assert!(
+                open.is_empty() || message["role"] == "custom",
+                "calls without a result: {open:?}"
+            );
+        }
+        for block in message["content"].as_array().into_iter().flatten() {
+            if block["type"] == "toolCall" {
+                open.push(block["id"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+}
+
+fn show(message: &Value) -> String {
+    let blocks =
+        message["content"].as_array().into_iter().flatten().map(|block| {
+            match block["type"].as_str() {
+                Some("text") => block["text"].as_str().unwrap().to_owned(),
+                Some("toolCall") => {
+                    format!("<{} {}>", block["name"].as_str().unwrap(), block["arguments"])
+                }
+                other => format!("<{}>", other.unwrap_or("?")),
+            }
+        });
+    format!(
+        "--- {}\n{}",
+        message["role"].as_str().unwrap_or("?"),
+        blocks.collect::<Vec<_>>().join("\n")
+    )
+}

@@ -1,0 +1,188 @@
+//! The `log` layout end to end: a scripted host on real files, in-memory store.
+
+mod common {
+    pub mod host;
+}
+
+use common::host::Host;
+use palimpsest::context::live::{Notice, Wanted};
+use palimpsest::settings::Settings;
+use serde_json::json;
+
+fn numbered(lines: usize) -> String {
+    (1..=lines).map(|n| format!("line {n} of the file\n")).collect()
+}
+
+fn log_of(lines: usize, name: &str) -> String {
+    let mut log: String = (1..=lines)
+        .map(|n| format!("{name} test {n} ... ok, and some more words to make it long\n"))
+        .collect();
+    log.push_str("test result: ok");
+    log
+}
+
+fn settings() -> Settings {
+    Settings { keep_results: 2, collapse_tokens: 1_500, ..Settings::default() }
+}
+
+#[test]
+fn a_short_session_goes_out_as_the_host_gave_it() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("a.txt", &numbered(20));
+    host.user("look at a.txt");
+    host.send();
+    host.read("a.txt", None, None);
+    host.send();
+    host.tool("bash", &json!({ "command": "ls" }), "a.txt\n");
+    assert_eq!(host.send(), host.messages);
+}
+
+#[test]
+fn a_reread_of_standing_lines_is_answered_in_one_line_unless_it_insists() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("a.txt", &numbered(30));
+    host.user("go");
+    host.send();
+    host.read("a.txt", Some(1), Some(10));
+    host.send();
+    host.tool("bash", &json!({ "command": "true" }), "(no output)");
+    host.send();
+    host.read("a.txt", Some(1), Some(10));
+    host.send();
+    host.read("a.txt", Some(1), Some(10));
+    host.send();
+    host.read("a.txt", Some(8), Some(6));
+    host.send();
+    insta::assert_snapshot!(host.shown());
+}
+
+#[test]
+fn a_changed_file_is_shown_anew_and_the_model_is_told() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("a.txt", &numbered(10));
+    host.user("go");
+    host.send();
+    host.read("a.txt", None, None);
+    host.send();
+    host.write_file("a.txt", &numbered(10).replace("line 4 of", "LINE FOUR of"));
+    host.tool("bash", &json!({ "command": "true" }), "(no output)");
+    host.send();
+    assert!(
+        matches!(&host.notices[..], [Notice::FileChanged { added: 1, removed: 1, .. }]),
+        "{:?}",
+        host.notices
+    );
+    host.read("a.txt", None, None);
+    host.send();
+    host.edit("a.txt", "line 9", "line nine");
+    host.send();
+    assert_eq!(host.notices, [], "the model's own edit is no news");
+    insta::assert_snapshot!(host.shown());
+}
+
+#[test]
+fn collapsed_outputs_leave_reference_lines_and_come_back_by_activate() {
+    let mut host = Host::new(settings());
+    host.write_file("a.txt", &numbered(200));
+    host.user("go");
+    host.send();
+    host.read("a.txt", None, None);
+    host.send();
+    host.tool("bash", &json!({ "command": "make check" }), &log_of(60, "first"));
+    host.send();
+    for n in 0..3 {
+        host.tool("bash", &json!({ "command": format!("echo {n}") }), &format!("{n}"));
+        host.send();
+    }
+    assert!(host.live.state().epoch() >= 1, "an epoch was due");
+    let shown = host.shown();
+    assert!(shown.contains("[t1] f1 a.txt · lines 1-201"), "{shown}");
+    assert!(shown.contains(r#"[t2] exit 0 · 61 lines · last: "test result: ok""#), "{shown}");
+    let answer = host
+        .activate(&Wanted { name: "t2".into(), lines: Some("59-61".into()), pattern: None }, false);
+    insta::assert_snapshot!(answer, @r"
+    [t2] bash · lines 59-61 of 61
+    first test 59 ... ok, and some more words to make it long
+    first test 60 ... ok, and some more words to make it long
+    test result: ok
+    ");
+    host.send();
+    assert!(host.shown().contains("first test 59"));
+    let file = host.activate(
+        &Wanted { name: "t1".into(), lines: None, pattern: Some("line 77 ".into()) },
+        false,
+    );
+    assert!(file.starts_with("[f1] a.txt · lines 75-79 of 201\nline 75"), "{file}");
+}
+
+#[test]
+fn a_restart_changes_nothing() {
+    let run = |restarts: bool| {
+        let mut host = Host::new(settings());
+        host.write_file("a.txt", &numbered(200));
+        host.user("go");
+        let mut requests = Vec::new();
+        for n in 0..12 {
+            match n % 4 {
+                0 => host.read("a.txt", Some(n * 10 + 1), Some(60)),
+                1 => {
+                    host.edit("a.txt", &format!("line {} of", n * 9), &format!("row {} of", n * 9))
+                }
+                2 => {
+                    drop(host.tool("bash", &json!({ "command": n.to_string() }), &log_of(40, "n")))
+                }
+                _ => drop(host.activate(
+                    &Wanted { name: "f1".into(), lines: Some("3-9".into()), pattern: None },
+                    n > 8,
+                )),
+            }
+            if restarts {
+                host.restart();
+            }
+            requests.push(host.send());
+        }
+        (requests, host.live.state().epoch())
+    };
+    let (plain, epochs) = run(false);
+    let (restarted, _) = run(true);
+    assert!(epochs > 0, "the session must have epochs to prove anything");
+    assert_eq!(plain, restarted);
+}
+
+#[test]
+fn stale_text_of_a_file_being_edited_is_current_after_an_epoch() {
+    let mut host = Host::new(settings());
+    host.write_file("a.txt", &numbered(40));
+    host.user("go");
+    host.send();
+    host.tool("bash", &json!({ "command": "make" }), &log_of(120, "big"));
+    host.send();
+    host.read("a.txt", Some(1), Some(20));
+    host.edit("a.txt", "line 5 of the file\n", "line 5 of the file\nline 5b\n");
+    host.send();
+    let shown = host.shown();
+    assert_eq!(host.live.state().epoch(), 1, "{shown}");
+    assert!(
+        shown.contains(
+            "Successfully replaced 1 block(s) in a.txt.\n\n[f1] a.txt · lines 1-21 of 42\nline 1 of"
+        ),
+        "{shown}"
+    );
+    assert_eq!(shown.matches("line 7 of the file").count(), 1, "{shown}");
+}
+
+#[test]
+fn long_outputs_are_previewed_with_a_way_to_the_rest() {
+    let mut host = Host::new(Settings { preview_tokens: 500, ..Settings::default() });
+    host.user("go");
+    host.tool("bash", &json!({ "command": "make check" }), &log_of(900, "x"));
+    host.send();
+    let shown = host.shown();
+    assert!(shown.contains("lines between (t1:"), "{shown}");
+    assert!(shown.ends_with("test result: ok"), "{shown}");
+    let rest = host.activate(
+        &Wanted { name: "t1".into(), lines: Some("400-401".into()), pattern: None },
+        false,
+    );
+    assert!(rest.contains("x test 400 ..."), "{rest}");
+}
