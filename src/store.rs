@@ -3,5 +3,14 @@
 //! Only backends know SQL or HTTP. Nothing stored is changed or removed here. Sources: DESIGN.md sections 2 and 4.
 
 mod backend;
+mod front;
+mod memory;
+mod rules;
+mod sqlite;
+mod transaction;
 
 pub use backend::{Backend, Expected, Item, Op, Outcome, Put, Receipt, Splice, Version};
+pub use front::{Clock, Store};
+pub use memory::MemoryBackend;
+pub use sqlite::{Journal, SqliteBackend};
+pub use transaction::Transaction;

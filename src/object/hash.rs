@@ -21,6 +21,21 @@ impl Hash {
         Self(hex.into())
     }
 
+    /// Takes the 32 bytes that the digits stand for.
+    pub fn from_bytes(bytes: &[u8; 32]) -> Self {
+        Self(to_hex(bytes))
+    }
+
+    /// The 32 bytes that the digits stand for; `None` if these are not 64 lower-case hexadecimal digits.
+    pub fn to_bytes(&self) -> Option<[u8; 32]> {
+        let digits: &[u8; 64] = self.0.as_bytes().try_into().ok()?;
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = from_digit(pair[0])? << 4 | from_digit(pair[1])?;
+        }
+        Some(bytes)
+    }
+
     /// The hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -76,6 +91,14 @@ fn to_hex(bytes: &[u8]) -> String {
     hex
 }
 
+fn from_digit(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,6 +113,16 @@ mod tests {
             Hash::of("").as_str(),
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
         );
+    }
+
+    #[test]
+    fn hash_round_trips_through_its_bytes() {
+        let hash = Hash::of("abc");
+        assert_eq!(Hash::from_bytes(&hash.to_bytes().unwrap()), hash);
+        let upper = hash.as_str().to_uppercase();
+        for odd in ["", "abc", upper.as_str(), "é".repeat(32).as_str()] {
+            assert_eq!(Hash::from_stored(odd).to_bytes(), None, "{odd}");
+        }
     }
 
     #[test]

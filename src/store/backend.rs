@@ -35,7 +35,8 @@ pub struct Version {
     pub items_hash: Option<Hash>,
 }
 
-/// What a put expects to find.
+/// What a put expects to find. A put that changes nothing is [`Outcome::Unchanged`] whatever it expects: of two
+/// concurrent equal puts the second finds its wish fulfilled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
     /// Anything: the put always succeeds.
@@ -103,7 +104,8 @@ pub enum Op {
 pub enum Outcome {
     /// A version was written.
     Written,
-    /// The object already was in this state; its latest version is named.
+    /// The object already was in this state; its latest version is named. For a nickname that nothing had and nothing
+    /// gets: the newest transaction.
     Unchanged(TxId),
 }
 
@@ -112,7 +114,7 @@ pub enum Outcome {
 pub struct Receipt {
     /// The transaction's number; that of the newest transaction (0 on an empty store) where nothing was written.
     pub tx_id: TxId,
-    /// The transaction's time.
+    /// That transaction's time (0 on an empty store).
     pub system_time: Timestamp,
     /// One outcome per operation, in order.
     pub outcomes: Vec<Outcome>,
@@ -135,8 +137,10 @@ pub trait Backend: Debug + Send + Sync {
     /// `tx_id`s grow, with gaps allowed; the first is at least 1. Durable when it returns.
     ///
     /// # Errors
-    /// `CONFLICT` carrying the winner if a put's expectation fails; `INVALID_ARGUMENT` if one object is put twice, a splice
-    /// keeps more items than there are, or a nickname goes to an unknown object; `INVALID_NICKNAME` if it is taken.
+    /// `CONFLICT` carrying the winner if a put's expectation fails; `INVALID_ARGUMENT` if one object is put twice, its
+    /// envelope differs from that of earlier versions, a hash is malformed, a splice keeps more items than there are, or a
+    /// nickname goes to an unknown object; `INVALID_NICKNAME` if another object has it. Puts apply before names, each in
+    /// their order; the first that fails decides the error.
     fn commit(&self, ops: &[Op], now: Timestamp) -> Result<Receipt>;
 
     /// Reads the version of `id` visible at `at`. `None` if there is none.

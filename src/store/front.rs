@@ -1,0 +1,283 @@
+//! The typed front of a store: reads that verify what they return, references, version selectors. Must not know which
+//! backend there is.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::{Backend, Journal, MemoryBackend, SqliteBackend, Transaction, Version};
+use crate::error::{Error, Result};
+use crate::object::{
+    AsOf, Hash, Nickname, ObjectId, ObjectType, Payload, Reference, RunningHash, StaticReference,
+    Timestamp, TxId, VersionSelector,
+};
+
+/// Tells the time of writes.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// A store of versioned objects. Clones share one backend. Calls block.
+#[derive(Clone)]
+pub struct Store {
+    backend: Arc<dyn Backend>,
+    clock: Clock,
+    path: Arc<str>,
+    notice: Option<Arc<str>>,
+}
+
+impl Store {
+    /// Opens the SQLite store at `path`, made where it is missing; `:memory:` is a new store that ends with the process.
+    ///
+    /// # Errors
+    /// Those of [`SqliteBackend::open`].
+    pub fn open(path: &str) -> Result<Self> {
+        if path == ":memory:" {
+            return Ok(Self::with_backend(Arc::new(MemoryBackend::new())));
+        }
+        let backend = SqliteBackend::open(Path::new(path))?;
+        let path = backend.path().to_string_lossy().into_owned();
+        let notice = (backend.journal() == Journal::Rollback).then(|| {
+            format!("the store `{path}` is on a network file system: processes wait for each other")
+        });
+        let mut store = Self::with_backend(Arc::new(backend));
+        store.path = path.into();
+        store.notice = notice.map(Into::into);
+        Ok(store)
+    }
+
+    /// Uses a backend that was made elsewhere; its name in colons stands for the path.
+    pub fn with_backend(backend: Arc<dyn Backend>) -> Self {
+        let path = format!(":{}:", backend.name()).into();
+        Self { backend, clock: Arc::new(system_time), path, notice: None }
+    }
+
+    /// Takes the time of writes from `clock` instead of the system.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// The time that a write made now would bring along.
+    pub fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// ID of this store, part of the portable identity of the versions written here.
+    pub fn id(&self) -> &str {
+        self.backend.store_id()
+    }
+
+    /// Absolute path of the file, or `:memory:`.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What the user should be told about where the store is, if anything.
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
+    }
+
+    /// Releases files and connections, for all clones. Later calls fail with `CLOSED`. Idempotent.
+    pub fn close(&self) -> Result<()> {
+        self.backend.close()
+    }
+
+    /// Starts a transaction. Nothing is written before [`Transaction::commit`].
+    pub fn begin(&self) -> Transaction<'_> {
+        Transaction::new(self)
+    }
+
+    /// Reads the version visible at `at`. `None` if there is none.
+    pub fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
+        self.backend.get(id, at)
+    }
+
+    /// Reads the version visible at `at`.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` if there is none.
+    pub fn require(&self, id: &ObjectId, at: AsOf) -> Result<Version> {
+        self.get(id, at)?.ok_or_else(|| not_found(id, at.to_string()))
+    }
+
+    /// Lists the versions, newest first; empty for an unknown object.
+    pub fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
+        self.backend.history(id)
+    }
+
+    /// Reads a version's content; `None` where it is null.
+    ///
+    /// # Errors
+    /// `HASH_MISMATCH` if what is stored is not what was written; `STORE_CORRUPT` if it is gone.
+    pub fn content(&self, version: &Version) -> Result<Option<String>> {
+        let Some(recorded) = &version.content else { return Ok(None) };
+        let id = &version.envelope.id;
+        let text = self
+            .backend
+            .content(recorded)?
+            .ok_or_else(|| self.damaged(format!("the content of `{id}` is missing")))?;
+        same_hash(|| format!("content of `{id}`"), &Hash::of(&text), recorded)?;
+        Ok(Some(text))
+    }
+
+    /// Reads the items at positions `range`, clipped to what there is at `at`, in order.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` if no version is visible at `at`; `HASH_MISMATCH` if an item is not what was written; `STORE_CORRUPT` if
+    /// one is gone.
+    pub fn items(&self, id: &ObjectId, at: AsOf, range: Range<u64>) -> Result<Vec<String>> {
+        let version = self.require(id, at)?;
+        let range = range.start..range.end.min(version.item_count);
+        if range.is_empty() {
+            return Ok(Vec::new());
+        }
+        // The item before the range holds the hash that the range continues. Pinned, so that a write in between changes
+        // nothing.
+        let first = range.start.saturating_sub(1);
+        let items = self.backend.items(id, AsOf::Tx(version.tx_id), first..range.end)?;
+        if items.len() as u64 != range.end - first {
+            return Err(self.damaged(format!("items of `{id}` are missing")));
+        }
+        let mut running = RunningHash::default();
+        let mut texts = Vec::with_capacity(items.len());
+        for (position, item) in (first..).zip(items) {
+            if position < range.start {
+                running = RunningHash::from_stored(item.running_hash);
+                continue;
+            }
+            let found = running.push(&item.text);
+            same_hash(|| format!("item {position} of `{id}`"), &found, &item.running_hash)?;
+            texts.push(item.text);
+        }
+        if let Some(recorded) = version.items_hash.filter(|_| range.end == version.item_count) {
+            same_hash(|| format!("list of `{id}`"), running.hash(), &recorded)?;
+        }
+        Ok(texts)
+    }
+
+    /// Lists the latest versions of objects of one type, by ID, that come after `after`; at most `limit`.
+    pub fn list(
+        &self,
+        kind: ObjectType,
+        after: Option<&ObjectId>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        self.backend.list(kind, after, limit)
+    }
+
+    /// Lists IDs that start with `prefix`, in order; at most `limit`.
+    pub fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
+        self.backend.find_prefix(prefix, limit)
+    }
+
+    /// The object that has a nickname.
+    pub fn find_nickname(&self, nickname: &Nickname) -> Result<Option<ObjectId>> {
+        self.backend.find_nickname(nickname)
+    }
+
+    /// Reads the version that a name such as `NAME@TX` or `NAME@-1` asks for.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` if there is none.
+    pub fn select(&self, id: &ObjectId, selector: VersionSelector) -> Result<Version> {
+        match selector {
+            VersionSelector::Latest => self.require(id, AsOf::Latest),
+            VersionSelector::Tx(tx_id) => self.require(id, AsOf::Tx(tx_id)),
+            VersionSelector::Back(back) => {
+                let mut version = self.require(id, AsOf::Latest)?;
+                for _ in 0..back {
+                    let before = AsOf::Tx(TxId(version.tx_id.0 - 1));
+                    let earlier = self.get(id, before)?;
+                    version = earlier
+                        .ok_or_else(|| not_found(id, format!("{back} before the latest")))?;
+                }
+                Ok(version)
+            }
+        }
+    }
+
+    /// Pins a version.
+    pub fn static_reference(version: &Version) -> StaticReference {
+        StaticReference {
+            id: version.envelope.id.clone(),
+            content_hash: version.content_hash.clone(),
+            origin: version.origin.clone(),
+        }
+    }
+
+    /// Reads the version that a reference points to. A static one is found by its portable identity, wherever it was first
+    /// written, and its payload is hashed anew.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` if the store does not hold it; `HASH_MISMATCH` naming both hashes if its payload is not the pinned one.
+    pub fn resolve(&self, reference: &Reference) -> Result<Version> {
+        let reference = match reference {
+            Reference::Dynamic(reference) => return self.require(&reference.id, AsOf::Latest),
+            Reference::Static(reference) => reference,
+        };
+        let StaticReference { id, content_hash, origin } = reference;
+        let version = self.find_origin(reference)?.ok_or_else(|| {
+            not_found(
+                id,
+                format!("from transaction {} of store `{}`", origin.tx_id, origin.store_id),
+            )
+        })?;
+        let payload = Payload {
+            content: self.content(&version)?,
+            source_hash: None,
+            fields: version.fields.clone(),
+        };
+        let found = payload.content_hash(version.items_hash.as_ref())?;
+        same_hash(|| format!("version of `{id}`"), &found, content_hash)?;
+        Ok(version)
+    }
+
+    /// The backend, for transactions.
+    pub(super) fn backend(&self) -> &dyn Backend {
+        &*self.backend
+    }
+
+    /// The version with the origin of a reference. The origin's time is no part of the identity.
+    fn find_origin(&self, reference: &StaticReference) -> Result<Option<Version>> {
+        let StaticReference { id, origin, .. } = reference;
+        let is_it = |version: &Version| {
+            version.origin.store_id == origin.store_id && version.origin.tx_id == origin.tx_id
+        };
+        if origin.store_id == self.id() {
+            let local = self.get(id, AsOf::Tx(origin.tx_id))?.filter(is_it);
+            if local.is_some() {
+                return Ok(local);
+            }
+        }
+        Ok(self.history(id)?.into_iter().find(is_it))
+    }
+
+    fn damaged(&self, problem: String) -> Error {
+        Error::StoreCorrupt { path: PathBuf::from(&*self.path), source: problem.into() }
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Store").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+fn not_found(id: &ObjectId, at: String) -> Error {
+    Error::NotFound { id: id.clone(), at }
+}
+
+fn same_hash(what: impl FnOnce() -> String, found: &Hash, recorded: &Hash) -> Result<()> {
+    if found == recorded {
+        return Ok(());
+    }
+    let (found, recorded) = (found.to_string(), recorded.to_string());
+    Err(Error::HashMismatch { what: what(), found, recorded })
+}
+
+/// Milliseconds since 1970; a clock set before that counts as 1970.
+fn system_time() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}

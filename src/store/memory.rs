@@ -1,0 +1,320 @@
+//! A store in memory: the reference that other backends are tested against, and `:memory:` stores. Keeps nothing on disk.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::{Bound, Range};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+use uuid::Uuid;
+
+use super::rules::{self, Latest};
+use super::{Backend, Item, Op, Outcome, Put, Receipt, Splice, Version};
+use crate::error::{Error, Result};
+use crate::object::{
+    AsOf, Hash, Nickname, ObjectId, ObjectType, Origin, RunningHash, Timestamp, TxId,
+};
+
+/// A store that lives as long as the process.
+#[derive(Debug)]
+pub struct MemoryBackend {
+    store_id: String,
+    /// `None` once closed.
+    state: RwLock<Option<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    newest: Option<(TxId, Timestamp)>,
+    objects: BTreeMap<ObjectId, Object>,
+    contents: HashMap<Hash, String>,
+    nicknames: HashMap<Nickname, ObjectId>,
+}
+
+#[derive(Debug, Default)]
+struct Object {
+    /// Oldest first.
+    versions: Vec<Version>,
+    /// By position: every item that ever stood there, oldest first.
+    places: Vec<Vec<Placed>>,
+}
+
+/// An item and the transactions at which it is visible: from `from` on, before `until`.
+#[derive(Debug)]
+struct Placed {
+    from: TxId,
+    until: Option<TxId>,
+    item: Item,
+}
+
+impl MemoryBackend {
+    /// Makes an empty store with an ID of its own.
+    pub fn new() -> Self {
+        Self { store_id: Uuid::now_v7().to_string(), state: RwLock::new(Some(State::default())) }
+    }
+
+    fn read<T>(&self, reading: impl FnOnce(&State) -> T) -> Result<T> {
+        let guard: RwLockReadGuard<'_, _> =
+            self.state.read().unwrap_or_else(PoisonError::into_inner);
+        guard.as_ref().map(reading).ok_or(Error::Closed { what: "store" })
+    }
+}
+
+impl Default for MemoryBackend {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Backend for MemoryBackend {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn store_id(&self) -> &str {
+        &self.store_id
+    }
+
+    fn commit(&self, ops: &[Op], now: Timestamp) -> Result<Receipt> {
+        let mut guard = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let state = guard.as_mut().ok_or(Error::Closed { what: "store" })?;
+        rules::check_shape(ops)?;
+        let (plan, outcomes) = Plan::make(state, ops, now)?;
+        if !outcomes.contains(&Outcome::Written) {
+            let (tx_id, system_time) = state.newest.unwrap_or((TxId(0), Timestamp(0)));
+            return Ok(Receipt { tx_id, system_time, outcomes });
+        }
+        let (tx_id, system_time) = (plan.tx_id, plan.system_time);
+        plan.apply(state, &self.store_id, ops);
+        Ok(Receipt { tx_id, system_time, outcomes })
+    }
+
+    fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
+        self.read(|state| state.objects.get(id)?.at(at).cloned())
+    }
+
+    fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
+        self.read(|state| {
+            let versions = state.objects.get(id).map(|object| object.versions.iter());
+            versions.into_iter().flatten().rev().cloned().collect()
+        })
+    }
+
+    fn content(&self, hash: &Hash) -> Result<Option<String>> {
+        self.read(|state| state.contents.get(hash).cloned())
+    }
+
+    fn items(&self, id: &ObjectId, at: AsOf, range: Range<u64>) -> Result<Vec<Item>> {
+        self.read(|state| {
+            let Some(object) = state.objects.get(id) else { return Vec::new() };
+            let Some(version) = object.at(at) else { return Vec::new() };
+            object.items(version.tx_id, range)
+        })
+    }
+
+    fn list(
+        &self,
+        kind: ObjectType,
+        after: Option<&ObjectId>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+        self.read(|state| {
+            let objects = state.objects.range::<ObjectId, _>((start, Bound::Unbounded));
+            let latest = objects.filter_map(|(_, object)| object.versions.last());
+            latest.filter(|version| version.envelope.kind == kind).take(limit).cloned().collect()
+        })
+    }
+
+    fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
+        let start = ObjectId::new(prefix);
+        self.read(|state| {
+            let ids = state.objects.range(start..).map(|(id, _)| id);
+            ids.take_while(|id| id.as_str().starts_with(prefix)).take(limit).cloned().collect()
+        })
+    }
+
+    fn find_nickname(&self, nickname: &Nickname) -> Result<Option<ObjectId>> {
+        self.read(|state| state.nicknames.get(nickname).cloned())
+    }
+
+    fn close(&self) -> Result<()> {
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(())
+    }
+}
+
+/// What a transaction will do, found before anything is changed: so it applies as a whole or not at all.
+struct Plan<'a> {
+    tx_id: TxId,
+    system_time: Timestamp,
+    /// Objects that get a version.
+    written: HashSet<&'a ObjectId>,
+    /// Nicknames that change.
+    nicknames: HashMap<&'a Nickname, Option<&'a ObjectId>>,
+}
+
+impl<'a> Plan<'a> {
+    /// Judges the operations; returns the plan and their outcomes.
+    fn make(state: &State, ops: &'a [Op], now: Timestamp) -> Result<(Self, Vec<Outcome>)> {
+        let (tx_id, system_time) = rules::next(state.newest, now);
+        let mut plan =
+            Self { tx_id, system_time, written: HashSet::new(), nicknames: HashMap::new() };
+        let mut outcomes = vec![Outcome::Written; ops.len()];
+        for (op, outcome) in ops.iter().zip(&mut outcomes) {
+            if let Op::Put(put) = op {
+                *outcome = plan.put(state, put)?;
+            }
+        }
+        for (op, outcome) in ops.iter().zip(&mut outcomes) {
+            if let Op::Name { nickname, id } = op {
+                *outcome = plan.name(state, nickname, id.as_ref())?;
+            }
+        }
+        Ok((plan, outcomes))
+    }
+
+    fn put(&mut self, state: &State, put: &'a Put) -> Result<Outcome> {
+        let latest = state.latest(&put.envelope.id);
+        let writes = rules::writes(put, latest.as_ref())?;
+        if let (Some(latest), false) = (latest, writes) {
+            return Ok(Outcome::Unchanged(latest.tx_id));
+        }
+        self.written.insert(&put.envelope.id);
+        Ok(Outcome::Written)
+    }
+
+    fn name(
+        &mut self,
+        state: &State,
+        nickname: &'a Nickname,
+        id: Option<&'a ObjectId>,
+    ) -> Result<Outcome> {
+        let stored = || state.nicknames.get(nickname);
+        let owner = self.nicknames.get(nickname).copied().unwrap_or_else(stored);
+        match (owner, id) {
+            (None, None) => return Ok(Outcome::Unchanged(state.newest_tx())),
+            (Some(owner), Some(id)) if owner == id => {
+                let latest = self.latest_tx(state, id).unwrap_or(self.tx_id);
+                return Ok(Outcome::Unchanged(latest));
+            }
+            (Some(owner), Some(_)) => return Err(rules::nickname_taken(nickname, owner)),
+            (None, Some(id)) if self.latest_tx(state, id).is_none() => {
+                return Err(rules::nickname_without_object(nickname, id));
+            }
+            (None, Some(_)) | (Some(_), None) => {}
+        }
+        self.nicknames.insert(nickname, id);
+        Ok(Outcome::Written)
+    }
+
+    fn apply(self, state: &mut State, store_id: &str, ops: &[Op]) {
+        let written = |put: &&Put| self.written.contains(&put.envelope.id);
+        for put in rules::puts(ops).filter(written) {
+            state.write(put, store_id, self.tx_id, self.system_time);
+        }
+        for (nickname, id) in self.nicknames {
+            match id {
+                Some(id) => state.nicknames.insert(nickname.clone(), id.clone()),
+                None => state.nicknames.remove(nickname),
+            };
+        }
+        state.newest = Some((self.tx_id, self.system_time));
+    }
+
+    /// The latest version of an object once this transaction has been applied.
+    fn latest_tx(&self, state: &State, id: &ObjectId) -> Option<TxId> {
+        if self.written.contains(id) {
+            return Some(self.tx_id);
+        }
+        state.objects.get(id)?.versions.last().map(|version| version.tx_id)
+    }
+}
+
+impl State {
+    fn newest_tx(&self) -> TxId {
+        self.newest.map_or(TxId(0), |(tx_id, _)| tx_id)
+    }
+
+    fn latest(&self, id: &ObjectId) -> Option<Latest> {
+        let version = self.objects.get(id)?.versions.last()?;
+        Some(Latest {
+            tx_id: version.tx_id,
+            identity_hash: version.envelope.identity_hash.clone(),
+            content_hash: version.content_hash.clone(),
+            source_hash: version.source_hash.clone(),
+            item_count: version.item_count,
+        })
+    }
+
+    fn write(&mut self, put: &Put, store_id: &str, tx_id: TxId, system_time: Timestamp) {
+        if let Some((hash, text)) = &put.content {
+            self.contents.entry(hash.clone()).or_insert_with(|| text.clone());
+        }
+        let object = self.objects.entry(put.envelope.id.clone()).or_default();
+        let (item_count, items_hash) = match (&put.items, object.versions.last()) {
+            (Some(splice), _) => object.splice(splice, tx_id),
+            (None, Some(latest)) => (latest.item_count, latest.items_hash.clone()),
+            (None, None) => (0, None),
+        };
+        let store_id = store_id.to_owned();
+        object.versions.push(Version {
+            envelope: put.envelope.clone(),
+            tx_id,
+            system_time,
+            origin: Origin { store_id, tx_id, time: system_time },
+            source_hash: put.source_hash.clone(),
+            content_hash: put.content_hash.clone(),
+            fields: put.fields.clone(),
+            content: put.content.as_ref().map(|(hash, _)| hash.clone()),
+            item_count,
+            items_hash,
+        });
+    }
+}
+
+impl Object {
+    fn at(&self, at: AsOf) -> Option<&Version> {
+        let visible = match at {
+            AsOf::Latest => self.versions.len(),
+            AsOf::Tx(tx_id) => self.versions.partition_point(|version| version.tx_id <= tx_id),
+            AsOf::Time(time) => {
+                self.versions.partition_point(|version| version.system_time <= time)
+            }
+        };
+        self.versions[..visible].last()
+    }
+
+    fn items(&self, tx_id: TxId, range: Range<u64>) -> Vec<Item> {
+        let clip = |end: u64| {
+            usize::try_from(end).map_or(self.places.len(), |end| end.min(self.places.len()))
+        };
+        let places = self.places.get(clip(range.start)..clip(range.end)).unwrap_or_default();
+        let visible = |placed: &&Placed| {
+            placed.from <= tx_id && placed.until.is_none_or(|until| tx_id < until)
+        };
+        places
+            .iter()
+            .filter_map(|place| place.iter().find(visible))
+            .map(|placed| placed.item.clone())
+            .collect()
+    }
+
+    /// Applies a splice that the rules allow; returns the number of items and their running hash after it.
+    fn splice(&mut self, splice: &Splice, tx_id: TxId) -> (u64, Option<Hash>) {
+        let keep = usize::try_from(splice.keep).unwrap_or(usize::MAX).min(self.places.len());
+        let (kept, dropped) = self.places.split_at_mut(keep);
+        let mut hash =
+            kept.last().and_then(|place| place.last()).map(|last| last.item.running_hash.clone());
+        for last in dropped.iter_mut().filter_map(|place| place.last_mut()) {
+            last.until.get_or_insert(tx_id);
+        }
+        for (position, item) in (keep..).zip(&splice.add) {
+            if position == self.places.len() {
+                self.places.push(Vec::new());
+            }
+            self.places[position].push(Placed { from: tx_id, until: None, item: item.clone() });
+            hash = Some(item.running_hash.clone());
+        }
+        let count = splice.keep + splice.add.len() as u64;
+        (count, Some(hash.unwrap_or_else(|| RunningHash::default().hash().clone())))
+    }
+}

@@ -1,0 +1,110 @@
+//! The rules of [`super::Backend::commit`] that are the same on every backend. No storage.
+
+use std::collections::HashSet;
+
+use super::{Expected, Op, Put, Splice};
+use crate::error::{Error, Result};
+use crate::object::{Hash, Nickname, ObjectId, Timestamp, TxId};
+
+/// What a put is judged by: the latest version of its object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Latest {
+    pub tx_id: TxId,
+    pub identity_hash: Hash,
+    pub content_hash: Hash,
+    pub source_hash: Option<Hash>,
+    pub item_count: u64,
+}
+
+/// Refuses a transaction that is malformed whatever the store holds.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` if one object is put twice or a hash is malformed.
+pub(super) fn check_shape(ops: &[Op]) -> Result<()> {
+    let mut seen = HashSet::new();
+    for put in puts(ops) {
+        if !seen.insert(&put.envelope.id) {
+            let problem = format!("puts the object `{}` twice", put.envelope.id);
+            return Err(Error::argument("transaction", problem));
+        }
+        check_hashes(put)?;
+    }
+    Ok(())
+}
+
+/// Whether a put writes a version.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` if the envelope is not that of earlier versions or the splice keeps too much; `CONFLICT` if the
+/// put expects something else.
+pub(super) fn writes(put: &Put, latest: Option<&Latest>) -> Result<bool> {
+    let id = &put.envelope.id;
+    if let Some(latest) = latest {
+        if latest.identity_hash != put.envelope.identity_hash {
+            let problem = format!("of `{id}` is not that of its earlier versions");
+            return Err(Error::argument("envelope", problem));
+        }
+        if latest.content_hash == put.content_hash && latest.source_hash == put.source_hash {
+            return Ok(false);
+        }
+    }
+    let winner = latest.map(|latest| latest.tx_id);
+    let met = match put.expected {
+        Expected::Any => true,
+        Expected::Absent => winner.is_none(),
+        Expected::Latest(tx_id) => winner == Some(tx_id),
+    };
+    if !met {
+        return Err(Error::Conflict { id: id.clone(), winner });
+    }
+    let count = latest.map_or(0, |latest| latest.item_count);
+    match &put.items {
+        Some(Splice { keep, .. }) if *keep > count => {
+            Err(Error::argument("keep", format!("is {keep}, `{id}` has {count} items")))
+        }
+        _ => Ok(true),
+    }
+}
+
+/// Number and time of the transaction after `newest`: the time never goes back, whatever the clock does.
+pub(super) fn next(newest: Option<(TxId, Timestamp)>, now: Timestamp) -> (TxId, Timestamp) {
+    match newest {
+        Some((tx_id, system_time)) => (TxId(tx_id.0 + 1), now.max(system_time)),
+        None => (TxId(1), now),
+    }
+}
+
+/// The puts of a transaction, in order.
+pub(super) fn puts(ops: &[Op]) -> impl Iterator<Item = &Put> {
+    ops.iter().filter_map(|op| match op {
+        Op::Put(put) => Some(&**put),
+        Op::Name { .. } => None,
+    })
+}
+
+/// The error for a nickname that another object has.
+pub(super) fn nickname_taken(nickname: &Nickname, owner: &ObjectId) -> Error {
+    let reason = format!("the object `{owner}` has it");
+    Error::InvalidNickname { name: nickname.as_str().to_owned(), reason }
+}
+
+/// The error for a nickname that is given to an object which the store does not hold.
+pub(super) fn nickname_without_object(nickname: &Nickname, id: &ObjectId) -> Error {
+    let problem = format!("`{id}` is unknown and cannot be named `{}`", nickname.as_str());
+    Error::argument("id", problem)
+}
+
+fn check_hashes(put: &Put) -> Result<()> {
+    let added = put.items.iter().flat_map(|splice| &splice.add);
+    let hashes = [&put.envelope.identity_hash, &put.content_hash]
+        .into_iter()
+        .chain(&put.source_hash)
+        .chain(put.content.iter().map(|(hash, _)| hash))
+        .chain(added.map(|item| &item.running_hash));
+    for hash in hashes {
+        if hash.to_bytes().is_none() {
+            return Err(Error::argument("hash", format!("`{hash}` is no SHA-256")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! A store in one SQLite file that several processes share. The only modules that know SQL are those below this one.
+//!
+//! One connection writes, two read, so that reads never wait for a write. Every commit is on disk when it returns
+//! (`synchronous=FULL`). Sources: DESIGN.md section 4; sqlite.org/wal.html, lang_transaction.html, pragma.html.
+
+mod failure;
+mod network;
+mod open;
+mod read;
+mod rows;
+mod schema;
+mod write;
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Connection;
+
+use self::failure::Step;
+use super::{Backend, Item, Op, Receipt, Version};
+use crate::error::{Error, Result};
+use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp};
+
+/// How the file is kept whole through a crash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Journal {
+    /// Write-ahead log: readers and the writer don't wait for each other.
+    WriteAhead,
+    /// Rollback journal, for file systems without shared memory: readers and the writer wait for each other.
+    Rollback,
+}
+
+/// A connection; `None` once closed.
+type Slot = Mutex<Option<Connection>>;
+
+/// A store in one SQLite file.
+#[derive(Debug)]
+pub struct SqliteBackend {
+    path: PathBuf,
+    store_id: String,
+    journal: Journal,
+    writer: Slot,
+    readers: [Slot; 2],
+}
+
+impl SqliteBackend {
+    /// Opens the store at `path`; makes the file and its folders, for their user only, where they are missing.
+    ///
+    /// # Errors
+    /// `STORE_UNAVAILABLE` if it is a directory, cannot be created, belongs to another program or stays busy for 10 s;
+    /// `STORE_CORRUPT` if it is not a database or is damaged; `NEWER_SCHEMA`; `READ_ONLY` if a write would fail;
+    /// `NO_SPACE`.
+    pub fn open(path: &Path) -> Result<Self> {
+        // Absolute: independent of later changes of the working folder, and never taken for one of SQLite's URIs.
+        let path = std::path::absolute(path).map_err(|error| Error::StoreUnavailable {
+            path: path.to_owned(),
+            problem: "it is no path".to_owned(),
+            source: Some(error.into()),
+        })?;
+        open::create(&path)?;
+        let open::Opened { writer, store_id, journal } = open::writer(&path)?;
+        let readers = [open::reader(&path)?, open::reader(&path)?];
+        let slot = |connection| Mutex::new(Some(connection));
+        Ok(Self { path, store_id, journal, writer: slot(writer), readers: readers.map(slot) })
+    }
+
+    /// The file, as an absolute path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How the file is kept whole; [`Journal::Rollback`] deserves a notice to the user.
+    pub fn journal(&self) -> Journal {
+        self.journal
+    }
+
+    fn read<T>(&self, mut query: impl FnMut(&Connection) -> Step<T>) -> Result<T> {
+        let slot = self.free_reader();
+        let connection = slot.as_ref().ok_or(Error::Closed { what: "store" })?;
+        failure::while_busy(|| query(connection)).map_err(|failure| failure.at(&self.path))
+    }
+
+    /// A reader that nobody uses, or the first one after waiting for it.
+    fn free_reader(&self) -> MutexGuard<'_, Option<Connection>> {
+        let free = self.readers.iter().find_map(|slot| slot.try_lock().ok());
+        free.unwrap_or_else(|| lock(&self.readers[0]))
+    }
+}
+
+impl Backend for SqliteBackend {
+    fn name(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn store_id(&self) -> &str {
+        &self.store_id
+    }
+
+    fn commit(&self, ops: &[Op], now: Timestamp) -> Result<Receipt> {
+        let mut slot = lock(&self.writer);
+        let connection = slot.as_mut().ok_or(Error::Closed { what: "store" })?;
+        failure::while_busy(|| write::commit(connection, ops, now))
+            .map_err(|failure| failure.at(&self.path))
+    }
+
+    fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
+        self.read(|connection| read::get(connection, &self.store_id, id, at))
+    }
+
+    fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
+        self.read(|connection| read::history(connection, &self.store_id, id))
+    }
+
+    fn content(&self, hash: &Hash) -> Result<Option<String>> {
+        self.read(|connection| read::content(connection, hash))
+    }
+
+    fn items(&self, id: &ObjectId, at: AsOf, range: Range<u64>) -> Result<Vec<Item>> {
+        self.read(|connection| read::items(connection, id, at, range.clone()))
+    }
+
+    fn list(
+        &self,
+        kind: ObjectType,
+        after: Option<&ObjectId>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        self.read(|connection| read::list(connection, &self.store_id, kind, after, limit))
+    }
+
+    fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
+        self.read(|connection| read::find_prefix(connection, prefix, limit))
+    }
+
+    fn find_nickname(&self, nickname: &Nickname) -> Result<Option<ObjectId>> {
+        self.read(|connection| read::find_nickname(connection, nickname))
+    }
+
+    fn close(&self) -> Result<()> {
+        // Readers first: the last connection to close moves the log into the file.
+        for slot in self.readers.iter().chain([&self.writer]) {
+            if let Some(connection) = lock(slot).take() {
+                connection
+                    .close()
+                    .map_err(|(_, error)| failure::Failure::from(error).at(&self.path))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A panic elsewhere leaves a connection whole: an open transaction was rolled back as it unwound.
+fn lock(slot: &Slot) -> MutexGuard<'_, Option<Connection>> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,105 @@
+//! Whether a path is on a network file system, where several machines cannot share WAL's memory (sqlite.org/wal.html).
+
+use std::path::Path;
+
+/// Whether the file system is shared with other machines, as far as the system says so without a library call.
+///
+/// Linux: the kernel's mount table. Windows: UNC paths; mapped drives are not recognised. macOS: `false`; there SQLite
+/// itself asks the file system and refuses WAL.
+pub(super) fn is_remote(path: &Path) -> bool {
+    if cfg!(target_os = "linux") {
+        // The folder, not the file: closing the file would drop SQLite's locks on it, and the folder is there by now.
+        let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+        let table = std::fs::read_to_string("/proc/self/mountinfo");
+        return match (folder, table) {
+            (Some(folder), Ok(table)) => file_system(&table, &folder).is_some_and(is_remote_type),
+            _ => false,
+        };
+    }
+    is_unc(path)
+}
+
+#[cfg(windows)]
+fn is_unc(path: &Path) -> bool {
+    use std::path::{Component, Prefix};
+    matches!(path.components().next(), Some(Component::Prefix(prefix))
+        if matches!(prefix.kind(), Prefix::UNC(..) | Prefix::VerbatimUNC(..)))
+}
+
+#[cfg(not(windows))]
+fn is_unc(_path: &Path) -> bool {
+    false
+}
+
+/// The type of the file system that holds `folder`: that of the mount with the longest matching path, the last of equals.
+fn file_system<'t>(table: &'t str, folder: &Path) -> Option<&'t str> {
+    let mounts = table.lines().filter_map(|line| {
+        // proc_pid_mountinfo(5): "36 35 98:0 /root /mount/point options [tags] - type source options".
+        let (place, kind) = line.split_once(" - ")?;
+        let point = place.split(' ').nth(4)?;
+        Some((unescape(point), kind.split(' ').next()?))
+    });
+    mounts
+        .filter(|(point, _)| folder.starts_with(point))
+        .max_by_key(|(point, _)| point.len())
+        .map(|(_, kind)| kind)
+}
+
+/// Undoes the octal escapes of white space and backslashes.
+fn unescape(point: &str) -> String {
+    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
+        .iter()
+        .fold(point.to_owned(), |text, (escape, plain)| text.replace(escape, plain))
+}
+
+fn is_remote_type(kind: &str) -> bool {
+    const REMOTE: [&str; 16] = [
+        "9p",
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "coda",
+        "davfs",
+        "glusterfs",
+        "gpfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "smb3",
+        "smbfs",
+        "virtiofs",
+    ];
+    // Of the file systems in user space, those that are known to be remote.
+    let base = kind.strip_prefix("fuse.").unwrap_or(kind);
+    REMOTE.contains(&base) || ["sshfs", "s3fs", "rclone", "davfs2", "curlftpfs"].contains(&base)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "\
+22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+30 22 0:40 / /home rw shared:2 - nfs4 server:/home rw,vers=4.2
+31 30 8:2 / /home/local\\040disk rw - xfs /dev/sda2 rw
+32 22 0:41 / /mnt/ssh rw - fuse.sshfs host:/ rw
+33 22 0:42 / /mnt/ssh/over rw - tmpfs tmpfs rw
+";
+
+    #[test]
+    fn the_longest_mount_point_decides() {
+        for (path, remote) in [
+            ("/var/lib", false),
+            ("/home/a", true),
+            ("/homestead", false),
+            ("/home/local disk/a", false),
+            ("/mnt/ssh/a", true),
+            ("/mnt/ssh/over/a", false),
+        ] {
+            let found = file_system(TABLE, Path::new(path)).is_some_and(is_remote_type);
+            assert_eq!(found, remote, "{path}");
+        }
+    }
+}

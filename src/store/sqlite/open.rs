@@ -1,0 +1,136 @@
+//! Opening the store's file: creating it for its user only, connections and their settings. Must not read objects.
+
+use std::fs::{self, OpenOptions};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use rusqlite::{Connection, OpenFlags};
+use uuid::Uuid;
+
+use super::failure::{self, Step};
+use super::{Journal, network, schema};
+use crate::error::{Error, Result};
+
+/// Statements kept prepared per connection; there are about 25 in all.
+const STATEMENTS: usize = 32;
+
+/// A write-ahead log that grew beyond this is cut when it starts over.
+const WAL_LIMIT_BYTES: i64 = 64 << 20;
+
+/// A file that was opened for writing.
+pub(super) struct Opened {
+    pub writer: Connection,
+    pub store_id: String,
+    pub journal: Journal,
+}
+
+/// Makes the file and its folders if they are missing, readable by their user only.
+pub(super) fn create(path: &Path) -> Result<()> {
+    // Closing any descriptor of a file drops all POSIX locks that the process holds on it, SQLite's too (sqlite.org,
+    // "How To Corrupt An SQLite Database File", 2.2). So no thread may open the file while another has just made it.
+    static CREATING: Mutex<()> = Mutex::new(());
+    let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
+    let fail = |error: std::io::Error| match error.kind() {
+        ErrorKind::StorageFull => Error::NoSpace { path: path.to_owned() },
+        _ => Error::StoreUnavailable {
+            path: path.to_owned(),
+            problem: "it cannot be created".to_owned(),
+            source: Some(error.into()),
+        },
+    };
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {
+            let problem = "it is a directory".to_owned();
+            Err(Error::StoreUnavailable { path: path.to_owned(), problem, source: None })
+        }
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            if let Some(folder) = path.parent() {
+                create_folder(folder).map_err(fail)?;
+            }
+            match create_file(path) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(fail(error)),
+                _ => Ok(()),
+            }
+        }
+        Err(error) => Err(fail(error)),
+    }
+}
+
+/// Opens the connection that writes, checks the file and brings its schema up to date.
+pub(super) fn writer(path: &Path) -> Result<Opened> {
+    let open = || {
+        let mut writer = connect(path)?;
+        schema::check(&writer, path)?;
+        if writer.is_readonly("main")? {
+            return Err(Error::ReadOnly { path: path.to_owned() }.into());
+        }
+        let journal = set_journal(&writer, path)?;
+        let store_id = schema::migrate(&mut writer, path)?;
+        Ok(Opened { writer, store_id, journal })
+    };
+    failure::while_busy(open).map_err(|failure| {
+        if failure.is_cannot_open() && folder_is_read_only(path) {
+            return Error::ReadOnly { path: path.to_owned() };
+        }
+        failure.at(path)
+    })
+}
+
+/// Opens a connection that only reads.
+pub(super) fn reader(path: &Path) -> Result<Connection> {
+    let open = || {
+        let reader = connect(path)?;
+        reader.pragma_update(None, "query_only", true)?;
+        Ok(reader)
+    };
+    failure::while_busy(open).map_err(|failure| failure.at(path))
+}
+
+fn connect(path: &Path) -> Step<Connection> {
+    // Opened for writing by readers too: in WAL mode they take part in the shared memory. One thread at a time uses a
+    // connection, so SQLite's own mutexes are not needed.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_handler(Some(failure::wait_for_lock))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}
+
+fn set_journal(connection: &Connection, path: &Path) -> Step<Journal> {
+    let wanted = if network::is_remote(path) { "DELETE" } else { "WAL" };
+    let mode: String =
+        connection.pragma_update_and_check(None, "journal_mode", wanted, |row| row.get(0))?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "journal_size_limit", WAL_LIMIT_BYTES)?;
+    Ok(if mode.eq_ignore_ascii_case("wal") { Journal::WriteAhead } else { Journal::Rollback })
+}
+
+fn create_folder(folder: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn create_file(path: &Path) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
+}
+
+/// Whether no file can be made beside the store's, found by trying: SQLite says only that it could not open one.
+fn folder_is_read_only(path: &Path) -> bool {
+    let probe: PathBuf = path.with_file_name(format!(".palimpsest-{}", Uuid::now_v7()));
+    match create_file(&probe) {
+        // Left behind, the probe would only be an empty file; there is nobody to tell.
+        Ok(()) => fs::remove_file(&probe).is_err(),
+        Err(error) => {
+            matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+        }
+    }
+}

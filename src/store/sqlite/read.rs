@@ -1,0 +1,174 @@
+//! Queries. Each is one statement, so it sees one state of the file without a transaction.
+
+use std::ops::Range;
+
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, named_params};
+
+use super::failure::{Failure, Step};
+use super::rows::{self, VERSION_COLUMNS, hash_value};
+use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType};
+use crate::store::{Item, Version};
+
+pub(super) fn get(
+    connection: &Connection,
+    store_id: &str,
+    id: &ObjectId,
+    at: AsOf,
+) -> Step<Option<Version>> {
+    let Point { condition, value } = Point::new(at);
+    let sql = format!(
+        "SELECT {VERSION_COLUMNS} FROM object AS o
+         JOIN version AS v ON v.object = o.object JOIN tx AS t ON t.tx_id = v.tx_id
+         WHERE o.id = :id AND v.tx_id <= {condition} ORDER BY v.tx_id DESC LIMIT 1"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut found = statement.query(named_params! { ":id": id.as_str(), ":at": value })?;
+    found.next()?.map(|row| rows::version(row, store_id)).transpose()
+}
+
+pub(super) fn history(
+    connection: &Connection,
+    store_id: &str,
+    id: &ObjectId,
+) -> Step<Vec<Version>> {
+    let sql = format!(
+        "SELECT {VERSION_COLUMNS} FROM object AS o
+         JOIN version AS v ON v.object = o.object JOIN tx AS t ON t.tx_id = v.tx_id
+         WHERE o.id = :id ORDER BY v.tx_id DESC"
+    );
+    let read = |row: &Row<'_>| rows::version(row, store_id);
+    collect(connection, &sql, named_params! { ":id": id.as_str() }, read)
+}
+
+pub(super) fn content(connection: &Connection, hash: &Hash) -> Step<Option<String>> {
+    let mut statement = connection.prepare_cached("SELECT text FROM content WHERE hash = :hash")?;
+    let mut found = statement.query(named_params! { ":hash": hash_value(hash) })?;
+    found.next()?.map(|row| rows::text(row, 0)).transpose()
+}
+
+pub(super) fn items(
+    connection: &Connection,
+    id: &ObjectId,
+    at: AsOf,
+    range: Range<u64>,
+) -> Step<Vec<Item>> {
+    let Point { condition, value } = Point::new(at);
+    let sql = format!(
+        "SELECT i.running_hash, i.text FROM object AS o JOIN item AS i ON i.object = o.object
+         WHERE o.id = :id AND i.position >= :start AND i.position < :end
+         AND i.from_tx <= {condition} AND (i.until_tx IS NULL OR i.until_tx > {condition})
+         ORDER BY i.position"
+    );
+    let parameters = named_params! {
+        ":id": id.as_str(), ":at": value, ":start": clip(range.start), ":end": clip(range.end),
+    };
+    collect(connection, &sql, parameters, rows::item)
+}
+
+pub(super) fn list(
+    connection: &Connection,
+    store_id: &str,
+    kind: ObjectType,
+    after: Option<&ObjectId>,
+    limit: usize,
+) -> Step<Vec<Version>> {
+    // Every ID is at least the empty one, so a first page needs no statement of its own.
+    let comparison = if after.is_some() { ">" } else { ">=" };
+    let sql = format!(
+        "SELECT {VERSION_COLUMNS} FROM object AS o
+         JOIN version AS v ON v.object = o.object
+         AND v.tx_id = (SELECT max(tx_id) FROM version WHERE object = o.object)
+         JOIN tx AS t ON t.tx_id = v.tx_id
+         WHERE o.type = :type AND o.id {comparison} :after ORDER BY o.id LIMIT :limit"
+    );
+    let parameters = named_params! {
+        ":type": kind.as_str(),
+        ":after": after.map_or("", ObjectId::as_str),
+        ":limit": clip(limit as u64),
+    };
+    collect(connection, &sql, parameters, |row| rows::version(row, store_id))
+}
+
+pub(super) fn find_prefix(
+    connection: &Connection,
+    prefix: &str,
+    limit: usize,
+) -> Step<Vec<ObjectId>> {
+    let end = end_of_prefix(prefix);
+    let upper = if end.is_some() { "AND id < :end" } else { "AND :end IS NULL" };
+    let sql = format!("SELECT id FROM object WHERE id >= :start {upper} ORDER BY id LIMIT :limit");
+    let parameters = named_params! { ":start": prefix, ":end": end, ":limit": clip(limit as u64) };
+    collect(connection, &sql, parameters, |row| Ok(ObjectId::new(row.get::<_, String>(0)?)))
+}
+
+pub(super) fn find_nickname(
+    connection: &Connection,
+    nickname: &Nickname,
+) -> Step<Option<ObjectId>> {
+    let sql = "SELECT o.id FROM nickname AS n JOIN object AS o ON o.object = n.object
+               WHERE n.nickname = :nickname";
+    let mut statement = connection.prepare_cached(sql)?;
+    let parameters = named_params! { ":nickname": nickname.as_str() };
+    let id = statement.query_row(parameters, |row| row.get::<_, String>(0)).optional()?;
+    Ok(id.map(ObjectId::new))
+}
+
+/// A point in the store's history as an expression for the last transaction visible at it, with the value of `:at`.
+struct Point {
+    condition: &'static str,
+    value: i64,
+}
+
+impl Point {
+    fn new(at: AsOf) -> Self {
+        const BY_TIME: &str = "coalesce((SELECT tx_id FROM tx WHERE system_time <= :at
+             ORDER BY system_time DESC, tx_id DESC LIMIT 1), 0)";
+        match at {
+            AsOf::Latest => Self { condition: ":at", value: i64::MAX },
+            AsOf::Tx(tx_id) => Self { condition: ":at", value: tx_id.0 },
+            AsOf::Time(time) => Self { condition: BY_TIME, value: time.0 },
+        }
+    }
+}
+
+fn collect<T>(
+    connection: &Connection,
+    sql: &str,
+    parameters: &[(&str, &dyn ToSql)],
+    read: impl Fn(&Row<'_>) -> Result<T, Failure>,
+) -> Step<Vec<T>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut found = statement.query(parameters)?;
+    let mut all = Vec::new();
+    while let Some(row) = found.next()? {
+        all.push(read(row)?);
+    }
+    Ok(all)
+}
+
+/// The least text above everything that starts with `prefix`, in the order of UTF-8 bytes; `None` if there is none.
+fn end_of_prefix(prefix: &str) -> Option<String> {
+    let kept = prefix.trim_end_matches(char::MAX);
+    let last = kept.chars().next_back()?;
+    let next = (last..=char::MAX).nth(1)?;
+    Some(format!("{}{next}", &kept[..kept.len() - last.len_utf8()]))
+}
+
+/// SQLite's integers end at 2^63 - 1; no list is that long.
+fn clip(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn end_of_prefix_is_the_next_text_of_its_length() {
+        assert_eq!(end_of_prefix("ab").as_deref(), Some("ac"));
+        assert_eq!(end_of_prefix("a\u{D7FF}").as_deref(), Some("a\u{E000}"));
+        assert_eq!(end_of_prefix("a\u{10FFFF}\u{10FFFF}").as_deref(), Some("b"));
+        assert_eq!(end_of_prefix("\u{10FFFF}"), None);
+        assert_eq!(end_of_prefix(""), None);
+    }
+}

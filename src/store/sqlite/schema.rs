@@ -1,0 +1,141 @@
+//! Tables of the store's file, and how older files are brought up to date. Must not read or write objects.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+use uuid::Uuid;
+
+use super::failure::Step;
+use crate::error::Error;
+
+/// `application_id` in the file's header: "PLMP". Tells a store from other programs' databases.
+const APPLICATION_ID: i32 = 0x504C_4D50;
+
+/// One step per schema version, oldest first; `user_version` counts the steps that a file has behind it. Steps that were
+/// released are never changed.
+const STEPS: [&str; 1] = [V1];
+
+/// Notes on version 1:
+/// - Hashes are 32 bytes. Text in `content` and `item` is TEXT as it is, or a BLOB holding one zstd frame.
+/// - An item is visible from transaction `from_tx` on and, where `until_tx` is set, before that. Appending to a list of n
+///   items writes the new rows only; a list as of any transaction is one range of `item_place`.
+/// - `item` and `content` have row IDs because rows of `WITHOUT ROWID` tables leave their page at a quarter of its size.
+/// - `tx.system_time` never decreases with `tx_id`, so a point in time stands for one transaction.
+const V1: &str = "
+CREATE TABLE meta (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tx (
+    tx_id INTEGER PRIMARY KEY,
+    system_time INTEGER NOT NULL
+) STRICT;
+CREATE INDEX tx_time ON tx (system_time);
+
+CREATE TABLE object (
+    object INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    type TEXT NOT NULL,
+    source TEXT,
+    identity_hash BLOB NOT NULL
+) STRICT;
+CREATE INDEX object_type ON object (type, id);
+
+CREATE TABLE content (
+    content INTEGER PRIMARY KEY,
+    hash BLOB NOT NULL UNIQUE,
+    text ANY NOT NULL
+) STRICT;
+
+CREATE TABLE version (
+    version INTEGER PRIMARY KEY,
+    object INTEGER NOT NULL REFERENCES object,
+    tx_id INTEGER NOT NULL REFERENCES tx,
+    source_hash BLOB,
+    content_hash BLOB NOT NULL,
+    content BLOB,
+    item_count INTEGER NOT NULL,
+    items_hash BLOB,
+    fields TEXT NOT NULL,
+    UNIQUE (object, tx_id)
+) STRICT;
+
+CREATE TABLE item (
+    item INTEGER PRIMARY KEY,
+    object INTEGER NOT NULL REFERENCES object,
+    position INTEGER NOT NULL,
+    from_tx INTEGER NOT NULL,
+    until_tx INTEGER,
+    running_hash BLOB NOT NULL,
+    text ANY NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX item_place ON item (object, position, from_tx);
+
+CREATE TABLE nickname (
+    nickname TEXT PRIMARY KEY,
+    object INTEGER NOT NULL REFERENCES object
+) STRICT, WITHOUT ROWID;
+";
+
+/// Refuses files that are not ours or are newer than this program. Reads the header only.
+///
+/// # Errors
+/// `NEWER_SCHEMA`; `STORE_UNAVAILABLE` for another program's database.
+pub(super) fn check(connection: &Connection, path: &Path) -> Step<()> {
+    let application_id: i32 = pragma(connection, "application_id")?;
+    let found: i64 = pragma(connection, "user_version")?;
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let empty = application_id == 0 && found == 0 && tables == 0;
+    let known = known();
+    if application_id == APPLICATION_ID && found > known {
+        return Err(Error::NewerSchema { path: path.to_owned(), found, known }.into());
+    }
+    if empty || (application_id == APPLICATION_ID && found > 0) {
+        return Ok(());
+    }
+    let problem = "it is a database of another program".to_owned();
+    Err(Error::StoreUnavailable { path: path.to_owned(), problem, source: None }.into())
+}
+
+/// Brings the schema up to date and returns the store's ID.
+///
+/// Writes in any case, if only the header as it is, and so finds out whether the file can be written at all.
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Step<String> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Again, now that no other process can be in the middle of making the tables.
+    check(&transaction, path)?;
+    let done: i64 = pragma(&transaction, "user_version")?;
+    for (version, step) in (1..).zip(STEPS) {
+        if done < version {
+            transaction.execute_batch(step)?;
+        }
+    }
+    if done == 0 {
+        transaction.execute(
+            "INSERT INTO meta (key, value) VALUES ('store_id', ?1)",
+            [Uuid::now_v7().to_string()],
+        )?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", known())?;
+    let store_id =
+        transaction
+            .query_row("SELECT value FROM meta WHERE key = 'store_id'", [], |row| row.get(0))?;
+    if done < known() {
+        transaction.commit()?;
+    } else {
+        transaction.rollback()?;
+    }
+    Ok(store_id)
+}
+
+/// The newest schema version that this program knows.
+fn known() -> i64 {
+    i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
+}
+
+fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, name: &str) -> Step<T> {
+    Ok(connection.pragma_query_value(None, name, |row| row.get(0))?)
+}

@@ -1,0 +1,294 @@
+//! The write path: one transaction of operations. Rows are added; an item's end is the one thing that is ever set later.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, named_params};
+
+use super::failure::{Failure, Step};
+use super::rows::{self, Stored, hash_value};
+use crate::error::Error;
+use crate::object::{Envelope, Hash, Nickname, ObjectId, RunningHash, Timestamp, TxId};
+use crate::store::rules::{self, Latest};
+use crate::store::{Op, Outcome, Put, Receipt, Splice};
+
+/// Applies all operations or none.
+pub(super) fn commit(connection: &mut Connection, ops: &[Op], now: Timestamp) -> Step<Receipt> {
+    rules::check_shape(ops)?;
+    // Compressing takes longer than the rest: done before other writers are locked out.
+    let texts = Texts::prepare(connection, ops)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let newest = newest(&transaction)?;
+    let (tx_id, system_time) = rules::next(newest, now);
+    transaction
+        .prepare_cached("INSERT INTO tx (tx_id, system_time) VALUES (:tx_id, :system_time)")?
+        .execute(named_params! { ":tx_id": tx_id.0, ":system_time": system_time.0 })?;
+    let writer = Writer { transaction: &transaction, texts, tx_id, newest };
+    let outcomes = writer.apply(ops)?;
+    if !outcomes.contains(&Outcome::Written) {
+        transaction.rollback()?;
+        let (tx_id, system_time) = newest.unwrap_or((TxId(0), Timestamp(0)));
+        return Ok(Receipt { tx_id, system_time, outcomes });
+    }
+    transaction.commit()?;
+    Ok(Receipt { tx_id, system_time, outcomes })
+}
+
+/// The texts of a transaction in the form in which they are kept.
+struct Texts<'a> {
+    /// Contents that the store did not hold just before.
+    contents: HashMap<&'a Hash, Stored<'a>>,
+    /// Items by object, in order.
+    items: HashMap<&'a ObjectId, Vec<Stored<'a>>>,
+}
+
+impl<'a> Texts<'a> {
+    fn prepare(connection: &Connection, ops: &'a [Op]) -> Step<Self> {
+        let mut texts = Self { contents: HashMap::new(), items: HashMap::new() };
+        for put in rules::puts(ops) {
+            if let Some((hash, text)) = &put.content
+                && !holds_content(connection, hash)?
+            {
+                texts.contents.entry(hash).or_insert_with(|| Stored::new(text));
+            }
+            if let Some(splice) = &put.items {
+                let items = splice.add.iter().map(|item| Stored::new(&item.text)).collect();
+                texts.items.insert(&put.envelope.id, items);
+            }
+        }
+        Ok(texts)
+    }
+}
+
+struct Writer<'a> {
+    transaction: &'a Transaction<'a>,
+    texts: Texts<'a>,
+    tx_id: TxId,
+    /// The transaction before this one.
+    newest: Option<(TxId, Timestamp)>,
+}
+
+/// Row ID of an object.
+type ObjectRow = i64;
+
+impl Writer<'_> {
+    fn apply(&self, ops: &[Op]) -> Step<Vec<Outcome>> {
+        let mut outcomes = vec![Outcome::Written; ops.len()];
+        for (op, outcome) in ops.iter().zip(&mut outcomes) {
+            if let Op::Put(put) = op {
+                *outcome = self.put(put)?;
+            }
+        }
+        for (op, outcome) in ops.iter().zip(&mut outcomes) {
+            if let Op::Name { nickname, id } = op {
+                *outcome = self.name(nickname, id.as_ref())?;
+            }
+        }
+        Ok(outcomes)
+    }
+
+    fn put(&self, put: &Put) -> Step<Outcome> {
+        let found = self.latest(&put.envelope.id)?;
+        let writes = rules::writes(put, found.as_ref().map(|found| &found.latest))?;
+        if let (Some(found), false) = (&found, writes) {
+            return Ok(Outcome::Unchanged(found.latest.tx_id));
+        }
+        if let Some((hash, text)) = &put.content {
+            self.add_content(hash, text)?;
+        }
+        let object = match &found {
+            Some(found) => found.object,
+            None => self.add_object(&put.envelope)?,
+        };
+        let (item_count, items_hash) = match (&put.items, found) {
+            (Some(splice), found) => {
+                let count = found.map_or(0, |found| found.latest.item_count);
+                self.splice(object, &put.envelope.id, splice, count)?
+            }
+            (None, Some(found)) => (found.latest.item_count, found.items_hash),
+            (None, None) => (0, None),
+        };
+        self.add_version(object, put, item_count, items_hash.as_ref())?;
+        Ok(Outcome::Written)
+    }
+
+    fn latest(&self, id: &ObjectId) -> Step<Option<Found>> {
+        let mut statement = self.transaction.prepare_cached(
+            "SELECT o.object, v.tx_id, o.identity_hash, v.content_hash, v.source_hash, v.item_count,
+             v.items_hash FROM object AS o JOIN version AS v ON v.object = o.object
+             WHERE o.id = :id ORDER BY v.tx_id DESC LIMIT 1",
+        )?;
+        let mut found = statement.query(named_params! { ":id": id.as_str() })?;
+        let Some(row) = found.next()? else { return Ok(None) };
+        let latest = Latest {
+            tx_id: TxId(row.get(1)?),
+            identity_hash: rows::hash(row, 2)?,
+            content_hash: rows::hash(row, 3)?,
+            source_hash: rows::optional_hash(row, 4)?,
+            item_count: row.get::<_, i64>(5)?.unsigned_abs(),
+        };
+        Ok(Some(Found { object: row.get(0)?, latest, items_hash: rows::optional_hash(row, 6)? }))
+    }
+
+    fn add_object(&self, envelope: &Envelope) -> Step<ObjectRow> {
+        let source = envelope.source.as_ref().map(serde_json::to_string);
+        let source = source.transpose().map_err(|error| not_json(&error))?;
+        let mut statement = self.transaction.prepare_cached(
+            "INSERT INTO object (id, type, source, identity_hash)
+             VALUES (:id, :type, :source, :identity_hash)",
+        )?;
+        Ok(statement.insert(named_params! {
+            ":id": envelope.id.as_str(),
+            ":type": envelope.kind.as_str(),
+            ":source": source,
+            ":identity_hash": hash_value(&envelope.identity_hash),
+        })?)
+    }
+
+    fn add_content(&self, hash: &Hash, text: &str) -> Step<()> {
+        if holds_content(self.transaction, hash)? {
+            return Ok(());
+        }
+        let mut statement = self
+            .transaction
+            .prepare_cached("INSERT INTO content (hash, text) VALUES (:hash, :text)")?;
+        let mut insert = |text: &Stored<'_>| {
+            statement.execute(named_params! { ":hash": hash_value(hash), ":text": text })
+        };
+        match self.texts.contents.get(hash) {
+            Some(prepared) => insert(prepared)?,
+            // Another process removed it (`gc`) after this transaction was prepared.
+            None => insert(&Stored::new(text))?,
+        };
+        Ok(())
+    }
+
+    fn add_version(
+        &self,
+        object: ObjectRow,
+        put: &Put,
+        item_count: u64,
+        items_hash: Option<&Hash>,
+    ) -> Step<()> {
+        let mut statement = self.transaction.prepare_cached(
+            "INSERT INTO version (object, tx_id, source_hash, content_hash, content, item_count,
+             items_hash, fields) VALUES (:object, :tx_id, :source_hash, :content_hash, :content,
+             :item_count, :items_hash, :fields)",
+        )?;
+        statement.execute(named_params! {
+            ":object": object,
+            ":tx_id": self.tx_id.0,
+            ":source_hash": put.source_hash.as_ref().map(hash_value),
+            ":content_hash": hash_value(&put.content_hash),
+            ":content": put.content.as_ref().map(|(hash, _)| hash_value(hash)),
+            ":item_count": position(item_count)?,
+            ":items_hash": items_hash.map(hash_value),
+            ":fields": serde_json::to_string(&put.fields).map_err(|error| not_json(&error))?,
+        })?;
+        Ok(())
+    }
+
+    /// Ends the items from `keep` on and adds those that follow. Returns the number of items and their running hash.
+    fn splice(
+        &self,
+        object: ObjectRow,
+        id: &ObjectId,
+        splice: &Splice,
+        count: u64,
+    ) -> Step<(u64, Option<Hash>)> {
+        if splice.keep < count {
+            let sql = "UPDATE item SET until_tx = :tx_id
+                       WHERE object = :object AND position >= :keep AND until_tx IS NULL";
+            self.transaction.prepare_cached(sql)?.execute(named_params! {
+                ":tx_id": self.tx_id.0, ":object": object, ":keep": position(splice.keep)?,
+            })?;
+        }
+        let mut statement = self.transaction.prepare_cached(
+            "INSERT INTO item (object, position, from_tx, running_hash, text)
+             VALUES (:object, :position, :from_tx, :running_hash, :text)",
+        )?;
+        let texts = self.texts.items.get(id).into_iter().flatten();
+        for (place, (item, text)) in (splice.keep..).zip(splice.add.iter().zip(texts)) {
+            statement.execute(named_params! {
+                ":object": object,
+                ":position": position(place)?,
+                ":from_tx": self.tx_id.0,
+                ":running_hash": hash_value(&item.running_hash),
+                ":text": text,
+            })?;
+        }
+        let hash = match splice.add.last() {
+            Some(last) => last.running_hash.clone(),
+            None => self.running_hash(object, splice.keep)?,
+        };
+        Ok((splice.keep + splice.add.len() as u64, Some(hash)))
+    }
+
+    /// Running hash of the first `count` present items.
+    fn running_hash(&self, object: ObjectRow, count: u64) -> Step<Hash> {
+        let Some(last) = count.checked_sub(1) else {
+            return Ok(RunningHash::default().hash().clone());
+        };
+        let mut statement = self.transaction.prepare_cached(
+            "SELECT running_hash FROM item
+             WHERE object = :object AND position = :position AND until_tx IS NULL",
+        )?;
+        let parameters = named_params! { ":object": object, ":position": position(last)? };
+        statement.query_row(parameters, |row| Ok(rows::hash(row, 0)))?
+    }
+
+    fn name(&self, nickname: &Nickname, id: Option<&ObjectId>) -> Step<Outcome> {
+        let owner = super::read::find_nickname(self.transaction, nickname)?;
+        match (owner, id) {
+            (None, None) => {
+                return Ok(Outcome::Unchanged(self.newest.map_or(TxId(0), |(tx_id, _)| tx_id)));
+            }
+            (Some(owner), Some(id)) if owner == *id => {
+                let latest = self.latest(id)?.map_or(self.tx_id, |found| found.latest.tx_id);
+                return Ok(Outcome::Unchanged(latest));
+            }
+            (Some(owner), Some(_)) => return Err(rules::nickname_taken(nickname, &owner).into()),
+            (None, Some(id)) => {
+                let found = self.latest(id)?;
+                let found = found.ok_or_else(|| rules::nickname_without_object(nickname, id))?;
+                let sql = "INSERT INTO nickname (nickname, object) VALUES (:nickname, :object)";
+                self.transaction.prepare_cached(sql)?.execute(
+                    named_params! { ":nickname": nickname.as_str(), ":object": found.object },
+                )?;
+            }
+            (Some(_), None) => {
+                self.transaction
+                    .prepare_cached("DELETE FROM nickname WHERE nickname = :nickname")?
+                    .execute(named_params! { ":nickname": nickname.as_str() })?;
+            }
+        }
+        Ok(Outcome::Written)
+    }
+}
+
+/// An object and its latest version.
+struct Found {
+    object: ObjectRow,
+    latest: Latest,
+    items_hash: Option<Hash>,
+}
+
+fn newest(connection: &Connection) -> Step<Option<(TxId, Timestamp)>> {
+    let sql = "SELECT tx_id, system_time FROM tx ORDER BY tx_id DESC LIMIT 1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let read = |row: &rusqlite::Row<'_>| Ok((TxId(row.get(0)?), Timestamp(row.get(1)?)));
+    Ok(statement.query_row([], read).optional()?)
+}
+
+fn holds_content(connection: &Connection, hash: &Hash) -> Step<bool> {
+    let mut statement = connection.prepare_cached("SELECT 1 FROM content WHERE hash = :hash")?;
+    Ok(statement.exists(named_params! { ":hash": hash_value(hash) })?)
+}
+
+fn position(number: u64) -> Step<i64> {
+    let too_long = |_| Error::argument("items", "are more than the store can count");
+    Ok(i64::try_from(number).map_err(too_long)?)
+}
+
+fn not_json(error: &serde_json::Error) -> Failure {
+    Error::argument("fields", format!("are not JSON: {error}")).into()
+}
