@@ -154,3 +154,57 @@ impl Backend for SqliteBackend {
 fn lock(slot: &Slot) -> MutexGuard<'_, Option<Connection>> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+    use crate::object::Envelope;
+    use crate::store::{Expected, Put};
+
+    fn put(id: &str, text: &str) -> Op {
+        Op::Put(Box::new(Put {
+            envelope: Envelope::unsourced(ObjectId::new(id), ObjectType::Toolcall).unwrap(),
+            source_hash: None,
+            content_hash: Hash::of(text),
+            fields: Map::new(),
+            content: Some((Hash::of(text), text.to_owned())),
+            items: None,
+            expected: Expected::Any,
+        }))
+    }
+
+    #[test]
+    fn a_full_disk_refuses_the_write_and_keeps_the_rest() {
+        let folder = tempfile::tempdir().unwrap();
+        let backend = SqliteBackend::open(&folder.path().join("store.sqlite")).unwrap();
+        backend.commit(&[put("a", "small")], Timestamp(1)).unwrap();
+        let limit = |pages: i64| {
+            let slot = lock(&backend.writer);
+            let connection = slot.as_ref().unwrap();
+            connection.pragma_update(None, "max_page_count", pages).unwrap();
+        };
+        // As many pages as there are now: SQLite answers the next one like a full disk.
+        limit(1);
+        let random: String = (0..2_000).map(|_| uuid::Uuid::new_v4().to_string()).collect();
+        let error = backend.commit(&[put("b", &random)], Timestamp(2)).unwrap_err();
+        assert_eq!(error.code(), "NO_SPACE", "{}", error.report());
+        assert!(backend.get(&ObjectId::new("a"), AsOf::Latest).unwrap().is_some());
+        assert!(backend.get(&ObjectId::new("b"), AsOf::Latest).unwrap().is_none());
+        limit(1 << 20);
+        backend.commit(&[put("b", &random)], Timestamp(3)).unwrap();
+        assert_eq!(backend.content(&Hash::of(&random)).unwrap(), Some(random));
+    }
+
+    #[test]
+    fn reads_do_not_wait_for_the_writer() {
+        let folder = tempfile::tempdir().unwrap();
+        let backend = SqliteBackend::open(&folder.path().join("store.sqlite")).unwrap();
+        backend.commit(&[put("a", "text")], Timestamp(1)).unwrap();
+        let mut slot = lock(&backend.writer);
+        let writing = slot.as_mut().unwrap().transaction().unwrap();
+        writing.execute("DELETE FROM nickname", []).unwrap();
+        assert!(backend.get(&ObjectId::new("a"), AsOf::Latest).unwrap().is_some());
+    }
+}

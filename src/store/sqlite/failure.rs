@@ -114,3 +114,45 @@ fn pause(waits: u32) {
     let random = RandomState::new().build_hasher().finish();
     thread::sleep(Duration::from_micros(most / 2 + random % (most / 2)));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(code: i32) -> Failure {
+        rusqlite::Error::SqliteFailure(ffi::Error::new(code), None).into()
+    }
+
+    #[test]
+    fn waiting_for_a_busy_file_ends() {
+        let mut tries = 0;
+        let busy = while_busy(|| {
+            tries += 1;
+            Err::<(), _>(failure(ffi::SQLITE_BUSY_SNAPSHOT))
+        });
+        let error = busy.unwrap_err().at(Path::new("/store"));
+        assert_eq!(error.to_string(), "cannot use the store `/store`: busy");
+        assert!(tries > 10);
+        assert!(!wait_for_lock(1_000));
+    }
+
+    #[test]
+    fn other_failures_are_not_repeated() {
+        for (code, expected) in [
+            (ffi::SQLITE_FULL, "NO_SPACE"),
+            (ffi::SQLITE_IOERR_SHMSIZE, "NO_SPACE"),
+            (ffi::SQLITE_IOERR_FSYNC, "STORE_UNAVAILABLE"),
+            (ffi::SQLITE_NOTADB, "STORE_CORRUPT"),
+            (ffi::SQLITE_CORRUPT_INDEX, "STORE_CORRUPT"),
+            (ffi::SQLITE_READONLY_DBMOVED, "READ_ONLY"),
+            (ffi::SQLITE_CANTOPEN, "STORE_UNAVAILABLE"),
+        ] {
+            let mut tries = 0;
+            let result = while_busy(|| {
+                tries += 1;
+                Err::<(), _>(failure(code))
+            });
+            assert_eq!((result.unwrap_err().at(Path::new("/s")).code(), tries), (expected, 1));
+        }
+    }
+}

@@ -44,6 +44,11 @@ pub(super) fn create(path: &Path) -> Result<()> {
             let problem = "it is a directory".to_owned();
             Err(Error::StoreUnavailable { path: path.to_owned(), problem, source: None })
         }
+        // SQLite takes a file of one byte for an empty one (`unixFileSize`) and would write over it.
+        Ok(metadata) if metadata.len() == 1 => Err(Error::StoreCorrupt {
+            path: path.to_owned(),
+            source: "file is not a database".into(),
+        }),
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             if let Some(folder) = path.parent() {
