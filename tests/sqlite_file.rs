@@ -1,5 +1,7 @@
 //! The SQLite store as a file: who may read it, damaged and foreign files, other processes, crashes.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
