@@ -1,5 +1,7 @@
 //! The contract of `store::Backend`: one body per rule, run on every backend.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
 #[path = "common/ops.rs"]
 mod common;
 
@@ -10,7 +12,7 @@ use palimpsest::object::{
     AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, RunningHash, Timestamp, TxId,
 };
 use palimpsest::store::{
-    Backend, Expected, Item, MemoryBackend, Op, Outcome, Put, Receipt, Splice, SqliteBackend,
+    Backend, Expected, Item, MemoryBackend, Op, Outcome, Put, Receipt, SqliteBackend,
 };
 use palimpsest::{Error, Result};
 
@@ -264,8 +266,8 @@ fn splices_append_and_old_lists_stay_readable() {
             assert_eq!(texts(backend, &id, AsOf::Tx(tx_id)).join(" "), expected);
             let version = backend.get(&id, AsOf::Tx(tx_id)).unwrap().unwrap();
             assert_eq!(version.item_count, expected.split_whitespace().count() as u64);
-            let last = backend.items(&id, AsOf::Tx(tx_id), 0..9).unwrap().pop();
-            let hash = last.map_or(RunningHash::default().hash().clone(), |item| item.running_hash);
+            let end = backend.items(&id, AsOf::Tx(tx_id), 0..9).unwrap().pop();
+            let hash = end.map_or(RunningHash::default().hash().clone(), |item| item.running_hash);
             assert_eq!(version.items_hash, Some(hash));
         }
         assert_eq!(texts(backend, &id, AsOf::Tx(TxId(0))), [""; 0]);

@@ -1,5 +1,7 @@
 //! The typed front: transactions, verified reads, version selectors, references; on memory and SQLite.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 

@@ -1,5 +1,7 @@
 //! Both embedded backends against a model that keeps a whole copy of the store per transaction.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
 #[path = "common/ops.rs"]
 mod common;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use uuid::Uuid;
 
 use super::failure::Step;
@@ -78,11 +78,17 @@ CREATE TABLE nickname (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// Refuses files that are not ours or are newer than this program. Reads the header only.
+/// Refuses files that are not ours or are newer than this program. Writes nothing.
 ///
 /// # Errors
 /// `NEWER_SCHEMA`; `STORE_UNAVAILABLE` for another program's database.
 pub(super) fn check(connection: &Connection, path: &Path) -> Step<()> {
+    // One snapshot: another process may be making the tables.
+    let snapshot = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+    check_snapshot(&snapshot, path)
+}
+
+fn check_snapshot(connection: &Transaction<'_>, path: &Path) -> Step<()> {
     let application_id: i32 = pragma(connection, "application_id")?;
     let found: i64 = pragma(connection, "user_version")?;
     let tables: i64 =
@@ -104,8 +110,8 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Step<()> {
 /// Writes in any case, if only the header as it is, and so finds out whether the file can be written at all.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Step<String> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Again, now that no other process can be in the middle of making the tables.
-    check(&transaction, path)?;
+    // Again, now that no other process can change it.
+    check_snapshot(&transaction, path)?;
     let done: i64 = pragma(&transaction, "user_version")?;
     for (version, step) in (1..).zip(STEPS) {
         if done < version {
@@ -138,4 +144,34 @@ fn known() -> i64 {
 
 fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, name: &str) -> Step<T> {
     Ok(connection.pragma_query_value(None, name, |row| row.get(0))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::failure;
+    use super::*;
+
+    fn connect(path: &Path) -> Connection {
+        let mut connection = Connection::open(path).unwrap();
+        connection.busy_handler(Some(failure::wait_for_lock)).unwrap();
+        connection.pragma_update(None, "journal_mode", "WAL").unwrap();
+        connection
+    }
+
+    #[test]
+    fn a_store_in_the_making_is_not_taken_for_another_programs() {
+        for _ in 0..60 {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("store.sqlite");
+            let (mut maker, checker) = (connect(&path), connect(&path));
+            std::thread::scope(|scope| {
+                let making = scope.spawn(|| migrate(&mut maker, &path).map(drop));
+                while !making.is_finished() {
+                    check(&checker, &path).unwrap();
+                }
+                making.join().unwrap().unwrap();
+            });
+            check(&checker, &path).unwrap();
+        }
+    }
 }
