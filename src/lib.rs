@@ -4,6 +4,7 @@
 //! again and again. The modules are the layers of `ARCHITECTURE.md`; each may use those listed before it, never those
 //! after it.
 
+pub mod addon;
 pub mod context;
 pub mod error;
 pub mod object;

@@ -1,5 +1,184 @@
-//! The tools a model gets, independent of any harness: what executing them does and says.
+//! The tools a model gets, independent of any harness: name, description, JSON schema, and what executing them does.
 //!
-//! Must not know a host or its messages. Source: DESIGN.md section 9.
+//! Must not know a host or its messages. Source: DESIGN.md section 9. Descriptions are paid for on every call: each word
+//! has to earn its place.
 
 pub mod read;
+
+use serde_json::{Value, json};
+
+use crate::context::live::{LiveSession, ToolFinished, Wanted};
+use crate::error::{Error, Result};
+use crate::source;
+
+/// One of our tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// Reads a file, with Pi's parameters and limits.
+    Read,
+    /// Shows an object's content.
+    Activate,
+    /// Lets an object's content go.
+    Deactivate,
+    /// Activates an object and exempts it from collapse.
+    Pin,
+    /// Takes the exemption away.
+    Unpin,
+}
+
+impl Tool {
+    /// Name under which the model calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Activate => "activate",
+            Self::Deactivate => "deactivate",
+            Self::Pin => "pin",
+            Self::Unpin => "unpin",
+        }
+    }
+
+    /// What the model is told of it.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Read => {
+                "Read the contents of a text file. Output is truncated to 2000 lines or 50KB (whichever is hit first). \
+                 Use offset/limit for large files."
+            }
+            Self::Activate => {
+                "Show content again. A line like `[t17] …` or `[f3] …` stands for output already seen, stored in full; \
+                 activate that name, with lines or a pattern to take only a part."
+            }
+            Self::Deactivate => "Let content go that is no longer needed.",
+            Self::Pin => "Activate content and keep it in view.",
+            Self::Unpin => "Stop keeping content in view.",
+        }
+    }
+
+    /// One line for a list of tools in the system prompt.
+    pub fn prompt_snippet(self) -> &'static str {
+        match self {
+            Self::Read => "Read file contents",
+            Self::Activate => "Show content that a line like `[t17] …` stands for",
+            Self::Deactivate => "Let content go",
+            Self::Pin => "Keep content in view",
+            Self::Unpin => "Stop keeping content in view",
+        }
+    }
+
+    /// JSON schema of the arguments.
+    pub fn parameters(self) -> Value {
+        let name = json!({ "type": "string", "description": "t17, f3 or a path" });
+        let properties = match self {
+            Self::Read => json!({
+                "path": { "type": "string", "description": "Path to the file to read (relative or absolute)" },
+                "offset": { "type": "number", "description": "Line number to start reading from (1-indexed)" },
+                "limit": { "type": "number", "description": "Maximum number of lines to read" },
+            }),
+            Self::Activate => json!({
+                "name": name,
+                "lines": { "type": "string", "description": "e.g. 40-80" },
+                "pattern": { "type": "string", "description": "regex of lines" },
+            }),
+            Self::Pin => json!({ "name": name, "lines": { "type": "string" } }),
+            Self::Deactivate | Self::Unpin => json!({ "name": { "type": "string" } }),
+        };
+        let required = if self == Self::Read { "path" } else { "name" };
+        json!({ "type": "object", "properties": properties, "required": [required] })
+    }
+
+    /// Executes a call; the answer is the text for the model.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for arguments of a wrong shape; otherwise what the deed reports. Errors are for the model, as a
+    /// failed call.
+    pub fn execute(self, session: &mut LiveSession, call: &str, args: &Value) -> Result<String> {
+        match self {
+            Self::Read => read(session, call, args),
+            Self::Activate => session.activate(call, &wanted(args)?, false),
+            Self::Pin => session.activate(call, &wanted(args)?, true),
+            Self::Deactivate => session.deactivate(required(args, "name")?),
+            Self::Unpin => session.unpin(required(args, "name")?),
+        }
+    }
+}
+
+fn read(session: &mut LiveSession, call: &str, args: &Value) -> Result<String> {
+    let given = required(args, "path")?;
+    let path = source::read_path(given, session.cwd())?;
+    let bytes = std::fs::read(&path).map_err(|source| Error::File { act: "read", path, source })?;
+    let shown = read::read_text(
+        &String::from_utf8_lossy(&bytes),
+        given,
+        number(args, "offset")?,
+        number(args, "limit")?,
+    )?;
+    session.tool_finished(&ToolFinished {
+        call: call.to_owned(),
+        tool: Tool::Read.name().to_owned(),
+        args: args.clone(),
+        is_error: false,
+        text: String::new(),
+    })?;
+    Ok(shown.text)
+}
+
+fn wanted(args: &Value) -> Result<Wanted> {
+    Ok(Wanted {
+        name: required(args, "name")?.to_owned(),
+        lines: optional(args, "lines")?.map(str::to_owned),
+        pattern: optional(args, "pattern")?.map(str::to_owned),
+    })
+}
+
+fn required<'a>(args: &'a Value, name: &str) -> Result<&'a str> {
+    optional(args, name)?.ok_or_else(|| Error::argument(name, "is missing"))
+}
+
+/// Models leave out what they do not use, or send it empty.
+fn optional<'a>(args: &'a Value, name: &str) -> Result<Option<&'a str>> {
+    match args.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.trim()).filter(|text| !text.is_empty())),
+        Some(_) => Err(Error::argument(name, "is no text")),
+    }
+}
+
+fn number(args: &Value, name: &str) -> Result<Option<f64>> {
+    match args.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => {
+            value.as_f64().map(Some).ok_or_else(|| Error::argument(name, "is no number"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::tokens;
+
+    #[test]
+    fn arguments_of_a_wrong_shape_are_named() {
+        for args in [json!(null), json!({}), json!({ "name": 5 }), json!({ "name": " " })] {
+            assert_eq!(wanted(&args).unwrap_err().code(), "INVALID_ARGUMENT", "{args}");
+        }
+        let sloppy = json!({ "name": "t1", "lines": "", "pattern": null });
+        assert_eq!(wanted(&sloppy).unwrap(), Wanted { name: "t1".into(), ..Wanted::default() });
+    }
+
+    #[test]
+    fn definitions_stay_small() {
+        let ours = [Tool::Activate, Tool::Deactivate, Tool::Pin, Tool::Unpin];
+        let tokens: u64 = ours
+            .iter()
+            .map(|tool| {
+                let schema = tool.parameters().to_string();
+                tokens::count(
+                    &[tool.name(), tool.description(), tool.prompt_snippet(), &schema].join("\n"),
+                )
+            })
+            .sum();
+        assert!(tokens <= 400, "{tokens} tokens");
+    }
+}

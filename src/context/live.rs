@@ -13,7 +13,7 @@ mod transform;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -30,6 +30,7 @@ use crate::error::{Error, Result};
 use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, TxId};
 use crate::session::{Event, FailedCall, Opened, Session, Shows, SlotRecord, Treatment};
 use crate::settings::{Layout, Settings};
+use crate::source::canonical_path;
 use crate::store::{Expected, Outcome, Store, Transaction};
 
 /// Texts kept in memory, in bytes; beyond it the cache starts anew.
@@ -79,7 +80,7 @@ pub enum Notice {
     },
     /// The host's list did not continue the one before.
     HostRewrote {
-        /// `branch`, `compaction`, `rearranged`.
+        /// `branch`, `compaction`, `rearranged`, `edited`.
         how: &'static str,
         /// Index in the list from which it differs.
         at: u64,
@@ -204,6 +205,7 @@ impl LiveSession {
         live.reload()?;
         if live.state.opened().is_none() {
             live.begin()?;
+            live.reload()?;
         }
         Ok(live)
     }
@@ -216,6 +218,16 @@ impl LiveSession {
     /// The session document's ID.
     pub fn id(&self) -> &ObjectId {
         &self.ids.session
+    }
+
+    /// The working folder.
+    pub fn cwd(&self) -> &Path {
+        &self.options.cwd
+    }
+
+    /// Gives up the state in memory, which a panic may have left half made: it is read again from the store.
+    pub fn distrust(&mut self) {
+        self.stale = true;
     }
 
     /// The store.
@@ -267,7 +279,7 @@ impl LiveSession {
         self.record(Event::Opened(Opened {
             harness: self.options.harness.clone(),
             host_session: self.options.host_session.clone(),
-            cwd: self.options.cwd.to_string_lossy().into_owned(),
+            cwd: canonical_path(&self.options.cwd).to_string_lossy().into_owned(),
             time: self.store.now(),
             forked_from: parent,
         }));

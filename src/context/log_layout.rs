@@ -177,7 +177,7 @@ fn with_notes(content: &str, notes: &[String], message: &HostMessage) -> String 
 fn file<'a>(session: &'a Session, object: &ObjectId) -> Option<(Handle, &'a str)> {
     let entry = session.index().get(object)?;
     match &entry.subject {
-        Subject::File { path, .. } => Some((entry.handle, path)),
+        Subject::File { path, .. } => Some((entry.handle, session.shown_path(path))),
         Subject::Toolcall { .. } => None,
     }
 }

@@ -134,7 +134,7 @@ pub struct Opened {
     pub harness: String,
     /// The host's own session ID.
     pub host_session: String,
-    /// Working folder.
+    /// Canonical path of the working folder.
     pub cwd: String,
     /// When.
     pub time: Timestamp,
@@ -171,7 +171,7 @@ impl Cause {
 pub struct FileEvent {
     /// The object.
     pub object: ObjectId,
-    /// Path as shown to the model: relative to the working folder where it is inside.
+    /// Canonical absolute path.
     pub path: String,
     /// `content_hash` of the version.
     pub version: Hash,
@@ -274,6 +274,8 @@ pub enum Rewrite {
     Compaction,
     /// Messages vanished or changed places.
     Rearranged,
+    /// The text of known messages changed.
+    Edited,
 }
 
 impl Rewrite {
@@ -283,6 +285,7 @@ impl Rewrite {
             Self::Branch => "branch",
             Self::Compaction => "compaction",
             Self::Rearranged => "rearranged",
+            Self::Edited => "edited",
         }
     }
 }

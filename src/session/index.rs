@@ -10,7 +10,7 @@ use crate::source::FileStamp;
 pub enum Subject {
     /// A file.
     File {
-        /// Path as shown to the model.
+        /// Canonical absolute path.
         path: String,
         /// `content_hash` of the latest version known to the session.
         version: Hash,
@@ -65,13 +65,6 @@ impl SessionIndex {
     /// The entry with a handle.
     pub fn by_handle(&self, handle: Handle) -> Option<&IndexEntry> {
         self.by_handle.get(&handle).map(|at| &self.entries[*at])
-    }
-
-    /// Entries of files with this path, as shown to the model.
-    pub fn by_path<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a IndexEntry> {
-        self.entries.iter().filter(
-            move |entry| matches!(&entry.subject, Subject::File { path: p, .. } if p == path),
-        )
     }
 
     /// Entries whose ID starts with a prefix.

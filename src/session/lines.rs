@@ -204,7 +204,8 @@ mod tests {
                 if !changed.contains(&line) {
                     let place = place.expect("an unchanged line stays");
                     prop_assert_eq!(place.len(), 1);
-                    prop_assert_eq!(&old[line as usize - 1], &new[place.first as usize - 1]);
+                    let text = |lines: &[String], line: u64| lines[usize::try_from(line).unwrap() - 1].clone();
+                    prop_assert_eq!(text(&old, line), text(&new, place.first));
                 }
             }
         }

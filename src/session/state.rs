@@ -192,6 +192,13 @@ impl Session {
         self.showings.values()
     }
 
+    /// A path as the model sees it in `log`: relative to the working folder where it lies inside.
+    pub fn shown_path<'a>(&self, path: &'a str) -> &'a str {
+        let cwd = self.opened.as_ref().map_or("", |opened| opened.cwd.as_str());
+        let inside = path.strip_prefix(cwd).and_then(|rest| rest.strip_prefix(['/', '\\']));
+        inside.filter(|rest| !cwd.is_empty() && !rest.is_empty()).unwrap_or(path)
+    }
+
     /// Step in which the model last changed a file.
     pub fn edited_in_step(&self, file: &ObjectId) -> Option<u32> {
         self.edited.get(file).copied()
@@ -337,14 +344,12 @@ impl Session {
     fn shown_at(&self, at: u64) -> Option<(ObjectId, Hash, Vec<LineRange>)> {
         let fact = self.result(at)?;
         match (self.treatment(at), &fact.shows) {
-            (Treatment::Current { object, version, ranges, .. }, _) => {
+            (Treatment::Current { object, version, ranges, .. }, _)
+            | (Treatment::Given, Shows::Activated { object, version, ranges }) => {
                 Some((object.clone(), version.clone(), ranges.clone()))
             }
             (Treatment::Given, Shows::File { object, version, range }) => {
                 Some((object.clone(), version.clone(), vec![*range]))
-            }
-            (Treatment::Given, Shows::Activated { object, version, ranges }) => {
-                Some((object.clone(), version.clone(), ranges.clone()))
             }
             (Treatment::Reread { parts }, Shows::File { object, version, .. }) => {
                 let here = parts.iter().filter(|part| part.stands_at.is_none());

@@ -154,6 +154,7 @@ impl LiveSession {
         else {
             return Err(Error::internal(format!("`{object}` is no file of the session")));
         };
+        let path = self.state.shown_path(&path).to_owned();
         let mut name = path.clone();
         let mut wanted = latest.clone();
         if version != VersionSelector::Latest {

@@ -74,13 +74,14 @@ pub(super) fn write(
         _ => None,
     };
     let raw = if from.is_some() { message.with_content("null") } else { message.raw.clone() };
-    let raw: &RawValue = serde_json::from_str(&raw).map_err(unreadable)?;
-    serde_json::to_string(&Item { turn, step, message: raw, content: from }).map_err(unreadable)
+    let raw: &RawValue = serde_json::from_str(&raw).map_err(|error| unreadable(&error))?;
+    serde_json::to_string(&Item { turn, step, message: raw, content: from })
+        .map_err(|error| unreadable(&error))
 }
 
 /// Reads the message that an item holds, byte for byte.
 pub(super) fn read(item: &str, texts: &dyn Texts) -> Result<HostMessage> {
-    let item: Item<'_> = serde_json::from_str(item).map_err(unreadable)?;
+    let item: Item<'_> = serde_json::from_str(item).map_err(|error| unreadable(&error))?;
     let message = HostMessage::parse(item.message.get());
     match item.content {
         Some(from) => Ok(HostMessage::parse(&message.with_content(&from.content(texts)?))),
@@ -88,6 +89,6 @@ pub(super) fn read(item: &str, texts: &dyn Texts) -> Result<HostMessage> {
     }
 }
 
-fn unreadable(error: serde_json::Error) -> Error {
+fn unreadable(error: &serde_json::Error) -> Error {
     Error::internal(format!("chat item cannot be read or written: {error}"))
 }

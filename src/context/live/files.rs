@@ -11,7 +11,7 @@ use crate::context::forms;
 use crate::context::log_layout::Texts;
 use crate::context::tokens;
 use crate::error::Result;
-use crate::object::{AsOf, Envelope, Handle, Hash, ObjectId};
+use crate::object::{AsOf, Envelope, Handle, Hash, ObjectId, Payload};
 use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
 use crate::source::{self, FileReading, FileState};
 use crate::store::Expected;
@@ -72,7 +72,7 @@ impl LiveSession {
         let canonical = source::canonical_path(path);
         let FileReading { state, stamp } =
             source::read_file(&canonical, self.settings.max_text_bytes);
-        if matches!(state, FileState::Unreadable { .. } | FileState::NotAFile { .. }) {
+        if matches!(state, FileState::Unreadable { .. } | FileState::NotAFile) {
             return Ok(None);
         }
         let (envelope, payload) =
@@ -92,7 +92,7 @@ impl LiveSession {
         }
         self.record(Event::File(FileEvent {
             object: object.clone(),
-            path: self.display_path(&canonical),
+            path: canonical.to_string_lossy().into_owned(),
             version: version.clone(),
             lines: text.map(|text| text.split('\n').count() as u64),
             cause,
@@ -146,6 +146,7 @@ impl LiveSession {
     ) -> Result<Option<String>> {
         let Some(entry) = self.state.index().get(object) else { return Ok(None) };
         let Subject::File { path, lines, .. } = &entry.subject else { return Ok(None) };
+        let path = self.state.shown_path(path);
         let seen = self.seen_in(object);
         if lines.is_none() {
             return Ok(Some(forms::gone_line(entry.handle, path, seen)));
@@ -154,7 +155,7 @@ impl LiveSession {
         let (added, removed) = LineMap::between(&old, &new).added_removed();
         notices.push(Notice::FileChanged {
             handle: entry.handle.to_string(),
-            path: path.clone(),
+            path: path.to_owned(),
             added,
             removed,
         });
@@ -188,29 +189,20 @@ impl LiveSession {
     }
 
     /// Enters a file of which only the path is known; a version that the store already has stands.
-    fn enter_found(
-        &mut self,
-        envelope: Envelope,
-        payload: crate::object::Payload,
-        path: &Path,
-    ) -> Result<()> {
+    fn enter_found(&mut self, envelope: Envelope, payload: Payload, path: &Path) -> Result<()> {
         let object = envelope.id.clone();
-        let (version, lines) = match self.store.get(&object, AsOf::Latest)? {
-            Some(known) => {
-                let text = self.store.content(&known)?;
-                (known.content_hash, text.map(|text| text.split('\n').count() as u64))
-            }
-            None => {
-                let version = payload.content_hash(None)?;
-                self.staged.objects.push((envelope, payload, Expected::Any));
-                (version, None)
-            }
+        let version = if let Some(known) = self.store.get(&object, AsOf::Latest)? {
+            known.content_hash
+        } else {
+            let version = payload.content_hash(None)?;
+            self.staged.objects.push((envelope, payload, Expected::Any));
+            version
         };
         self.record(Event::File(FileEvent {
             object,
-            path: self.display_path(path),
+            path: path.to_string_lossy().into_owned(),
             version,
-            lines,
+            lines: None,
             cause: Cause::Found,
             call: None,
             stamp: None,
@@ -245,12 +237,6 @@ impl LiveSession {
             None => self.store.get(object, AsOf::Latest)?.map(|version| version.envelope),
         };
         Ok(stored.and_then(|envelope| envelope.source).map(|source| PathBuf::from(source.path())))
-    }
-
-    /// A path as the model sees it: relative to the working folder where it lies inside.
-    fn display_path(&self, path: &Path) -> String {
-        let cwd = source::canonical_path(&self.options.cwd);
-        path.strip_prefix(&cwd).unwrap_or(path).to_string_lossy().into_owned()
     }
 }
 

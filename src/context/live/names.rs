@@ -42,10 +42,6 @@ impl LiveSession {
     }
 
     fn by_path(&self, name: &Name) -> Result<Option<ObjectId>> {
-        let shown: Vec<_> = self.state.index().by_path(&name.text).collect();
-        if let Some(id) = only(name, &shown)? {
-            return Ok(Some(id));
-        }
         let Ok(path) = source::resolve_path(&name.text, &self.options.cwd) else { return Ok(None) };
         let path = source::canonical_path(&path);
         let source = Source::Filesystem {
@@ -59,8 +55,10 @@ impl LiveSession {
     fn by_prefix(&self, name: &Name) -> Result<Option<ObjectId>> {
         let Some(prefix) = name.id_prefix() else { return Ok(None) };
         let shown: Vec<_> = self.state.index().by_prefix(prefix).collect();
-        if let Some(id) = only(name, &shown)? {
-            return Ok(Some(id));
+        match shown.as_slice() {
+            [] => {}
+            [one] => return Ok(Some(one.id.clone())),
+            many => return Err(ambiguous(name, many.iter().map(|entry| self.describe(entry)))),
         }
         let mut files = Vec::new();
         for id in self.store.find_prefix(prefix, MAX_CANDIDATES)? {
@@ -84,6 +82,15 @@ impl LiveSession {
         Ok(version.is_some_and(|version| version.envelope.kind == ObjectType::File))
     }
 
+    fn describe(&self, entry: &IndexEntry) -> String {
+        match &entry.subject {
+            Subject::File { path, .. } => {
+                format!("{} {}", entry.handle, self.state.shown_path(path))
+            }
+            Subject::Toolcall { tool, .. } => format!("{} {tool}", entry.handle),
+        }
+    }
+
     fn refuse_infrastructure(&self, id: &ObjectId) -> Result<()> {
         if [&self.ids.session, &self.ids.chat, &self.ids.prompt].contains(&id) {
             return match self.store.get(id, AsOf::Latest)? {
@@ -92,21 +99,6 @@ impl LiveSession {
             };
         }
         Ok(())
-    }
-}
-
-fn only(name: &Name, entries: &[&IndexEntry]) -> Result<Option<ObjectId>> {
-    match entries {
-        [] => Ok(None),
-        [one] => Ok(Some(one.id.clone())),
-        many => Err(ambiguous(name, many.iter().map(|entry| describe(entry)))),
-    }
-}
-
-fn describe(entry: &IndexEntry) -> String {
-    match &entry.subject {
-        Subject::File { path, .. } => format!("{} {path}", entry.handle),
-        Subject::Toolcall { tool, .. } => format!("{} {tool}", entry.handle),
     }
 }
 

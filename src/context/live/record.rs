@@ -28,6 +28,9 @@ pub fn replay_call(store: &Store, session: &ObjectId, number: u64) -> Result<Vec
     let versions = store.history(session)?;
     let latest = versions.first().ok_or_else(missing)?;
     let events = read_events(store, session)?;
+    if let Some(parent) = inherited_from(&events, number) {
+        return replay_call(store, parent, number);
+    }
     let mut slots: Vec<SlotRecord> = Vec::new();
     let mut before = 0;
     for (position, event) in (1..).zip(&events) {
@@ -53,6 +56,18 @@ pub fn replay_call(store: &Store, session: &ObjectId, number: u64) -> Result<Vec
         }
     }
     Err(missing())
+}
+
+/// The session in which a call was made that this one inherited as a fork.
+fn inherited_from(events: &[Event], number: u64) -> Option<&ObjectId> {
+    let forked =
+        |event: &Event| matches!(event, Event::Opened(opened) if opened.forked_from.is_some());
+    let place = events.iter().rposition(forked)?;
+    let calls = Session::replay(&events[..place]).calls();
+    match &events[place] {
+        Event::Opened(opened) if number <= calls => opened.forked_from.as_ref(),
+        _ => None,
+    }
 }
 
 /// The events of a session, in order.

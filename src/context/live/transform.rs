@@ -10,7 +10,7 @@ use crate::context::host::HostMessage;
 use crate::context::log_layout;
 use crate::context::pools_layout::{self, Limits};
 use crate::context::view::{self, Edit, Slot};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Payload};
 use crate::session::{
     CallRecord, Event, HostEntry, HostMatch, MessageKind, Rewrite, SlotEdit, SlotRecord,
@@ -25,7 +25,7 @@ const VOLATILE_CHANGES: u32 = 3;
 /// What the host says of a call besides its messages.
 #[derive(Debug, Clone, Default)]
 pub struct CallInfo {
-    /// System prompt as the host will send it.
+    /// System prompt as the host will send it; without it and without tools both are as at the call before.
     pub system_prompt: Option<String>,
     /// Definitions of the active tools.
     pub tools: Value,
@@ -147,8 +147,9 @@ impl LiveSession {
             let chat_len = self.state.chat().len();
             self.record(Event::Rewritten { how, chat_len, window: runs(&window) });
         }
-        self.take_edits(crossed, notices)?;
-        Ok(found.rewrite.map(|how| (how, found.kept)))
+        let edited = self.take_edits(crossed, notices)?;
+        let rewritten = found.rewrite.map(|how| (how, found.kept));
+        Ok(rewritten.or(edited.map(|index| (Rewrite::Edited, index))))
     }
 
     /// Leaves in the window what stays of it, before new messages join.
@@ -164,9 +165,14 @@ impl LiveSession {
         self.record(Event::Rewritten { how, chat_len: found.chat_len, window: runs(&window) });
     }
 
-    /// Known messages whose text changed.
-    fn take_edits(&mut self, crossed: &Crossed<'_>, notices: &mut Vec<Notice>) -> Result<()> {
+    /// Known messages whose text changed; the index of the first, save for those that change on every call.
+    fn take_edits(
+        &mut self,
+        crossed: &Crossed<'_>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Option<usize>> {
         let window = self.state.chat().window().to_vec();
+        let mut first = None;
         for (index, message) in crossed.messages.iter().enumerate() {
             let index = crossed.skip + index;
             let Some(at) = window.get(index).copied() else { continue };
@@ -174,12 +180,16 @@ impl LiveSession {
             if known.digest == message.digest() || known.changes > VOLATILE_CHANGES {
                 continue;
             }
-            if known.changes == VOLATILE_CHANGES {
-                notices.push(Notice::Volatile { at: index as u64 });
+            match known.changes {
+                VOLATILE_CHANGES => notices.push(Notice::Volatile { at: index as u64 }),
+                0 => notices
+                    .push(Notice::HostRewrote { how: Rewrite::Edited.as_str(), at: index as u64 }),
+                _ => {}
             }
+            first = first.or(Some(index).filter(|_| known.changes < VOLATILE_CHANGES));
             self.ingest_edit(at, message)?;
         }
-        Ok(())
+        Ok(first)
     }
 
     /// The newest message if it is of this call and can carry a note: a tool result, or a user message.
@@ -282,15 +292,11 @@ impl LiveSession {
 
     fn slot(&self, index: usize, window: &[u64], crossed: &Crossed<'_>) -> Result<Slot> {
         let at = window[index];
-        let stored;
-        let message =
-            match index.checked_sub(crossed.skip).and_then(|index| crossed.messages.get(index)) {
-                Some(message) => message,
-                None => {
-                    stored = self.stored_message(at)?;
-                    &stored
-                }
-            };
+        let crossed = index.checked_sub(crossed.skip).and_then(|index| crossed.messages.get(index));
+        let stored = if crossed.is_none() { Some(self.stored_message(at)?) } else { None };
+        let Some(message) = crossed.or(stored.as_ref()) else {
+            return Err(Error::internal(format!("message {at} is neither new nor stored")));
+        };
         if self.state.chat().get(at).is_some_and(|known| known.changes > VOLATILE_CHANGES) {
             let mut slot = Slot::of_host(index, at, message, None);
             slot.record = SlotRecord::Message { message: message.raw.clone() };
@@ -395,7 +401,7 @@ impl LiveSession {
     /// Versions the system prompt and the tool definitions; returns the version's `content_hash`.
     fn put_prompt(&mut self, call: &CallInfo) -> Result<Option<Hash>> {
         if call.system_prompt.is_none() && call.tools.is_null() {
-            return Ok(None);
+            return Ok(self.stored.prompt.clone());
         }
         let fields = json!({ "session_ref": self.ids.session, "tools": call.tools });
         let payload = Payload {

@@ -1,24 +1,19 @@
 //! The `log` layout end to end: a scripted host on real files, in-memory store.
 
-mod common {
-    pub mod host;
-}
-
-use common::host::Host;
+use crate::host::Host;
 use palimpsest::context::live::{Notice, Wanted};
 use palimpsest::settings::Settings;
 use serde_json::json;
 
 fn numbered(lines: usize) -> String {
-    (1..=lines).map(|n| format!("line {n} of the file\n")).collect()
+    let lines: Vec<String> = (1..=lines).map(|n| format!("line {n} of the file")).collect();
+    lines.join("\n") + "\n"
 }
 
 fn log_of(lines: usize, name: &str) -> String {
-    let mut log: String = (1..=lines)
-        .map(|n| format!("{name} test {n} ... ok, and some more words to make it long\n"))
-        .collect();
-    log.push_str("test result: ok");
-    log
+    let line = |n| format!("{name} test {n} ... ok, and some more words to make it long");
+    let lines: Vec<String> = (1..=lines).map(line).collect();
+    lines.join("\n") + "\ntest result: ok"
 }
 
 fn settings() -> Settings {

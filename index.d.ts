@@ -1,0 +1,242 @@
+/** A host's message, in the shapes of pi-ai; unknown kinds pass through. */
+export interface Message {
+  role: string;
+  content?: unknown;
+  timestamp?: number;
+  [key: string]: unknown;
+}
+
+/** What a call is made with, besides its messages. */
+export interface CallInfo {
+  /** System prompt as the host will send it. */
+  systemPrompt?: string;
+  /** Definitions of the active tools. */
+  tools?: { name: string; description?: string; parameters?: unknown }[];
+  /** The model; `contextWindow` in tokens. */
+  model?: { provider: string; id: string; contextWindow?: number };
+}
+
+/** Something that happened during a call and that a person may want to know. */
+export type SessionEvent =
+  | { type: "epoch_started"; epoch: number; reason: string; collapsed: number; freedTokens: number }
+  | { type: "file_changed"; handle: string; path: string; added: number; removed: number }
+  | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged"; at: number }
+  | { type: "message_volatile"; at: number };
+
+/** Settings, complete; see the README for what each does. */
+export interface Settings {
+  enabled: boolean;
+  layout: "log" | "pools";
+  store: string | null;
+  filesystemId: string | null;
+  keepResults: number;
+  collapseTokens: number;
+  previewTokens: number;
+  activePerTurn: number;
+  activeTurns: number;
+  poolTokens: number;
+  maxTextBytes: number;
+  highWater: number;
+}
+
+/** JSON schema of a tool's arguments. */
+export interface ToolSchema {
+  type: "object";
+  properties: Record<string, { type: string; description?: string }>;
+  required: string[];
+}
+
+/** An error of this package. */
+export interface PalimpsestError extends Error {
+  /** Stable code: `CONFLICT`, `STORE_CORRUPT`, `INVALID_SETTINGS`, ... */
+  code: string;
+  /** What to do about it, where there is something. */
+  hint?: string;
+  /** Message, causes and hint, for logs. */
+  report?: string;
+}
+
+
+/**
+ * Which binding artifact the generated loader actually loaded: `'native'` for
+ * a native addon, otherwise the `platformArchABI` of the WASI flavor. Every
+ * flavor napi-rs can build is listed, because `NAPI_RS_NATIVE_LIBRARY_PATH`
+ * can point the loader at a WASI artifact this package does not build itself.
+ */
+export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
+
+/** A tool to offer to the model. */
+export declare class ContextTool {
+  /** Name under which the model calls it. */
+  get name(): string
+  /** What the model is told of it. */
+  get description(): string
+  /** One line for a list of tools in the system prompt. */
+  get promptSnippet(): string
+  /** JSON schema of the arguments. */
+  get parameters(): ToolSchema
+  /**
+   * Executes a call in a session. What goes wrong rejects, with a message for the model: `UNKNOWN_NAME`,
+   * `AMBIGUOUS_NAME`, `NO_ROOM`, `NOT_ACTIVATABLE`, `INVALID_ARGUMENT`, `FILE`.
+   */
+  execute(session: Session, toolCallId: string, args: unknown): Promise<ToolResult>
+}
+
+/** An agent's session: takes the host's messages before each call and gives back what the model is to see. */
+export declare class Session {
+  /**
+   * Takes the host's messages before a call and resolves to what the model is to see.
+   *
+   * `messages`: the host's whole list, every time; only what is new since the last call is looked at. Messages that are
+   * not changed come back as the host's own objects. The result belongs to the caller. Calls run one after another.
+   *
+   * Rejects with `INVALID_ARGUMENT` if `messages` is no array, and with what the store reports; then the host's own
+   * messages should go out, and `reportFailedCall` be called.
+   */
+  transformContext(messages: Message[], call?: CallInfo): Promise<Message[]>
+  /** Calls `listener` with what happens during calls. */
+  onEvent(listener: (event: SessionEvent) => void): void
+  /** Takes the side effects of a tool call: files read, edited, written or found. */
+  toolFinished(event: ToolFinishedEvent): Promise<void>
+  /** Notes that a call went out with the host's own messages and why; the next call's record says so. */
+  reportFailedCall(reason: string): void
+  /** Figures for a status line, as of the last call or tool. */
+  status(): SessionStatus
+  /**
+   * Stores what is not stored yet and marks the session paused. Later calls reject with `CLOSED`. Idempotent. The store
+   * stays open.
+   */
+  close(): Promise<void>
+}
+
+/** A store of versioned objects: one SQLite file, shared by any number of processes. */
+export declare class Store {
+  /** ID of the store, made when it was created. */
+  get id(): string
+  /** Absolute path of the file, or `:memory:`. */
+  get path(): string
+  /** What the user should be told about the place of the store, if anything. */
+  get notice(): string | null
+  /** Releases the file. Later calls reject with `CLOSED`. Idempotent. */
+  close(): Promise<void>
+}
+
+/** Tokens of a text by `o200k_base`; above 1 MiB an estimate from samples. */
+export declare function countTokens(text: string): Promise<number>
+
+/** `activate`: shows content that a reference line stands for; whole, by lines or by a pattern. */
+export declare function createActivateTool(): ContextTool
+
+/** `deactivate`: lets content go at the next epoch. */
+export declare function createDeactivateTool(): ContextTool
+
+/** `pin`: activates content and exempts it from collapse. */
+export declare function createPinTool(): ContextTool
+
+/** `read`: text files by path, with `offset` and `limit`; the limits and notices of Pi's tool. No images. */
+export declare function createReadTool(): ContextTool
+
+/** `unpin`: takes the exemption away. */
+export declare function createUnpinTool(): ContextTool
+
+/**
+ * Reads and checks the settings; what no file sets has its default.
+ *
+ * Rejects with `INVALID_SETTINGS`, naming the file, each wrong key and what was expected.
+ */
+export declare function loadSettings(places: SettingsPlaces): Promise<Settings>
+
+/**
+ * Opens a session: resumes what the store holds of it, forks its parent, or starts it.
+ *
+ * Rejects with `INVALID_ARGUMENT`, `INVALID_SETTINGS`, `CLOSED` and what the store reports.
+ */
+export declare function openSession(store: Store, options: SessionOptions): Promise<Session>
+
+/**
+ * Opens a store; makes the file and its folder where they are missing.
+ *
+ * Rejects with `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
+ */
+export declare function openStore(options?: StoreOptions | undefined | null): Promise<Store>
+
+/** What a session is opened with. */
+export interface SessionOptions {
+  /** Name of the harness: `pi`, `openclaw`, ... */
+  harness: string
+  /** The harness's own session ID. */
+  sessionId: string
+  /** Working folder, absolute; relative paths of tools count from it. */
+  cwd: string
+  /** Settings, complete or in part; what is missing has its default. */
+  settings?: Partial<Settings>
+  /** The session that this one is a fork of: it inherits index, pool, handles and chat. */
+  parentSessionId?: string
+}
+
+/** Figures for a status line. */
+export interface SessionStatus {
+  /** Calls so far. */
+  calls: number
+  /** Number of the epoch, from 0. */
+  epoch: number
+  /** Tokens of the messages last sent. */
+  windowTokens: number
+  /** Tokens of the same messages as the host would have sent them. */
+  plainTokens: number
+  /** Share of `plainTokens` that was not sent, 0 to 1. */
+  savedShare: number
+  /** Objects whose content stands in the window. */
+  activeObjects: number
+  /** Objects met. */
+  indexedObjects: number
+  /** Objects pinned. */
+  pinnedObjects: number
+}
+
+/** Where settings are read from. */
+export interface SettingsPlaces {
+  /** The agent's folder; its `palimpsest.json` holds the user's settings. */
+  agentDir?: string
+  /** The project's folder, only if the user trusts it; its `.pi/palimpsest.json` stands over the user's. */
+  projectDir?: string
+}
+
+/** Where a store is. */
+export interface StoreOptions {
+  /**
+   * A file, or `:memory:`. Default: `PALIMPSEST_STORE`, else `<agentDir>/palimpsest/store.sqlite`, else the platform's
+   * data folder.
+   */
+  path?: string
+  /** The agent's folder, for the default place. */
+  agentDir?: string
+}
+
+/** A block of text. */
+export interface TextBlock {
+  /** Always `text`. */
+  type: "text"
+  /** The text. */
+  text: string
+}
+
+/** A tool call that came to its end. */
+export interface ToolFinishedEvent {
+  /** The provider's call ID. */
+  toolCallId: string
+  /** Tool name. */
+  toolName: string
+  /** Arguments of the call. */
+  args: unknown
+  /** Whether it failed. */
+  isError: boolean
+  /** The text that it showed, for `ls`, `find` and `grep`: its paths enter the session index. */
+  text?: string
+}
+
+/** What a tool answers. */
+export interface ToolResult {
+  /** Blocks for the model. */
+  content: Array<TextBlock>
+}

@@ -1,0 +1,104 @@
+//! One task for everything that blocks: a closure on a worker thread, its errors and panics as JavaScript errors.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use napi::bindgen_prelude::{AsyncTask, JsObjectValue, JsValue, ToNapiValue, TypeName};
+use napi::{Env, Task, sys};
+
+use crate::error::{Error, Result};
+
+type Work<T> = Box<dyn FnOnce() -> Result<T> + Send>;
+
+/// A closure that runs on a worker thread.
+pub struct Blocking<T> {
+    work: Option<Work<T>>,
+    error: Option<Error>,
+}
+
+/// Runs `work` on a worker thread; the promise settles with its result.
+pub fn blocking<T: Send + 'static + ToNapiValue + TypeName>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> AsyncTask<Blocking<T>> {
+    AsyncTask::new(Blocking { work: Some(Box::new(work)), error: None })
+}
+
+impl<T: Send + 'static + ToNapiValue + TypeName> Task for Blocking<T> {
+    type Output = T;
+    type JsValue = T;
+
+    fn compute(&mut self) -> napi::Result<T> {
+        let work =
+            self.work.take().ok_or_else(|| napi::Error::from_reason("the task ran already"))?;
+        guarded(work).map_err(|error| {
+            let reason = error.to_string();
+            self.error = Some(error);
+            napi::Error::from_reason(reason)
+        })
+    }
+
+    fn resolve(&mut self, _env: Env, output: T) -> napi::Result<T> {
+        Ok(output)
+    }
+
+    fn reject(&mut self, env: Env, error: napi::Error) -> napi::Result<T> {
+        Err(match self.error.take() {
+            Some(ours) => to_js(env, &ours)?,
+            None => error,
+        })
+    }
+}
+
+/// A JSON value on its way to JavaScript.
+pub struct Json(pub serde_json::Value);
+
+impl TypeName for Json {
+    fn type_name() -> &'static str {
+        "object"
+    }
+
+    fn value_type() -> napi::ValueType {
+        napi::ValueType::Unknown
+    }
+}
+
+impl ToNapiValue for Json {
+    #[expect(unsafe_code, reason = "the trait's signature")]
+    unsafe fn to_napi_value(env: sys::napi_env, value: Self) -> napi::Result<sys::napi_value> {
+        // SAFETY: the library's own conversion, with the environment it was given.
+        unsafe { serde_json::Value::to_napi_value(env, value.0) }
+    }
+}
+
+/// Calls `work`; a panic becomes an `INTERNAL` error.
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(Error::internal(text.unwrap_or_else(|| "a panic without a message".to_owned())))
+    })
+}
+
+/// The core's error as a JavaScript one: message, `code`, `hint` and `report` (message, causes and hint, for logs).
+fn to_js(env: Env, error: &Error) -> napi::Result<napi::Error> {
+    let mut object = env.create_error(napi::Error::from_reason(error.to_string()))?;
+    object.set_named_property("code", error.code())?;
+    object.set_named_property("report", error.report())?;
+    if let Some(hint) = error.hint() {
+        object.set_named_property("hint", hint)?;
+    }
+    Ok(napi::Error::from(object.to_unknown()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_an_internal_error() {
+        let error = guarded::<()>(|| panic!("boom {}", 1)).unwrap_err();
+        assert_eq!(
+            (error.code(), error.to_string().as_str()),
+            ("INTERNAL", "internal error: boom 1")
+        );
+    }
+}

@@ -1,0 +1,326 @@
+//! `openSession` and the class `Session`.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use napi::bindgen_prelude::{AsyncTask, FnArgs, Function, JsObjectValue, Object, This, Unknown};
+use napi::{Env, Result as NapiResult};
+use napi_derive::napi;
+use serde_json::{Value, json};
+
+use super::blocking::{Blocking, blocking};
+use super::settings::settings_from;
+use super::store::Store;
+use crate::context::live::{
+    CallInfo, LiveSession, Notice, OpenSession, Status, ToolFinished, Transformed,
+};
+use crate::context::tokens;
+use crate::error::{Error, Result};
+use crate::source;
+use crate::store;
+
+/// What a session is opened with.
+#[napi(object)]
+pub struct SessionOptions {
+    /// Name of the harness: `pi`, `openclaw`, ...
+    pub harness: String,
+    /// The harness's own session ID.
+    pub session_id: String,
+    /// Working folder, absolute; relative paths of tools count from it.
+    pub cwd: String,
+    /// Settings, complete or in part; what is missing has its default.
+    #[napi(ts_type = "Partial<Settings>")]
+    pub settings: Option<Value>,
+    /// The session that this one is a fork of: it inherits index, pool, handles and chat.
+    pub parent_session_id: Option<String>,
+}
+
+/// A tool call that came to its end.
+#[napi(object)]
+pub struct ToolFinishedEvent {
+    /// The provider's call ID.
+    pub tool_call_id: String,
+    /// Tool name.
+    pub tool_name: String,
+    /// Arguments of the call.
+    #[napi(ts_type = "unknown")]
+    pub args: Value,
+    /// Whether it failed.
+    pub is_error: bool,
+    /// The text that it showed, for `ls`, `find` and `grep`: its paths enter the session index.
+    pub text: Option<String>,
+}
+
+/// Figures for a status line.
+#[napi(object)]
+pub struct SessionStatus {
+    /// Calls so far.
+    pub calls: i64,
+    /// Number of the epoch, from 0.
+    pub epoch: u32,
+    /// Tokens of the messages last sent.
+    pub window_tokens: i64,
+    /// Tokens of the same messages as the host would have sent them.
+    pub plain_tokens: i64,
+    /// Share of `plainTokens` that was not sent, 0 to 1.
+    pub saved_share: f64,
+    /// Objects whose content stands in the window.
+    pub active_objects: i64,
+    /// Objects met.
+    pub indexed_objects: i64,
+    /// Objects pinned.
+    pub pinned_objects: i64,
+}
+
+/// An agent's session: takes the host's messages before each call and gives back what the model is to see.
+#[napi]
+pub struct Session {
+    pub(super) shared: Arc<Shared>,
+}
+
+/// What worker threads and the event loop share. Status and failures stand apart, so that the event loop never waits for
+/// a call at work.
+#[derive(Default)]
+pub(super) struct Shared {
+    live: Mutex<Option<LiveSession>>,
+    status: Mutex<Status>,
+    failures: Mutex<Vec<String>>,
+}
+
+impl Shared {
+    /// Works on the session; `CLOSED` if there is none any more.
+    pub(super) fn with<T>(&self, work: impl FnOnce(&mut LiveSession) -> Result<T>) -> Result<T> {
+        let mut live = self.live.lock().unwrap_or_else(|poisoned| {
+            let mut live = poisoned.into_inner();
+            live.iter_mut().for_each(LiveSession::distrust);
+            self.live.clear_poison();
+            live
+        });
+        let session = live.as_mut().ok_or(Error::Closed { what: "session" })?;
+        for reason in std::mem::take(&mut *lock(&self.failures)) {
+            session.report_failed_call(&reason);
+        }
+        let result = work(session);
+        *lock(&self.status) = session.status();
+        result
+    }
+}
+
+/// Opens a session: resumes what the store holds of it, forks its parent, or starts it.
+///
+/// Rejects with `INVALID_ARGUMENT`, `INVALID_SETTINGS`, `CLOSED` and what the store reports.
+#[napi(ts_return_type = "Promise<Session>")]
+pub fn open_session(store: &Store, options: SessionOptions) -> AsyncTask<Blocking<Session>> {
+    let store = store.core.clone();
+    blocking(move || {
+        tokens::preload();
+        let live = LiveSession::open(store.clone(), core_options(&store, options)?)?;
+        let shared = Shared::default();
+        *lock(&shared.status) = live.status();
+        *lock(&shared.live) = Some(live);
+        Ok(Session { shared: Arc::new(shared) })
+    })
+}
+
+#[napi]
+impl Session {
+    /// Takes the host's messages before a call and resolves to what the model is to see.
+    ///
+    /// `messages`: the host's whole list, every time; only what is new since the last call is looked at. Messages that are
+    /// not changed come back as the host's own objects. The result belongs to the caller. Calls run one after another.
+    ///
+    /// Rejects with `INVALID_ARGUMENT` if `messages` is no array, and with what the store reports; then the host's own
+    /// messages should go out, and `reportFailedCall` be called.
+    #[napi(
+        ts_args_type = "messages: Message[], call?: CallInfo",
+        ts_return_type = "Promise<Message[]>",
+        catch_unwind
+    )]
+    pub fn transform_context<'env>(
+        &self,
+        env: &'env Env,
+        this: This<'env>,
+        messages: Unknown<'env>,
+        call: Option<Unknown<'env>>,
+    ) -> NapiResult<Unknown<'env>> {
+        let own: Function<'env, FnArgs<(Unknown, Option<Unknown>)>, Unknown> =
+            attach(env, this, "transformContext")?;
+        own.apply(this.object, (messages, call).into())
+    }
+
+    /// Calls `listener` with what happens during calls.
+    #[napi(
+        ts_args_type = "listener: (event: SessionEvent) => void",
+        ts_return_type = "void",
+        catch_unwind
+    )]
+    pub fn on_event<'env>(
+        &self,
+        env: &'env Env,
+        this: This<'env>,
+        listener: Unknown<'env>,
+    ) -> NapiResult<Unknown<'env>> {
+        let own: Function<'env, FnArgs<(Unknown,)>, Unknown> = attach(env, this, "onEvent")?;
+        own.apply(this.object, (listener,).into())
+    }
+
+    /// The part of `transformContext` that crosses: messages from index `skip` on and the call as JSON; edits as JSON.
+    #[napi(skip_typescript)]
+    pub fn transform_from(
+        &self,
+        skip: u32,
+        messages: String,
+        call: String,
+    ) -> AsyncTask<Blocking<String>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || {
+            let call = call_info(&call)?;
+            let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+            shared
+                .with(|session| session.transform(skip, &messages, &call))
+                .map(|done| answer(&done))
+        })
+    }
+
+    /// Takes the side effects of a tool call: files read, edited, written or found.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn tool_finished(&self, event: ToolFinishedEvent) -> AsyncTask<Blocking<()>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || {
+            let finished = ToolFinished {
+                call: event.tool_call_id,
+                tool: event.tool_name,
+                args: event.args,
+                is_error: event.is_error,
+                text: event.text.unwrap_or_default(),
+            };
+            shared.with(|session| session.tool_finished(&finished))
+        })
+    }
+
+    /// Notes that a call went out with the host's own messages and why; the next call's record says so.
+    #[napi(catch_unwind)]
+    pub fn report_failed_call(&self, reason: String) {
+        lock(&self.shared.failures).push(reason);
+    }
+
+    /// Figures for a status line, as of the last call or tool.
+    #[napi(catch_unwind)]
+    pub fn status(&self) -> SessionStatus {
+        let status = *lock(&self.shared.status);
+        let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        let saved = status.plain_tokens.saturating_sub(status.window_tokens);
+        #[expect(clippy::cast_precision_loss, reason = "a share for people")]
+        let saved_share = saved as f64 / status.plain_tokens.max(1) as f64;
+        SessionStatus {
+            calls: number(status.calls),
+            epoch: status.epoch,
+            window_tokens: number(status.window_tokens),
+            plain_tokens: number(status.plain_tokens),
+            saved_share,
+            active_objects: number(status.active_objects),
+            indexed_objects: number(status.indexed_objects),
+            pinned_objects: number(status.pinned_objects),
+        }
+    }
+
+    /// Stores what is not stored yet and marks the session paused. Later calls reject with `CLOSED`. Idempotent. The store
+    /// stays open.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn close(&self) -> AsyncTask<Blocking<()>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || match shared.with(LiveSession::close) {
+            Err(Error::Closed { what: "session" }) => Ok(()),
+            result => {
+                *lock(&shared.live) = None;
+                result
+            }
+        })
+    }
+}
+
+/// Tokens of a text by `o200k_base`; above 1 MiB an estimate from samples.
+#[napi(ts_return_type = "Promise<number>")]
+pub fn count_tokens(text: String) -> AsyncTask<Blocking<i64>> {
+    blocking(move || Ok(i64::try_from(tokens::count(&text)).unwrap_or(i64::MAX)))
+}
+
+/// Attaches the JavaScript half to a session and returns its method of that name, which from then on stands before ours.
+fn attach<'env, Args: napi::bindgen_prelude::JsValuesTupleIntoVec>(
+    env: &'env Env,
+    this: This<'env>,
+    method: &str,
+) -> NapiResult<Function<'env, Args, Unknown<'env>>> {
+    let attach: Function<Object, Unknown> = env.run_script(include_str!("transform.js"))?;
+    attach.call(this.object)?;
+    this.object.get_named_property(method)
+}
+
+fn core_options(store: &store::Store, options: SessionOptions) -> Result<OpenSession> {
+    let cwd = PathBuf::from(&options.cwd);
+    if !cwd.is_absolute() {
+        return Err(Error::argument("cwd", format!("`{}` is no absolute path", options.cwd)));
+    }
+    if options.session_id.trim().is_empty() {
+        return Err(Error::argument("sessionId", "is empty"));
+    }
+    let settings = settings_from(options.settings)?;
+    let env = std::env::var("PALIMPSEST_FILESYSTEM_ID").ok();
+    let kept_in = match store.path() {
+        ":memory:" => source::data_folder()?,
+        path => PathBuf::from(path).parent().map(PathBuf::from).unwrap_or_default(),
+    };
+    let filesystem_id =
+        source::filesystem_id(env.as_deref(), settings.filesystem_id.as_deref(), &kept_in)?;
+    Ok(OpenSession {
+        harness: options.harness,
+        host_session: options.session_id,
+        cwd,
+        parent: options.parent_session_id,
+        settings,
+        filesystem_id,
+    })
+}
+
+fn call_info(json: &str) -> Result<CallInfo> {
+    let value: Value =
+        serde_json::from_str(json).map_err(|error| Error::argument("call", error.to_string()))?;
+    let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    Ok(CallInfo {
+        system_prompt: text("systemPrompt"),
+        tools: value.get("tools").cloned().unwrap_or(Value::Null),
+        model: text("model"),
+        context_window: value
+            .get("contextWindow")
+            .and_then(Value::as_u64)
+            .filter(|window| *window > 0),
+    })
+}
+
+fn answer(done: &Transformed) -> String {
+    match done {
+        Transformed::Resend => r#"{"resend":true}"#.to_owned(),
+        Transformed::Edits { edits, notices } => {
+            let events: Vec<Value> = notices.iter().map(event).collect();
+            format!(r#"{{"edits":{edits},"events":{}}}"#, Value::from(events))
+        }
+    }
+}
+
+fn event(notice: &Notice) -> Value {
+    match notice {
+        Notice::EpochStarted { epoch, reason, collapsed, freed_tokens } => json!({
+            "type": "epoch_started", "epoch": epoch, "reason": reason,
+            "collapsed": collapsed, "freedTokens": freed_tokens,
+        }),
+        Notice::FileChanged { handle, path, added, removed } => {
+            json!({ "type": "file_changed", "handle": handle, "path": path, "added": added, "removed": removed })
+        }
+        Notice::HostRewrote { how, at } => json!({ "type": "host_rewrote", "how": how, "at": at }),
+        Notice::Volatile { at } => json!({ "type": "message_volatile", "at": at }),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

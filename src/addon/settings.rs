@@ -1,0 +1,43 @@
+//! `loadSettings`.
+
+use std::path::Path;
+
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+use serde_json::Value;
+
+use super::blocking::{Blocking, Json, blocking};
+use crate::error::{Error, Result};
+use crate::settings::Settings;
+
+/// Where settings are read from.
+#[napi(object)]
+pub struct SettingsPlaces {
+    /// The agent's folder; its `palimpsest.json` holds the user's settings.
+    pub agent_dir: Option<String>,
+    /// The project's folder, only if the user trusts it; its `.pi/palimpsest.json` stands over the user's.
+    pub project_dir: Option<String>,
+}
+
+/// Reads and checks the settings; what no file sets has its default.
+///
+/// Rejects with `INVALID_SETTINGS`, naming the file, each wrong key and what was expected.
+#[napi(ts_return_type = "Promise<Settings>")]
+pub fn load_settings(places: SettingsPlaces) -> AsyncTask<Blocking<Json>> {
+    blocking(move || {
+        let agent_dir = places.agent_dir.as_deref().map(Path::new);
+        let settings = Settings::load(agent_dir, places.project_dir.as_deref().map(Path::new))?;
+        serde_json::to_value(settings).map(Json).map_err(|error| Error::internal(error.to_string()))
+    })
+}
+
+/// Settings as a caller gives them, complete or in part.
+pub(super) fn settings_from(value: Option<Value>) -> Result<Settings> {
+    value.map_or_else(
+        || Ok(Settings::default()),
+        |value| {
+            serde_json::from_value(value)
+                .map_err(|error| Error::argument("settings", error.to_string()))
+        },
+    )
+}

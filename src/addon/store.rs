@@ -1,0 +1,85 @@
+//! `openStore` and the class `Store`.
+
+use std::path::Path;
+
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+use serde_json::Value;
+
+use super::blocking::{Blocking, blocking};
+use super::settings::settings_from;
+use crate::settings::{StorePlace, store_place};
+use crate::store;
+
+/// Where a store is.
+#[napi(object)]
+#[derive(Default)]
+pub struct StoreOptions {
+    /// A file, or `:memory:`. Default: `PALIMPSEST_STORE`, else the setting `store`, else
+    /// `<agentDir>/palimpsest/store.sqlite`, else `store.sqlite` in the platform's data folder.
+    pub path: Option<String>,
+    /// Settings, for their `store`.
+    #[napi(ts_type = "Partial<Settings>")]
+    pub settings: Option<Value>,
+    /// The agent's folder: a relative setting counts from it.
+    pub agent_dir: Option<String>,
+}
+
+/// A store of versioned objects: one SQLite file, shared by any number of processes.
+#[napi]
+pub struct Store {
+    pub(super) core: store::Store,
+}
+
+/// Opens a store; makes the file and its folder where they are missing.
+///
+/// Rejects with `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
+#[napi(ts_return_type = "Promise<Store>")]
+pub fn open_store(options: Option<StoreOptions>) -> AsyncTask<Blocking<Store>> {
+    blocking(move || {
+        let options = options.unwrap_or_default();
+        let env = std::env::var("PALIMPSEST_STORE").ok();
+        let settings = settings_from(options.settings)?;
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let given = options.path.or(env);
+        let place = store_place(
+            given.as_deref(),
+            &settings,
+            options.agent_dir.as_deref().map(Path::new),
+            &cwd,
+        )?;
+        let path = match place {
+            StorePlace::Memory => ":memory:".to_owned(),
+            StorePlace::File(path) => path.to_string_lossy().into_owned(),
+        };
+        Ok(Store { core: store::Store::open(&path)? })
+    })
+}
+
+#[napi]
+impl Store {
+    /// ID of the store, made when it was created.
+    #[napi(getter)]
+    pub fn id(&self) -> String {
+        self.core.id().to_owned()
+    }
+
+    /// Absolute path of the file, or `:memory:`.
+    #[napi(getter)]
+    pub fn path(&self) -> String {
+        self.core.path().to_owned()
+    }
+
+    /// What the user should be told about the place of the store, if anything.
+    #[napi(getter)]
+    pub fn notice(&self) -> Option<String> {
+        self.core.notice().map(str::to_owned)
+    }
+
+    /// Releases the file. Later calls reject with `CLOSED`. Idempotent.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn close(&self) -> AsyncTask<Blocking<()>> {
+        let core = self.core.clone();
+        blocking(move || core.close())
+    }
+}

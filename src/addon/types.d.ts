@@ -1,0 +1,58 @@
+/** A host's message, in the shapes of pi-ai; unknown kinds pass through. */
+export interface Message {
+  role: string;
+  content?: unknown;
+  timestamp?: number;
+  [key: string]: unknown;
+}
+
+/** What a call is made with, besides its messages. */
+export interface CallInfo {
+  /** System prompt as the host will send it. */
+  systemPrompt?: string;
+  /** Definitions of the active tools. */
+  tools?: { name: string; description?: string; parameters?: unknown }[];
+  /** The model; `contextWindow` in tokens. */
+  model?: { provider: string; id: string; contextWindow?: number };
+}
+
+/** Something that happened during a call and that a person may want to know. */
+export type SessionEvent =
+  | { type: "epoch_started"; epoch: number; reason: string; collapsed: number; freedTokens: number }
+  | { type: "file_changed"; handle: string; path: string; added: number; removed: number }
+  | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged" | "edited"; at: number }
+  | { type: "message_volatile"; at: number };
+
+/** Settings, complete; see the README for what each does. */
+export interface Settings {
+  enabled: boolean;
+  layout: "log" | "pools";
+  store: string | null;
+  filesystemId: string | null;
+  keepResults: number;
+  collapseTokens: number;
+  previewTokens: number;
+  activePerTurn: number;
+  activeTurns: number;
+  poolTokens: number;
+  maxTextBytes: number;
+  highWater: number;
+}
+
+/** JSON schema of a tool's arguments. */
+export interface ToolSchema {
+  type: "object";
+  properties: Record<string, { type: string; description?: string }>;
+  required: string[];
+}
+
+/** An error of this package. */
+export interface PalimpsestError extends Error {
+  /** Stable code: `CONFLICT`, `STORE_CORRUPT`, `INVALID_SETTINGS`, ... */
+  code: string;
+  /** What to do about it, where there is something. */
+  hint?: string;
+  /** Message, causes and hint, for logs. */
+  report?: string;
+}
+

@@ -1,0 +1,8 @@
+//! Sessions from end to end, on a scripted host that keeps its list as Pi does and runs tools on real files.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
+mod host;
+mod host_lists;
+mod log_layout;
+mod pools_layout;

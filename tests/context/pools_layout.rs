@@ -1,0 +1,89 @@
+//! The `pools` layout, to the letter of SSOT 4.1.
+
+use crate::host::Host;
+use palimpsest::context::live::Wanted;
+use palimpsest::settings::{Layout, Settings};
+use serde_json::json;
+
+fn host() -> Host {
+    Host::new(Settings {
+        layout: Layout::Pools,
+        active_per_turn: 2,
+        active_turns: 2,
+        ..Settings::default()
+    })
+}
+
+/// The request with the folder, and the object IDs of files that depend on it, by name.
+fn shown(host: &Host) -> String {
+    let folder = host.folder.path().canonicalize().unwrap();
+    let mut shown = host.shown().replace(folder.to_str().unwrap(), "/project");
+    for entry in host.live.state().index().entries() {
+        if entry.id.as_str().len() == 64 {
+            shown = shown.replace(entry.id.as_str(), &format!("<{}>", entry.handle));
+        }
+    }
+    shown
+}
+
+#[test]
+fn a_request_is_pool_chat_and_active_content_in_this_order() {
+    let mut host = host();
+    host.write_file("main.ts", "const a = 1;\nconst b = 2;\n");
+    host.write_file("other.md", "# Title\n");
+    host.user("look");
+    host.send();
+    host.read("main.ts", None, None);
+    host.tool("ls", &json!({}), "main.ts\nother.md");
+    host.tool("bash", &json!({ "command": "make" }), "built");
+    host.send();
+    host.edit("main.ts", "b = 2", "b = 3");
+    host.send();
+    insta::assert_snapshot!(shown(&host));
+    let again = host.activate(&Wanted { name: "other.md".into(), ..Wanted::default() }, false);
+    insta::assert_snapshot!(again, @"done: [f2] other.md · lines 1-2 of 2, 18 tokens");
+    host.send();
+    assert!(shown(&host).ends_with("ACTIVE_CONTENT id=<f2>\n# Title\n"), "{}", shown(&host));
+}
+
+#[test]
+fn the_window_keeps_the_newest_toolcalls_of_the_newest_turns() {
+    let mut host = host();
+    for turn in 0..4 {
+        host.user(&format!("turn {turn}"));
+        for n in 0..3 {
+            host.tool(
+                "bash",
+                &json!({ "command": format!("{turn}.{n}") }),
+                &format!("out {turn}.{n}"),
+            );
+        }
+        host.send();
+        host.say("ok");
+    }
+    let text = host.shown();
+    let active: Vec<&str> = text.lines().filter(|line| line.starts_with("out ")).collect();
+    assert_eq!(active, ["out 2.1", "out 2.2", "out 3.1", "out 3.2"]);
+    host.activate(&Wanted { name: "t1".into(), ..Wanted::default() }, true);
+    for turn in 4..7 {
+        host.user(&format!("turn {turn}"));
+        host.send();
+        host.say("ok");
+    }
+    let text = host.shown();
+    let active: Vec<&str> = text.lines().filter(|line| line.starts_with("out ")).collect();
+    assert_eq!(active, ["out 0.0"], "pinned objects are exempt");
+}
+
+#[test]
+fn an_active_file_is_always_shown_as_it_is_now() {
+    let mut host = host();
+    host.write_file("a.txt", "one\n");
+    host.user("go");
+    host.read("a.txt", None, None);
+    host.send();
+    host.write_file("a.txt", "one\ntwo\n");
+    host.user("go on");
+    host.send();
+    assert!(host.shown().ends_with("one\ntwo\n"), "{}", host.shown());
+}
