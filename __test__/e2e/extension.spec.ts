@@ -136,13 +136,18 @@ describe("tools", () => {
   });
 
   test.skipIf(missing("rg", "fd"))("grep and find answer as Pi's own do", async () => {
-    const steps = [{ calls: [call("grep", { pattern: "two" }), call("find", { pattern: "*.txt" })] }, { text: "ok" }];
-    const plain = await start(steps, { files });
+    const steps = [{ calls: [call("find", { pattern: "*.txt" }), call("grep", { pattern: "two" })] }, { text: "ok" }];
+    // Outside a repository Pi passes fd an option that Debian 12's fd (8.6) does not know.
+    const repository = { ...files, ".git/HEAD": "ref: refs/heads/main\n" };
+    const plain = await start(steps, { files: repository });
     await runPi(plain.sandbox, ["--tools", "grep,find", "-p", "go"]);
-    const ours = await start(steps, { files });
-    await runPi(ours.sandbox, ["-e", extension, "--tools", "grep,find", "-p", "go"]);
+    const ours = await start(steps, { files: repository });
+    const finished = await runPi(ours.sandbox, ["-e", extension, "--tools", "grep,find", "-p", "go"]);
+    expect(finished).toMatchObject({ code: 0, stderr: "" });
     expect(conversation(ours.model, ours.sandbox.dir)).toEqual(conversation(plain.model, plain.sandbox.dir));
-    expect(ours.model.requests[1].body.messages.at(-1)?.content).toContain("b.txt");
+    const [found, matched] = ours.model.requests[1].body.messages.slice(-2).map((message) => message.content);
+    expect(found).toContain("src/b.txt");
+    expect(matched).toContain("src/b.txt:2: two");
   });
 
   test("reads that cannot give text answer as Pi's own do, and the session goes on", async () => {

@@ -115,11 +115,19 @@ export function contentText(message) {
   return blocks.map((block) => block.text ?? "").join("\n");
 }
 
+/**
+ * What stands before the conversation: each tool as JSON, then the system prompt.
+ * @param {RequestBody} body
+ * @returns {string[]}
+ */
+export function fixedTexts(body) {
+  const tools = (body.tools ?? []).map((tool) => JSON.stringify(tool.function));
+  return [...tools, ...body.messages.filter(isSystem).map(contentText)];
+}
+
 /** @param {RequestBody} body */
 function fixedPart(body) {
-  const tools = (body.tools ?? []).map((tool) => JSON.stringify(tool.function));
-  const system = body.messages.filter(isSystem).map(contentText);
-  return [...tools, ...system].join(separator);
+  return fixedTexts(body).join(separator);
 }
 
 /** @param {RequestBody} body */
