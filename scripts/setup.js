@@ -75,8 +75,10 @@ export function isOnPath(name, env = process.env) {
 /** Installs the packages of package-lock.json where node_modules does not match it. */
 function installPackages() {
   if (!packagesMatchLock()) {
-    console.error("setting up: npm ci");
-    runOrFail("npm", ["ci", "--no-audit", "--no-fund"], "npm ci failed; its output above says why");
+    console.error("setting up: npm packages");
+    // Not `npm ci`: it refuses a lock file written where a registry lacked other platforms' optional packages. Without
+    // saving, npm installs what is locked and leaves the lock as it is.
+    runOrFail("npm", ["install", "--no-save", "--loglevel=error"], "npm install failed; its output above says why");
   }
   if (!existsSync(pinnedNode())) {
     // npm may be told not to run install scripts; this package fetches its binary in one.
@@ -84,7 +86,7 @@ function installPackages() {
     runOrFail("npm", ["rebuild", "node", "--foreground-scripts"], "cannot install the npm package `node`");
     if (!existsSync(pinnedNode())) {
       throw new SetupError(
-        "missing: the binary of the npm package `node` (run: npm install-scripts approve node && npm ci)",
+        "missing: the binary of the npm package `node` (run: npm install-scripts approve node && npm rebuild node)",
       );
     }
   }
