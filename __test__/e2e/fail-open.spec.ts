@@ -1,0 +1,169 @@
+// Whatever breaks in Palimpsest, Pi works as without it: its own messages and tools, one notice, the cause in the log.
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type Finished, runPi, type Sandbox, startPiRpc } from "../../scripts/lib/pi.js";
+import type { ScriptedModel, Step } from "../../scripts/lib/scripted-model.js";
+import {
+  asOtherUser,
+  contextToolNames,
+  conversation,
+  copyOfPackage,
+  extension,
+  missingOtherUser,
+  start,
+  toolNames,
+} from "./support.ts";
+
+const files = { "a.txt": "hello\n" };
+const steps: Step[] = [{ calls: [{ name: "read", args: { path: "a.txt" } }] }, { text: "It says hello." }];
+const builtIns = ["read", "bash", "edit", "write"];
+
+/** Asserts that the run was plain Pi's, and that the user was told once. */
+async function expectPlainPi(model: ScriptedModel, sandbox: Sandbox, finished: Finished, tools = builtIns) {
+  expect(finished).toMatchObject({ code: 0, stdout: "It says hello.\n" });
+  expect(finished.stderr.match(/Palimpsest/g), finished.stderr).toHaveLength(1);
+  const plain = await start(steps, { files });
+  await runPi(plain.sandbox, ["-p", "read a.txt"]);
+  expect(conversation(model, sandbox.dir)).toEqual(conversation(plain.model, plain.sandbox.dir));
+  expect(toolNames(model.requests[0].body)).toEqual(tools);
+}
+
+function errorsLog(sandbox: Sandbox): string {
+  return readFileSync(join(sandbox.agentDir, "palimpsest", "errors.log"), "utf8");
+}
+
+function storeFile(sandbox: Sandbox): string {
+  mkdirSync(join(sandbox.agentDir, "palimpsest"), { recursive: true });
+  return join(sandbox.agentDir, "palimpsest", "store.sqlite");
+}
+
+describe("a store that cannot be used", () => {
+  test("a folder in its place", async () => {
+    const { model, sandbox } = await start(steps, { files });
+    mkdirSync(storeFile(sandbox));
+    const finished = await runPi(sandbox, ["-e", extension, "-p", "read a.txt"]);
+    await expectPlainPi(model, sandbox, finished);
+    expect(errorsLog(sandbox)).toContain("STORE_UNAVAILABLE");
+  });
+
+  test("a corrupt file", async () => {
+    const { model, sandbox } = await start(steps, { files });
+    writeFileSync(storeFile(sandbox), "garbage ".repeat(4_000));
+    const finished = await runPi(sandbox, ["-e", extension, "-p", "read a.txt"]);
+    await expectPlainPi(model, sandbox, finished);
+    expect(errorsLog(sandbox)).toContain("STORE_CORRUPT");
+    expect(readFileSync(storeFile(sandbox), "utf8")).toMatch(/^garbage /);
+  });
+
+  test.skipIf(missingOtherUser())("a file that may not be written", async () => {
+    const { model, sandbox } = await start([{ text: "first" }, ...steps], { files });
+    await runPi(sandbox, ["-e", extension, "-p", "make the store"]);
+    model.requests.length = 0;
+    const launcher = asOtherUser(sandbox.dir);
+    for (const name of readdirSync(join(sandbox.agentDir, "palimpsest"))) {
+      const file = join(sandbox.agentDir, "palimpsest", name);
+      chmodSync(file, 0o444);
+      if (launcher.length > 0) {
+        chownSync(file, 0, 0);
+      }
+    }
+    const secondScript = await start(steps, { files });
+    writeFileSync(
+      join(sandbox.agentDir, "models.json"),
+      readFileSync(join(secondScript.sandbox.agentDir, "models.json")),
+    );
+    const finished = await runPi(sandbox, ["-e", extension, "-p", "read a.txt"], { launcher });
+    await expectPlainPi(secondScript.model, sandbox, finished);
+    expect(errorsLog(sandbox)).toContain("READ_ONLY");
+  });
+});
+
+describe("settings that are wrong", () => {
+  test("are named, and Palimpsest stays off", async () => {
+    const { model, sandbox } = await start(steps, { files });
+    writeFileSync(join(sandbox.agentDir, "palimpsest.json"), `{"layuot": "log"}`);
+    const finished = await runPi(sandbox, ["-e", extension, "-p", "read a.txt"]);
+    await expectPlainPi(model, sandbox, finished);
+    expect(finished.stderr).toContain("layuot");
+    expect(finished.stderr).toContain("INVALID_SETTINGS");
+  });
+
+  test("of a project count only when it is trusted", async () => {
+    const { model, sandbox } = await start(steps, {
+      files: { ...files, ".pi/settings.json": "{}", ".pi/palimpsest.json": `{"layuot": "log"}` },
+    });
+    const finished = await runPi(sandbox, ["-e", extension, "-p", "read a.txt"]);
+    expect(finished).toMatchObject({ code: 0, stderr: "" });
+    expect(toolNames(model.requests[0].body)).toEqual([...builtIns, ...contextToolNames]);
+  });
+});
+
+describe("an addon that throws", () => {
+  test("when it is loaded", async () => {
+    const copy = copyOfPackage();
+    writeFileSync(join(copy, "index.js"), `throw new Error("no binary for this platform");\n`);
+    const { model, sandbox } = await start(steps, { files });
+    const finished = await runPi(sandbox, ["-e", join(copy, "pi-extension", "index.ts"), "-p", "read a.txt"]);
+    await expectPlainPi(model, sandbox, finished);
+    expect(errorsLog(sandbox)).toContain("no binary for this platform");
+  });
+
+  test("because its binary is broken", async () => {
+    const copy = copyOfPackage();
+    const binaries = readdirSync(copy).filter((name) => name.endsWith(".node"));
+    expect(binaries.length).toBeGreaterThan(0);
+    for (const name of binaries) {
+      writeFileSync(join(copy, name), "not a library");
+    }
+    const { model, sandbox } = await start(steps, { files });
+    const finished = await runPi(sandbox, ["-e", join(copy, "pi-extension", "index.ts"), "-p", "read a.txt"]);
+    await expectPlainPi(model, sandbox, finished);
+  });
+
+  // The real addon, but for one method of the session.
+  const throwing = (method: string) => `
+    import * as real from "./real.js";
+    export * from "./real.js";
+    export async function openSession(store, options) {
+      const session = await real.openSession(store, options);
+      session.${method} = async () => { throw new Error("${method} is broken"); };
+      return session;
+    }
+  `;
+
+  test.each(["transformContext", "toolFinished", "close"])("in %s", async (method) => {
+    const copy = copyOfPackage();
+    renameSync(join(copy, "index.js"), join(copy, "real.js"));
+    writeFileSync(join(copy, "index.js"), throwing(method));
+    const { model, sandbox } = await start(steps, { files });
+    const finished = await runPi(sandbox, ["-e", join(copy, "pi-extension", "index.ts"), "-p", "read a.txt"]);
+    await expectPlainPi(model, sandbox, finished, [...builtIns, ...contextToolNames]);
+    expect(errorsLog(sandbox)).toContain(`${method} is broken`);
+  });
+
+  test("is told by one notification where there is a UI", async () => {
+    const copy = copyOfPackage();
+    renameSync(join(copy, "index.js"), join(copy, "real.js"));
+    writeFileSync(join(copy, "index.js"), throwing("transformContext"));
+    const { sandbox } = await start([...steps, { text: "again" }], { files });
+    const pi = startPiRpc(sandbox, ["-e", join(copy, "pi-extension", "index.ts")]);
+    await pi.prompt("read a.txt");
+    await pi.prompt("once more");
+    await pi.close();
+    const notices = pi.records.filter((record) => record.method === "notify");
+    expect(notices).toHaveLength(1);
+    expect(notices[0]).toMatchObject({ notifyType: "warning", message: expect.stringContaining("transformContext") });
+    expect(pi.records.filter((record) => record.type === "extension_error")).toEqual([]);
+    expect(existsSync(join(sandbox.agentDir, "palimpsest", "errors.log"))).toBe(true);
+  });
+});

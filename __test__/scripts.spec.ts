@@ -1,0 +1,43 @@
+// The scripts' pure parts: counting test results, and what is missing on the path.
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { addUp, parseCargoOutput, parseVitestReport } from "../scripts/lib/test-results.js";
+import { requirePrograms } from "../scripts/setup.js";
+import { temporaryFolder } from "./e2e/support.ts";
+
+describe("test results", () => {
+  const twoBinaries = [
+    "running 3 tests",
+    "test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+    "test result: \u001b[31mFAILED\u001b[m. 4 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s",
+  ].join("\n");
+
+  test("of all cargo test binaries are summed, colours or not", () => {
+    expect(parseCargoOutput(twoBinaries, 101)).toEqual({ passed: 6, failed: 1, skipped: 1 });
+  });
+
+  test("of a run that broke without a failed test have one failure", () => {
+    expect(parseCargoOutput("error[E0308]: mismatched types", 101)).toEqual({ passed: 0, failed: 1, skipped: 0 });
+    expect(parseVitestReport(undefined, 1)).toEqual({ passed: 0, failed: 1, skipped: 0 });
+  });
+
+  test("of vitest count pending and to-do tests as skipped", () => {
+    const report = { numPassedTests: 5, numFailedTests: 0, numPendingTests: 2, numTodoTests: 1 };
+    expect(parseVitestReport(report, 0)).toEqual({ passed: 5, failed: 0, skipped: 3 });
+  });
+
+  test("add up", () => {
+    const one = { passed: 1, failed: 2, skipped: 3 };
+    expect(addUp([one, one])).toEqual({ passed: 2, failed: 4, skipped: 6 });
+  });
+});
+
+test("a missing program is named with how to get it, in one line", () => {
+  const folder = temporaryFolder();
+  for (const name of ["npm", "cc"]) {
+    writeFileSync(join(folder, name), "");
+    chmodSync(join(folder, name), 0o755);
+  }
+  expect(() => requirePrograms({ PATH: folder })).toThrow(/^missing: cargo \(install Rust: \S+\)$/);
+});

@@ -1,0 +1,64 @@
+// Fail open: what goes wrong in Palimpsest is told to the user once a session, logged with its cause, and stays here.
+// Nothing in this file throws or rejects.
+import { appendFile, mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+
+/** Tells and logs the failures of one session. */
+export interface Failures {
+  /** Logs `error`; tells the user `what` happened unless they were told of a failure before. */
+  report(what: string, error: unknown): Promise<void>;
+}
+
+/** Creates the failure handling of one session; the log is `<agentDir>/palimpsest/errors.log`. */
+export function createFailures(agentDir: string, ctx: ExtensionContext): Failures {
+  const logFile = join(agentDir, "palimpsest", "errors.log");
+  let told = false;
+  return {
+    async report(what, error) {
+      if (!told) {
+        told = true;
+        tell(ctx, `Palimpsest: ${what}: ${describe(error)}. Details: ${logFile}`);
+      }
+      await log(logFile, `${new Date().toISOString()} ${what}: ${withCauses(error)}\n`);
+    },
+  };
+}
+
+/** The error's code, message and hint, in one line. */
+export function describe(error: unknown): string {
+  if (!(error instanceof Error)) {
+    return String(error);
+  }
+  const { code, hint } = error as { code?: unknown; hint?: unknown };
+  const coded = typeof code === "string" ? `${error.message} (${code})` : error.message;
+  const full = typeof hint === "string" ? `${coded}; hint: ${hint}` : coded;
+  return full.replaceAll(/\s*\n\s*/g, " ");
+}
+
+function withCauses(error: unknown): string {
+  const own = error instanceof Error ? `${describe(error)}\n${error.stack ?? ""}` : describe(error);
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause === undefined ? own : `${own}\ncaused by ${withCauses(cause)}`;
+}
+
+function tell(ctx: ExtensionContext, message: string): void {
+  try {
+    if (ctx.hasUI) {
+      ctx.ui.notify(message, "warning");
+    } else {
+      process.stderr.write(`${message}\n`);
+    }
+  } catch {
+    // The host may be shutting down; the log still has it.
+  }
+}
+
+async function log(file: string, text: string): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    await appendFile(file, text, { mode: 0o600 });
+  } catch {
+    // Where even the log cannot be written, the user has been told.
+  }
+}

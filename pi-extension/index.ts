@@ -1,0 +1,124 @@
+// Palimpsest for Pi: owns the `context` event, wraps Pi's file tools, adds activate, deactivate, pin, unpin.
+// Wiring only. State lives in the store, keyed to the session; what one session needs at run time is in `current`.
+// Any failure of ours leaves Pi as it is without us (failures.ts).
+import {
+  type ContextEvent,
+  type ExtensionAPI,
+  type ExtensionContext,
+  getAgentDir,
+} from "@earendil-works/pi-coding-agent";
+import { type Addon, loadAddon, type Message } from "./addon.ts";
+import { createFailures, describe, type Failures } from "./failures.ts";
+import { type Live, openLive, sessionKey } from "./live.ts";
+import { createObserver, type Observer } from "./observe.ts";
+import { statusLine } from "./status.ts";
+import { contextTools, registerContextTools, registerWrappedTools } from "./tools.ts";
+
+/** A Pi session with Palimpsest on. */
+interface Current extends Live {
+  readonly failures: Failures;
+  readonly observer: Observer;
+}
+
+const statusKey = "palimpsest";
+
+export default function palimpsest(pi: ExtensionAPI): void {
+  const agentDir = getAgentDir();
+  let current: Current | undefined;
+  // Opening and closing take turns: rpc starts a session twice, and a shutdown may come while it still opens.
+  let turn: Promise<void> = Promise.resolve();
+  let keyAttempted: string | undefined;
+
+  function inTurn(action: () => Promise<void>): Promise<void> {
+    const next = turn.then(action);
+    turn = next.catch(() => {});
+    return next;
+  }
+
+  async function open(ctx: ExtensionContext): Promise<void> {
+    if (keyAttempted === sessionKey(ctx)) {
+      return;
+    }
+    await close();
+    keyAttempted = sessionKey(ctx);
+    const failures = createFailures(agentDir, ctx);
+    let live: Live | undefined;
+    try {
+      const addon = await loadAddon();
+      live = await openLive(addon, agentDir, ctx);
+      current = start(addon, live, failures, ctx);
+      showStatus(ctx, current);
+    } catch (error) {
+      current = undefined;
+      await failures.report("off for this session, Pi works as without it", error);
+      await live?.close().catch((closing: unknown) => failures.report("could not close the store", closing));
+    }
+  }
+
+  function start(addon: typeof Addon, live: Live, failures: Failures, ctx: ExtensionContext): Current {
+    const tools = contextTools(addon);
+    const observer = createObserver(live.session, failures, new Set(tools.map((tool) => tool.name)));
+    live.session.onEvent((event) => {
+      if (event.type === "error") {
+        void failures.report("an error was handled", Object.assign(new Error(event.message), { code: event.code }));
+      }
+    });
+    registerWrappedTools(pi, agentDir, ctx, observer.wrappedToolSucceeded);
+    registerContextTools(pi, tools, () => current?.session);
+    return { ...live, failures, observer };
+  }
+
+  async function close(): Promise<void> {
+    const closing = current;
+    current = undefined;
+    keyAttempted = undefined;
+    await closing?.close().catch((error: unknown) => closing.failures.report("could not close the store", error));
+  }
+
+  pi.on("session_start", (_event, ctx) => inTurn(() => open(ctx)));
+  pi.on("session_shutdown", () => inTurn(close));
+  pi.on("context", (event, ctx) => (current === undefined ? undefined : transform(pi, current, event, ctx)));
+  pi.on("tool_execution_start", (event) => current?.observer.started(event));
+  pi.on("tool_execution_end", (event) => current?.observer.ended(event));
+}
+
+/** The messages for one call, or nothing, which sends the host's own. */
+async function transform(pi: ExtensionAPI, current: Current, event: ContextEvent, ctx: ExtensionContext) {
+  try {
+    const call = { systemPrompt: ctx.getSystemPrompt(), tools: activeTools(pi), model: modelOf(ctx) };
+    // Pi's messages are interfaces without an index signature; the addon takes any object with a role.
+    const messages = await current.session.transformContext(event.messages as unknown as Message[], call);
+    showStatus(ctx, current);
+    return { messages: messages as unknown as ContextEvent["messages"] };
+  } catch (error) {
+    await current.failures.report("a call went out with Pi's own messages", error);
+    reportFailedCall(current, describe(error));
+    return undefined;
+  }
+}
+
+function reportFailedCall(current: Current, reason: string): void {
+  try {
+    current.session.reportFailedCall(reason);
+  } catch (error) {
+    void current.failures.report("a failed call could not be recorded", error);
+  }
+}
+
+function activeTools(pi: ExtensionAPI) {
+  const active = new Set(pi.getActiveTools());
+  return pi
+    .getAllTools()
+    .filter((tool) => active.has(tool.name))
+    .map(({ name, description, parameters }) => ({ name, description, parameters }));
+}
+
+function modelOf({ model }: ExtensionContext) {
+  return model && { provider: model.provider, id: model.id, contextWindow: model.contextWindow };
+}
+
+function showStatus(ctx: ExtensionContext, current: Current): void {
+  if (ctx.hasUI) {
+    ctx.ui.setStatus(statusKey, statusLine(current.session.status()));
+  }
+}

@@ -1,0 +1,83 @@
+// The open store and session behind one Pi session, and how they are found: settings, place of the store, parent.
+// Decides nothing about contexts.
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { Addon, Session, Settings, Store } from "./addon.ts";
+
+/** An open session and what belongs to it. */
+export interface Live {
+  readonly session: Session;
+  /** Closes session and store. */
+  close(): Promise<void>;
+}
+
+/** What names a Pi session for us: one session ID can occur in two working folders. */
+export function sessionKey(ctx: ExtensionContext): string {
+  return `${ctx.sessionManager.getSessionId()}\0${ctx.cwd}`;
+}
+
+/** Opens store and session for the Pi session of `ctx`; rejects with the addon's coded errors. */
+export async function openLive(addon: typeof Addon, agentDir: string, ctx: ExtensionContext): Promise<Live> {
+  // Settings of a project that the user does not trust are not read.
+  const projectDir = ctx.isProjectTrusted() ? ctx.cwd : undefined;
+  const settings = await addon.loadSettings({ agentDir, projectDir });
+  const store = await addon.openStore({ path: storePath(agentDir, settings, ctx) });
+  try {
+    const session = await addon.openSession(store, {
+      harness: "pi",
+      sessionId: ctx.sessionManager.getSessionId(),
+      cwd: ctx.cwd,
+      settings,
+      parentSessionId: await parentSessionId(ctx),
+    });
+    return { session, close: () => closeBoth(session, store) };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function closeBoth(session: Session, store: Store): Promise<void> {
+  try {
+    await session.close();
+  } finally {
+    await store.close();
+  }
+}
+
+/** A session that Pi does not keep (`--no-session`) leaves nothing with us either. */
+function storePath(agentDir: string, settings: Settings, ctx: ExtensionContext): string {
+  if (ctx.sessionManager.getSessionFile() === undefined) {
+    return ":memory:";
+  }
+  return process.env.PALIMPSEST_STORE || settings.store || join(agentDir, "palimpsest", "store.sqlite");
+}
+
+/**
+ * The ID of the session that this one was forked from. Pi's header has the parent's file, whose first line has the ID;
+ * a parent that is gone is no parent.
+ */
+async function parentSessionId(ctx: ExtensionContext): Promise<string | undefined> {
+  const parentFile = ctx.sessionManager.getHeader()?.parentSession;
+  if (parentFile === undefined) {
+    return undefined;
+  }
+  const file = await open(parentFile).catch(() => undefined);
+  try {
+    for await (const line of file?.readLines() ?? []) {
+      const header: unknown = JSON.parse(line);
+      return isHeader(header) ? header.id : undefined;
+    }
+  } catch {
+    return undefined;
+  } finally {
+    await file?.close();
+  }
+  return undefined;
+}
+
+function isHeader(value: unknown): value is { type: "session"; id: string } {
+  const header = value as { type?: unknown; id?: unknown } | null;
+  return header?.type === "session" && typeof header.id === "string";
+}

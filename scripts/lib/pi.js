@@ -1,0 +1,261 @@
+// Runs the real Pi in a sandbox of its own: agent folder, home and project in one temporary folder, no network,
+// a deadline on everything. Must not reach the user's own Pi settings, keys or sessions.
+import { spawn } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { pinnedNode, root } from "../setup.js";
+
+/**
+ * @typedef {object} Sandbox
+ * @property {string} dir everything below lies here
+ * @property {string} agentDir Pi's agent folder
+ * @property {string} projectDir the working folder
+ * @property {Record<string, string>} env the whole environment of the child
+ * @property {() => void} remove deletes the folder
+ *
+ * @typedef {object} RunOptions
+ * @property {number} [deadlineMs] default 60,000; the process is killed when it passes
+ * @property {Record<string, string>} [env] added to the sandbox's environment
+ * @property {string} [cwd] default: the project folder
+ * @property {string[]} [launcher] a command that runs the rest of its arguments, such as `setpriv --reuid=…`
+ *
+ * @typedef {{ code: number | null, signal: NodeJS.Signals | null, stdout: string, stderr: string }} Finished
+ * @typedef {{ type: string, [key: string]: unknown }} RpcRecord
+ */
+
+const defaultDeadlineMs = 60_000;
+
+/** Path of Pi's command line, to be run by the pinned Node. */
+export const piCli = join(root, "node_modules", "@earendil-works", "pi-coding-agent", "dist", "bundle", "cli.js");
+
+/**
+ * Creates a sandbox whose only model is the one at `baseUrl`.
+ *
+ * @param {object} options
+ * @param {string} options.baseUrl of a scripted model
+ * @param {Record<string, string>} [options.files] project files, path to content
+ * @param {Record<string, unknown>} [options.settings] over the sandbox's Pi settings
+ * @param {number} [options.contextWindow] of the model, in tokens; default 1,000,000
+ * @param {string} [options.parent] folder to create the sandbox in; default the system's
+ * @returns {Sandbox}
+ */
+export function createSandbox({ baseUrl, files = {}, settings = {}, contextWindow = 1_000_000, parent = tmpdir() }) {
+  const dir = mkdtempSync(join(parent, "palimpsest-pi-"));
+  // Tests about permissions run Pi as another user, who must get in.
+  chmodSync(dir, 0o755);
+  const [agentDir, homeDir, projectDir] = ["agent", "home", "project"].map((name) => join(dir, name));
+  for (const folder of [agentDir, homeDir, projectDir]) {
+    mkdirSync(folder);
+  }
+  const model = { id: "scripted-1", contextWindow, maxTokens: 8_000 };
+  const provider = { baseUrl, api: "openai-completions", apiKey: "none", models: [model] };
+  writeJson(join(agentDir, "models.json"), { providers: { scripted: provider } });
+  const defaults = { defaultProvider: "scripted", defaultModel: model.id, quietStartup: true };
+  writeJson(join(agentDir, "settings.json"), { ...defaults, ...settings });
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(projectDir, path)), { recursive: true });
+    writeFileSync(join(projectDir, path), content);
+  }
+  return {
+    dir,
+    agentDir,
+    projectDir,
+    env: sandboxEnv(agentDir, homeDir),
+    remove: () => rmSync(dir, { recursive: true, force: true }),
+  };
+}
+
+/**
+ * Only what a program needs to start is taken over: no keys, no settings, no store of the user's.
+ * @param {string} agentDir
+ * @param {string} homeDir
+ */
+function sandboxEnv(agentDir, homeDir) {
+  /** @type {Record<string, string>} */
+  const env = {};
+  for (const name of ["LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SystemRoot", "ComSpec", "PATHEXT"]) {
+    const value = process.env[name];
+    if (value !== undefined) {
+      env[name] = value;
+    }
+  }
+  return {
+    ...env,
+    PATH: [dirname(pinnedNode()), process.env.PATH ?? ""].join(delimiter),
+    HOME: homeDir,
+    USERPROFILE: homeDir,
+    XDG_DATA_HOME: join(homeDir, "data"),
+    PI_CODING_AGENT_DIR: agentDir,
+    PI_OFFLINE: "1",
+    PI_SKIP_VERSION_CHECK: "1",
+    PI_TELEMETRY: "0",
+  };
+}
+
+/**
+ * Runs `pi ...args` to its end, with an empty stdin.
+ *
+ * Rejects when the deadline passes (the process is then gone) or it cannot start; any exit code resolves.
+ * @param {Sandbox} sandbox
+ * @param {string[]} args
+ * @param {RunOptions} [options]
+ * @returns {Promise<Finished>}
+ */
+export async function runPi(sandbox, args, options = {}) {
+  const running = launch(sandbox, args, options, "ignore");
+  return running.finished;
+}
+
+/**
+ * Runs `pi --mode json ...args` to its end and parses its events.
+ * @param {Sandbox} sandbox
+ * @param {string[]} args
+ * @param {RunOptions} [options]
+ * @returns {Promise<Finished & { events: RpcRecord[] }>}
+ */
+export async function runPiJson(sandbox, args, options = {}) {
+  const finished = await runPi(sandbox, ["--mode", "json", ...args], options);
+  const lines = finished.stdout.split("\n").filter((line) => line !== "");
+  return { ...finished, events: lines.map((line) => JSON.parse(line)) };
+}
+
+/**
+ * Starts `pi --mode rpc ...args`. The deadline holds for the whole session.
+ *
+ * @param {Sandbox} sandbox
+ * @param {string[]} [args]
+ * @param {RunOptions} [options]
+ */
+export function startPiRpc(sandbox, args = [], options = {}) {
+  const { child, finished, outcome } = launch(sandbox, ["--mode", "rpc", ...args], options, "pipe");
+  /** @type {RpcRecord[]} */
+  const records = [];
+  /** @type {Set<{ matches: (record: RpcRecord) => boolean, resolve: (record: RpcRecord) => void }>} */
+  const waiting = new Set();
+  let commands = 0;
+
+  eachLine(child, (line) => {
+    const record = JSON.parse(line);
+    records.push(record);
+    for (const waiter of waiting) {
+      if (waiter.matches(record)) {
+        waiting.delete(waiter);
+        waiter.resolve(record);
+      }
+    }
+  });
+
+  /**
+   * The next record that matches, counted from now; rejects when Pi ends first.
+   * @param {(record: RpcRecord) => boolean} matches
+   * @returns {Promise<RpcRecord>}
+   */
+  function waitFor(matches) {
+    const found = new Promise((resolve) => waiting.add({ matches, resolve }));
+    const ended = finished.then(({ code, stderr }) => {
+      throw new Error(`pi ended with code ${code} while a record was awaited\n${stderr}`);
+    });
+    return /** @type {Promise<RpcRecord>} */ (Promise.race([found, ended]));
+  }
+
+  /**
+   * Sends a command and resolves with its response; rejects when the response says that it failed.
+   * @param {{ type: string, [key: string]: unknown }} command
+   */
+  async function send(command) {
+    const id = `command-${commands++}`;
+    const response = waitFor((record) => record.type === "response" && record.id === id);
+    child.stdin?.write(`${JSON.stringify({ ...command, id })}\n`);
+    const answered = await response;
+    if (answered.success !== true) {
+      throw new Error(`rpc ${command.type} failed: ${answered.error}`);
+    }
+    return answered;
+  }
+
+  return {
+    records,
+    outcome,
+    send,
+    waitFor,
+    /**
+     * Sends a user message and resolves when Pi will not go on by itself.
+     * @param {string} message
+     */
+    async prompt(message) {
+      const settled = waitFor((record) => record.type === "agent_settled");
+      await Promise.all([send({ type: "prompt", message }), settled]);
+    },
+    /** Closes stdin, as a client that goes away does, and resolves when Pi has ended. */
+    close() {
+      child.stdin?.end();
+      return finished;
+    },
+  };
+}
+
+/**
+ * @param {Sandbox} sandbox
+ * @param {string[]} args
+ * @param {RunOptions} options
+ * @param {"ignore" | "pipe"} stdin
+ */
+function launch(sandbox, args, options, stdin) {
+  const { deadlineMs = defaultDeadlineMs, env = {}, cwd = sandbox.projectDir, launcher = [] } = options;
+  const [command, ...rest] = [...launcher, pinnedNode(), piCli, ...args];
+  const child = spawn(command, rest, { cwd, env: { ...sandbox.env, ...env }, stdio: [stdin, "pipe", "pipe"] });
+  const outcome = { stdout: "", stderr: "" };
+  child.stdout?.setEncoding("utf8").on("data", (text) => {
+    outcome.stdout += text;
+  });
+  child.stderr?.setEncoding("utf8").on("data", (text) => {
+    outcome.stderr += text;
+  });
+  const kill = () => child.kill("SIGKILL");
+  process.once("exit", kill);
+  /** @type {Promise<Finished>} */
+  const finished = new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      kill();
+      // A grandchild may hold the pipes open, so the end of the process itself does not end the wait.
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      reject(
+        new Error(`pi ${args.join(" ")} passed its deadline of ${deadlineMs} ms\n${outcome.stdout}\n${outcome.stderr}`),
+      );
+    }, deadlineMs);
+    child.once("error", reject);
+    child.once("close", (code, signal) => resolve({ code, signal, ...outcome }));
+    child.once("close", () => clearTimeout(timer));
+  });
+  // A caller may look at the result late or not at all; that is not an unhandled rejection.
+  finished.catch(() => {}).finally(() => process.off("exit", kill));
+  return { child, finished, outcome };
+}
+
+/**
+ * Splits on LF only: Pi's records may hold U+2028, at which `readline` splits too.
+ * @param {import("node:child_process").ChildProcess} child
+ * @param {(line: string) => void} onLine
+ */
+function eachLine(child, onLine) {
+  let rest = "";
+  child.stdout?.on("data", (text) => {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      if (line !== "") {
+        onLine(line);
+      }
+    }
+  });
+}
+
+/**
+ * @param {string} path
+ * @param {unknown} value
+ */
+function writeJson(path, value) {
+  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
+}

@@ -1,0 +1,40 @@
+// `npm run overhead`: what the extension adds to every request, in tokens of the bundled tokenizer: system prompt and
+// tools of the real Pi's first request with it, minus those without. Exits 1 above the limit.
+import { fileURLToPath } from "node:url";
+import { root, setUp } from "./setup.js";
+
+setUp(fileURLToPath(import.meta.url), { addon: "debug" });
+
+const { join } = await import("node:path");
+const { fixedTexts } = await import("./lib/measure.js");
+const { createSandbox, runPi } = await import("./lib/pi.js");
+const { startScriptedModel } = await import("./lib/scripted-model.js");
+const { countTokens } = await import("../index.js");
+
+const limit = 900;
+const aim = 600;
+
+/** @param {string[]} args */
+async function firstRequest(args) {
+  const model = await startScriptedModel([{ text: "ok" }]);
+  const sandbox = createSandbox({ baseUrl: model.baseUrl });
+  try {
+    const { code, stderr } = await runPi(sandbox, [...args, "-p", "hi"]);
+    if (code !== 0 || stderr !== "") {
+      throw new Error(`pi ended with code ${code}\n${stderr}`);
+    }
+    return fixedTexts(model.requests[0].body).map((text) => text.replaceAll(sandbox.dir, "/sandbox"));
+  } finally {
+    await model.close();
+    sandbox.remove();
+  }
+}
+
+const count = (/** @type {string[]} */ texts) => texts.reduce((sum, text) => sum + countTokens(text), 0);
+const plain = count(await firstRequest([]));
+const ours = count(await firstRequest(["-e", join(root, "pi-extension", "index.ts")]));
+const overhead = ours - plain;
+console.log(
+  `fixed overhead: ${overhead} tokens (limit ${limit}, aim ${aim}); system prompt and tools ${plain} plain, ${ours} with`,
+);
+process.exitCode = overhead <= limit ? 0 : 1;

@@ -1,0 +1,179 @@
+// Set-up shared by the commands of package.json: programs, packages, the Node that runs Pi, the addon.
+// Must not import anything from node_modules (it runs before they exist) and must start under Node 20.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The clone's root folder. */
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** A reason why set-up cannot go on; its message is one line for the user. */
+export class SetupError extends Error {}
+
+const isWindows = process.platform === "win32";
+
+const programs = [
+  { name: "npm", hint: "it comes with Node: https://nodejs.org" },
+  { name: "cargo", hint: "install Rust: https://rustup.rs" },
+  {
+    name: "cc",
+    windowsName: "cl",
+    hint: "a C compiler builds the bundled SQLite: apt-get install build-essential, dnf install gcc, xcode-select --install",
+  },
+];
+
+/**
+ * Does all set-up and hands the script over to the Node that runs Pi.
+ * Returns only in that Node; in any other it runs `script` there and exits with its code.
+ *
+ * @param {string} script absolute path of the calling script
+ * @param {{ addon?: "debug" | "release" }} [options] which build of the addon the script needs; none by default
+ */
+export function setUp(script, options = {}) {
+  try {
+    requirePrograms();
+    installPackages();
+    runUnderPinnedNode(script);
+    if (options.addon !== undefined) {
+      buildAddon(options.addon);
+    }
+  } catch (error) {
+    if (error instanceof SetupError) {
+      console.error(error.message);
+      process.exit(1);
+    }
+    throw error;
+  }
+}
+
+/**
+ * Checks that the programs we cannot install ourselves are on the path.
+ * @param {NodeJS.ProcessEnv} [env]
+ */
+export function requirePrograms(env = process.env) {
+  for (const program of programs) {
+    const name = isWindows && program.windowsName ? program.windowsName : program.name;
+    if (!isOnPath(name, env)) {
+      throw new SetupError(`missing: ${name} (${program.hint})`);
+    }
+  }
+}
+
+/**
+ * Whether `name` is a file in a folder of the path.
+ * @param {string} name
+ * @param {NodeJS.ProcessEnv} [env]
+ */
+export function isOnPath(name, env = process.env) {
+  const endings = isWindows ? [".exe", ".cmd", ".bat"] : [""];
+  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  return folders.some((folder) => endings.some((ending) => existsSync(join(folder, name + ending))));
+}
+
+/** Installs the packages of package-lock.json where node_modules does not match it. */
+function installPackages() {
+  if (!packagesMatchLock()) {
+    console.error("setting up: npm packages");
+    // Not `npm ci`: it refuses a lock file written where a registry lacked other platforms' optional packages. Without
+    // saving, npm installs what is locked and leaves the lock as it is.
+    runOrFail("npm", ["install", "--no-save", "--loglevel=error"], "npm install failed; its output above says why");
+  }
+  if (!existsSync(pinnedNode())) {
+    // npm may be told not to run install scripts; this package fetches its binary in one.
+    console.error("setting up: the Node that runs Pi");
+    runOrFail("npm", ["rebuild", "node", "--foreground-scripts"], "cannot install the npm package `node`");
+    if (!existsSync(pinnedNode())) {
+      throw new SetupError(
+        "missing: the binary of the npm package `node` (run: npm install-scripts approve node && npm rebuild node)",
+      );
+    }
+  }
+}
+
+/** Compares npm's own record of what it installed with package-lock.json. */
+function packagesMatchLock() {
+  const record = join(root, "node_modules", ".package-lock.json");
+  if (!existsSync(record)) {
+    return false;
+  }
+  const installed = JSON.parse(readFileSync(record, "utf8")).packages;
+  const locked = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
+  // Optional packages of other platforms are locked and rightly absent.
+  return Object.entries(locked).every(
+    ([path, entry]) =>
+      path === "" ||
+      (installed[path] === undefined ? entry.optional === true : installed[path].version === entry.version),
+  );
+}
+
+/** Path of the Node binary that the npm package `node` brings. */
+export function pinnedNode() {
+  return join(root, "node_modules", "node", "bin", isWindows ? "node.exe" : "node");
+}
+
+/** @param {string} script */
+function runUnderPinnedNode(script) {
+  const node = pinnedNode();
+  if (realpathSync(process.execPath) === realpathSync(node)) {
+    return;
+  }
+  const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ""}` };
+  const result = spawnSync(node, [script, ...process.argv.slice(2)], { stdio: "inherit", env });
+  process.exit(result.status ?? 1);
+}
+
+/**
+ * Builds the addon unless what the last build wrote is still there, of this profile and of these sources.
+ * @param {"debug" | "release"} profile
+ */
+export function buildAddon(profile) {
+  const stampFile = join(root, "target", "addon-stamp.json");
+  const sources = hashSources();
+  const stamp = () => JSON.stringify({ profile, sources, outputs: describeOutputs() });
+  if (existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp()) {
+    return;
+  }
+  console.error(`setting up: the addon (${profile}; the first build takes some minutes)`);
+  runOrFail("npm", ["run", "--silent", profile === "debug" ? "build:debug" : "build"], "the addon did not build");
+  mkdirSync(dirname(stampFile), { recursive: true });
+  writeFileSync(stampFile, stamp());
+}
+
+/** What a build writes, by size and time: a build by hand, of either profile, shows in it. */
+function describeOutputs() {
+  return readdirSync(root)
+    .filter((name) => name.endsWith(".node") || name === "index.js" || name === "index.d.ts")
+    .sort()
+    .map((name) => {
+      const { size, mtimeMs } = statSync(join(root, name));
+      return { name, size, mtimeMs };
+    });
+}
+
+/** One hash over everything that the addon is built from. */
+function hashSources() {
+  const single = ["Cargo.toml", "Cargo.lock", "build.rs", "rust-toolchain.toml", "package.json"];
+  const inSrc = readdirSync(join(root, "src"), { recursive: true }).map((name) => join("src", String(name)));
+  const hash = createHash("sha256");
+  for (const name of [...single, ...inSrc].sort()) {
+    const file = join(root, name);
+    if (statSync(file).isFile()) {
+      hash.update(`${name}\0`).update(readFileSync(file)).update("\0");
+    }
+  }
+  return hash.digest("hex");
+}
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {string} failure the line for the user when it fails
+ */
+function runOrFail(command, args, failure) {
+  const result = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2], shell: isWindows });
+  if (result.status !== 0) {
+    throw new SetupError(failure);
+  }
+}

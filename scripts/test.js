@@ -1,0 +1,83 @@
+// `npm test`: all set-up, then cargo tests, type check and vitest; ends with one line that sums up.
+// Options: --cargo-only, --node-only; everything else goes to cargo test (with --cargo-only) or to vitest.
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { addUp, parseCargoOutput, parseVitestReport } from "./lib/test-results.js";
+import { root, setUp } from "./setup.js";
+
+const args = process.argv.slice(2);
+const cargoOnly = args.includes("--cargo-only");
+const nodeOnly = args.includes("--node-only");
+const forwarded = args.filter((arg) => arg !== "--cargo-only" && arg !== "--node-only");
+
+setUp(fileURLToPath(import.meta.url), { addon: cargoOnly ? undefined : "debug" });
+
+/** @typedef {import("./lib/test-results.js").Results} Results */
+
+/** @type {Results[]} */
+const results = [];
+if (!nodeOnly) {
+  results.push(await runCargoTests(cargoOnly ? forwarded : []));
+}
+if (!cargoOnly) {
+  results.push(await runTypeCheck());
+  results.push(await runVitest(forwarded));
+}
+const { passed, failed, skipped } = addUp(results);
+console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+process.exitCode = failed === 0 ? 0 : 1;
+
+/** @param {string[]} extra */
+async function runCargoTests(extra) {
+  const color = process.stdout.isTTY ? "always" : "never";
+  const { code, stdout } = await run("cargo", ["test", "--no-fail-fast", "--color", color, ...extra]);
+  return parseCargoOutput(stdout, code);
+}
+
+/** @returns {Promise<Results>} */
+async function runTypeCheck() {
+  const { code } = await run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "--noEmit"]);
+  return { passed: 0, failed: code === 0 ? 0 : 1, skipped: 0 };
+}
+
+/** @param {string[]} extra */
+async function runVitest(extra) {
+  const report = join(root, "target", "vitest.json");
+  mkdirSync(join(root, "target"), { recursive: true });
+  rmSync(report, { force: true });
+  const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+  const { code } = await run(process.execPath, [vitest, "run", ...reporters, ...extra]);
+  return parseVitestReport(readReport(report), code);
+}
+
+/** @param {string} file */
+function readReport(file) {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    // Vitest ended before it could report; its exit code tells.
+    return undefined;
+  }
+}
+
+/**
+ * Runs a command in the clone with its output shown, and returns what it wrote to stdout.
+ * @param {string} command
+ * @param {string[]} args
+ * @returns {Promise<{ code: number, stdout: string }>}
+ */
+function run(command, args) {
+  const child = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+  let stdout = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    stdout += text;
+    process.stdout.write(text);
+  });
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code) => resolve({ code: code ?? 1, stdout }));
+  });
+}
