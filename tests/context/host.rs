@@ -67,7 +67,7 @@ impl Host {
 
     /// Goes on as another session of the same host.
     pub(crate) fn restart_as(&mut self, name: &str) {
-        self.name = name.to_owned();
+        name.clone_into(&mut self.name);
         self.crash();
     }
 

@@ -177,8 +177,8 @@ fn a_call_without_a_result_gets_an_object_that_says_so() {
     host.user("never mind");
     let list = Value::from(host.messages.clone()).to_string();
     host.live.transform(0, &list, &CallInfo::default()).unwrap();
-    let lost = host.store.get(&ObjectId::new("lost"), AsOf::Latest).unwrap().unwrap();
-    assert_eq!((&lost.fields["status"], lost.content), (&json!("fail"), None));
+    let object = host.store.get(&ObjectId::new("lost"), AsOf::Latest).unwrap().unwrap();
+    assert_eq!((&object.fields["status"], object.content), (&json!("fail"), None));
 }
 
 #[test]

@@ -121,10 +121,10 @@ fn a_restart_changes_nothing() {
             match n % 4 {
                 0 => host.read("a.txt", Some(n * 10 + 1), Some(60)),
                 1 => {
-                    host.edit("a.txt", &format!("line {} of", n * 9), &format!("row {} of", n * 9))
+                    host.edit("a.txt", &format!("line {} of", n * 9), &format!("row {} of", n * 9));
                 }
                 2 => {
-                    drop(host.tool("bash", &json!({ "command": n.to_string() }), &log_of(40, "n")))
+                    drop(host.tool("bash", &json!({ "command": n.to_string() }), &log_of(40, "n")));
                 }
                 _ => drop(host.activate(
                     &Wanted { name: "f1".into(), lines: Some("3-9".into()), pattern: None },
