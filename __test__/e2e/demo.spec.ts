@@ -5,7 +5,10 @@ import { playDemo } from "../../scripts/lib/demo-run.js";
 import { measureCalls, unpairedCalls } from "../../scripts/lib/measure.js";
 import { extension, temporaryFolder } from "./support.ts";
 
-test("the plain session is a growing conversation of at least 40 calls", async () => {
+// Two whole sessions, with a debug build of the addon in one of them.
+const timeout = 240_000;
+
+test("the plain session is a growing conversation of at least 40 calls", { timeout }, async () => {
   const { bodies, session } = await playDemo({ parent: temporaryFolder() });
   expect(bodies.length).toBeGreaterThanOrEqual(40);
   expect(session.prompts).toHaveLength(5);
@@ -13,7 +16,7 @@ test("the plain session is a growing conversation of at least 40 calls", async (
   expect(measureCalls(bodies).filter((call) => !call.grew)).toEqual([]);
 });
 
-test("everything that must hold holds with the extension", async () => {
+test("everything that must hold holds with the extension", { timeout }, async () => {
   const plain = await playDemo({ parent: temporaryFolder() });
   const ours = await playDemo({ parent: temporaryFolder(), extension });
   expect(ours.stderr).toBe("");

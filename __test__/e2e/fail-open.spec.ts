@@ -2,6 +2,7 @@
 import {
   chmodSync,
   chownSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -9,7 +10,7 @@ import {
   renameSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Finished, runPi, type Sandbox, startPiRpc } from "../../scripts/lib/pi.js";
 import type { ScriptedModel, Step } from "../../scripts/lib/scripted-model.js";
@@ -66,24 +67,20 @@ describe("a store that cannot be used", () => {
   });
 
   test.skipIf(missingOtherUser())("a file that may not be written", async () => {
-    const { model, sandbox } = await start([{ text: "first" }, ...steps], { files });
-    await runPi(sandbox, ["-e", extension, "-p", "make the store"]);
-    model.requests.length = 0;
+    const earlier = await start([{ text: "ok" }]);
+    await runPi(earlier.sandbox, ["-e", extension, "-p", "make a store"]);
+    const { model, sandbox } = await start(steps, { files });
+    const folder = dirname(storeFile(sandbox));
+    cpSync(join(earlier.sandbox.agentDir, "palimpsest"), folder, { recursive: true });
     const launcher = asOtherUser(sandbox.dir);
-    for (const name of readdirSync(join(sandbox.agentDir, "palimpsest"))) {
-      const file = join(sandbox.agentDir, "palimpsest", name);
-      chmodSync(file, 0o444);
+    for (const name of readdirSync(folder)) {
+      chmodSync(join(folder, name), 0o444);
       if (launcher.length > 0) {
-        chownSync(file, 0, 0);
+        chownSync(join(folder, name), 0, 0);
       }
     }
-    const secondScript = await start(steps, { files });
-    writeFileSync(
-      join(sandbox.agentDir, "models.json"),
-      readFileSync(join(secondScript.sandbox.agentDir, "models.json")),
-    );
     const finished = await runPi(sandbox, ["-e", extension, "-p", "read a.txt"], { launcher });
-    await expectPlainPi(secondScript.model, sandbox, finished);
+    await expectPlainPi(model, sandbox, finished);
     expect(errorsLog(sandbox)).toContain("READ_ONLY");
   });
 });
