@@ -20,7 +20,7 @@ export interface CallInfo {
 export type SessionEvent =
   | { type: "epoch_started"; epoch: number; reason: string; collapsed: number; freedTokens: number }
   | { type: "file_changed"; handle: string; path: string; added: number; removed: number }
-  | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged"; at: number }
+  | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged" | "edited"; at: number }
   | { type: "message_volatile"; at: number };
 
 /** Settings, complete; see the README for what each does. */
@@ -55,7 +55,6 @@ export interface PalimpsestError extends Error {
   /** Message, causes and hint, for logs. */
   report?: string;
 }
-
 
 /**
  * Which binding artifact the generated loader actually loaded: `'native'` for
@@ -205,11 +204,13 @@ export interface SettingsPlaces {
 /** Where a store is. */
 export interface StoreOptions {
   /**
-   * A file, or `:memory:`. Default: `PALIMPSEST_STORE`, else `<agentDir>/palimpsest/store.sqlite`, else the platform's
-   * data folder.
+   * A file, or `:memory:`. Default: `PALIMPSEST_STORE`, else the setting `store`, else
+   * `<agentDir>/palimpsest/store.sqlite`, else `store.sqlite` in the platform's data folder.
    */
   path?: string
-  /** The agent's folder, for the default place. */
+  /** Settings, for their `store`. */
+  settings?: Partial<Settings>
+  /** The agent's folder: a relative setting counts from it. */
   agentDir?: string
 }
 

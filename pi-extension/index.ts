@@ -46,6 +46,9 @@ export default function palimpsest(pi: ExtensionAPI): void {
     try {
       const addon = await loadAddon();
       live = await openLive(addon, agentDir, ctx);
+      if (live === undefined) {
+        return;
+      }
       current = start(addon, live, failures, ctx);
       showStatus(ctx, current);
     } catch (error) {
@@ -58,11 +61,6 @@ export default function palimpsest(pi: ExtensionAPI): void {
   function start(addon: typeof Addon, live: Live, failures: Failures, ctx: ExtensionContext): Current {
     const tools = contextTools(addon);
     const observer = createObserver(live.session, failures, new Set(tools.map((tool) => tool.name)));
-    live.session.onEvent((event) => {
-      if (event.type === "error") {
-        void failures.report("an error was handled", Object.assign(new Error(event.message), { code: event.code }));
-      }
-    });
     registerWrappedTools(pi, agentDir, ctx, observer.wrappedToolSucceeded);
     registerContextTools(pi, tools, () => current?.session);
     return { ...live, failures, observer };

@@ -1,9 +1,8 @@
 // The open store and session behind one Pi session, and how they are found: settings, place of the store, parent.
 // Decides nothing about contexts.
 import { open } from "node:fs/promises";
-import { join } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { Addon, Session, Settings, Store } from "./addon.ts";
+import type { Addon, Session, Store } from "./addon.ts";
 
 /** An open session and what belongs to it. */
 export interface Live {
@@ -17,12 +16,24 @@ export function sessionKey(ctx: ExtensionContext): string {
   return `${ctx.sessionManager.getSessionId()}\0${ctx.cwd}`;
 }
 
-/** Opens store and session for the Pi session of `ctx`; rejects with the addon's coded errors. */
-export async function openLive(addon: typeof Addon, agentDir: string, ctx: ExtensionContext): Promise<Live> {
+/**
+ * Opens store and session for the Pi session of `ctx`; nothing where the settings turn Palimpsest off. Rejects with the
+ * addon's coded errors.
+ */
+export async function openLive(
+  addon: typeof Addon,
+  agentDir: string,
+  ctx: ExtensionContext,
+): Promise<Live | undefined> {
   // Settings of a project that the user does not trust are not read.
   const projectDir = ctx.isProjectTrusted() ? ctx.cwd : undefined;
   const settings = await addon.loadSettings({ agentDir, projectDir });
-  const store = await addon.openStore({ path: storePath(agentDir, settings, ctx) });
+  if (!settings.enabled) {
+    return undefined;
+  }
+  // A session that Pi does not keep (`--no-session`) leaves nothing with us either.
+  const path = ctx.sessionManager.getSessionFile() === undefined ? ":memory:" : undefined;
+  const store = await addon.openStore({ path, settings, agentDir });
   try {
     const session = await addon.openSession(store, {
       harness: "pi",
@@ -44,14 +55,6 @@ async function closeBoth(session: Session, store: Store): Promise<void> {
   } finally {
     await store.close();
   }
-}
-
-/** A session that Pi does not keep (`--no-session`) leaves nothing with us either. */
-function storePath(agentDir: string, settings: Settings, ctx: ExtensionContext): string {
-  if (ctx.sessionManager.getSessionFile() === undefined) {
-    return ":memory:";
-  }
-  return process.env.PALIMPSEST_STORE || settings.store || join(agentDir, "palimpsest", "store.sqlite");
 }
 
 /**

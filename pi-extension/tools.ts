@@ -51,7 +51,7 @@ export function registerContextTools(pi: ExtensionAPI, tools: ContextTool[], ses
           // Pi shows the model an error's message and nothing else.
           throw new Error(describe(error), { cause: error });
         });
-        return { content: result.content, details: result.details };
+        return { content: result.content, details: undefined };
       },
     };
     pi.registerTool(definition);

@@ -30,9 +30,14 @@ async function firstRequest(args) {
   }
 }
 
-const count = (/** @type {string[]} */ texts) => texts.reduce((sum, text) => sum + countTokens(text), 0);
-const plain = count(await firstRequest([]));
-const ours = count(await firstRequest(["-e", join(root, "pi-extension", "index.ts")]));
+/** @param {string[]} texts */
+async function count(texts) {
+  const counts = await Promise.all(texts.map(countTokens));
+  return counts.reduce((sum, tokens) => sum + tokens, 0);
+}
+
+const plain = await count(await firstRequest([]));
+const ours = await count(await firstRequest(["-e", join(root, "pi-extension", "index.ts")]));
 const overhead = ours - plain;
 console.log(
   `fixed overhead: ${overhead} tokens (limit ${limit}, aim ${aim}); system prompt and tools ${plain} plain, ${ours} with`,

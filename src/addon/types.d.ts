@@ -55,4 +55,3 @@ export interface PalimpsestError extends Error {
   /** Message, causes and hint, for logs. */
   report?: string;
 }
-
