@@ -97,6 +97,11 @@ export declare class Session {
   onEvent(listener: (event: SessionEvent) => void): void
   /** Takes the side effects of a tool call: files read, edited, written or found. */
   toolFinished(event: ToolFinishedEvent): Promise<void>
+  /**
+   * Why a `write` or `edit` must not run: its text holds a line that stands for content in this window. Null for every
+   * other call. Ask before the tool runs; the answer is for the model, as a failed call.
+   */
+  refusedWrite(toolName: string, args: unknown): Promise<string | null>
   /** Notes that a call went out with the host's own messages and why; the next call's record says so. */
   reportFailedCall(reason: string): void
   /** Figures for a status line, as of the last call or tool. */

@@ -6,6 +6,7 @@ import {
   type ExtensionAPI,
   type ExtensionContext,
   getAgentDir,
+  type ToolCallEvent,
 } from "@earendil-works/pi-coding-agent";
 import { type Addon, loadAddon, type Message } from "./addon.ts";
 import { createFailures, describe, type Failures } from "./failures.ts";
@@ -76,6 +77,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
   pi.on("session_start", (_event, ctx) => inTurn(() => open(ctx)));
   pi.on("session_shutdown", () => inTurn(close));
   pi.on("context", (event, ctx) => (current === undefined ? undefined : transform(pi, current, event, ctx)));
+  pi.on("tool_call", (event) => (current === undefined ? undefined : refuseWrite(current, event)));
   pi.on("tool_execution_start", (event) => current?.observer.started(event));
   pi.on("tool_execution_end", (event) => current?.observer.ended(event));
 }
@@ -87,10 +89,29 @@ async function transform(pi: ExtensionAPI, current: Current, event: ContextEvent
     // Pi's messages are interfaces without an index signature; the addon takes any object with a role.
     const messages = await current.session.transformContext(event.messages as unknown as Message[], call);
     showStatus(ctx, current);
+    if (
+      messages.length === event.messages.length &&
+      messages.every((message, at) => message === (event.messages[at] as unknown))
+    ) {
+      // Nothing of ours in it: Pi's own list keeps mid-conversation system messages, and the cache, where they are.
+      return undefined;
+    }
     return { messages: messages as unknown as ContextEvent["messages"] };
   } catch (error) {
     await current.failures.report("a call went out with Pi's own messages", error);
     reportFailedCall(current, describe(error));
+    return undefined;
+  }
+}
+
+/** Blocks a `write` or `edit` whose text holds a line of ours that stands for content. */
+async function refuseWrite(current: Current, { toolName, input }: ToolCallEvent) {
+  try {
+    const reason = await current.session.refusedWrite(toolName, input);
+    return reason === null ? undefined : { block: true, reason };
+  } catch (error) {
+    // A handler that throws would block the tool.
+    await current.failures.report("a write was not checked", error);
     return undefined;
   }
 }

@@ -127,14 +127,18 @@ const far = [
   [100, -1000],
 ];
 
+/** @typedef {[offset?: number, limit?: number]} Args */
+/** @typedef {[file: string, ...Args]} Case */
+
+/** @param {string[]} names @param {(number | undefined)[][]} table @returns {Case[]} */
+const crossed = (names, table) =>
+  names.flatMap((file) => table.map(([offset, limit]) => /** @type {Case} */ ([file, offset, limit])));
+
+/** @type {Case[]} */
 const cases = [
-  ...Object.keys(files).flatMap((file) => everywhere.map((args) => [file, ...args])),
-  ...["empty", "newlines", "threeLines", "threeLinesEnded", "unicode", "shortThenLong"].flatMap((file) =>
-    odd.map((args) => [file, ...args]),
-  ),
-  ...["lines2000", "lines2000Ended", "lines2001", "lines5000", "emptyLines3000"].flatMap((file) =>
-    far.map((args) => [file, ...args]),
-  ),
+  ...crossed(Object.keys(files), everywhere),
+  ...crossed(["empty", "newlines", "threeLines", "threeLinesEnded", "unicode", "shortThenLong"], odd),
+  ...crossed(["lines2000", "lines2000Ended", "lines2001", "lines5000", "emptyLines3000"], far),
   ["longSecond", 2, undefined],
   ["longSecond", 2, 1],
   ["longSecond", 1, 1],
@@ -198,7 +202,7 @@ try {
   }
   const manifest = new URL("../package.json", import.meta.resolve("@earendil-works/pi-coding-agent"));
   const { version } = JSON.parse(readFileSync(manifest, "utf8"));
-  const lines = (items) => items.map((item) => `    ${JSON.stringify(item)}`).join(",\n");
+  const lines = (/** @type {unknown[]} */ items) => items.map((item) => `    ${JSON.stringify(item)}`).join(",\n");
   const made = Object.entries(files).map(([name, parts]) => ({ name, parts }));
   const target = join(dirname(fileURLToPath(import.meta.url)), "../tests/fixtures/pi-read.json");
   writeFileSync(

@@ -198,6 +198,21 @@ impl Session {
         })
     }
 
+    /// Why a `write` or `edit` must not run: its text holds a line that stands for content in this window. Null for every
+    /// other call. Ask before the tool runs; the answer is for the model, as a failed call.
+    #[napi(
+        ts_args_type = "toolName: string, args: unknown",
+        ts_return_type = "Promise<string | null>"
+    )]
+    pub fn refused_write(
+        &self,
+        tool_name: String,
+        args: Value,
+    ) -> AsyncTask<Blocking<Option<String>>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || shared.with(|session| session.refused_write(&tool_name, &args)))
+    }
+
     /// Notes that a call went out with the host's own messages and why; the next call's record says so.
     #[napi(catch_unwind)]
     pub fn report_failed_call(&self, reason: String) {

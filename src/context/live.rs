@@ -6,6 +6,7 @@
 mod activation;
 mod chat_item;
 mod files;
+mod guard;
 mod ingest;
 mod names;
 mod record;

@@ -1,0 +1,114 @@
+//! Keeps our own lines out of the user's files: models copy what they see, and a line that stands for content has ended up
+//! in place of it before (DESIGN.md section 7).
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::LiveSession;
+use crate::error::Result;
+use crate::session::SlotRecord;
+use crate::source::{self, FileState};
+
+/// The forms of `forms.rs` that stand in the place of content.
+static FORMS: LazyLock<Regex> = LazyLock::new(|| {
+    let forms = r"^(\[[tfs]\d+(-[tfs]\d+)?\] .*|… [\d,]+ \w+ (between \([tfs]\d+:[\d-]+\) )?…|[tfs]\d+ unchanged; line.*)$";
+    Regex::new(forms).expect("a constant that a test compiles")
+});
+
+impl LiveSession {
+    /// Why a `write` or `edit` must not run: its text holds a line that we put into this window in the place of content, and
+    /// the file does not hold that line. `None` for everything else.
+    pub fn refused_write(&self, tool: &str, args: &Value) -> Result<Option<String>> {
+        let texts: Vec<&str> = match tool {
+            "write" => args.get("content").and_then(Value::as_str).into_iter().collect(),
+            "edit" => new_texts(args),
+            _ => return Ok(None),
+        };
+        let suspects: Vec<&str> = texts
+            .iter()
+            .flat_map(|text| text.lines().map(str::trim))
+            .filter(|line| FORMS.is_match(line))
+            .collect();
+        if suspects.is_empty() {
+            return Ok(None);
+        }
+        let ours = self.lines_in_place_of_content();
+        let held = self.lines_of_target(args)?;
+        let found = suspects.into_iter().find(|line| ours.contains(*line) && !held.contains(*line));
+        Ok(found.map(|line| {
+            format!(
+                "`{line}` is no text of the file: it stands for lines that are not shown here. \
+                 Nothing was written. Activate it to see them, then give the real lines."
+            )
+        }))
+    }
+
+    /// Lines of this window that we rendered in the place of content.
+    fn lines_in_place_of_content(&self) -> HashSet<String> {
+        let contents = self.view.slots().iter().filter_map(|slot| match &slot.record {
+            SlotRecord::Chat { content, .. } => content.as_deref(),
+            _ => None,
+        });
+        let blocks = contents
+            .flat_map(|content| serde_json::from_str::<Vec<Value>>(content).unwrap_or_default());
+        let mut lines = HashSet::new();
+        for block in blocks {
+            let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
+            lines.extend(
+                text.lines().map(str::trim).filter(|line| FORMS.is_match(line)).map(str::to_owned),
+            );
+        }
+        lines
+    }
+
+    fn lines_of_target(&self, args: &Value) -> Result<HashSet<String>> {
+        let Some(path) = args.get("path").and_then(Value::as_str) else {
+            return Ok(HashSet::new());
+        };
+        let path = source::canonical_path(&source::resolve_path(path, &self.options.cwd)?);
+        match source::read_file(&path, self.settings.max_text_bytes).state {
+            FileState::Text { text, .. } => {
+                Ok(text.lines().map(|line| line.trim().to_owned()).collect())
+            }
+            _ => Ok(HashSet::new()),
+        }
+    }
+}
+
+/// The texts that an `edit` puts in, in the shapes that Pi's tool takes.
+fn new_texts(args: &Value) -> Vec<&str> {
+    let edits = args.get("edits").and_then(Value::as_array);
+    let several = edits.into_iter().flatten().filter_map(|edit| edit.get("newText")?.as_str());
+    several.chain(args.get("newText").and_then(Value::as_str)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::forms;
+    use crate::object::Handle;
+    use crate::session::{LineRange, ResultFact};
+
+    #[test]
+    fn every_form_that_stands_for_content_is_known_and_code_is_not() {
+        let handle = |name| Handle::parse(name).unwrap();
+        let range = LineRange { first: 81, last: 1_320 };
+        let lines = [
+            forms::output_line(handle("t17"), &ResultFact::for_tests("a")),
+            forms::showing_line(Some(handle("t12")), handle("f3"), "src/main.rs", &[range]),
+            forms::standing_line(handle("f3"), range, "read", Some(handle("t12"))),
+            forms::between_line(handle("t17"), range),
+            forms::fold_line(handle("t31"), handle("t44"), 6, &["read f3".to_owned()]),
+            format!("… {} …", forms::count(1_240, "line")),
+        ];
+        for line in lines {
+            assert!(FORMS.is_match(&line), "{line}");
+        }
+        for line in ["let x = [t1];", "[t] x", "// … 3 lines", "t1 = 5", "[f3]"] {
+            assert!(!FORMS.is_match(line), "{line}");
+        }
+    }
+}
