@@ -1,0 +1,104 @@
+//! Real coding sessions, recorded with several agents, through a session: nothing is lost, doubled or reordered, and every
+//! recorded call renders again. The data is not part of the project: it is looked for in `$PALIMPSEST_DATA`, else in
+//! `../shared/data`, and the test is skipped, saying so, where it is absent.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use palimpsest::context::live::{CallInfo, LiveSession, OpenSession, Transformed, replay_call};
+use palimpsest::settings::Settings;
+use palimpsest::store::Store;
+use serde_json::Value;
+
+/// One call in so many is rendered again from the store.
+const REPLAYED: usize = 25;
+
+#[test]
+fn real_sessions_pass_through_whole() {
+    let Some(folder) = transcripts() else {
+        #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+        {
+            eprintln!("skipped: no transcripts in $PALIMPSEST_DATA or ../shared/data");
+        }
+        return;
+    };
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let mut epochs = 0;
+    for file in files.iter().filter(|file| file.to_string_lossy().ends_with(".jsonl.gz")) {
+        epochs += play(file);
+    }
+    assert!(epochs > 0, "sessions of this size must have epochs");
+}
+
+fn transcripts() -> Option<PathBuf> {
+    let given = std::env::var_os("PALIMPSEST_DATA").map(PathBuf::from);
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.join("shared/data");
+    [given, Some(beside)]
+        .into_iter()
+        .flatten()
+        .map(|data| data.join("transcripts"))
+        .find(|path| path.is_dir())
+}
+
+/// Plays a transcript and returns the number of its epochs.
+fn play(file: &Path) -> u32 {
+    let mut text = String::new();
+    GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_string(&mut text).unwrap();
+    let messages: Vec<&str> = text.lines().skip(1).collect();
+    let store = Store::open(":memory:").unwrap();
+    let mut live = open(&store);
+    let mut known = 0;
+    let mut calls = 0;
+    for (at, message) in messages.iter().enumerate() {
+        let value: Value = serde_json::from_str(message).unwrap();
+        if value["role"] != "assistant" {
+            continue;
+        }
+        let fresh = format!("[{}]", messages[known..at].join(","));
+        let done = live.transform(known, &fresh, &CallInfo::default());
+        assert!(
+            matches!(done, Ok(Transformed::Edits { .. })),
+            "{}: call {calls}: {done:?}",
+            file.display()
+        );
+        known = at;
+        calls += 1;
+        if calls % REPLAYED == 0 {
+            check(&store, &live, &messages[..at], file);
+        }
+    }
+    live.state().epoch()
+}
+
+/// What went out: the host's messages in their order, tool results with their own IDs, everything else untouched.
+fn check(store: &Store, live: &LiveSession, messages: &[&str], file: &Path) {
+    let sent = replay_call(store, live.id(), live.state().calls()).unwrap();
+    assert_eq!(sent.len(), messages.len(), "{}", file.display());
+    for (sent, given) in sent.iter().zip(messages) {
+        let (mut sent, mut given): (Value, Value) =
+            (serde_json::from_str(sent).unwrap(), serde_json::from_str(given).unwrap());
+        if given["role"] == "toolResult" {
+            sent["content"] = Value::Null;
+            given["content"] = Value::Null;
+        }
+        assert_eq!(sent, given, "{}", file.display());
+    }
+}
+
+fn open(store: &Store) -> LiveSession {
+    let options = OpenSession {
+        harness: "test".into(),
+        host_session: "transcript".into(),
+        // A folder that does not exist: the files of these sessions are not here, and none of ours may be taken for them.
+        cwd: "/nonexistent/project".into(),
+        parent: None,
+        settings: Settings::default(),
+        filesystem_id: "fs".into(),
+    };
+    LiveSession::open(store.clone(), options).unwrap()
+}
