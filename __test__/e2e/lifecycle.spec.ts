@@ -29,7 +29,7 @@ describe("a file", () => {
     const change: Step = { calls: [call("bash", { command: "true" })] };
     const { model, sandbox } = await start(
       (request: { n: number }) => {
-        if (request.n === 2) {
+        if (request.n === 1) {
           writeFileSync(path.value, readFileSync(path.value, "utf8").replace("line 7\n", "line seven\n"));
         }
         const steps: Step[] = [
@@ -38,7 +38,7 @@ describe("a file", () => {
           { text: "Done." },
           { text: "Ok." },
         ];
-        return steps[request.n - 1] ?? { text: "?" };
+        return steps[request.n] ?? { text: "?" };
       },
       { files },
     );

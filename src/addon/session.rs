@@ -281,10 +281,10 @@ fn core_options(store: &store::Store, options: SessionOptions) -> Result<OpenSes
     }
     let settings = settings_from(options.settings)?;
     let env = std::env::var("PALIMPSEST_FILESYSTEM_ID").ok();
-    let kept_in = match store.path() {
-        ":memory:" => source::data_folder()?,
-        path => PathBuf::from(path).parent().map(PathBuf::from).unwrap_or_default(),
-    };
+    // Only a machine without an ID of its own keeps one there; without a home folder it goes beside the store.
+    let beside_store =
+        || PathBuf::from(store.path()).parent().map(PathBuf::from).unwrap_or_default();
+    let kept_in = source::data_folder().unwrap_or_else(|_| beside_store());
     let filesystem_id =
         source::filesystem_id(env.as_deref(), settings.filesystem_id.as_deref(), &kept_in)?;
     Ok(OpenSession {
