@@ -57,6 +57,16 @@ fn each_layer_uses_only_those_before_it() {
 }
 
 #[test]
+fn the_map_lists_the_layers_in_this_order() {
+    let map = include_str!("../ARCHITECTURE.md");
+    let entries = map.lines().filter_map(|line| line.split_once(". `src/"));
+    let numbered = entries.filter(|(number, _)| number.parse::<u32>().is_ok());
+    let listed: Vec<&str> =
+        numbered.filter_map(|(_, rest)| rest.split_once("`: ")).map(|(layer, _)| layer).collect();
+    assert_eq!(listed, LAYERS);
+}
+
+#[test]
 fn only_backends_know_sql_and_only_the_addon_knows_node() {
     for path in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
         let text = code(&path);

@@ -1,0 +1,40 @@
+// The documents against what they name: the example of the README runs, commands and files exist.
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { pinnedNode, root } from "../scripts/setup.js";
+
+const read = (name: string) => readFileSync(join(root, name), "utf8");
+
+/** The first groups of all matches, without repetitions. */
+function findAll(text: string, pattern: RegExp): string[] {
+  return [...new Set([...text.matchAll(pattern)].map((match) => match[1]))];
+}
+
+test("the README's example is the one that is type-checked, and it runs", () => {
+  const example = join("__test__", "readme-example.ts");
+  expect(read("README.md")).toContain(`\`\`\`ts\n${read(example)}\`\`\``);
+  const { status, stdout, stderr } = spawnSync(pinnedNode(), [join(root, example)], { encoding: "utf8" });
+  expect({ status, stdout, stderr }).toEqual({
+    status: 0,
+    stdout: "3 [t1] bash · line 1 of 1\n96 passed\n",
+    stderr: "",
+  });
+});
+
+describe.each(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"])("%s names", (name) => {
+  const text = read(name);
+
+  test("commands that exist", () => {
+    const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+    const commands = findAll(text, /\bnpm run ([\w:]+)/g);
+    expect(commands.filter((command) => scripts[command] === undefined)).toEqual([]);
+  });
+
+  test("files that exist", () => {
+    const paths = findAll(text, /`((?:src|tests|benches|scripts|pi-extension|__test__|\.ci)\/[\w./-]*)`/g);
+    const links = findAll(text, /\]\((?!https?:)([^)#]+)\)/g);
+    expect([...paths, ...links].filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+});

@@ -1,0 +1,56 @@
+//! What `README.md` says of settings and of lines that the model sees, against the code.
+
+use palimpsest::context::forms;
+use palimpsest::object::{Handle, Hash, ObjectId};
+use palimpsest::session::{LineRange, ResultFact, Shows};
+use palimpsest::settings::{SETTINGS, SettingDoc};
+
+const README: &str = include_str!("../README.md");
+
+fn row(doc: &SettingDoc) -> String {
+    let SettingDoc { key, kind, default, description, project } = doc;
+    let place = if *project { "" } else { ". Not in project files" };
+    format!("| `{key}` | `{default}` | {} | {description}{place} |", kind.expectation())
+}
+
+/// A row without the spaces that align its columns.
+fn plain(row: &str) -> String {
+    row.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_settings_table_is_that_of_the_code() {
+    let heading = "| setting | default | must be | what it does |";
+    let table = README.lines().skip_while(|line| plain(line) != heading).skip(2);
+    let found: Vec<String> = table.take_while(|line| line.starts_with('|')).map(plain).collect();
+    let expected: Vec<String> = SETTINGS.iter().map(row).collect();
+    assert!(found == expected, "the rows in README.md should be:\n{}", expected.join("\n"));
+}
+
+#[test]
+fn the_lines_shown_to_the_model_are_those_of_the_code() {
+    let handle = |text| Handle::parse(text).unwrap();
+    let range = |first, last| LineRange { first, last };
+    let (f3, t12, t17) = (handle("f3"), handle("t12"), handle("t17"));
+    let tests = ResultFact {
+        object: Some(ObjectId::new("call")),
+        tool: "bash".into(),
+        request: Hash::of("request"),
+        ok: true,
+        exit: Some(0),
+        lines: 412,
+        last: "test result: ok. 96 passed".into(),
+        plain: true,
+        shows: Shows::Own,
+    };
+    for line in [
+        forms::output_line(t17, &tests),
+        forms::showing_line(Some(t12), f3, "src/main.rs", &[range(1, 210)]),
+        forms::standing_line(f3, range(1, 210), "read", Some(t12)),
+        forms::between_line(t17, range(81, 1_320)),
+        forms::changed_line(f3, "src/main.rs", Some(t12), 4, 1),
+        forms::activated_line(t17, "bash", &[range(1, 40)], 412),
+    ] {
+        assert!(README.lines().any(|found| found.trim() == line), "README.md lacks `{line}`");
+    }
+}
