@@ -43,7 +43,7 @@ describe("the observer", () => {
         return toolFinished(event);
       },
     } as Session;
-    const failures = { report: async (what: string) => void reports.push(what) };
+    const failures = { report: async (what: string) => void reports.push(what), notice() {} };
     return { observer: createObserver(session, failures, new Set(["activate"])), finished, reports };
   }
 

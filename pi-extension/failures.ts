@@ -8,6 +8,8 @@ import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 export interface Failures {
   /** Logs `error`; tells the user `what` happened unless they were told of a failure before. */
   report(what: string, error: unknown): Promise<void>;
+  /** Tells the user something that is no failure. */
+  notice(message: string): void;
 }
 
 /** Creates the failure handling of one session; the log is `<agentDir>/palimpsest/errors.log`. */
@@ -15,6 +17,7 @@ export function createFailures(agentDir: string, ctx: ExtensionContext): Failure
   const logFile = join(agentDir, "palimpsest", "errors.log");
   let told = false;
   return {
+    notice: (message) => tell(ctx, `Palimpsest: ${message}`),
     async report(what, error) {
       if (!told) {
         told = true;
@@ -56,7 +59,7 @@ function tell(ctx: ExtensionContext, message: string): void {
 
 async function log(file: string, text: string): Promise<void> {
   try {
-    await mkdir(dirname(file), { recursive: true });
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     await appendFile(file, text, { mode: 0o600 });
   } catch {
     // Where even the log cannot be written, the user has been told.

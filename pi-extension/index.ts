@@ -62,6 +62,14 @@ export default function palimpsest(pi: ExtensionAPI): void {
   function start(addon: typeof Addon, live: Live, failures: Failures, ctx: ExtensionContext): Current {
     const tools = contextTools(addon);
     const observer = createObserver(live.session, failures, new Set(tools.map((tool) => tool.name)));
+    if (live.notice !== null) {
+      failures.notice(live.notice);
+    }
+    live.session.onEvent((event) => {
+      if (event.type === "message_volatile") {
+        failures.notice(`message ${event.at + 1} changes on every call; it passes through, and caching ends before it`);
+      }
+    });
     registerWrappedTools(pi, agentDir, ctx, observer.wrappedToolSucceeded);
     registerContextTools(pi, tools, () => current?.session);
     return { ...live, failures, observer };

@@ -7,6 +7,8 @@ import type { Addon, Session, Store } from "./addon.ts";
 /** An open session and what belongs to it. */
 export interface Live {
   readonly session: Session;
+  /** What the user should know about the place of the store, if anything. */
+  readonly notice: string | null;
   /** Closes session and store. */
   close(): Promise<void>;
 }
@@ -42,7 +44,7 @@ export async function openLive(
       settings,
       parentSessionId: await parentSessionId(ctx),
     });
-    return { session, close: () => closeBoth(session, store) };
+    return { session, notice: store.notice, close: () => closeBoth(session, store) };
   } catch (error) {
     await store.close();
     throw error;
