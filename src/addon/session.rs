@@ -3,12 +3,15 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use napi::bindgen_prelude::{AsyncTask, FnArgs, Function, JsObjectValue, Object, This, Unknown};
+use napi::bindgen_prelude::{
+    AsyncTask, ClassInstance, FnArgs, Function, JsObjectValue, Object, This, Unknown,
+};
 use napi::{Env, Result as NapiResult};
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use super::blocking::{Blocking, blocking};
+use super::argument::Given;
+use super::blocking::{Blocking, blocking, to_js};
 use super::settings::settings_from;
 use super::store::Store;
 use crate::context::live::{
@@ -108,11 +111,15 @@ impl Shared {
 
 /// Opens a session: resumes what the store holds of it, forks its parent, or starts it.
 ///
-/// Rejects with `INVALID_ARGUMENT`, `INVALID_SETTINGS`, `CLOSED` and what the store reports.
-#[napi(ts_return_type = "Promise<Session>")]
-pub fn open_session(store: &Store, options: SessionOptions) -> AsyncTask<Blocking<Session>> {
-    let store = store.core.clone();
+/// Rejects with `INVALID_ARGUMENT`, `CLOSED` and what the store reports.
+#[napi(ts_args_type = "store: Store, options: SessionOptions", ts_return_type = "Promise<Session>")]
+pub fn open_session(
+    store: Given<ClassInstance<'_, Store>>,
+    options: Given<SessionOptions>,
+) -> AsyncTask<Blocking<Session>> {
+    let store = store.named("store").map(|store| store.core.clone());
     blocking(move || {
+        let (store, options) = (store?, options.named("options")?);
         tokens::preload();
         let live = LiveSession::open(store.clone(), core_options(&store, options)?)?;
         let shared = Shared::default();
@@ -144,7 +151,7 @@ impl Session {
         call: Option<Unknown<'env>>,
     ) -> NapiResult<Unknown<'env>> {
         let own: Function<'env, FnArgs<(Unknown, Option<Unknown>)>, Unknown> =
-            attach(env, this, "transformContext")?;
+            half(env, this, "transformContext")?;
         own.apply(this.object, (messages, call).into())
     }
 
@@ -160,7 +167,7 @@ impl Session {
         this: This<'env>,
         listener: Unknown<'env>,
     ) -> NapiResult<Unknown<'env>> {
-        let own: Function<'env, FnArgs<(Unknown,)>, Unknown> = attach(env, this, "onEvent")?;
+        let own: Function<'env, FnArgs<(Unknown,)>, Unknown> = half(env, this, "onEvent")?;
         own.apply(this.object, (listener,).into())
     }
 
@@ -183,10 +190,11 @@ impl Session {
     }
 
     /// Takes the side effects of a tool call: files read, edited, written or found.
-    #[napi(ts_return_type = "Promise<void>")]
-    pub fn tool_finished(&self, event: ToolFinishedEvent) -> AsyncTask<Blocking<()>> {
+    #[napi(ts_args_type = "event: ToolFinishedEvent", ts_return_type = "Promise<void>")]
+    pub fn tool_finished(&self, event: Given<ToolFinishedEvent>) -> AsyncTask<Blocking<()>> {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
+            let event = event.named("event")?;
             let finished = ToolFinished {
                 call: event.tool_call_id,
                 tool: event.tool_name,
@@ -199,9 +207,15 @@ impl Session {
     }
 
     /// Notes that a call went out with the host's own messages and why; the next call's record says so.
-    #[napi(catch_unwind)]
-    pub fn report_failed_call(&self, reason: String) {
-        lock(&self.shared.failures).push(reason);
+    #[napi(ts_args_type = "reason: string", ts_return_type = "void", catch_unwind)]
+    pub fn report_failed_call(&self, env: Env, reason: Given<String>) -> NapiResult<()> {
+        match reason.named("reason") {
+            Ok(reason) => {
+                lock(&self.shared.failures).push(reason);
+                Ok(())
+            }
+            Err(error) => Err(to_js(env, &error)?),
+        }
     }
 
     /// Figures for a status line, as of the last call or tool.
@@ -240,20 +254,25 @@ impl Session {
 }
 
 /// Tokens of a text by `o200k_base`; above 1 MiB an estimate from samples.
-#[napi(ts_return_type = "Promise<number>")]
-pub fn count_tokens(text: String) -> AsyncTask<Blocking<i64>> {
-    blocking(move || Ok(i64::try_from(tokens::count(&text)).unwrap_or(i64::MAX)))
+#[napi(ts_args_type = "text: string", ts_return_type = "Promise<number>")]
+pub fn count_tokens(text: Given<String>) -> AsyncTask<Blocking<i64>> {
+    blocking(move || Ok(i64::try_from(tokens::count(&text.named("text")?)).unwrap_or(i64::MAX)))
 }
 
-/// Attaches the JavaScript half to a session and returns its method of that name, which from then on stands before ours.
-fn attach<'env, Args: napi::bindgen_prelude::JsValuesTupleIntoVec>(
+/// A method of the session's JavaScript half, which is made and kept beside the session on first use. Never in the place
+/// of the session's own methods: a host may have put its own there.
+fn half<'env, Args: napi::bindgen_prelude::JsValuesTupleIntoVec>(
     env: &'env Env,
     this: This<'env>,
     method: &str,
 ) -> NapiResult<Function<'env, Args, Unknown<'env>>> {
-    let attach: Function<Object, Unknown> = env.run_script(include_str!("transform.js"))?;
-    attach.call(this.object)?;
-    this.object.get_named_property(method)
+    const HALF: &str = "_half";
+    if !this.object.has_own_property(HALF)? {
+        let attach: Function<FnArgs<(Object, &str)>, Unknown> =
+            env.run_script(include_str!("transform.js"))?;
+        attach.call((this.object, HALF).into())?;
+    }
+    this.object.get_named_property::<Object>(HALF)?.get_named_property(method)
 }
 
 fn core_options(store: &store::Store, options: SessionOptions) -> Result<OpenSession> {

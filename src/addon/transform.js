@@ -1,7 +1,8 @@
 // The JavaScript half of `Session.transformContext`: finds what is new in the host's list of messages, so that only that
 // crosses to Rust, and builds the list that goes out. It keeps a copy of the list at the last call and what each message of
-// the request is made of; it decides nothing. The value of this script is a function that attaches it to a session.
-(session) => {
+// the request is made of; it decides nothing. The value of this script is a function that keeps it under `name` beside a
+// session.
+(session, name) => {
   /** The host's messages at the last call, as they crossed. */
   const known = [];
   /** What each message of the request is made of: `{host, content?}` or `{message}`. */
@@ -45,7 +46,17 @@
       typeof item === "string" && !item.isWellFormed() ? item.toWellFormed() : item,
     );
 
-  const refuse = (message) => Object.assign(new TypeError(message), { code: "INVALID_ARGUMENT" });
+  const refuse = (message, options) => Object.assign(new TypeError(message, options), { code: "INVALID_ARGUMENT" });
+
+  /** Reads what the host gave; what its getters throw, and what no JSON can hold, is a wrong argument. */
+  const reading = (argument, read) => {
+    try {
+      return read();
+    } catch (cause) {
+      const problem = cause instanceof Error ? cause.message : `threw a value of type ${typeof cause}`;
+      throw refuse(`\`${argument}\` cannot be read: ${problem}`, { cause });
+    }
+  };
 
   const forget = () => {
     known.length = 0;
@@ -53,23 +64,34 @@
     prompt = "";
   };
 
-  /** The host's own message where nothing changes; else a copy with another content. */
-  const build = (slot, messages) => {
-    const copies = (blocks) => blocks.map((block) => ({ ...block }));
-    if (slot.message !== undefined) {
-      return { ...slot.message, content: copies(slot.message.content) };
+  /** A copy of a value that JSON gave: what goes out belongs to the host, which may change it. */
+  const copyOf = (value) => {
+    if (typeof value !== "object" || value === null) {
+      return value;
     }
-    const message = messages[slot.host];
-    return slot.content === undefined ? message : { ...message, content: copies(slot.content) };
+    if (Array.isArray(value)) {
+      return value.map(copyOf);
+    }
+    const copy = { ...value };
+    for (const key of Object.keys(copy)) {
+      copy[key] = copyOf(copy[key]);
+    }
+    return copy;
   };
 
+  /** The host's own message where nothing changes; else a copy with another content. */
+  const build = (slot, messages) => {
+    if (slot.message !== undefined) {
+      return copyOf(slot.message);
+    }
+    const message = messages[slot.host];
+    return slot.content === undefined ? message : { ...message, content: copyOf(slot.content) };
+  };
+
+  /** Calls the listeners; the fault of one, also of an async one, is its own. */
   const tell = (event) => {
     for (const listener of listeners) {
-      try {
-        listener(event);
-      } catch {
-        // A listener's fault is its own.
-      }
+      new Promise((resolve) => resolve(listener({ ...event }))).catch(() => {});
     }
   };
 
@@ -85,13 +107,20 @@
     return toJson({ ...info, systemPrompt, tools });
   };
 
-  const run = async (messages, call) => {
-    let skip = 0;
-    while (skip < known.length && skip < messages.length && equal(messages[skip], known[skip])) {
-      skip++;
+  /** How many messages at the front are those of the last call. */
+  const unchanged = (messages) => {
+    let count = 0;
+    while (count < known.length && count < messages.length && equal(messages[count], known[count])) {
+      count++;
     }
-    const fresh = toJson(messages.slice(skip));
-    const answer = JSON.parse(await session.transformFrom(skip, fresh, infoOf(call)));
+    return count;
+  };
+
+  const run = async (messages, call) => {
+    const skip = reading("messages", () => unchanged(messages));
+    const fresh = reading("messages", () => toJson(messages.slice(skip)));
+    const info = reading("call", () => infoOf(call));
+    const answer = JSON.parse(await session.transformFrom(skip, fresh, info));
     if (answer.resend) {
       forget();
       return run(messages, call);
@@ -107,23 +136,29 @@
     return slots.map((slot) => build(slot, messages));
   };
 
-  const define = (name, value) => Object.defineProperty(session, name, { value });
-
-  define("transformContext", (messages, call) => {
-    const result = queue.then(() => {
-      if (!Array.isArray(messages)) {
-        throw refuse("`messages` is no array");
-      }
-      return run(messages, call);
-    });
-    queue = result.catch(forget);
-    return result;
-  });
-
-  define("onEvent", (listener) => {
-    if (typeof listener !== "function") {
-      throw refuse("`listener` is no function");
+  /** The list as it is now: the host may go on with its own while a call waits or works. */
+  const listOf = (messages) => {
+    if (!reading("messages", () => Array.isArray(messages))) {
+      throw refuse("`messages` is no array");
     }
-    listeners.add(listener);
-  });
+    return reading("messages", () => messages.slice());
+  };
+
+  const half = {
+    async transformContext(messages, call) {
+      const list = listOf(messages);
+      const result = queue.then(() => run(list, call));
+      queue = result.catch(forget);
+      return result;
+    },
+
+    onEvent(listener) {
+      if (typeof listener !== "function") {
+        throw refuse("`listener` is no function");
+      }
+      listeners.add(listener);
+    },
+  };
+
+  Object.defineProperty(session, name, { value: half });
 };
