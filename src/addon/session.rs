@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use napi::Env;
 use napi::bindgen_prelude::{
     AsyncTask, ClassInstance, FnArgs, Function, JsObjectValue, Object, This, Unknown,
 };
-use napi::{Env, Result as NapiResult};
 use napi_derive::napi;
 use serde_json::{Value, json};
 
@@ -85,26 +85,69 @@ pub struct Session {
 /// a call at work.
 #[derive(Default)]
 pub(super) struct Shared {
-    live: Mutex<Option<LiveSession>>,
+    live: Mutex<Option<Live>>,
     status: Mutex<Status>,
     failures: Mutex<Vec<String>>,
+}
+
+/// A session at work.
+struct Live {
+    session: LiveSession,
+    /// Whether the JavaScript half holds the request that the session answered last: edits lead on from there.
+    in_step: bool,
+}
+
+impl Live {
+    /// Both sides begin anew: the session reads its state again, and the whole list is asked for.
+    fn fall_out_of_step(&mut self) {
+        self.session.distrust();
+        self.in_step = false;
+    }
+
+    /// `fresh`: the JavaScript half holds no request, at first or after a call that failed.
+    fn transform(
+        &mut self,
+        fresh: bool,
+        skip: u32,
+        messages: &str,
+        call: &str,
+    ) -> Result<Transformed> {
+        if fresh && self.in_step {
+            self.fall_out_of_step();
+        }
+        if !fresh && !self.in_step {
+            return Ok(Transformed::Resend);
+        }
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+        let done = call_info(call).and_then(|call| self.session.transform(skip, messages, &call));
+        if matches!(done, Ok(Transformed::Edits { .. })) {
+            self.in_step = true;
+        } else {
+            self.fall_out_of_step();
+        }
+        done
+    }
 }
 
 impl Shared {
     /// Works on the session; `CLOSED` if there is none any more.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut LiveSession) -> Result<T>) -> Result<T> {
+        self.with_live(|live| work(&mut live.session))
+    }
+
+    fn with_live<T>(&self, work: impl FnOnce(&mut Live) -> Result<T>) -> Result<T> {
         let mut live = self.live.lock().unwrap_or_else(|poisoned| {
             let mut live = poisoned.into_inner();
-            live.iter_mut().for_each(LiveSession::distrust);
+            live.iter_mut().for_each(Live::fall_out_of_step);
             self.live.clear_poison();
             live
         });
-        let session = live.as_mut().ok_or(Error::Closed { what: "session" })?;
+        let live = live.as_mut().ok_or(Error::Closed { what: "session" })?;
         for reason in std::mem::take(&mut *lock(&self.failures)) {
-            session.report_failed_call(&reason);
+            live.session.report_failed_call(&reason);
         }
-        let result = work(session);
-        *lock(&self.status) = session.status();
+        let result = work(live);
+        *lock(&self.status) = live.session.status();
         result
     }
 }
@@ -121,10 +164,10 @@ pub fn open_session(
     blocking(move || {
         let (store, options) = (store?, options.named("options")?);
         tokens::preload();
-        let live = LiveSession::open(store.clone(), core_options(&store, options)?)?;
+        let session = LiveSession::open(store.clone(), core_options(&store, options)?)?;
         let shared = Shared::default();
-        *lock(&shared.status) = live.status();
-        *lock(&shared.live) = Some(live);
+        *lock(&shared.status) = session.status();
+        *lock(&shared.live) = Some(Live { session, in_step: false });
         Ok(Session { shared: Arc::new(shared) })
     })
 }
@@ -149,7 +192,7 @@ impl Session {
         this: This<'env>,
         messages: Unknown<'env>,
         call: Option<Unknown<'env>>,
-    ) -> NapiResult<Unknown<'env>> {
+    ) -> napi::Result<Unknown<'env>> {
         let own: Function<'env, FnArgs<(Unknown, Option<Unknown>)>, Unknown> =
             half(env, this, "transformContext")?;
         own.apply(this.object, (messages, call).into())
@@ -166,26 +209,25 @@ impl Session {
         env: &'env Env,
         this: This<'env>,
         listener: Unknown<'env>,
-    ) -> NapiResult<Unknown<'env>> {
+    ) -> napi::Result<Unknown<'env>> {
         let own: Function<'env, FnArgs<(Unknown,)>, Unknown> = half(env, this, "onEvent")?;
         own.apply(this.object, (listener,).into())
     }
 
-    /// The part of `transformContext` that crosses: messages from index `skip` on and the call as JSON; edits as JSON.
+    /// The part of `transformContext` that crosses: whether the JavaScript half starts from nothing, messages from index
+    /// `skip` on and the call as JSON; edits as JSON. After a rejection and after `resend` it has to start from nothing.
     #[napi(skip_typescript)]
     pub fn transform_from(
         &self,
+        fresh: bool,
         skip: u32,
         messages: String,
         call: String,
     ) -> AsyncTask<Blocking<String>> {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
-            let call = call_info(&call)?;
-            let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-            shared
-                .with(|session| session.transform(skip, &messages, &call))
-                .map(|done| answer(&done))
+            let done = shared.with_live(|live| live.transform(fresh, skip, &messages, &call));
+            done.map(|done| answer(&done))
         })
     }
 
@@ -208,7 +250,7 @@ impl Session {
 
     /// Notes that a call went out with the host's own messages and why; the next call's record says so.
     #[napi(ts_args_type = "reason: string", ts_return_type = "void", catch_unwind)]
-    pub fn report_failed_call(&self, env: Env, reason: Given<String>) -> NapiResult<()> {
+    pub fn report_failed_call(&self, env: Env, reason: Given<String>) -> napi::Result<()> {
         match reason.named("reason") {
             Ok(reason) => {
                 lock(&self.shared.failures).push(reason);
@@ -265,7 +307,7 @@ fn half<'env, Args: napi::bindgen_prelude::JsValuesTupleIntoVec>(
     env: &'env Env,
     this: This<'env>,
     method: &str,
-) -> NapiResult<Function<'env, Args, Unknown<'env>>> {
+) -> napi::Result<Function<'env, Args, Unknown<'env>>> {
     const HALF: &str = "_half";
     if !this.object.has_own_property(HALF)? {
         let attach: Function<FnArgs<(Object, &str)>, Unknown> =

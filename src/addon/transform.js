@@ -9,6 +9,8 @@
   const slots = [];
   /** System prompt and tools as they crossed last. */
   let prompt = "";
+  /** Whether the three above hold nothing that Rust could lead on from. */
+  let fresh = true;
   let queue = Promise.resolve();
   const listeners = new Set();
 
@@ -62,6 +64,7 @@
     known.length = 0;
     slots.length = 0;
     prompt = "";
+    fresh = true;
   };
 
   /** A copy of a value that JSON gave: what goes out belongs to the host, which may change it. */
@@ -99,12 +102,8 @@
   const infoOf = (call) => {
     const { systemPrompt, tools, model } = call ?? {};
     const info = { model: model && `${model.provider}/${model.id}`, contextWindow: model?.contextWindow };
-    const next = toJson({ systemPrompt, tools });
-    if (next === prompt) {
-      return toJson(info);
-    }
-    prompt = next;
-    return toJson({ ...info, systemPrompt, tools });
+    const crossing = toJson({ systemPrompt, tools });
+    return { crossing, json: toJson(crossing === prompt ? info : { ...info, systemPrompt, tools }) };
   };
 
   /** How many messages at the front are those of the last call. */
@@ -117,16 +116,19 @@
   };
 
   const run = async (messages, call) => {
+    // Nothing has changed before all of this is read: what cannot be read does no harm to the next call.
     const skip = reading("messages", () => unchanged(messages));
-    const fresh = reading("messages", () => toJson(messages.slice(skip)));
+    const rest = reading("messages", () => toJson(messages.slice(skip)));
     const info = reading("call", () => infoOf(call));
-    const answer = JSON.parse(await session.transformFrom(skip, fresh, info));
+    const answer = await cross(skip, rest, info.json);
     if (answer.resend) {
       forget();
       return run(messages, call);
     }
+    fresh = false;
+    prompt = info.crossing;
     known.length = skip;
-    for (const copy of JSON.parse(fresh)) {
+    for (const copy of JSON.parse(rest)) {
       known.push(copy);
     }
     for (const edit of answer.edits) {
@@ -134,6 +136,16 @@
     }
     answer.events.forEach(tell);
     return slots.map((slot) => build(slot, messages));
+  };
+
+  /** After an error Rust starts from nothing too. */
+  const cross = async (skip, rest, info) => {
+    try {
+      return JSON.parse(await session.transformFrom(fresh, skip, rest, info));
+    } catch (error) {
+      forget();
+      throw error;
+    }
   };
 
   /** The list as it is now: the host may go on with its own while a call waits or works. */
@@ -148,7 +160,7 @@
     async transformContext(messages, call) {
       const list = listOf(messages);
       const result = queue.then(() => run(list, call));
-      queue = result.catch(forget);
+      queue = result.catch(() => {});
       return result;
     },
 
