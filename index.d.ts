@@ -146,21 +146,21 @@ export declare function createUnpinTool(): ContextTool
 /**
  * Reads and checks the settings; what no file sets has its default.
  *
- * Rejects with `INVALID_SETTINGS`, naming the file, each wrong key and what was expected.
+ * Rejects with `INVALID_SETTINGS`, naming the file, each wrong key and what was expected, and `INVALID_ARGUMENT`.
  */
 export declare function loadSettings(places: SettingsPlaces): Promise<Settings>
 
 /**
  * Opens a session: resumes what the store holds of it, forks its parent, or starts it.
  *
- * Rejects with `INVALID_ARGUMENT`, `INVALID_SETTINGS`, `CLOSED` and what the store reports.
+ * Rejects with `INVALID_ARGUMENT`, `CLOSED` and what the store reports.
  */
 export declare function openSession(store: Store, options: SessionOptions): Promise<Session>
 
 /**
  * Opens a store; makes the file and its folder where they are missing.
  *
- * Rejects with `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
+ * Rejects with `INVALID_ARGUMENT`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
  */
 export declare function openStore(options?: StoreOptions | undefined | null): Promise<Store>
 

@@ -2,6 +2,7 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { comparison, libraryOf, ratioTable } from "../scripts/lib/bench-report.js";
 import { addUp, parseCargoOutput, parseVitestReport } from "../scripts/lib/test-results.js";
 import { requirePrograms } from "../scripts/setup.js";
 import { temporaryFolder } from "./e2e/support.ts";
@@ -31,6 +32,39 @@ describe("test results", () => {
     const one = { passed: 1, failed: 2, skipped: 3 };
     expect(addUp([one, one])).toEqual({ passed: 2, failed: 4, skipped: 6 });
   });
+});
+
+test("benches that ran stand in a table with their ratios", () => {
+  const means: Record<string, number> = {
+    "transformContext-100": 3,
+    "structuredClone-100": 1.5,
+    "transformContext-1000": 9,
+  };
+  expect(
+    ratioTable(
+      comparison(
+        () => undefined,
+        (name) => means[name],
+      ),
+    ),
+  ).toBe(
+    [
+      "mean per call                     ms  beside             ms  ratio",
+      "transformContext, 100 messages  3.00  structuredClone  1.50   2.00",
+    ].join("\n"),
+  );
+});
+
+test("the addon's library is found among what cargo built", () => {
+  const artifact = (name: string, crate_types: string[], filenames: string[]) =>
+    JSON.stringify({ reason: "compiler-artifact", target: { name, crate_types }, filenames });
+  const messages = [
+    artifact("napi_derive", ["proc-macro"], ["/t/libnapi_derive.so"]),
+    artifact("palimpsest", ["cdylib", "rlib"], ["/t/libpalimpsest.rlib", "/t/libpalimpsest.so"]),
+    "",
+  ];
+  expect(libraryOf(messages.join("\n"))).toBe("/t/libpalimpsest.so");
+  expect(libraryOf("")).toBeUndefined();
 });
 
 test("a missing program is named with how to get it, in one line", () => {

@@ -1,5 +1,6 @@
 //! The one error type, its stable codes and hints. No I/O, no policy.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use crate::object::{ObjectId, TxId};
@@ -145,7 +146,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A file outside the store cannot be read or written.
-    #[error("cannot {act} `{path}`")]
+    #[error("cannot {act} `{path}`: {}", file_problem(source))]
     File {
         /// `read`, `write`, `create`.
         act: &'static str,
@@ -242,6 +243,15 @@ impl Error {
     /// Shorthand for a wrong argument.
     pub(crate) fn argument(argument: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::InvalidArgument { argument: argument.into(), problem: problem.into() }
+    }
+}
+
+/// What is wrong with a file, for the model too, which sees no cause.
+fn file_problem(source: &std::io::Error) -> String {
+    match source.kind() {
+        ErrorKind::NotFound => "there is no such file".to_owned(),
+        ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        kind => kind.to_string(),
     }
 }
 

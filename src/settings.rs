@@ -225,6 +225,27 @@ impl Settings {
                 values.extend(read_values(&path, may_set)?);
             }
         }
+        Self::from_checked(values)
+    }
+
+    /// Takes settings that a program gives, complete or in part; what is missing has its default.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` naming each wrong key and what was expected.
+    pub fn from_json(value: Value) -> Result<Self> {
+        let wrong = |problem: String| Error::argument("settings", problem);
+        let Value::Object(values) = value else {
+            return Err(wrong("must be an object with the settings as keys".to_owned()));
+        };
+        let problems = validation::problems(&values, any_setting);
+        if problems.is_empty() {
+            Self::from_checked(values)
+        } else {
+            Err(wrong(format!("has wrong values: {}", problems.join("; "))))
+        }
+    }
+
+    fn from_checked(values: Map<String, Value>) -> Result<Self> {
         serde_json::from_value(Value::Object(values))
             .map_err(|error| Error::internal(format!("settings passed validation: {error}")))
     }
@@ -408,6 +429,16 @@ mod tests {
         `highWater` must be a number above 0 and up to 1, is `80`;
         `KEEP_RESULTS` is not a setting, `keepResults` is
         "#);
+    }
+
+    #[test]
+    fn settings_of_a_program_are_checked_like_those_of_a_file() {
+        let settings = Settings::from_json(json!({ "store": "s", "keepResults": 3 })).unwrap();
+        let expected = Settings { store: Some("s".into()), keep_results: 3, ..Settings::default() };
+        assert_eq!(settings, expected);
+        for wrong in [json!([]), json!(null), json!({ "highWater": -3 }), json!({ "layuot": 1 })] {
+            assert_eq!(Settings::from_json(wrong).unwrap_err().code(), "INVALID_ARGUMENT");
+        }
     }
 
     #[test]

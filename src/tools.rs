@@ -5,6 +5,9 @@
 
 pub mod read;
 
+use std::io::ErrorKind;
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::context::live::{LiveSession, ToolFinished, Wanted};
@@ -106,7 +109,7 @@ impl Tool {
 fn read(session: &mut LiveSession, call: &str, args: &Value) -> Result<String> {
     let given = required(args, "path")?;
     let path = source::read_path(given, session.cwd())?;
-    let bytes = std::fs::read(&path).map_err(|source| Error::File { act: "read", path, source })?;
+    let bytes = file_bytes(&path)?;
     let shown = read::read_text(
         &String::from_utf8_lossy(&bytes),
         given,
@@ -121,6 +124,19 @@ fn read(session: &mut LiveSession, call: &str, args: &Value) -> Result<String> {
         text: String::new(),
     })?;
     Ok(shown.text)
+}
+
+/// The bytes of a regular file: a device or a pipe might never end.
+fn file_bytes(path: &Path) -> Result<Vec<u8>> {
+    let failed = |source| Error::File { act: "read", path: path.to_owned(), source };
+    let kind = std::fs::metadata(path).map_err(failed)?;
+    if kind.is_dir() {
+        return Err(failed(ErrorKind::IsADirectory.into()));
+    }
+    if !kind.is_file() {
+        return Err(Error::argument("path", "names no regular file"));
+    }
+    std::fs::read(path).map_err(failed)
 }
 
 fn wanted(args: &Value) -> Result<Wanted> {

@@ -48,7 +48,7 @@ impl<T: Send + 'static + ToNapiValue + TypeName> Task for Blocking<T> {
     }
 }
 
-/// A JSON value on its way to JavaScript.
+/// A JSON value on its way to or from JavaScript.
 pub struct Json(pub serde_json::Value);
 
 impl TypeName for Json {
@@ -79,7 +79,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// The core's error as a JavaScript one: message, `code`, `hint` and `report` (message, causes and hint, for logs).
-fn to_js(env: Env, error: &Error) -> napi::Result<napi::Error> {
+pub(super) fn to_js(env: Env, error: &Error) -> napi::Result<napi::Error> {
     let mut object = env.create_error(napi::Error::from_reason(error.to_string()))?;
     object.set_named_property("code", error.code())?;
     object.set_named_property("report", error.report())?;

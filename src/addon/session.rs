@@ -3,12 +3,15 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use napi::bindgen_prelude::{AsyncTask, FnArgs, Function, JsObjectValue, Object, This, Unknown};
-use napi::{Env, Result as NapiResult};
+use napi::Env;
+use napi::bindgen_prelude::{
+    AsyncTask, ClassInstance, FnArgs, Function, JsObjectValue, Object, This, Unknown,
+};
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use super::blocking::{Blocking, blocking};
+use super::argument::Given;
+use super::blocking::{Blocking, blocking, to_js};
 use super::settings::settings_from;
 use super::store::Store;
 use crate::context::live::{
@@ -82,42 +85,89 @@ pub struct Session {
 /// a call at work.
 #[derive(Default)]
 pub(super) struct Shared {
-    live: Mutex<Option<LiveSession>>,
+    live: Mutex<Option<Live>>,
     status: Mutex<Status>,
     failures: Mutex<Vec<String>>,
+}
+
+/// A session at work.
+struct Live {
+    session: LiveSession,
+    /// Whether the JavaScript half holds the request that the session answered last: edits lead on from there.
+    in_step: bool,
+}
+
+impl Live {
+    /// Both sides begin anew: the session reads its state again, and the whole list is asked for.
+    fn fall_out_of_step(&mut self) {
+        self.session.distrust();
+        self.in_step = false;
+    }
+
+    /// `fresh`: the JavaScript half holds no request, at first or after a call that failed.
+    fn transform(
+        &mut self,
+        fresh: bool,
+        skip: u32,
+        messages: &str,
+        call: &str,
+    ) -> Result<Transformed> {
+        if fresh && self.in_step {
+            self.fall_out_of_step();
+        }
+        if !fresh && !self.in_step {
+            return Ok(Transformed::Resend);
+        }
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+        let done = call_info(call).and_then(|call| self.session.transform(skip, messages, &call));
+        if matches!(done, Ok(Transformed::Edits { .. })) {
+            self.in_step = true;
+        } else {
+            self.fall_out_of_step();
+        }
+        done
+    }
 }
 
 impl Shared {
     /// Works on the session; `CLOSED` if there is none any more.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut LiveSession) -> Result<T>) -> Result<T> {
+        self.with_live(|live| work(&mut live.session))
+    }
+
+    fn with_live<T>(&self, work: impl FnOnce(&mut Live) -> Result<T>) -> Result<T> {
         let mut live = self.live.lock().unwrap_or_else(|poisoned| {
             let mut live = poisoned.into_inner();
-            live.iter_mut().for_each(LiveSession::distrust);
+            live.iter_mut().for_each(Live::fall_out_of_step);
             self.live.clear_poison();
             live
         });
-        let session = live.as_mut().ok_or(Error::Closed { what: "session" })?;
+        let live = live.as_mut().ok_or(Error::Closed { what: "session" })?;
         for reason in std::mem::take(&mut *lock(&self.failures)) {
-            session.report_failed_call(&reason);
+            live.session.report_failed_call(&reason);
         }
-        let result = work(session);
-        *lock(&self.status) = session.status();
+        let result = work(live);
+        *lock(&self.status) = live.session.status();
         result
     }
 }
 
 /// Opens a session: resumes what the store holds of it, forks its parent, or starts it.
 ///
-/// Rejects with `INVALID_ARGUMENT`, `INVALID_SETTINGS`, `CLOSED` and what the store reports.
-#[napi(ts_return_type = "Promise<Session>")]
-pub fn open_session(store: &Store, options: SessionOptions) -> AsyncTask<Blocking<Session>> {
-    let store = store.core.clone();
+/// Rejects with `INVALID_ARGUMENT`, `CLOSED` and what the store reports.
+#[napi(ts_args_type = "store: Store, options: SessionOptions", ts_return_type = "Promise<Session>")]
+pub fn open_session(
+    store: Given<ClassInstance<'_, Store>>,
+    options: Given<SessionOptions>,
+) -> AsyncTask<Blocking<Session>> {
+    let store = store.named("store").map(|store| store.core.clone());
     blocking(move || {
+        let (store, options) = (store?, options.named("options")?);
         tokens::preload();
-        let live = LiveSession::open(store.clone(), core_options(&store, options)?)?;
+        let session = LiveSession::open(store.clone(), core_options(&store, options)?)?;
         let shared = Shared::default();
-        *lock(&shared.status) = live.status();
-        *lock(&shared.live) = Some(live);
+        *lock(&shared.status) = session.status();
+        *lock(&shared.live) = Some(Live { session, in_step: false });
         Ok(Session { shared: Arc::new(shared) })
     })
 }
@@ -142,9 +192,9 @@ impl Session {
         this: This<'env>,
         messages: Unknown<'env>,
         call: Option<Unknown<'env>>,
-    ) -> NapiResult<Unknown<'env>> {
+    ) -> napi::Result<Unknown<'env>> {
         let own: Function<'env, FnArgs<(Unknown, Option<Unknown>)>, Unknown> =
-            attach(env, this, "transformContext")?;
+            half(env, this, "transformContext")?;
         own.apply(this.object, (messages, call).into())
     }
 
@@ -159,34 +209,34 @@ impl Session {
         env: &'env Env,
         this: This<'env>,
         listener: Unknown<'env>,
-    ) -> NapiResult<Unknown<'env>> {
-        let own: Function<'env, FnArgs<(Unknown,)>, Unknown> = attach(env, this, "onEvent")?;
+    ) -> napi::Result<Unknown<'env>> {
+        let own: Function<'env, FnArgs<(Unknown,)>, Unknown> = half(env, this, "onEvent")?;
         own.apply(this.object, (listener,).into())
     }
 
-    /// The part of `transformContext` that crosses: messages from index `skip` on and the call as JSON; edits as JSON.
+    /// The part of `transformContext` that crosses: whether the JavaScript half starts from nothing, messages from index
+    /// `skip` on and the call as JSON; edits as JSON. After a rejection and after `resend` it has to start from nothing.
     #[napi(skip_typescript)]
     pub fn transform_from(
         &self,
+        fresh: bool,
         skip: u32,
         messages: String,
         call: String,
     ) -> AsyncTask<Blocking<String>> {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
-            let call = call_info(&call)?;
-            let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-            shared
-                .with(|session| session.transform(skip, &messages, &call))
-                .map(|done| answer(&done))
+            let done = shared.with_live(|live| live.transform(fresh, skip, &messages, &call));
+            done.map(|done| answer(&done))
         })
     }
 
     /// Takes the side effects of a tool call: files read, edited, written or found.
-    #[napi(ts_return_type = "Promise<void>")]
-    pub fn tool_finished(&self, event: ToolFinishedEvent) -> AsyncTask<Blocking<()>> {
+    #[napi(ts_args_type = "event: ToolFinishedEvent", ts_return_type = "Promise<void>")]
+    pub fn tool_finished(&self, event: Given<ToolFinishedEvent>) -> AsyncTask<Blocking<()>> {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
+            let event = event.named("event")?;
             let finished = ToolFinished {
                 call: event.tool_call_id,
                 tool: event.tool_name,
@@ -214,9 +264,15 @@ impl Session {
     }
 
     /// Notes that a call went out with the host's own messages and why; the next call's record says so.
-    #[napi(catch_unwind)]
-    pub fn report_failed_call(&self, reason: String) {
-        lock(&self.shared.failures).push(reason);
+    #[napi(ts_args_type = "reason: string", ts_return_type = "void", catch_unwind)]
+    pub fn report_failed_call(&self, env: Env, reason: Given<String>) -> napi::Result<()> {
+        match reason.named("reason") {
+            Ok(reason) => {
+                lock(&self.shared.failures).push(reason);
+                Ok(())
+            }
+            Err(error) => Err(to_js(env, &error)?),
+        }
     }
 
     /// Figures for a status line, as of the last call or tool.
@@ -255,20 +311,25 @@ impl Session {
 }
 
 /// Tokens of a text by `o200k_base`; above 1 MiB an estimate from samples.
-#[napi(ts_return_type = "Promise<number>")]
-pub fn count_tokens(text: String) -> AsyncTask<Blocking<i64>> {
-    blocking(move || Ok(i64::try_from(tokens::count(&text)).unwrap_or(i64::MAX)))
+#[napi(ts_args_type = "text: string", ts_return_type = "Promise<number>")]
+pub fn count_tokens(text: Given<String>) -> AsyncTask<Blocking<i64>> {
+    blocking(move || Ok(i64::try_from(tokens::count(&text.named("text")?)).unwrap_or(i64::MAX)))
 }
 
-/// Attaches the JavaScript half to a session and returns its method of that name, which from then on stands before ours.
-fn attach<'env, Args: napi::bindgen_prelude::JsValuesTupleIntoVec>(
+/// A method of the session's JavaScript half, which is made and kept beside the session on first use. Never in the place
+/// of the session's own methods: a host may have put its own there.
+fn half<'env, Args: napi::bindgen_prelude::JsValuesTupleIntoVec>(
     env: &'env Env,
     this: This<'env>,
     method: &str,
-) -> NapiResult<Function<'env, Args, Unknown<'env>>> {
-    let attach: Function<Object, Unknown> = env.run_script(include_str!("transform.js"))?;
-    attach.call(this.object)?;
-    this.object.get_named_property(method)
+) -> napi::Result<Function<'env, Args, Unknown<'env>>> {
+    const HALF: &str = "_half";
+    if !this.object.has_own_property(HALF)? {
+        let attach: Function<FnArgs<(Object, &str)>, Unknown> =
+            env.run_script(include_str!("transform.js"))?;
+        attach.call((this.object, HALF).into())?;
+    }
+    this.object.get_named_property::<Object>(HALF)?.get_named_property(method)
 }
 
 fn core_options(store: &store::Store, options: SessionOptions) -> Result<OpenSession> {

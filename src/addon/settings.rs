@@ -6,6 +6,7 @@ use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::Value;
 
+use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
@@ -21,10 +22,11 @@ pub struct SettingsPlaces {
 
 /// Reads and checks the settings; what no file sets has its default.
 ///
-/// Rejects with `INVALID_SETTINGS`, naming the file, each wrong key and what was expected.
-#[napi(ts_return_type = "Promise<Settings>")]
-pub fn load_settings(places: SettingsPlaces) -> AsyncTask<Blocking<Json>> {
+/// Rejects with `INVALID_SETTINGS`, naming the file, each wrong key and what was expected, and `INVALID_ARGUMENT`.
+#[napi(ts_args_type = "places: SettingsPlaces", ts_return_type = "Promise<Settings>")]
+pub fn load_settings(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Json>> {
     blocking(move || {
+        let places = places.named("places")?;
         let agent_dir = places.agent_dir.as_deref().map(Path::new);
         let settings = Settings::load(agent_dir, places.project_dir.as_deref().map(Path::new))?;
         serde_json::to_value(settings).map(Json).map_err(|error| Error::internal(error.to_string()))
@@ -33,11 +35,5 @@ pub fn load_settings(places: SettingsPlaces) -> AsyncTask<Blocking<Json>> {
 
 /// Settings as a caller gives them, complete or in part.
 pub(super) fn settings_from(value: Option<Value>) -> Result<Settings> {
-    value.map_or_else(
-        || Ok(Settings::default()),
-        |value| {
-            serde_json::from_value(value)
-                .map_err(|error| Error::argument("settings", error.to_string()))
-        },
-    )
+    value.map_or_else(|| Ok(Settings::default()), Settings::from_json)
 }

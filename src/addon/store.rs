@@ -6,6 +6,7 @@ use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::Value;
 
+use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::settings::settings_from;
 use crate::settings::{StorePlace, store_place};
@@ -33,11 +34,14 @@ pub struct Store {
 
 /// Opens a store; makes the file and its folder where they are missing.
 ///
-/// Rejects with `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
-#[napi(ts_return_type = "Promise<Store>")]
-pub fn open_store(options: Option<StoreOptions>) -> AsyncTask<Blocking<Store>> {
+/// Rejects with `INVALID_ARGUMENT`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
+#[napi(
+    ts_args_type = "options?: StoreOptions | undefined | null",
+    ts_return_type = "Promise<Store>"
+)]
+pub fn open_store(options: Given<Option<StoreOptions>>) -> AsyncTask<Blocking<Store>> {
     blocking(move || {
-        let options = options.unwrap_or_default();
+        let options = options.named("options")?.unwrap_or_default();
         let env = std::env::var("PALIMPSEST_STORE").ok();
         let settings = settings_from(options.settings)?;
         let cwd = std::env::current_dir().unwrap_or_default();

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use napi::bindgen_prelude::AsyncTask;
+use napi::bindgen_prelude::{AsyncTask, ClassInstance};
 use napi_derive::napi;
 use serde_json::Value;
 
-use super::blocking::{Blocking, blocking};
+use super::argument::Given;
+use super::blocking::{Blocking, Json, blocking};
 use super::session::Session;
 use crate::tools::Tool;
 
@@ -97,13 +98,15 @@ impl ContextTool {
     )]
     pub fn execute(
         &self,
-        session: &Session,
-        tool_call_id: String,
-        args: Value,
+        session: Given<ClassInstance<'_, Session>>,
+        tool_call_id: Given<String>,
+        args: Given<Json>,
     ) -> AsyncTask<Blocking<ToolResult>> {
-        let (tool, shared) = (self.core, Arc::clone(&session.shared));
+        let tool = self.core;
+        let shared = session.named("session").map(|session| Arc::clone(&session.shared));
         blocking(move || {
-            let text = shared.with(|session| tool.execute(session, &tool_call_id, &args))?;
+            let (call, args) = (tool_call_id.named("toolCallId")?, args.named("args")?.0);
+            let text = shared?.with(|session| tool.execute(session, &call, &args))?;
             Ok(ToolResult { content: vec![TextBlock { kind: "text".to_owned(), text }] })
         })
     }

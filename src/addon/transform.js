@@ -1,13 +1,16 @@
 // The JavaScript half of `Session.transformContext`: finds what is new in the host's list of messages, so that only that
 // crosses to Rust, and builds the list that goes out. It keeps a copy of the list at the last call and what each message of
-// the request is made of; it decides nothing. The value of this script is a function that attaches it to a session.
-(session) => {
+// the request is made of; it decides nothing. The value of this script is a function that keeps it under `name` beside a
+// session.
+(session, name) => {
   /** The host's messages at the last call, as they crossed. */
   const known = [];
   /** What each message of the request is made of: `{host, content?}` or `{message}`. */
   const slots = [];
   /** System prompt and tools as they crossed last. */
   let prompt = "";
+  /** Whether the three above hold nothing that Rust could lead on from. */
+  let fresh = true;
   let queue = Promise.resolve();
   const listeners = new Set();
 
@@ -45,31 +48,53 @@
       typeof item === "string" && !item.isWellFormed() ? item.toWellFormed() : item,
     );
 
-  const refuse = (message) => Object.assign(new TypeError(message), { code: "INVALID_ARGUMENT" });
+  const refuse = (message, options) => Object.assign(new TypeError(message, options), { code: "INVALID_ARGUMENT" });
+
+  /** Reads what the host gave; what its getters throw, and what no JSON can hold, is a wrong argument. */
+  const reading = (argument, read) => {
+    try {
+      return read();
+    } catch (cause) {
+      const problem = cause instanceof Error ? cause.message : `threw a value of type ${typeof cause}`;
+      throw refuse(`\`${argument}\` cannot be read: ${problem}`, { cause });
+    }
+  };
 
   const forget = () => {
     known.length = 0;
     slots.length = 0;
     prompt = "";
+    fresh = true;
+  };
+
+  /** A copy of a value that JSON gave: what goes out belongs to the host, which may change it. */
+  const copyOf = (value) => {
+    if (typeof value !== "object" || value === null) {
+      return value;
+    }
+    if (Array.isArray(value)) {
+      return value.map(copyOf);
+    }
+    const copy = { ...value };
+    for (const key of Object.keys(copy)) {
+      copy[key] = copyOf(copy[key]);
+    }
+    return copy;
   };
 
   /** The host's own message where nothing changes; else a copy with another content. */
   const build = (slot, messages) => {
-    const copies = (blocks) => blocks.map((block) => ({ ...block }));
     if (slot.message !== undefined) {
-      return { ...slot.message, content: copies(slot.message.content) };
+      return copyOf(slot.message);
     }
     const message = messages[slot.host];
-    return slot.content === undefined ? message : { ...message, content: copies(slot.content) };
+    return slot.content === undefined ? message : { ...message, content: copyOf(slot.content) };
   };
 
+  /** Calls the listeners; the fault of one, also of an async one, is its own. */
   const tell = (event) => {
     for (const listener of listeners) {
-      try {
-        listener(event);
-      } catch {
-        // A listener's fault is its own.
-      }
+      new Promise((resolve) => resolve(listener({ ...event }))).catch(() => {});
     }
   };
 
@@ -77,27 +102,33 @@
   const infoOf = (call) => {
     const { systemPrompt, tools, model } = call ?? {};
     const info = { model: model && `${model.provider}/${model.id}`, contextWindow: model?.contextWindow };
-    const next = toJson({ systemPrompt, tools });
-    if (next === prompt) {
-      return toJson(info);
+    const crossing = toJson({ systemPrompt, tools });
+    return { crossing, json: toJson(crossing === prompt ? info : { ...info, systemPrompt, tools }) };
+  };
+
+  /** How many messages at the front are those of the last call. */
+  const unchanged = (messages) => {
+    let count = 0;
+    while (count < known.length && count < messages.length && equal(messages[count], known[count])) {
+      count++;
     }
-    prompt = next;
-    return toJson({ ...info, systemPrompt, tools });
+    return count;
   };
 
   const run = async (messages, call) => {
-    let skip = 0;
-    while (skip < known.length && skip < messages.length && equal(messages[skip], known[skip])) {
-      skip++;
-    }
-    const fresh = toJson(messages.slice(skip));
-    const answer = JSON.parse(await session.transformFrom(skip, fresh, infoOf(call)));
+    // Nothing has changed before all of this is read: what cannot be read does no harm to the next call.
+    const skip = reading("messages", () => unchanged(messages));
+    const rest = reading("messages", () => toJson(messages.slice(skip)));
+    const info = reading("call", () => infoOf(call));
+    const answer = await cross(skip, rest, info.json);
     if (answer.resend) {
       forget();
       return run(messages, call);
     }
+    fresh = false;
+    prompt = info.crossing;
     known.length = skip;
-    for (const copy of JSON.parse(fresh)) {
+    for (const copy of JSON.parse(rest)) {
       known.push(copy);
     }
     for (const edit of answer.edits) {
@@ -107,23 +138,39 @@
     return slots.map((slot) => build(slot, messages));
   };
 
-  const define = (name, value) => Object.defineProperty(session, name, { value });
-
-  define("transformContext", (messages, call) => {
-    const result = queue.then(() => {
-      if (!Array.isArray(messages)) {
-        throw refuse("`messages` is no array");
-      }
-      return run(messages, call);
-    });
-    queue = result.catch(forget);
-    return result;
-  });
-
-  define("onEvent", (listener) => {
-    if (typeof listener !== "function") {
-      throw refuse("`listener` is no function");
+  /** After an error Rust starts from nothing too. */
+  const cross = async (skip, rest, info) => {
+    try {
+      return JSON.parse(await session.transformFrom(fresh, skip, rest, info));
+    } catch (error) {
+      forget();
+      throw error;
     }
-    listeners.add(listener);
-  });
+  };
+
+  /** The list as it is now: the host may go on with its own while a call waits or works. */
+  const listOf = (messages) => {
+    if (!reading("messages", () => Array.isArray(messages))) {
+      throw refuse("`messages` is no array");
+    }
+    return reading("messages", () => messages.slice());
+  };
+
+  const half = {
+    async transformContext(messages, call) {
+      const list = listOf(messages);
+      const result = queue.then(() => run(list, call));
+      queue = result.catch(() => {});
+      return result;
+    },
+
+    onEvent(listener) {
+      if (typeof listener !== "function") {
+        throw refuse("`listener` is no function");
+      }
+      listeners.add(listener);
+    },
+  };
+
+  Object.defineProperty(session, name, { value: half });
 };

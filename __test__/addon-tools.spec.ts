@@ -1,0 +1,235 @@
+// The tool factories: what they offer to a model, and what executing comes to, with wrong arguments and odd files.
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import {
+  type ContextTool,
+  createActivateTool,
+  createDeactivateTool,
+  createPinTool,
+  createReadTool,
+  createUnpinTool,
+  type Session,
+} from "../index.js";
+import { asOtherUserWithoutReading, cloneIsPublic, missingOtherUser, temporaryFolder } from "./e2e/support.ts";
+import { rejection, runModule, session, step, user, wrong } from "./sessions.ts";
+
+const [read, activate, deactivate, pin, unpin] = [
+  createReadTool(),
+  createActivateTool(),
+  createDeactivateTool(),
+  createPinTool(),
+  createUnpinTool(),
+];
+const all: [string, ContextTool][] = [read, activate, deactivate, pin, unpin].map((tool) => [tool.name, tool]);
+
+describe("each tool", () => {
+  test("has its name", () => {
+    expect(all.map(([name]) => name)).toEqual(["read", "activate", "deactivate", "pin", "unpin"]);
+  });
+
+  test.each(all)("is described: %s", (_, tool) => {
+    for (const text of [tool.description, tool.promptSnippet]) {
+      expect(text).toMatch(/^[A-Z]\S* .+/);
+    }
+    expect(tool.promptSnippet).not.toContain("\n");
+  });
+
+  test.each([
+    ["read", read, ["path", "offset", "limit"], ["path"]],
+    ["activate", activate, ["name", "lines", "pattern"], ["name"]],
+    ["deactivate", deactivate, ["name"], ["name"]],
+    ["pin", pin, ["name", "lines"], ["name"]],
+    ["unpin", unpin, ["name"], ["name"]],
+  ] as const)("has a schema of plain data: %s", (_, tool, properties, required) => {
+    const schema = tool.parameters;
+    expect(schema).toMatchObject({ type: "object", required });
+    expect(Object.keys(schema.properties)).toEqual(properties);
+    for (const property of Object.values(schema.properties)) {
+      expect(property.type).toMatch(/^(string|number)$/);
+    }
+    expect(structuredClone(schema)).toEqual(schema);
+    schema.required.length = 0;
+    expect(tool.parameters.required).toEqual(required);
+  });
+
+  test.each(all)("refuses arguments of a wrong shape: %s", async (name, tool) => {
+    const s = await session();
+    const [key] = tool.parameters.required;
+    for (const args of [undefined, null, 5, "text", [], {}, { [key]: 5 }, { [key]: "" }, { [key]: null }, () => {}]) {
+      const error = await rejection(() => tool.execute(s, "c", args));
+      expect(error, `${name} ${String(args)}`).toBeInstanceOf(Error);
+      expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
+  });
+
+  test.each(all)("refuses what is no session, and a call ID that is no text: %s", async (_, tool) => {
+    const s = await session();
+    for (const [target, id] of [
+      [undefined, "c"],
+      [{}, "c"],
+      [tool, "c"],
+      [s, undefined],
+      [s, 5],
+    ]) {
+      const error = await rejection(() => tool.execute(wrong(target), wrong(id), { name: "t1", path: "x" }));
+      expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
+  });
+});
+
+describe("activate, deactivate, pin and unpin", () => {
+  let s: Session;
+  beforeEach(async () => {
+    s = await session();
+    await s.transformContext([user("hello"), ...step(1, "one\ntwo\nthree"), ...step(2, "other")]);
+  });
+
+  test.each(all.slice(1))("name what they do not know: %s", async (_, tool) => {
+    for (const name of ["t99", "f1", "nothing/here.txt", "\u0000", "x".repeat(10_000)]) {
+      const error = await rejection(() => tool.execute(s, "c", { name }));
+      expect(["UNKNOWN_NAME", "NOT_FOUND"]).toContain(error.code);
+    }
+  });
+
+  test("refuse an infrastructure object", async () => {
+    for (const tool of [activate, pin]) {
+      expect(await rejection(() => tool.execute(s, "c", { name: "chat:s" }))).toMatchObject({
+        code: "NOT_ACTIVATABLE",
+      });
+    }
+  });
+
+  test("refuse lines and patterns that cannot be read", async () => {
+    for (const selection of [{ lines: "x" }, { lines: "5-2" }, { lines: "0" }, { lines: 7 }, { pattern: "(" }]) {
+      const error = await rejection(() => activate.execute(s, "c", { name: "t1", ...selection }));
+      expect(error, JSON.stringify(selection)).toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
+  });
+
+  test("answer in text", async () => {
+    const { content } = await activate.execute(s, "c", { name: "t1", lines: "2-3" });
+    expect(content).toEqual([{ type: "text", text: expect.stringContaining("two\nthree") }]);
+    for (const tool of [pin, unpin, deactivate]) {
+      const answer = await tool.execute(s, `call of ${tool.name}`, { name: "t1" });
+      expect(answer.content).toEqual([{ type: "text", text: expect.stringMatching(/\S/) }]);
+    }
+  });
+});
+
+describe("read", () => {
+  let folder: string;
+  let s: Session;
+  beforeEach(async () => {
+    folder = temporaryFolder();
+    s = await session({ cwd: folder });
+  });
+
+  async function text(name: string, bytes: string | Buffer, args: object = {}): Promise<string> {
+    writeFileSync(join(folder, name), bytes);
+    const { content } = await read.execute(s, "c", { path: name, ...args });
+    return content[0].text;
+  }
+
+  test("shows a file, by relative and by absolute path", async () => {
+    expect(await text("a.txt", "one\ntwo\nthree\n")).toBe("one\ntwo\nthree\n");
+    expect(await text("b.txt", "one\ntwo\nthree", { offset: 2, limit: 1 })).toContain("two");
+    expect(await text("c.txt", "absolute", { path: join(folder, "c.txt") })).toBe("absolute");
+    expect(await text("empty", "")).toBe("");
+  });
+
+  test("says that a file is missing", async () => {
+    const error = await rejection(() => read.execute(s, "c", { path: "none.txt" }));
+    expect(error).toMatchObject({
+      code: "FILE",
+      message: `cannot read \`${join(folder, "none.txt")}\`: there is no such file`,
+    });
+    expect(error.report).toContain("caused by");
+  });
+
+  test("says that a path is a directory", async () => {
+    mkdirSync(join(folder, "dir"));
+    for (const path of ["dir", ".", "/"]) {
+      const error = await rejection(() => read.execute(s, "c", { path }));
+      expect(error).toMatchObject({ code: "FILE", message: expect.stringMatching(/: it is a directory$/) });
+    }
+  });
+
+  test.skipIf(process.platform === "win32")("refuses what might never end", async () => {
+    spawnSync("mkfifo", [join(folder, "pipe")]);
+    for (const path of ["pipe", "/dev/zero"]) {
+      expect(await rejection(() => read.execute(s, "c", { path }))).toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
+  });
+
+  test("refuses paths that are none", async () => {
+    for (const path of ["a\u0000b", "x".repeat(5_000), "a.txt/b", "\ud800"]) {
+      expect(await rejection(() => read.execute(s, "c", { path })), path.slice(0, 9)).toMatchObject({ code: "FILE" });
+    }
+  });
+
+  test("says that an offset is beyond the end", async () => {
+    writeFileSync(join(folder, "a.txt"), "one\ntwo");
+    const error = await rejection(() => read.execute(s, "c", { path: "a.txt", offset: 3 }));
+    expect(error).toMatchObject({ code: "OFFSET_BEYOND_END" });
+  });
+
+  test("takes any number, and refuses what is none", async () => {
+    for (const args of [
+      { offset: -5 },
+      { limit: -1 },
+      { offset: 1.5, limit: 0.5 },
+      { limit: 1e308 },
+      { limit: null },
+    ]) {
+      expect(await text("a.txt", "one\ntwo", args)).toEqual(expect.any(String));
+    }
+    for (const args of [{ offset: "2" }, { limit: Number.NaN }, { limit: {} }]) {
+      const error = await rejection(() => read.execute(s, "c", { path: "a.txt", ...args }));
+      expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
+  });
+
+  test("shows binary files, NUL bytes and invalid UTF-8 as the host does", async () => {
+    const files: [string, Buffer][] = [
+      ["nul", Buffer.from("a\u0000b\u0000\n")],
+      ["invalid", Buffer.from([0x61, 0xff, 0xfe, 0x62, 0xc3, 0x28, 0xe2, 0x82, 0x0a])],
+      ["binary", Buffer.from(Array.from({ length: 4_096 }, (_, index) => (index * 31) % 256))],
+      ["utf16", Buffer.from("\ufeffhello", "utf16le")],
+    ];
+    for (const [name, bytes] of files) {
+      expect(await text(name, bytes)).toBe(bytes.toString("utf8"));
+    }
+    const list = [user("hello"), ...step(1, (await read.execute(s, "c", { path: "binary" })).content[0].text)];
+    expect(await s.transformContext(list)).toEqual(list);
+  });
+
+  test("cuts what is long, and shows what is behind a first part of 100 MB", async () => {
+    const lines = "x".repeat(1_023).concat("\n").repeat(100_000);
+    expect((await text("large", lines)).length).toBeLessThan(60_000);
+    expect(await text("large", lines, { offset: 99_999, limit: 1 })).toMatch(/^x{1023}\n\n\[/);
+  });
+
+  test.skipIf(missingOtherUser() || !cloneIsPublic())("says that a file may not be read", () => {
+    writeFileSync(join(folder, "secret.txt"), "secret");
+    const launcher = asOtherUserWithoutReading(folder);
+    chmodSync(join(folder, "secret.txt"), 0o000);
+    const source = `
+      const store = await addon.openStore({ path: ":memory:" });
+      const options = { harness: "test", sessionId: "s", cwd: ${JSON.stringify(folder)}, settings: { filesystemId: "f" } };
+      const session = await addon.openSession(store, options);
+      const error = await addon.createReadTool().execute(session, "c", { path: "secret.txt" }).catch((error) => error);
+      await session.toolFinished({ toolCallId: "c", toolName: "edit", args: { path: "secret.txt" }, isError: false });
+      const list = [${JSON.stringify(user("hello"))}];
+      const sent = await session.transformContext(list);
+      process.stdout.write([error.code, error.message, sent[0] === list[0]].join("; "));`;
+    const message = `cannot read \`${join(folder, "secret.txt")}\`: permission denied`;
+    expect(runModule(source, launcher)).toEqual({
+      status: 0,
+      signal: null,
+      stdout: `FILE; ${message}; true`,
+      stderr: "",
+    });
+  });
+});

@@ -1,0 +1,369 @@
+// The addon's exports: their shapes, what wrong arguments come to, and the life of stores and sessions.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import * as addon from "../index.js";
+import { countTokens, loadSettings, openSession, openStore, type Session, Store } from "../index.js";
+import { temporaryFolder } from "./e2e/support.ts";
+import { crossings, defaults, rejection, session, step, store, user, wrong } from "./sessions.ts";
+
+function methodsOf(prototype: object): string[] {
+  return Object.getOwnPropertyNames(prototype)
+    .filter((name) => name !== "constructor")
+    .sort();
+}
+
+describe("the exports", () => {
+  test("are the documented ones", () => {
+    expect(Object.keys(addon).sort()).toEqual([
+      "ContextTool",
+      "Session",
+      "Store",
+      "__napiBindingTarget",
+      "countTokens",
+      "createActivateTool",
+      "createDeactivateTool",
+      "createPinTool",
+      "createReadTool",
+      "createUnpinTool",
+      "loadSettings",
+      "openSession",
+      "openStore",
+    ]);
+  });
+
+  test("have the documented classes", () => {
+    expect(methodsOf(addon.Store.prototype)).toEqual(["close", "id", "notice", "path"]);
+    expect(methodsOf(addon.Session.prototype)).toEqual([
+      "close",
+      "onEvent",
+      "reportFailedCall",
+      "status",
+      "toolFinished",
+      "transformContext",
+      "transformFrom",
+    ]);
+    const tool = ["description", "execute", "name", "parameters", "promptSnippet"];
+    expect(methodsOf(addon.ContextTool.prototype)).toEqual(tool);
+  });
+
+  test("are made by their functions only", () => {
+    for (const Class of [addon.Store, addon.Session, addon.ContextTool]) {
+      expect(() => new Class()).toThrow("constructor");
+    }
+  });
+
+  test("give settings whole, with defaults", async () => {
+    const settings = await loadSettings({});
+    expect(settings).toEqual({
+      enabled: true,
+      layout: "log",
+      store: null,
+      filesystemId: null,
+      keepResults: 10,
+      collapseTokens: 8_000,
+      previewTokens: 4_000,
+      activePerTurn: 5,
+      activeTurns: 3,
+      poolTokens: 8_000,
+      maxTextBytes: 4_194_304,
+      highWater: 0.8,
+    });
+    await session({ settings });
+  });
+
+  test("give a store its ID and path", async () => {
+    const path = join(temporaryFolder(), "new", "store.sqlite");
+    const first = await store(path);
+    const second = await store(path);
+    expect(first).toBeInstanceOf(Store);
+    expect(first.id).toMatch(/^[0-9a-f-]{36}$/);
+    expect([first.path, first.notice]).toEqual([path, null]);
+    expect(second.id).toBe(first.id);
+    expect((await store()).path).toBe(":memory:");
+  });
+
+  test("give a status of numbers", async () => {
+    const s = await session();
+    await s.transformContext([user("hello")]);
+    expect(s.status()).toEqual({
+      calls: 1,
+      epoch: 0,
+      windowTokens: 5,
+      plainTokens: 5,
+      savedShare: 0,
+      activeObjects: 0,
+      indexedObjects: 0,
+      pinnedObjects: 0,
+    });
+  });
+
+  test("count tokens, lone surrogates and NUL included", async () => {
+    expect(await countTokens("")).toBe(0);
+    expect(await countTokens("hello world")).toBe(2);
+    expect(await countTokens("a\u0000\ud800")).toBeGreaterThan(1);
+  });
+});
+
+describe("openStore rejects", () => {
+  test("a directory", async () => {
+    const error = await rejection(() => openStore({ path: temporaryFolder() }));
+    expect(error).toBeInstanceOf(Error);
+    expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", hint: expect.stringContaining("PALIMPSEST_STORE") });
+    expect(error.report).toMatch(/^STORE_UNAVAILABLE: /);
+  });
+
+  test("a file that is no database, and leaves it as it is", async () => {
+    const path = join(temporaryFolder(), "store.sqlite");
+    writeFileSync(path, "garbage ".repeat(1_000));
+    const error = await rejection(() => openStore({ path }));
+    expect(error).toMatchObject({ code: "STORE_CORRUPT", hint: expect.stringContaining("move the file away") });
+  });
+
+  test("a store of a newer schema, with both numbers", async () => {
+    const path = join(temporaryFolder(), "store.sqlite");
+    await (await openStore({ path })).close();
+    const database = new DatabaseSync(path);
+    database.exec("PRAGMA user_version = 999");
+    database.close();
+    const error = await rejection(() => openStore({ path }));
+    expect(error).toMatchObject({ code: "NEWER_SCHEMA", hint: "update palimpsest" });
+    expect(error.message).toMatch(/schema 999, this program knows up to \d+/);
+  });
+
+  test("a path below a file", async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, "file"), "");
+    expect(await rejection(() => openStore({ path: join(folder, "file", "store.sqlite") }))).toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      hint: expect.any(String),
+    });
+  });
+
+  test.each([
+    ["a number for the options", 5],
+    ["a text for the options", "store.sqlite"],
+    ["a number for the path", { path: 5 }],
+    ["null for the path", { path: null }],
+    ["an empty path", { path: "" }],
+    ["an unknown setting", { path: ":memory:", settings: { layuot: "log" } }],
+    [
+      "a getter that throws",
+      {
+        get path() {
+          throw new Error("no path");
+        },
+      },
+    ],
+  ])("%s", async (_, options) => {
+    expect(await rejection(() => openStore(wrong(options)))).toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+});
+
+describe("loadSettings rejects", () => {
+  test("wrong keys and values, all of them named, with the file", async () => {
+    const agentDir = temporaryFolder();
+    writeFileSync(join(agentDir, "palimpsest.json"), `{"layuot": "log", "highWater": 80}`);
+    const error = await rejection(() => loadSettings({ agentDir }));
+    expect(error).toMatchObject({ code: "INVALID_SETTINGS" });
+    expect(error.message).toContain(join(agentDir, "palimpsest.json"));
+    expect(error.message).toContain("`layuot` is not a setting, `layout` is");
+    expect(error.message).toContain("`highWater` must be a number above 0 and up to 1, is `80`");
+  });
+
+  test("what only the user may set, in a project", async () => {
+    const projectDir = temporaryFolder();
+    mkdirSync(join(projectDir, ".pi"));
+    writeFileSync(join(projectDir, ".pi", "palimpsest.json"), `{"store": "/elsewhere"}`);
+    expect(await rejection(() => loadSettings({ projectDir }))).toMatchObject({ code: "INVALID_SETTINGS" });
+  });
+
+  test.each([undefined, null, 5, "dir", { agentDir: 5 }])("%o for the places", async (places) => {
+    expect(await rejection(() => loadSettings(wrong(places)))).toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+});
+
+describe("openSession rejects", () => {
+  const cyclic: Record<string, unknown> = {};
+  cyclic.self = cyclic;
+
+  test.each<[string, object]>([
+    ["a relative working folder", { cwd: "here" }],
+    ["an empty session ID", { sessionId: "" }],
+    ["a blank session ID", { sessionId: " \n" }],
+    ["a session ID that is no text", { sessionId: 7 }],
+    ["a missing harness", { harness: undefined }],
+    ["an unknown setting", { settings: { layuot: "log" } }],
+    ["a setting of a wrong type", { settings: { keepResults: "10" } }],
+    ["a setting out of its bounds", { settings: { highWater: -3 } }],
+    ["settings that are no object", { settings: [] }],
+    ["settings without an end", { settings: cyclic }],
+  ])("%s", async (_, options) => {
+    const given = wrong({ ...defaults, ...options });
+    const error = await rejection(async () => openSession(await store(), given));
+    expect(error).toBeInstanceOf(Error);
+    expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+
+  test("what is no store", async () => {
+    const notStores = [undefined, null, {}, Store.prototype, await session(), addon.createReadTool()];
+    for (const value of notStores) {
+      expect(await rejection(() => openSession(wrong(value), defaults))).toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
+  });
+
+  test("options that are no object", async () => {
+    const inStore = await store();
+    for (const options of [undefined, null, 5, "s"]) {
+      expect(await rejection(() => openSession(inStore, wrong(options)))).toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
+  });
+});
+
+describe("after close", () => {
+  test("a session rejects with CLOSED, and closing again does nothing", async () => {
+    const s = await session();
+    await s.transformContext([user("hello")]);
+    await s.close();
+    await s.close();
+    const finished = { toolCallId: "c", toolName: "read", args: {}, isError: false };
+    const calls = [
+      () => s.transformContext([user("hello")]),
+      () => s.toolFinished(finished),
+      () => addon.createReadTool().execute(s, "c", { path: "x" }),
+    ];
+    for (const call of calls) {
+      expect(await rejection(call)).toMatchObject({ code: "CLOSED", message: "the session is closed" });
+    }
+    s.reportFailedCall("closed");
+    expect(s.status().calls).toBe(1);
+  });
+
+  test("a store rejects with CLOSED, and closing again does nothing", async () => {
+    const opened = await store();
+    const s = await session({}, opened);
+    await opened.close();
+    await opened.close();
+    expect(await rejection(() => openSession(opened, defaults))).toMatchObject({ code: "CLOSED" });
+    expect(await rejection(() => s.transformContext([user("hello")]))).toMatchObject({ code: "CLOSED" });
+    expect(opened.path).toBe(":memory:");
+  });
+
+  test("calls made just before come to their end or reject with CLOSED", async () => {
+    const s = await session();
+    const list = [user("hello")];
+    const calls = [s.transformContext(list), s.transformContext(list), s.close()];
+    for (const result of await Promise.allSettled(calls)) {
+      expect(result.status === "fulfilled" || result.reason.code === "CLOSED").toBe(true);
+    }
+    expect(await rejection(() => s.transformContext(list))).toMatchObject({ code: "CLOSED" });
+  });
+});
+
+describe("several at once", () => {
+  test("sessions of one store do not see each other's chats", async () => {
+    const shared = await store();
+    const [a, b] = await Promise.all([session({ sessionId: "a" }, shared), session({ sessionId: "b" }, shared)]);
+    await Promise.all([a.transformContext([user("one")]), b.transformContext([user("two"), ...step(1, "out")])]);
+    expect([a.status().indexedObjects, b.status().indexedObjects]).toEqual([0, 1]);
+    expect([a.status().calls, b.status().calls]).toEqual([1, 1]);
+  });
+
+  test("stores do not see each other's sessions", async () => {
+    const stores = [await store(), await store()];
+    const both = await Promise.all(stores.map((each) => session({}, each)));
+    await both[0].transformContext([user("one")]);
+    expect(both.map((each) => each.status().calls)).toEqual([1, 0]);
+  });
+
+  test("a session goes on where it was closed, in a store on disk", async () => {
+    const path = join(temporaryFolder(), "store.sqlite");
+    const list = [user("hello"), ...step(1, "out")];
+    const before = await session({}, await store(path));
+    await before.transformContext(list);
+    await before.close();
+    const after = await session({}, await store(path));
+    expect(after.status()).toMatchObject({ calls: 1, indexedObjects: 1 });
+    expect(await after.transformContext(list)).toEqual(list);
+  });
+});
+
+describe("onEvent", () => {
+  const rewritten = async (s: Session) => {
+    await s.transformContext([user("one"), user("two", 2)]);
+    await s.transformContext([user("one"), user("other", 3)]);
+  };
+
+  test("tells every listener what happened, whatever another one does", async () => {
+    const s = await session();
+    const events: unknown[] = [];
+    s.onEvent((event) => {
+      event.type = wrong("changed by a listener");
+      throw new Error("a listener's own fault");
+    });
+    s.onEvent(async () => {
+      throw new Error("an async listener's own fault");
+    });
+    s.onEvent((event) => events.push(event));
+    await rewritten(s);
+    expect(events).toContainEqual({ type: "host_rewrote", how: "branch", at: 1 });
+    expect(events.every((event) => typeof (event as { type: unknown }).type === "string")).toBe(true);
+  });
+
+  test("lets a listener use the session", async () => {
+    const s = await session();
+    let inner: Promise<unknown> | undefined;
+    const list = [user("one")];
+    s.onEvent(() => {
+      inner ??= s.transformContext(list);
+    });
+    await rewritten(s);
+    expect(await inner).toEqual(list);
+  });
+
+  test.each([undefined, null, 5, "listener", {}])("refuses %o for a listener", async (listener) => {
+    const s = await session();
+    expect(() => s.onEvent(wrong(listener))).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
+  });
+});
+
+describe("the other methods", () => {
+  test("refuse wrong arguments", async () => {
+    const s = await session();
+    for (const event of [undefined, 5, {}, { toolCallId: "c" }, { toolCallId: "c", toolName: 1 }]) {
+      expect(await rejection(() => s.toolFinished(wrong(event)))).toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
+    expect(() => s.reportFailedCall(wrong(5))).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
+    expect(await rejection(() => countTokens(wrong(5)))).toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+
+  test("take any arguments of tools that are none of theirs", async () => {
+    const s = await session();
+    for (const args of [null, 5, "text", [], { path: 7 }, { path: "\u0000" }, { path: "a/".repeat(10_000) }]) {
+      await s.toolFinished({ toolCallId: "c", toolName: "edit", args, isError: false });
+    }
+    expect(s.status().indexedObjects).toBe(0);
+  });
+
+  test("throw on a session that can take nothing more", async () => {
+    const s = Object.freeze(await session());
+    expect(() => s.transformContext([])).toThrow("not extensible");
+  });
+
+  test("may be wrapped by the host, before and after the first call", async () => {
+    const s = await session();
+    let calls = 0;
+    const original = s.transformContext.bind(s);
+    s.transformContext = (...args) => {
+      calls += 1;
+      return original(...args);
+    };
+    const list = [user("hello")];
+    await s.transformContext(list);
+    const seen = crossings(s);
+    await s.transformContext(list);
+    expect(calls).toBe(2);
+    expect(seen).toEqual([{ skip: 1, json: "[]" }]);
+  });
+});

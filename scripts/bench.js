@@ -1,0 +1,71 @@
+// `npm run bench`: criterion's benches, then vitest's, then one table of what Palimpsest spends beside the plain equivalent
+// of the same run. Words after `--` go to criterion as a filter (`npm run bench -- transform`); vitest's then do not run.
+import { spawn } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { comparison, libraryOf, ratioTable } from "./lib/bench-report.js";
+import { root, setUp } from "./setup.js";
+
+setUp(fileURLToPath(import.meta.url));
+
+const filter = process.argv.slice(2);
+const criterion = join(root, "target", "criterion");
+const results = join(root, "target", "bench");
+// What an earlier run left would stand in the table as if of this one.
+for (const folder of [criterion, results]) {
+  rmSync(folder, { recursive: true, force: true });
+}
+mkdirSync(results, { recursive: true });
+
+// The benches' build makes the addon's library too, in their profile: vitest measures that one, not the debug build.
+const build = await run("cargo", ["bench", "--benches", "--no-run", "--message-format=json-render-diagnostics"]);
+const library = libraryOf(build.stdout);
+if (build.code !== 0 || library === undefined) {
+  console.error("the benches did not build");
+  process.exit(1);
+}
+const addon = join(results, "palimpsest.node");
+copyFileSync(library, addon);
+
+const codes = [(await run("cargo", ["bench", "--benches", "--", "--quiet", ...filter], { shown: true })).code];
+if (filter.length === 0) {
+  const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
+  const env = { NAPI_RS_NATIVE_LIBRARY_PATH: addon };
+  codes.push((await run(process.execPath, [vitest, "bench", "--run"], { shown: true, env })).code);
+}
+console.log("\nRust and addon in the bench profile: the release with thin link-time optimisation");
+console.log(ratioTable(comparison(readCriterion, readVitest)));
+process.exitCode = codes.every((code) => code === 0) ? 0 : 1;
+
+/** Mean of a criterion bench in ms, if it ran. @param {string} name */
+function readCriterion(name) {
+  const file = join(criterion, name, "new", "estimates.json");
+  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).mean.point_estimate / 1e6 : undefined;
+}
+
+/** Mean of a vitest bench in ms, if it ran. @param {string} name */
+function readVitest(name) {
+  const file = join(results, `${name}.json`);
+  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).latency.mean : undefined;
+}
+
+/**
+ * Runs a command in the clone; its errors are shown, its output only with `shown`.
+ * @param {string} command
+ * @param {string[]} args
+ * @param {{ shown?: boolean, env?: NodeJS.ProcessEnv }} [options]
+ * @returns {Promise<{ code: number, stdout: string }>}
+ */
+function run(command, args, { shown = false, env } = {}) {
+  const stdio = /** @type {const} */ (["ignore", shown ? "inherit" : "pipe", "inherit"]);
+  const child = spawn(command, args, { cwd: root, stdio: [...stdio], env: { ...process.env, ...env } });
+  let stdout = "";
+  child.stdout?.setEncoding("utf8").on("data", (text) => {
+    stdout += text;
+  });
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code) => resolve({ code: code ?? 1, stdout }));
+  });
+}

@@ -1,0 +1,62 @@
+//! Arguments as JavaScript gave them: one of a wrong shape is an `INVALID_ARGUMENT` of ours, told where the function tells
+//! its errors. napi's own conversion would throw at once, from functions that return promises too, with codes of its own.
+
+use std::ptr;
+
+use napi::bindgen_prelude::{FromNapiValue, ValidateNapiValue};
+use napi::sys;
+
+use super::blocking::Json;
+use crate::error::{Error, Result};
+
+/// An argument, or what is wrong with it.
+pub struct Given<T>(std::result::Result<T, String>);
+
+impl<T> Given<T> {
+    /// The argument, under the name that an error gives it.
+    pub(super) fn named(self, argument: &str) -> Result<T> {
+        self.0.map_err(|problem| Error::argument(argument, format!("is refused: {problem}")))
+    }
+}
+
+impl<T: FromNapiValue + ValidateNapiValue> FromNapiValue for Given<T> {
+    #[expect(unsafe_code, reason = "the trait's signature")]
+    unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Self> {
+        // SAFETY: the library's own check and conversion, with the environment and value that it was given.
+        let converted =
+            unsafe { T::validate(env, value).and_then(|_| T::from_napi_value(env, value)) };
+        Ok(Self(converted.map_err(|error| {
+            clear_exception(env);
+            error.reason.clone()
+        })))
+    }
+}
+
+impl FromNapiValue for Json {
+    #[expect(unsafe_code, reason = "the trait's signature")]
+    unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Self> {
+        // SAFETY: the library's own conversion, with the environment and value that it was given.
+        unsafe { serde_json::Value::from_napi_value(env, value) }.map(Self)
+    }
+}
+
+impl ValidateNapiValue for Json {
+    #[expect(unsafe_code, reason = "the trait's signature")]
+    unsafe fn validate(_: sys::napi_env, _: sys::napi_value) -> napi::Result<sys::napi_value> {
+        Ok(ptr::null_mut())
+    }
+}
+
+/// Takes back what a getter of the argument threw, which JavaScript would else throw when the function returns.
+#[expect(unsafe_code, reason = "the library has no safe call for this")]
+fn clear_exception(env: sys::napi_env) {
+    let mut pending = false;
+    let mut exception = ptr::null_mut();
+    // SAFETY: both write to the place given and read nothing; the environment is that of the running call.
+    unsafe {
+        if sys::napi_is_exception_pending(env, &raw mut pending) == sys::Status::napi_ok && pending
+        {
+            sys::napi_get_and_clear_last_exception(env, &raw mut exception);
+        }
+    }
+}
