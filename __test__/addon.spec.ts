@@ -38,6 +38,7 @@ describe("the exports", () => {
     expect(methodsOf(addon.Session.prototype)).toEqual([
       "close",
       "onEvent",
+      "refusedWrite",
       "reportFailedCall",
       "status",
       "toolFinished",

@@ -51,13 +51,14 @@ expectTypeOf<Store["close"]>().toEqualTypeOf<() => Promise<void>>();
 
 // A session; what crosses to Rust is no part of it.
 expectTypeOf<keyof Session>().toEqualTypeOf<
-  "transformContext" | "onEvent" | "toolFinished" | "reportFailedCall" | "status" | "close"
+  "transformContext" | "onEvent" | "toolFinished" | "refusedWrite" | "reportFailedCall" | "status" | "close"
 >();
 expectTypeOf<Session["transformContext"]>().toEqualTypeOf<
   (messages: Message[], call?: CallInfo) => Promise<Message[]>
 >();
 expectTypeOf<Session["onEvent"]>().toEqualTypeOf<(listener: (event: SessionEvent) => void) => void>();
 expectTypeOf<Session["toolFinished"]>().toEqualTypeOf<(event: ToolFinishedEvent) => Promise<void>>();
+expectTypeOf<Session["refusedWrite"]>().toEqualTypeOf<(toolName: string, args: unknown) => Promise<string | null>>();
 expectTypeOf<Session["reportFailedCall"]>().toEqualTypeOf<(reason: string) => void>();
 expectTypeOf<Session["status"]>().toEqualTypeOf<() => SessionStatus>();
 expectTypeOf<Session["close"]>().toEqualTypeOf<() => Promise<void>>();
