@@ -81,13 +81,15 @@ export function crossings(of: Session): { skip: number; json: string }[] {
 }
 
 /**
- * Runs a module in a process of its own, with the addon as `addon`, and returns how it ended.
+ * Runs a module in a process of its own, with the addon as `addon`, and returns how it ended. Its default store is in
+ * memory, never the user's.
  * `launcher`: program and arguments to start it with.
  */
 export function runModule(source: string, launcher: string[] = []) {
   const addon = pathToFileURL(join(root, "index.js")).href;
   const code = `import * as addon from ${JSON.stringify(addon)};\n${source}`;
-  const options = { encoding: "utf8", timeout: 50_000, maxBuffer: 1 << 20 } as const;
+  const env = { ...process.env, PALIMPSEST_STORE: ":memory:" };
+  const options = { encoding: "utf8", timeout: 50_000, maxBuffer: 1 << 20, env } as const;
   const [program, ...args] = [...launcher, pinnedNode(), "--input-type=module", "-e", code];
   const { status, signal, stdout, stderr } = spawnSync(program, args, options);
   return { status, signal, stdout, stderr };

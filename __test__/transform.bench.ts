@@ -1,6 +1,7 @@
 // `session.transformContext` per call, beside what Pi itself spends on every call: Node's `structuredClone` of the list.
 // Each call brings one step (an assistant message with a tool call, and its result), as an agent at work does. Results go to
 // target/bench, where scripts/bench.js reads them.
+import "./bench-addon.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Message, openSession, openStore, type Session, type Store } from "../index.js";
 import { defaults, step, user } from "./sessions.ts";
@@ -14,35 +15,73 @@ function output(number: number): string {
   return Array.from({ length: 40 }, (_, line) => `test module_${number}::case_${line} ... ok, ${line} ms\n`).join("");
 }
 
-describe.each([100, 1_000, 5_000])("at %d messages", (length) => {
-  let [store, session]: [Store?, Session?] = [];
-  const list: Message[] = [user("Run all tests.")];
-  const grow = () => list.push(...step(list.length, output(list.length)));
+/** A conversation of about `length` messages that goes on by one step at a time; beyond a fifth more it starts again. */
+class Conversation {
+  readonly list: Message[] = [user("Run all tests.")];
+
+  constructor(private readonly length: number) {
+    while (this.list.length < length) {
+      this.step();
+    }
+  }
+
+  /** Adds a step; returns whether the conversation started again. */
+  next(): boolean {
+    const again = this.list.length > this.length * 1.2;
+    if (again) {
+      this.list.length = this.length;
+    }
+    this.step();
+    return again;
+  }
+
+  private step(): void {
+    this.list.push(...step(this.list.length, output(this.list.length)));
+  }
+}
+
+describe.each([101, 1_001, 5_001])("at %d messages", (length) => {
+  const ours = new Conversation(length);
+  const plain = new Conversation(length);
+  let store: Store;
+  let session: Session;
+
+  const open = async (number: number) => {
+    session = await openSession(store, { ...defaults, sessionId: `bench ${length} ${number}` });
+    await session.transformContext(ours.list, call);
+  };
+  let opened = 0;
+  const next = async () => {
+    if (ours.next()) {
+      await session.close();
+      opened += 1;
+      await open(opened);
+      ours.next();
+    }
+  };
 
   beforeAll(async () => {
-    while (list.length < length) {
-      grow();
-    }
     store = await openStore({ path: ":memory:" });
-    session = await openSession(store, { ...defaults, sessionId: `bench ${length}` });
-    await session.transformContext(list, call);
+    await open(opened);
   });
 
   afterAll(async () => {
-    await session?.close();
-    await store?.close();
+    await session.close();
+    await store.close();
   });
 
   test("a call", async ({ bench }) => {
-    const result = (name: string) => ({ writeResult: `target/bench/${name}-${length}.json` });
+    const result = (name: string) => ({ writeResult: `target/bench/${name}-${length - 1}.json` });
     const storage = await bench.compare(
-      bench("transformContext", { ...result("transformContext"), beforeEach: () => void grow() }, async () => {
-        await session?.transformContext(list, call);
+      bench("transformContext", { ...result("transformContext"), beforeEach: next }, async () => {
+        await session.transformContext(ours.list, call);
       }),
-      bench("structuredClone", result("structuredClone"), () => void structuredClone(list)),
+      bench("structuredClone", { ...result("structuredClone"), beforeEach: () => void plain.next() }, () => {
+        structuredClone(plain.list);
+      }),
       options,
     );
     expect(storage.get("transformContext").latency.samplesCount).toBeGreaterThanOrEqual(calls);
-    expect(session?.status().calls).toBeGreaterThan(calls);
+    expect(session.status().calls).toBeGreaterThan(1);
   });
 });

@@ -31,7 +31,7 @@ copyFileSync(library, addon);
 const codes = [(await run("cargo", ["bench", "--benches", "--", "--quiet", ...filter], { shown: true })).code];
 if (filter.length === 0) {
   const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
-  const env = { NAPI_RS_NATIVE_LIBRARY_PATH: addon };
+  const env = { PALIMPSEST_BENCH_ADDON: addon };
   codes.push((await run(process.execPath, [vitest, "bench", "--run"], { shown: true, env })).code);
 }
 console.log("\nRust and addon in the bench profile: the release with thin link-time optimisation");
