@@ -108,7 +108,7 @@ export declare class Session {
   status(): SessionStatus
   /**
    * Stores what is not stored yet and marks the session paused. Later calls reject with `CLOSED`. Idempotent. The store
-   * stays open.
+   * stays open; where it was closed before, what was not stored yet is not.
    */
   close(): Promise<void>
 }

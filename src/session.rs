@@ -6,19 +6,19 @@
 
 mod chat;
 mod event;
+mod files;
 mod index;
 mod lines;
 mod matching;
+mod record;
 mod sets;
 mod state;
 
-pub use chat::{Chat, ChatMessage, MessageKey, MessageKind};
-pub use event::{
-    CallRecord, Cause, Event, FailedCall, FileEvent, Opened, Part, ResultFact, Rewrite, Shows,
-    SlotEdit, SlotRecord, Treatment,
-};
+pub use chat::{Chat, ChatMessage, MessageKey, MessageKind, VOLATILE_CHANGES};
+pub use event::{Cause, Event, FileEvent, Opened, Part, ResultFact, Rewrite, Shows, Treatment};
 pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{LineMap, LineRange, merge_ranges};
 pub use matching::{HostEntry, HostMatch, match_host_list};
+pub use record::{CallRecord, FailedCall, SlotEdit, SlotRecord};
 pub use sets::{Active, ActiveView, Known, Sets};
-pub use state::{Sent, Session, Showing};
+pub use state::{Effect, Sent, Session, Showing};

@@ -11,7 +11,7 @@ use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Blocking, blocking, to_js};
+use super::blocking::{Blocking, Json, blocking, to_js};
 use super::settings::settings_from;
 use super::store::Store;
 use crate::context::live::{
@@ -256,11 +256,14 @@ impl Session {
     )]
     pub fn refused_write(
         &self,
-        tool_name: String,
-        args: Value,
+        tool_name: Given<String>,
+        args: Given<Json>,
     ) -> AsyncTask<Blocking<Option<String>>> {
         let shared = Arc::clone(&self.shared);
-        blocking(move || shared.with(|session| session.refused_write(&tool_name, &args)))
+        blocking(move || {
+            let (tool, args) = (tool_name.named("toolName")?, args.named("args")?);
+            shared.with(|session| session.refused_write(&tool, &args.0))
+        })
     }
 
     /// Notes that a call went out with the host's own messages and why; the next call's record says so.
@@ -296,15 +299,16 @@ impl Session {
     }
 
     /// Stores what is not stored yet and marks the session paused. Later calls reject with `CLOSED`. Idempotent. The store
-    /// stays open.
+    /// stays open; where it was closed before, what was not stored yet is not.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn close(&self) -> AsyncTask<Blocking<()>> {
         let shared = Arc::clone(&self.shared);
-        blocking(move || match shared.with(LiveSession::close) {
-            Err(Error::Closed { what: "session" }) => Ok(()),
-            result => {
-                *lock(&shared.live) = None;
-                result
+        blocking(move || {
+            let result = shared.with(LiveSession::close);
+            *lock(&shared.live) = None;
+            match result {
+                Err(Error::Closed { .. }) => Ok(()),
+                result => result,
             }
         })
     }

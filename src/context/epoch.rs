@@ -3,13 +3,14 @@
 //! The rule is a simple one for now: enough collapsible content has gathered, the window comes near its limit, or the host
 //! rewrote its list (DESIGN.md section 7 has the economics that replace it).
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::first_sight::split_read;
+use super::first_sight::{as_parts, split_read};
 use super::log_layout::reference_line;
-use crate::object::ObjectId;
+use crate::object::{Hash, ObjectId};
 use crate::session::{
-    LineRange, MessageKind, Rewrite, Session, Shows, Subject, Treatment, merge_ranges,
+    LineRange, MessageKind, Part, ResultFact, Rewrite, Session, Showing, Shows, Subject, Treatment,
+    merge_ranges,
 };
 
 /// A collapse that frees no more than this is not worth a change.
@@ -64,11 +65,14 @@ pub fn decide(session: &Session, shown: &[u64], terms: &Terms) -> Option<NewEpoc
         None => return None,
     };
     let treatments = treatments(session, &gains, &working);
-    let collapsed = treatments.iter().filter(|(_, t)| *t == Treatment::Reference).count() as u64;
-    Some(NewEpoch { reason, treatments, collapsed, freed_tokens: gathered })
+    let collapsed = || treatments.iter().filter(|(_, t)| *t == Treatment::Reference);
+    let freed_tokens = collapsed().filter_map(|(at, _)| gains.get(at)).sum();
+    let collapsed = collapsed().count() as u64;
+    Some(NewEpoch { reason, treatments, collapsed, freed_tokens })
 }
 
 /// Positions that stay: the newest results, all that the model has not answered yet, pinned objects, files being edited.
+/// What the model deactivated stays only until it has answered.
 fn working_set(session: &Session, keep_results: u64) -> BTreeSet<u64> {
     let mut working = BTreeSet::new();
     let mut results = 0;
@@ -77,26 +81,31 @@ fn working_set(session: &Session, keep_results: u64) -> BTreeSet<u64> {
         answered |= matches!(message.kind, MessageKind::Assistant);
         if let MessageKind::Result(fact) = &message.kind {
             results += 1;
-            let asked_off = subject_of(&fact.shows)
-                .into_iter()
-                .chain(fact.object.as_ref())
-                .any(|object| session.sets().is_deactivated(object));
-            if !answered || (results <= keep_results && !asked_off) {
+            if !answered || (results <= keep_results && !is_let_go(session, fact)) {
                 working.insert(at);
             }
         }
-    }
-    for id in session.sets().pinned() {
-        working.extend(places_of(session, id));
-    }
-    let step = session.chat().messages().last().map_or(0, |message| message.step);
-    for entry in session.index().entries() {
-        let edited = session.edited_in_step(&entry.id).is_some_and(|at| at + EDITING_STEPS >= step);
-        if edited && !session.sets().is_deactivated(&entry.id) {
-            working.extend(session.showings(&entry.id).next_back().map(|showing| showing.at));
+        if answered && results >= keep_results {
+            break;
         }
     }
+    let stays = |at: &u64| session.result(*at).is_some_and(|fact| !is_let_go(session, fact));
+    working.extend(pinned_places(session).into_iter().filter(stays));
+    let step = session.chat().messages().last().map_or(0, |message| message.step);
+    for (file, _) in session.edited_files().filter(|(_, edited)| edited + EDITING_STEPS >= step) {
+        let last = session.showings(file).map(|showing| showing.at).rfind(stays);
+        working.extend(last);
+    }
     working
+}
+
+/// Whether the model deactivated the call or what its result shows.
+fn is_let_go(session: &Session, fact: &ResultFact) -> bool {
+    let shown = match &fact.shows {
+        Shows::File { object, .. } | Shows::Activated { object, .. } => Some(object),
+        Shows::Own | Shows::Change { .. } => None,
+    };
+    shown.into_iter().chain(&fact.object).any(|object| session.sets().is_deactivated(object))
 }
 
 /// Tokens that collapsing each result frees, for those outside the working set, from window index `first` on.
@@ -111,19 +120,17 @@ fn collapsible(
         .zip(shown)
         .skip(first)
         .filter_map(|((at, _), tokens)| {
-            let fact = session.result(at)?;
+            let gain = tokens.saturating_sub(LINE_TOKENS);
+            let fact = session.result(at).filter(|fact| gain > MIN_GAIN_TOKENS && fact.plain)?;
             if working.contains(&at) || *session.treatment(at) == Treatment::Reference {
                 return None;
             }
-            let gain = tokens.saturating_sub(LINE_TOKENS);
-            (gain > MIN_GAIN_TOKENS && reference_line(session, fact).is_some())
-                .then_some((at, gain))
+            reference_line(session, fact).is_some().then_some((at, gain))
         })
         .collect()
 }
 
-/// All changes of an epoch: collapses, current text for files whose shown text is old, and reads whose text stood in what
-/// collapses.
+/// All changes of an epoch: collapses, the current text of files, and reads whose text stood in what collapses.
 fn treatments(
     session: &Session,
     gains: &BTreeMap<u64, u64>,
@@ -131,100 +138,139 @@ fn treatments(
 ) -> Vec<(u64, Treatment)> {
     let mut changes: BTreeMap<u64, Treatment> =
         gains.keys().map(|at| (*at, Treatment::Reference)).collect();
-    for (file, ranges, at, after_host) in stale_files(session, working) {
-        let showings: Vec<u64> = session.showings(&file).map(|showing| showing.at).collect();
-        changes.extend(showings.into_iter().map(|at| (at, Treatment::Reference)));
-        let Some(Subject::File { version, .. }) =
-            session.index().get(&file).map(|entry| &entry.subject)
-        else {
-            continue;
-        };
-        let version = version.clone();
+    for Anew { file, version, ranges, at, after_host } in files_anew(session, working) {
+        let showings = session.showings(&file).map(|showing| showing.at);
+        changes.extend(showings.map(|at| (at, Treatment::Reference)));
         changes.insert(at, Treatment::Current { object: file, version, ranges, after_host });
     }
-    restore_rereads(session, &mut changes);
+    settle_rereads(session, working, &mut changes);
     changes.into_iter().filter(|(at, treatment)| session.treatment(*at) != treatment).collect()
 }
 
-/// Files of the working set whose standing text is of an older version: which lines are to stand, and where.
-fn stale_files(
+/// A file whose current text is to stand at one message instead of what stands of it.
+struct Anew {
+    file: ObjectId,
+    version: Hash,
+    ranges: Vec<LineRange>,
+    at: u64,
+    after_host: bool,
+}
+
+/// Files of the working set of which older text stands, or lines stand twice.
+fn files_anew(session: &Session, working: &BTreeSet<u64>) -> Vec<Anew> {
+    let mut needed: BTreeMap<&ObjectId, Vec<LineRange>> = BTreeMap::new();
+    let mut untidy: BTreeSet<&ObjectId> = BTreeSet::new();
+    for showing in session.all_showings().filter(|showing| working.contains(&showing.at)) {
+        let Some(version) = file_version(session, &showing.object) else { continue };
+        let lines = needed.entry(&showing.object).or_default();
+        let twice = showing.now.iter().any(|range| range.without(lines) != [*range]);
+        if showing.version != *version || twice {
+            untidy.insert(&showing.object);
+        }
+        lines.extend(&showing.now);
+    }
+    // A read that said "stands above" needs these lines where that is about to go.
+    for at in working {
+        if let (Treatment::Reread { .. }, Some(Shows::File { object, version, range })) =
+            (session.treatment(*at), session.result(*at).map(|fact| &fact.shows))
+        {
+            let now = session.lines_now(object, version, &[*range]);
+            needed.entry(object).or_default().extend(now);
+        }
+    }
+    untidy
+        .into_iter()
+        .filter_map(|file| {
+            let ranges = merge_ranges(needed.get(file)?);
+            let (at, after_host) = last_event(session, file, working)?;
+            let version = file_version(session, file)?.clone();
+            (!ranges.is_empty()).then(|| Anew {
+                file: file.clone(),
+                version,
+                ranges,
+                at,
+                after_host,
+            })
+        })
+        .collect()
+}
+
+/// The newest message that showed or changed a file, and whether it is one that changed it.
+fn last_event(session: &Session, file: &ObjectId, working: &BTreeSet<u64>) -> Option<(u64, bool)> {
+    let shows: BTreeSet<u64> = session.showings(file).map(|showing| showing.at).collect();
+    session.window().rev().find_map(|(at, _)| {
+        let fact = session.result(at)?;
+        match &fact.shows {
+            _ if !working.contains(&at) && is_let_go(session, fact) => None,
+            Shows::Change { object } if object == file => Some((at, true)),
+            _ => shows.contains(&at).then_some((at, false)),
+        }
+    })
+}
+
+/// A read that said "stands above" while that collapses: one of the working set shows the lines itself, or says where they
+/// stand now; others collapse too.
+fn settle_rereads(
     session: &Session,
     working: &BTreeSet<u64>,
-) -> Vec<(ObjectId, Vec<LineRange>, u64, bool)> {
-    let mut seen = HashSet::new();
-    let mut stale = Vec::new();
-    for showing in session.all_showings() {
-        let Some(Subject::File { version, .. }) =
-            session.index().get(&showing.object).map(|entry| &entry.subject)
-        else {
-            continue;
-        };
-        if !working.contains(&showing.at)
-            || showing.version == *version
-            || !seen.insert(&showing.object)
-        {
-            continue;
-        }
-        let standing =
-            session.showings(&showing.object).filter(|other| working.contains(&other.at));
-        let ranges: Vec<LineRange> = standing.flat_map(|other| other.now.iter().copied()).collect();
-        let ranges = merge_ranges(&ranges);
-        if ranges.is_empty() {
-            continue;
-        }
-        let last = session.window().rev().find_map(|(at, _)| match &session.result(at)?.shows {
-            Shows::Change { object } if *object == showing.object => Some((at, true)),
-            _ => {
-                session.showings(&showing.object).any(|other| other.at == at).then_some((at, false))
-            }
-        });
-        let Some((at, after_host)) = last else { continue };
-        stale.push((showing.object.clone(), ranges, at, after_host));
-    }
-    stale
-}
-
-/// A read that said "stands above" shows the lines itself once what stood above collapses.
-fn restore_rereads(session: &Session, changes: &mut BTreeMap<u64, Treatment>) {
-    let gone: Vec<u64> = changes.keys().copied().collect();
+    changes: &mut BTreeMap<u64, Treatment>,
+) {
+    let anew: BTreeSet<ObjectId> = changes
+        .values()
+        .filter_map(|change| match change {
+            Treatment::Current { object, .. } => Some(object.clone()),
+            _ => None,
+        })
+        .collect();
+    let mut above: Vec<Showing> = Vec::new();
     for (at, _) in session.window() {
-        let Treatment::Reread { parts } = session.treatment(at) else { continue };
-        let loses =
-            parts.iter().any(|part| part.stands_at.is_some_and(|place| gone.contains(&place)));
-        if changes.contains_key(&at) || !loses {
-            continue;
-        }
         let Some(fact) = session.result(at) else { continue };
-        let Shows::File { object, .. } = &fact.shows else { continue };
-        let stands_anew = changes.values().any(
-            |change| matches!(change, Treatment::Current { object: file, .. } if file == object),
-        );
-        if stands_anew {
-            changes.insert(at, Treatment::Reference);
-            continue;
+        let treatment = changes.get(&at).unwrap_or_else(|| session.treatment(at));
+        if let (Treatment::Reread { parts }, Shows::File { object, version, range }) =
+            (treatment, &fact.shows)
+            && !parts.iter().all(|part| still_stands(part, object, version, &above))
+        {
+            let change = if !working.contains(&at) || anew.contains(object) {
+                Treatment::Reference
+            } else {
+                as_parts(split_read((object, version, *range), above.iter()))
+            };
+            changes.insert(at, change);
         }
-        let later =
-            session.all_showings().filter(|showing| showing.at > at).map(|showing| showing.at);
-        let unusable: Vec<u64> = gone.iter().copied().chain(later).collect();
-        let parts = split_read(session, at, fact, &unusable);
-        let whole = parts.iter().all(|part| part.stands_at.is_none());
-        changes.insert(at, if whole { Treatment::Given } else { Treatment::Reread { parts } });
+        let treatment = changes.get(&at).unwrap_or_else(|| session.treatment(at));
+        above.extend(session.showing_as(at, treatment));
     }
 }
 
-/// Positions at which an object's content stands.
-fn places_of(session: &Session, id: &ObjectId) -> Vec<u64> {
-    let own = session.window().filter(|(at, _)| {
-        session
-            .result(*at)
-            .is_some_and(|fact| fact.object.as_ref() == Some(id) && fact.shows == Shows::Own)
-    });
-    own.map(|(at, _)| at).chain(session.showings(id).map(|showing| showing.at)).collect()
+/// Whether a part of a read is shown by itself, or stands where it is said to.
+fn still_stands(part: &Part, object: &ObjectId, version: &Hash, above: &[Showing]) -> bool {
+    let Some(place) = part.stands_at else { return true };
+    above.iter().any(|showing| {
+        showing.at == place
+            && showing.object == *object
+            && showing.version == *version
+            && part.range.without(&showing.ranges).is_empty()
+    })
 }
 
-fn subject_of(shows: &Shows) -> Option<&ObjectId> {
-    match shows {
-        Shows::File { object, .. } | Shows::Activated { object, .. } => Some(object),
-        Shows::Own | Shows::Change { .. } => None,
+/// Positions at which the content of pinned objects stands.
+fn pinned_places(session: &Session) -> Vec<u64> {
+    let sets = session.sets();
+    if sets.pinned().is_empty() {
+        return Vec::new();
+    }
+    let is_own = |fact: &ResultFact| {
+        fact.shows == Shows::Own && fact.object.as_ref().is_some_and(|id| sets.is_pinned(id))
+    };
+    let own = session.window().map(|(at, _)| at);
+    let own = own.filter(|at| session.result(*at).is_some_and(is_own));
+    let shown = session.all_showings().filter(|showing| sets.is_pinned(&showing.object));
+    own.chain(shown.map(|showing| showing.at)).collect()
+}
+
+fn file_version<'a>(session: &'a Session, object: &ObjectId) -> Option<&'a Hash> {
+    match &session.index().get(object)?.subject {
+        Subject::File { version, .. } => Some(version),
+        Subject::Toolcall { .. } => None,
     }
 }

@@ -5,7 +5,8 @@
 use serde_json::Value;
 
 use super::preview;
-use crate::session::{LineRange, Part, ResultFact, Session, Shows, Treatment};
+use crate::object::{Hash, ObjectId};
+use crate::session::{LineRange, Part, ResultFact, Session, Showing, Shows, Treatment};
 
 /// Words at the head of a shell command that asks for certain lines: their output is never previewed.
 const LINE_PICKERS: [&str; 9] =
@@ -28,7 +29,10 @@ pub fn decide(
         return Treatment::Given;
     }
     match &fact.shows {
-        Shows::File { range, .. } => reread(session, at, fact, *range),
+        Shows::File { object, version, range } => {
+            let above = session.showings(object).filter(|showing| showing.at != at);
+            as_parts(split_read((object, version, *range), above))
+        }
         Shows::Own if fact.plain && may_be_previewed(fact, args) => {
             preview::plan(text, text_tokens, preview_tokens).unwrap_or(Treatment::Given)
         }
@@ -36,13 +40,15 @@ pub fn decide(
     }
 }
 
-/// Splits the lines of a read into those that stand in the window and those to show.
-pub fn split_read(session: &Session, at: u64, fact: &ResultFact, gone: &[u64]) -> Vec<Part> {
-    let Shows::File { object, version, range } = &fact.shows else { return Vec::new() };
+/// Splits the lines of a read into those that stand above, by `standing`, and those to show.
+pub fn split_read<'a>(
+    (object, version, range): (&ObjectId, &Hash, LineRange),
+    standing: impl Iterator<Item = &'a Showing>,
+) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
-    let mut missing = vec![*range];
-    for showing in session.showings(object) {
-        if showing.at == at || showing.version != *version || gone.contains(&showing.at) {
+    let mut missing = vec![range];
+    for showing in standing {
+        if showing.object != *object || showing.version != *version {
             continue;
         }
         for shown in &showing.ranges {
@@ -56,9 +62,9 @@ pub fn split_read(session: &Session, at: u64, fact: &ResultFact, gone: &[u64]) -
     parts
 }
 
-fn reread(session: &Session, at: u64, fact: &ResultFact, range: LineRange) -> Treatment {
-    let parts = split_read(session, at, fact, &[]);
-    if parts == [Part { range, stands_at: None }] {
+/// How a read is shown whose lines are split so.
+pub fn as_parts(parts: Vec<Part>) -> Treatment {
+    if parts.iter().all(|part| part.stands_at.is_none()) {
         return Treatment::Given;
     }
     Treatment::Reread { parts }

@@ -70,6 +70,20 @@ pub fn gone_line(file: Handle, path: &str, after: Option<Handle>) -> String {
     format!("[{file}] {path} is no longer on disk; its text{of} is kept as {file}.")
 }
 
+/// A note on a file that has no text any more: `[f3] a.bin changed on disk and holds no text now; its text of t12 is kept as f3.`
+pub fn no_text_line(file: Handle, path: &str, after: Option<Handle>) -> String {
+    let of = after.map_or_else(String::new, |handle| format!(" of {handle}"));
+    format!(
+        "[{file}] {path} changed on disk and holds no text now; its text{of} is kept as {file}."
+    )
+}
+
+/// A note on a file that was gone and is there again: `[f3] src/main.rs is on disk again, as it was in t12.`
+pub fn back_line(file: Handle, path: &str, seen: Option<Handle>) -> String {
+    let seen = seen.map_or_else(|| "before".to_owned(), |handle| format!("in {handle}"));
+    format!("[{file}] {path} is on disk again, as it was {seen}.")
+}
+
 /// The rest of a difference that is longer than a note may be: `… 31 more changed lines in f3 …`
 pub fn more_changes_line(file: Handle, lines: u64) -> String {
     format!("… {} in {file} …", count(lines, "more changed line"))
@@ -153,6 +167,8 @@ mod tests {
             changed_line(handle("f3"), "src/main.rs", Some(handle("t12")), 4, 1),
             more_changes_line(handle("f3"), 31),
             gone_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
+            no_text_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
+            back_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
             fold_line(
                 handle("t31"),
                 handle("t44"),
@@ -173,6 +189,8 @@ mod tests {
         [f3] src/main.rs changed on disk after t12 (+4 -1):
         … 31 more changed lines in f3 …
         [f3] src/main.rs is no longer on disk; its text of t12 is kept as f3.
+        [f3] src/main.rs changed on disk and holds no text now; its text of t12 is kept as f3.
+        [f3] src/main.rs is on disk again, as it was in t12.
         [t31-t44] 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok
         [t17] bash · lines 1-40 of 1,412
         "#);

@@ -15,6 +15,9 @@ use crate::error::{Error, Result};
 use crate::object::Hash;
 use crate::session::MessageKey;
 
+/// Tokens of a message besides its content.
+pub const MESSAGE_TOKENS: u64 = 4;
+
 /// Tokens counted for an image, as hosts estimate one: its real price depends on provider and size.
 const IMAGE_TOKENS: u64 = 1_200;
 
@@ -94,7 +97,7 @@ impl HostMessage {
             plain: false,
             tokens: 0,
         };
-        message.tokens = 4 + message.read_content(&content);
+        message.tokens = MESSAGE_TOKENS + message.read_content(&content);
         for name in ["command", "output", "summary"] {
             if let Some(text) = text(name) {
                 message.tokens += tokens::count(&text);

@@ -41,7 +41,10 @@ pub fn render(
         slots.push(Slot::of_ours(record, message));
     }
     for (index, (at, message)) in messages.iter().enumerate() {
-        slots.push(Slot::of_host(index, *at, message, chat_reference(session, *at)));
+        slots.push(match session.chat().get(*at) {
+            Some(known) if known.is_volatile() => Slot::of_volatile(index, message),
+            _ => Slot::of_host(index, *at, message, chat_reference(session, *at)),
+        });
     }
     for object in active {
         let Some(version) = version_of(session, &object.id) else { continue };
@@ -67,9 +70,10 @@ pub fn active_block(id: &ObjectId, text: &str, ranges: &[LineRange]) -> String {
     format!("ACTIVE_CONTENT id={id} lines={}\n{}", names.join(","), shown.join("\n"))
 }
 
-/// The content in place of a tool result's: `toolcall_ref id={id} tool={tool} status={status}`.
+/// The content in place of a tool result's: `toolcall_ref id={id} tool={tool} status={status}`. What is more than one text
+/// (images) stays as the host gave it.
 fn chat_reference(session: &Session, at: u64) -> Option<String> {
-    let fact = session.result(at)?;
+    let fact = session.result(at).filter(|fact| fact.plain)?;
     let id = fact.object.as_ref()?;
     Some(text_content(&format!(
         "toolcall_ref id={id} tool={} status={}",

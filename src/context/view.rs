@@ -2,10 +2,9 @@
 //!
 //! Holds no decision; it is rebuilt from the session and the host's messages after a restart.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::host::HostMessage;
-use super::tokens;
 use crate::object::{Hash, RunningHash};
 use crate::session::{SlotEdit, SlotRecord};
 
@@ -33,6 +32,12 @@ impl Slot {
         };
         let record = SlotRecord::Chat { chat: at, content };
         Self { record, host: Some(index), message: None, digest, tokens }
+    }
+
+    /// A message of the host's that changes on every call: it passes through, and its record holds all of it.
+    pub fn of_volatile(index: usize, message: &HostMessage) -> Self {
+        let record = SlotRecord::Message { message: message.raw.clone() };
+        Self { record, ..Self::of_host(index, 0, message, None) }
     }
 
     /// A message of our own.
@@ -70,6 +75,8 @@ pub struct Edit {
 pub struct View {
     slots: Vec<Slot>,
     hashes: Vec<Hash>,
+    tokens: u64,
+    of_host: usize,
 }
 
 impl View {
@@ -80,7 +87,12 @@ impl View {
 
     /// Tokens of all messages.
     pub fn tokens(&self) -> u64 {
-        self.slots.iter().map(|slot| slot.tokens).sum()
+        self.tokens
+    }
+
+    /// Number of messages of the host's.
+    pub fn of_host(&self) -> usize {
+        self.of_host
     }
 
     /// Running hash over the SHA-256 of each message's JSON.
@@ -93,13 +105,24 @@ impl View {
         let Some(first) = edits.iter().map(|edit| edit.at).min() else { return };
         for edit in edits {
             let end = (edit.at + edit.remove).min(self.slots.len());
-            self.slots.splice(edit.at..end, edit.insert.iter().cloned());
+            let (came, of_host) = sizes(&edit.insert);
+            let gone: Vec<Slot> =
+                self.slots.splice(edit.at..end, edit.insert.iter().cloned()).collect();
+            let (went, of_host_before) = sizes(&gone);
+            self.tokens = self.tokens + came - went;
+            self.of_host = self.of_host + of_host - of_host_before;
         }
         self.hashes.truncate(first);
         let mut running = RunningHash::from_stored(self.hash());
         self.hashes
             .extend(self.slots[first..].iter().map(|slot| running.push(slot.digest.as_str())));
     }
+}
+
+/// Tokens of slots, and how many of them are of the host's.
+fn sizes(slots: &[Slot]) -> (u64, usize) {
+    let of_host = slots.iter().filter(|slot| slot.host.is_some()).count();
+    (slots.iter().map(|slot| slot.tokens).sum(), of_host)
 }
 
 /// A replacement in a list: index, how many go, what comes.
@@ -180,10 +203,9 @@ pub fn user_message(text: &str, timestamp: i64) -> String {
         .to_string()
 }
 
-fn content_tokens(content: &str) -> u64 {
-    let blocks: Vec<Value> = serde_json::from_str(content).unwrap_or_default();
-    let texts = blocks.iter().filter_map(|block| block.get("text").and_then(Value::as_str));
-    4 + texts.map(tokens::count).sum::<u64>()
+/// Tokens of a message with this content.
+pub fn content_tokens(content: &str) -> u64 {
+    HostMessage::parse(&format!(r#"{{"content":{content}}}"#)).tokens
 }
 
 #[cfg(test)]

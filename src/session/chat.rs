@@ -52,11 +52,22 @@ pub struct ChatMessage {
     pub changes: u32,
 }
 
+/// A message whose text changed so often under one identity is taken to change on every call, from the next change on.
+pub const VOLATILE_CHANGES: u32 = 3;
+
+impl ChatMessage {
+    /// Whether its text changes on every call: it passes through and is not stored anew.
+    pub fn is_volatile(&self) -> bool {
+        self.changes > VOLATILE_CHANGES
+    }
+}
+
 /// The chat and the host's window on it.
 #[derive(Debug, Clone, Default)]
 pub struct Chat {
     messages: Vec<ChatMessage>,
     window: Vec<u64>,
+    window_tokens: u64,
 }
 
 impl Chat {
@@ -85,6 +96,11 @@ impl Chat {
         &self.window
     }
 
+    /// Tokens of the host's list, as the host gave it.
+    pub fn window_tokens(&self) -> u64 {
+        self.window_tokens
+    }
+
     /// The current turn.
     pub fn turn(&self) -> u32 {
         self.messages.last().map_or(0, |message| message.turn)
@@ -110,6 +126,7 @@ impl Chat {
         let at = self.len();
         self.messages.push(ChatMessage { key, digest, kind, tokens, turn, step, changes: 0 });
         self.window.push(at);
+        self.window_tokens += tokens;
         at
     }
 
@@ -124,11 +141,12 @@ impl Chat {
             })
     }
 
-    /// Replaces a message whose text changed.
+    /// Replaces a message of the window whose text changed.
     pub(super) fn edit(&mut self, at: u64, digest: Hash, kind: MessageKind, tokens: u64) {
         if let Some(message) = usize::try_from(at).ok().and_then(|at| self.messages.get_mut(at)) {
             message.digest = digest;
             message.kind = kind;
+            self.window_tokens = (self.window_tokens + tokens).saturating_sub(message.tokens);
             message.tokens = tokens;
             message.changes += 1;
         }
@@ -138,6 +156,8 @@ impl Chat {
     pub(super) fn rewrite(&mut self, chat_len: u64, window: Vec<u64>) {
         self.messages.truncate(usize::try_from(chat_len).unwrap_or(usize::MAX));
         self.window = window;
+        let messages = self.window.iter().filter_map(|at| self.get(*at));
+        self.window_tokens = messages.map(|message| message.tokens).sum();
     }
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chat::{MessageKey, MessageKind};
 use super::lines::{LineMap, LineRange};
+use super::record::{CallRecord, FailedCall};
 use super::sets::ActiveView;
 use crate::object::{Hash, ObjectId, Timestamp};
 use crate::source::FileStamp;
@@ -26,6 +27,9 @@ pub enum Event {
         ok: bool,
         /// `content_hash` of its version.
         version: Hash,
+        /// What its result shows, where that is not its own text: for a `read` the lines of a file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shows: Option<Shows>,
     },
     /// A message joined the chat and the window, at their ends.
     Message {
@@ -115,16 +119,6 @@ pub enum Event {
         /// One entry a call.
         calls: Vec<FailedCall>,
     },
-}
-
-/// A call that went out with the host's own messages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FailedCall {
-    /// Why.
-    pub reason: String,
-    /// Length of the host's list, where it is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub messages: Option<u64>,
 }
 
 /// Where a session comes from.
@@ -330,84 +324,4 @@ pub struct Part {
     pub range: LineRange,
     /// Position of the message in which they stand; `None` where they are shown here.
     pub stands_at: Option<u64>,
-}
-
-/// Record of one request (DESIGN.md section 8): enough to render it again, byte for byte.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct CallRecord {
-    /// Number of the call in the session, from 1.
-    pub number: u64,
-    /// The call that this one repeats with the same messages.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retry_of: Option<u64>,
-    /// Provider and model, as the host names them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// Layout.
-    pub layout: String,
-    /// Epoch.
-    pub epoch: u32,
-    /// `content_hash` of the version of `system_prompt:{session}`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub system_prompt: Option<Hash>,
-    /// How the slots differ from those of the record before, in order of place.
-    pub edits: Vec<SlotEdit>,
-    /// Running hash over the SHA-256 of each message's JSON, in order.
-    pub hash: Hash,
-    /// Tokens of the messages as sent.
-    pub sent_tokens: u64,
-    /// Tokens of the messages as the host would have sent them.
-    pub plain_tokens: u64,
-    /// When.
-    pub time: Timestamp,
-}
-
-/// A change of the list of slots.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SlotEdit {
-    /// Index in the list before.
-    pub at: u64,
-    /// So many slots go.
-    pub remove: u64,
-    /// These come in their place.
-    pub insert: Vec<SlotRecord>,
-}
-
-/// One message of a request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum SlotRecord {
-    /// A message of the chat; with `content`, this JSON stands in place of its content.
-    Chat {
-        /// Position.
-        chat: u64,
-        /// The content's JSON.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        content: Option<String>,
-    },
-    /// The metadata pool as one user message (`pools`): the lines of the slot before that stay, and those that follow.
-    Pool {
-        /// Lines kept.
-        pool_keep: u64,
-        /// Lines added.
-        pool_add: Vec<String>,
-        /// Time stamp of the message.
-        time: i64,
-    },
-    /// An active object as one user message (`pools`).
-    Active {
-        /// The object.
-        active: ObjectId,
-        /// `content_hash` of the version.
-        version: Hash,
-        /// The lines; empty for all of it.
-        ranges: Vec<LineRange>,
-        /// Time stamp of the message.
-        time: i64,
-    },
-    /// A message of the host's that changes on every call.
-    Message {
-        /// The message's JSON.
-        message: String,
-    },
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::event::Shows;
 use crate::object::{Handle, HandleKind, Hash, ObjectId};
 use crate::source::FileStamp;
 
@@ -27,6 +28,8 @@ pub enum Subject {
         ok: bool,
         /// `content_hash` of its version.
         version: Hash,
+        /// What its result shows, where that is not its own text.
+        shows: Option<Shows>,
     },
 }
 

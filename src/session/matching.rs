@@ -1,6 +1,6 @@
 //! How the host's list of messages continues the chat that is known: grown, branched, or rewritten.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::chat::{Chat, MessageKey};
 use super::event::Rewrite;
@@ -48,7 +48,7 @@ pub fn match_host_list(chat: &Chat, skip: usize, keys: &[MessageKey]) -> HostMat
         let rest = (same..keys.len()).map(HostEntry::New).collect();
         return HostMatch { kept, rest, rewrite: None, chat_len: chat.len() };
     }
-    let known = find_known(chat, window[..kept].last().copied(), rest);
+    let known = find_known(chat, &window[..kept], rest);
     let survives = known.iter().any(Option::is_some);
     let summary_first = rest.iter().any(|key| key.role == "compactionSummary");
     if survives || summary_first {
@@ -65,18 +65,23 @@ pub fn match_host_list(chat: &Chat, skip: usize, keys: &[MessageKey]) -> HostMat
     HostMatch { kept, rest: entries, rewrite: Some(Rewrite::Branch), chat_len }
 }
 
-/// Finds each key in the chat, in rising order, beginning anywhere; messages before `after` are tried last, since a host
-/// that compacts puts old messages behind its summary.
-fn find_known(chat: &Chat, after: Option<u64>, keys: &[MessageKey]) -> Vec<Option<u64>> {
+/// Finds each key in the chat, outside the messages that are `kept`: in rising order behind these, since hosts keep the
+/// order; else wherever it is, if the key can be that of one message only.
+fn find_known(chat: &Chat, kept: &[u64], keys: &[MessageKey]) -> Vec<Option<u64>> {
     let mut places: HashMap<&MessageKey, Vec<u64>> = HashMap::new();
-    for (at, message) in chat.messages().iter().enumerate() {
-        places.entry(&message.key).or_default().push(at as u64);
+    for (at, message) in (0..).zip(chat.messages()) {
+        places.entry(&message.key).or_default().push(at);
     }
-    let mut next = after.map_or(0, |at| at + 1);
+    let mut used: HashSet<u64> = kept.iter().copied().collect();
+    let mut next = kept.last().map_or(0, |at| at + 1);
     keys.iter()
         .map(|key| {
-            let at = *places.get(key)?.iter().find(|at| **at >= next)?;
-            next = at + 1;
+            let free = || places.get(key).into_iter().flatten().filter(|at| !used.contains(at));
+            let is_distinct = key.timestamp.is_some() || !key.calls.is_empty();
+            let later = free().find(|at| **at >= next);
+            let at = *later.or_else(|| free().find(|_| is_distinct))?;
+            used.insert(at);
+            next = next.max(at + 1);
             Some(at)
         })
         .collect()
@@ -151,6 +156,15 @@ mod tests {
         let found = match_host_list(&chat("abcd"), 0, &keys("acd"));
         assert_eq!((found.kept, found.rewrite), (1, Some(Rewrite::Rearranged)));
         assert_eq!(found.rest, known(2..4));
+    }
+
+    #[test]
+    fn messages_that_changed_places_are_known() {
+        let found = match_host_list(&chat("abcd"), 0, &keys("acbde"));
+        assert_eq!((found.kept, found.rewrite), (1, Some(Rewrite::Rearranged)));
+        let known = [2, 1, 3].map(HostEntry::Known);
+        assert_eq!(found.rest[..3], known);
+        assert_eq!(found.rest[3], HostEntry::New(4));
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 //! The `pools` layout renders these sets. In `log` an object is active while its content stands; there the sets carry what
 //! the model asked for: pinned, activated, deactivated.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,8 @@ pub struct Known {
 pub struct Sets {
     pool: Vec<Known>,
     places: HashMap<ObjectId, usize>,
-    active: Vec<Active>,
+    active: BTreeMap<u64, Active>,
+    activations: HashMap<ObjectId, u64>,
     pinned: Vec<ObjectId>,
     deactivated: HashSet<ObjectId>,
     seen: u64,
@@ -72,8 +73,8 @@ impl Sets {
     }
 
     /// Objects whose content is to be in the window, in order of activation.
-    pub fn active(&self) -> &[Active] {
-        &self.active
+    pub fn active(&self) -> impl DoubleEndedIterator<Item = &Active> {
+        self.active.values()
     }
 
     /// Objects exempt from collapse.
@@ -83,7 +84,7 @@ impl Sets {
 
     /// Whether an object is active.
     pub fn is_active(&self, id: &ObjectId) -> bool {
-        self.active.iter().any(|active| active.id == *id)
+        self.activations.contains_key(id)
     }
 
     /// Whether an object is pinned.
@@ -106,11 +107,12 @@ impl Sets {
         self.meet(id, true);
         self.deactivated.remove(id);
         let mut fresh = Active { id: id.clone(), view, turn };
-        if let Some(at) = self.active.iter().position(|active| active.id == *id) {
-            let before = self.active.remove(at);
+        if let Some(before) = self.drop_active(id) {
             fresh.view.join(before.view);
         }
-        self.active.push(fresh);
+        // Meeting the object gave it a number that is larger than all before.
+        self.activations.insert(id.clone(), self.seen);
+        self.active.insert(self.seen, fresh);
     }
 
     /// Exempts an active object from collapse.
@@ -127,23 +129,34 @@ impl Sets {
 
     /// Leaves an object known but not active, on the model's word; overrides every rule that would keep it.
     pub(super) fn deactivate(&mut self, id: &ObjectId) {
-        self.active.retain(|active| active.id != *id);
+        self.drop_active(id);
         self.unpin(id);
         self.deactivated.insert(id.clone());
     }
 
+    /// Leaves an object known but not active when the conversation goes back to before it was produced.
+    pub(super) fn leave_behind(&mut self, id: &ObjectId) {
+        if !self.is_pinned(id) {
+            self.drop_active(id);
+        }
+    }
+
     /// Moves the active lines of a file with its text; an object whose lines are gone is no longer active.
     pub(super) fn move_lines(&mut self, id: &ObjectId, moved: Option<&LineMap>) {
-        let Some(active) = self.active.iter_mut().find(|active| active.id == *id) else { return };
-        let ActiveView::Lines(ranges) = &mut active.view else { return };
+        let active = self.activations.get(id).and_then(|number| self.active.get_mut(number));
+        let Some(Active { view: ActiveView::Lines(ranges), .. }) = active else { return };
         match moved {
             Some(map) => *ranges = ranges.iter().filter_map(|range| map.map(*range)).collect(),
             None => ranges.clear(),
         }
         if ranges.is_empty() {
-            self.active.retain(|active| active.id != *id);
+            self.drop_active(id);
             self.unpin(id);
         }
+    }
+
+    fn drop_active(&mut self, id: &ObjectId) -> Option<Active> {
+        self.activations.remove(id).and_then(|number| self.active.remove(&number))
     }
 
     fn meet(&mut self, id: &ObjectId, activated: bool) {
@@ -174,11 +187,11 @@ mod tests {
         sets.activate(&b, ActiveView::Whole, 1);
         sets.activate(&a, lines(4, 9), 1);
         assert_eq!(
-            sets.active().last().unwrap(),
+            sets.active().next_back().unwrap(),
             &Active { id: a.clone(), view: lines(1, 9), turn: 1 }
         );
         sets.activate(&a, ActiveView::Whole, 1);
-        assert_eq!(sets.active().last().unwrap().view, ActiveView::Whole);
+        assert_eq!(sets.active().next_back().unwrap().view, ActiveView::Whole);
         assert_eq!(sets.pool().iter().map(|known| &known.id).collect::<Vec<_>>(), [&a, &b]);
     }
 
@@ -201,8 +214,8 @@ mod tests {
         sets.activate(&a, lines(2, 3), 1);
         sets.pin(&a);
         sets.move_lines(&a, Some(&LineMap::between("1\n2\n3\n4", "0\n1\n2\n3\n4")));
-        assert_eq!(sets.active()[0].view, lines(3, 4));
+        assert_eq!(sets.active().next().unwrap().view, lines(3, 4));
         sets.move_lines(&a, Some(&LineMap::between("0\n1\n2\n3\n4", "0\n1\n4")));
-        assert!(sets.active().is_empty() && sets.pinned().is_empty());
+        assert!(sets.active().next().is_none() && sets.pinned().is_empty());
     }
 }

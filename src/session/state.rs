@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::chat::{Chat, ChatMessage, MessageKind};
-use super::event::{Event, FileEvent, Opened, ResultFact, Shows, Treatment};
+use super::event::{Event, FileEvent, Opened, ResultFact, Rewrite, Shows, Treatment};
+use super::files::Files;
 use super::index::{SessionIndex, Subject};
-use super::lines::{LineMap, LineRange};
+use super::lines::LineRange;
 use super::sets::{Active, ActiveView, Sets};
 use crate::object::{Handle, Hash, ObjectId};
 
@@ -24,6 +25,17 @@ pub struct Showing {
     pub now: Vec<LineRange>,
 }
 
+/// What a tool call did, noted when it ran; its result comes with the host's next list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// It read a version of a file.
+    Read(ObjectId, Hash),
+    /// It changed a file.
+    Changed(ObjectId),
+    /// It activated lines of a version of an object.
+    Activated(ObjectId, Hash, Vec<LineRange>),
+}
+
 /// Size of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sent {
@@ -31,6 +43,8 @@ pub struct Sent {
     pub sent_tokens: u64,
     /// Tokens of the messages as the host would have sent them.
     pub plain_tokens: u64,
+    /// Tokens of the model's window, where the host said so.
+    pub context_window: Option<u64>,
 }
 
 /// State of a session. Changes by [`Session::apply`] alone.
@@ -43,10 +57,9 @@ pub struct Session {
     treatments: BTreeMap<u64, Treatment>,
     notes: BTreeMap<u64, Vec<String>>,
     showings: BTreeMap<u64, Showing>,
-    edited: HashMap<ObjectId, u32>,
-    versions: HashMap<ObjectId, Vec<(Hash, Option<LineMap>)>>,
-    calls_show: HashMap<String, Shows>,
-    calls_read: HashMap<String, (ObjectId, Hash)>,
+    edited: BTreeMap<ObjectId, u32>,
+    files: Files,
+    effects: Vec<(String, Effect)>,
     epoch: u32,
     calls: u64,
     sent: Option<Sent>,
@@ -67,13 +80,15 @@ impl Session {
         match event {
             Event::Opened(opened) => self.opened = Some(opened.clone()),
             Event::File(file) => self.file(file),
-            Event::Toolcall { object, tool, ok, version } => {
+            Event::Toolcall { object, tool, ok, version, shows } => {
                 let (tool, ok, version) = (tool.clone(), *ok, version.clone());
-                self.index.enter(object, Subject::Toolcall { tool, ok, version });
+                let shows = shows.clone();
+                self.index.enter(object, Subject::Toolcall { tool, ok, version, shows });
                 self.sets.discover(object);
             }
             Event::Message { key, digest, kind, tokens } => {
                 let at = self.chat.push(key.clone(), digest.clone(), kind.clone(), *tokens);
+                self.settle_effect(at);
                 self.enter_result(at);
             }
             Event::Edited { at, digest, kind, tokens } => {
@@ -81,18 +96,14 @@ impl Session {
                 self.treatments.remove(at);
                 self.show(*at);
             }
-            Event::Rewritten { chat_len, window, .. } => self.rewrite(*chat_len, window),
+            Event::Rewritten { how, chat_len, window } => self.rewrite(*how, *chat_len, window),
             Event::Activated { object, version, view, pin, call, ranges } => {
                 self.sets.activate(object, view.clone(), self.chat.turn());
                 if *pin {
                     self.sets.pin(object);
                 }
-                let shows = Shows::Activated {
-                    object: object.clone(),
-                    version: version.clone(),
-                    ranges: ranges.clone(),
-                };
-                self.calls_show.insert(call.clone(), shows);
+                let effect = Effect::Activated(object.clone(), version.clone(), ranges.clone());
+                self.effects.push((call.clone(), effect));
             }
             Event::Deactivated { object } => self.sets.deactivate(object),
             Event::Unpinned { object } => self.sets.unpin(object),
@@ -107,9 +118,11 @@ impl Session {
             }
             Event::Called(record) => {
                 self.calls = record.number;
+                self.effects.clear();
                 self.sent = Some(Sent {
                     sent_tokens: record.sent_tokens,
                     plain_tokens: record.plain_tokens,
+                    context_window: record.context_window,
                 });
             }
             Event::FailedOpen { calls } => self.calls += calls.len() as u64,
@@ -199,9 +212,9 @@ impl Session {
         inside.filter(|rest| !cwd.is_empty() && !rest.is_empty()).unwrap_or(path)
     }
 
-    /// Step in which the model last changed a file.
-    pub fn edited_in_step(&self, file: &ObjectId) -> Option<u32> {
-        self.edited.get(file).copied()
+    /// The files that the model changed, each with the step in which it last did.
+    pub fn edited_files(&self) -> impl Iterator<Item = (&ObjectId, u32)> {
+        self.edited.iter().map(|(file, step)| (file, *step))
     }
 
     /// The active set by the collapse window of SSOT 4.3: of the toolcalls the newest `per_turn` of each of the last `turns`
@@ -212,7 +225,6 @@ impl Session {
         let mut kept: Vec<&Active> = self
             .sets
             .active()
-            .iter()
             .rev()
             .filter(|active| {
                 let is_toolcall = matches!(
@@ -231,48 +243,14 @@ impl Session {
         kept
     }
 
-    /// What the result of a call will show, where that was settled when it ran: a change of a file, or an activation.
-    pub fn call_shows(&self, call: &str) -> Option<&Shows> {
-        self.calls_show.get(call)
+    /// What calls with a provider's ID did since the last request, in order; local servers repeat IDs.
+    pub fn effects<'a>(&'a self, call: &'a str) -> impl Iterator<Item = &'a Effect> {
+        self.effects.iter().filter(move |(id, _)| id == call).map(|(_, effect)| effect)
     }
 
-    /// The file and its version that a call read.
-    pub fn call_read(&self, call: &str) -> Option<&(ObjectId, Hash)> {
-        self.calls_read.get(call)
-    }
-
-    fn file(&mut self, file: &FileEvent) {
-        let subject = Subject::File {
-            path: file.path.clone(),
-            version: file.version.clone(),
-            lines: file.lines,
-            stamp: file.stamp,
-        };
-        let versions = self.versions.entry(file.object.clone()).or_default();
-        let changed = versions.last().is_some_and(|(version, _)| *version != file.version);
-        if changed || versions.is_empty() {
-            versions.push((file.version.clone(), file.moved.clone()));
-        }
-        self.index.enter(&file.object, subject);
-        self.sets.discover(&file.object);
-        if let Some(call) = &file.call {
-            if file.cause.by_model() {
-                self.calls_show.insert(call.clone(), Shows::Change { object: file.object.clone() });
-            } else {
-                self.calls_read.insert(call.clone(), (file.object.clone(), file.version.clone()));
-            }
-        }
-        if file.cause.by_model() {
-            let step = self.chat.messages().last().map_or(0, |message| message.step);
-            self.edited.insert(file.object.clone(), step);
-        }
-        if changed {
-            self.sets.move_lines(&file.object, file.moved.as_ref());
-            let stale = self.showings.values().filter(|showing| showing.object == file.object);
-            for at in stale.map(|showing| showing.at).collect::<Vec<_>>() {
-                self.show(at);
-            }
-        }
+    /// The version of a file that the model was told of last, or made itself.
+    pub fn told(&self, file: &ObjectId) -> Option<&Hash> {
+        self.files.told(file)
     }
 
     /// Where lines of a version of an object are in its latest one; empty if they are gone, or nobody can say.
@@ -282,21 +260,93 @@ impl Session {
         version: &Hash,
         ranges: &[LineRange],
     ) -> Vec<LineRange> {
-        let Some(versions) = self.versions.get(object) else { return ranges.to_vec() };
-        let Some(place) = versions.iter().rposition(|(known, _)| known == version) else {
-            return Vec::new();
-        };
-        let moves = versions[place + 1..].iter().map(|(_, moved)| moved);
-        moves.fold(ranges.to_vec(), |ranges, moved| match moved {
-            Some(map) => ranges.into_iter().filter_map(|range| map.map(range)).collect(),
-            None => Vec::new(),
-        })
+        self.files.lines_now(object, version, ranges)
     }
 
-    /// A tool result makes its object active (SSOT 4.3 and 5.6), and the file that it shows.
+    /// What of an object would stand at a message under a treatment.
+    pub fn showing_as(&self, at: u64, treatment: &Treatment) -> Option<Showing> {
+        let (object, version, ranges) = match (treatment, &self.result(at)?.shows) {
+            (Treatment::Current { object, version, ranges, .. }, _)
+            | (Treatment::Given, Shows::Activated { object, version, ranges }) => {
+                (object, version, ranges.clone())
+            }
+            (Treatment::Given, Shows::File { object, version, range }) => {
+                (object, version, vec![*range])
+            }
+            (Treatment::Reread { parts }, Shows::File { object, version, .. }) => {
+                let here = parts.iter().filter(|part| part.stands_at.is_none());
+                (object, version, here.map(|part| part.range).collect())
+            }
+            _ => return None,
+        };
+        if ranges.is_empty() {
+            return None;
+        }
+        let now = self.lines_now(object, version, &ranges);
+        Some(Showing { at, object: object.clone(), version: version.clone(), ranges, now })
+    }
+
+    fn file(&mut self, file: &FileEvent) {
+        let subject = Subject::File {
+            path: file.path.clone(),
+            version: file.version.clone(),
+            lines: file.lines,
+            stamp: file.stamp,
+        };
+        self.index.enter(&file.object, subject);
+        self.sets.discover(&file.object);
+        let standing: Vec<u64> = self.showings(&file.object).map(|showing| showing.at).collect();
+        let changed = self.files.enter(file, !standing.is_empty());
+        if let Some(call) = &file.call {
+            let object = file.object.clone();
+            let effect = if file.cause.by_model() {
+                Effect::Changed(object)
+            } else {
+                Effect::Read(object, file.version.clone())
+            };
+            self.effects.push((call.clone(), effect));
+        }
+        if file.cause.by_model() {
+            let step = self.chat.messages().last().map_or(0, |message| message.step);
+            self.edited.insert(file.object.clone(), step);
+        }
+        if changed {
+            self.sets.move_lines(&file.object, file.moved.as_ref());
+            for at in standing {
+                self.show(at);
+            }
+        }
+    }
+
+    /// The effect that a result shows belongs to no other result.
+    fn settle_effect(&mut self, at: u64) {
+        let Some(message) = self.chat.get(at) else { return };
+        let (Some(call), MessageKind::Result(fact)) = (message.key.calls.first(), &message.kind)
+        else {
+            return;
+        };
+        let is_shown = |effect: &Effect| match (effect, &fact.shows) {
+            (Effect::Read(file, read), Shows::File { object, version, .. }) => {
+                file == object && read == version
+            }
+            (Effect::Changed(file), Shows::Change { object }) => file == object,
+            (
+                Effect::Activated(activated, of, lines),
+                Shows::Activated { object, version, ranges },
+            ) => activated == object && of == version && lines == ranges,
+            _ => false,
+        };
+        let place = self.effects.iter().position(|(id, effect)| id == call && is_shown(effect));
+        if let Some(place) = place {
+            self.effects.remove(place);
+        }
+    }
+
+    /// A tool result makes its object active (SSOT 4.3 and 5.6), and the file that it shows. What is more than one text
+    /// (images) stands in the chat as the host gave it and is not activated.
     fn enter_result(&mut self, at: u64) {
         let Some(fact) = self.result(at).cloned() else { return };
-        if let Some(object) = &fact.object {
+        if let Some(object) = fact.object.as_ref().filter(|_| fact.plain) {
             self.sets.activate(object, ActiveView::Whole, self.chat.turn());
         }
         if let Shows::File { object, range, .. } = &fact.shows {
@@ -310,8 +360,14 @@ impl Session {
         self.show(at);
     }
 
-    fn rewrite(&mut self, chat_len: u64, window: &[(u64, u64)]) {
+    fn rewrite(&mut self, how: Rewrite, chat_len: u64, window: &[(u64, u64)]) {
         let window: Vec<u64> = window.iter().flat_map(|(first, last)| *first..=*last).collect();
+        if how == Rewrite::Branch {
+            for at in chat_len..self.chat.len() {
+                let object = self.result(at).and_then(|fact| fact.object.clone());
+                object.iter().for_each(|object| self.sets.leave_behind(object));
+            }
+        }
         self.chat.rewrite(chat_len, window.clone());
         self.treatments.retain(|at, _| *at < chat_len);
         self.notes.retain(|at, _| *at < chat_len);
@@ -332,30 +388,9 @@ impl Session {
 
     /// Works out anew what stands at a message.
     fn show(&mut self, at: u64) {
-        self.showings.remove(&at);
-        let Some((object, version, ranges)) = self.shown_at(at) else { return };
-        if ranges.is_empty() {
-            return;
-        }
-        let now = self.lines_now(&object, &version, &ranges);
-        self.showings.insert(at, Showing { at, object, version, ranges, now });
-    }
-
-    fn shown_at(&self, at: u64) -> Option<(ObjectId, Hash, Vec<LineRange>)> {
-        let fact = self.result(at)?;
-        match (self.treatment(at), &fact.shows) {
-            (Treatment::Current { object, version, ranges, .. }, _)
-            | (Treatment::Given, Shows::Activated { object, version, ranges }) => {
-                Some((object.clone(), version.clone(), ranges.clone()))
-            }
-            (Treatment::Given, Shows::File { object, version, range }) => {
-                Some((object.clone(), version.clone(), vec![*range]))
-            }
-            (Treatment::Reread { parts }, Shows::File { object, version, .. }) => {
-                let here = parts.iter().filter(|part| part.stands_at.is_none());
-                Some((object.clone(), version.clone(), here.map(|part| part.range).collect()))
-            }
-            _ => None,
+        match self.showing_as(at, self.treatment(at)) {
+            Some(showing) => drop(self.showings.insert(at, showing)),
+            None => drop(self.showings.remove(&at)),
         }
     }
 }

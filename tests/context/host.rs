@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use palimpsest::context::live::{
     CallInfo, LiveSession, Notice, OpenSession, ToolFinished, Transformed, Wanted, replay_call,
 };
+use palimpsest::error::Result;
 use palimpsest::object::Timestamp;
 use palimpsest::settings::{Layout, Settings};
 use palimpsest::store::Store;
@@ -25,8 +26,12 @@ pub(crate) struct Host {
     pub(crate) name: String,
     /// Set by tests in which the host changes text on every call.
     pub(crate) rewrites: bool,
+    /// Tokens of the model's window.
+    pub(crate) window: u64,
+    /// The request before, whatever happened to the session since.
+    before: Vec<Value>,
     known: Vec<Value>,
-    calls: u64,
+    time: i64,
     next_call: u64,
 }
 
@@ -36,10 +41,14 @@ impl Host {
     }
 
     pub(crate) fn with_store(settings: Settings, store: Store) -> Self {
+        Self::within(tempfile::tempdir().unwrap(), settings, store)
+    }
+
+    /// A host that works in this folder.
+    pub(crate) fn within(folder: TempDir, settings: Settings, store: Store) -> Self {
         let time = Arc::new(AtomicI64::new(1_000));
         let store =
             store.with_clock(Arc::new(move || Timestamp(time.fetch_add(1, Ordering::Relaxed))));
-        let folder = tempfile::tempdir().unwrap();
         let name = "session-1".to_owned();
         let live =
             LiveSession::open(store.clone(), options(&folder, &settings, &name, None)).unwrap();
@@ -53,8 +62,10 @@ impl Host {
             notices: Vec::new(),
             name,
             rewrites: false,
+            window: 200_000,
+            before: Vec::new(),
             known: Vec::new(),
-            calls: 0,
+            time: 0,
             next_call: 0,
         }
     }
@@ -73,11 +84,7 @@ impl Host {
 
     /// Opens the session again without closing it.
     pub(crate) fn crash(&mut self) {
-        self.live = LiveSession::open(
-            self.store.clone(),
-            options(&self.folder, &self.settings, &self.name, None),
-        )
-        .unwrap();
+        self.live = LiveSession::open(self.store.clone(), self.options()).unwrap();
         self.known.clear();
         self.sent.clear();
     }
@@ -92,7 +99,11 @@ impl Host {
         .unwrap();
         self.known.clear();
         self.sent.clear();
-        self.calls = self.live.state().calls();
+    }
+
+    /// What the session is opened with.
+    pub(crate) fn options(&self) -> OpenSession {
+        options(&self.folder, &self.settings, &self.name, None)
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -104,13 +115,13 @@ impl Host {
     }
 
     pub(crate) fn user(&mut self, text: &str) {
-        let time = self.messages.len();
-        self.messages.push(json!({ "role": "user", "content": [{ "type": "text", "text": text }], "timestamp": time }));
+        let content = json!([{ "type": "text", "text": text }]);
+        self.push(json!({ "role": "user", "content": content }));
     }
 
     pub(crate) fn say(&mut self, text: &str) {
-        let time = self.messages.len();
-        self.messages.push(json!({ "role": "assistant", "content": [{ "type": "text", "text": text }], "stopReason": "stop", "timestamp": time }));
+        let content = json!([{ "type": "text", "text": text }]);
+        self.push(json!({ "role": "assistant", "content": content, "stopReason": "stop" }));
     }
 
     /// The model calls a tool, which answers with `output`.
@@ -122,20 +133,23 @@ impl Host {
 
     /// The model calls a tool; no result yet.
     pub(crate) fn call(&mut self, tool: &str, args: &Value) -> String {
-        self.next_call += 1;
-        let id = format!("call_{}", self.next_call);
+        let id = self.next_id();
         self.call_as(&id, tool, args);
         id
     }
 
     pub(crate) fn call_as(&mut self, id: &str, tool: &str, args: &Value) {
-        let time = self.messages.len();
-        self.messages.push(json!({
-            "role": "assistant",
-            "content": [{ "type": "thinking", "thinking": "hm", "thinkingSignature": "sig" }, { "type": "toolCall", "id": id, "name": tool, "arguments": args }],
-            "stopReason": "toolUse",
-            "timestamp": time,
-        }));
+        self.call_all(&[(id.to_owned(), tool, args.clone())]);
+    }
+
+    /// The model makes several calls in one message: IDs, tools, arguments.
+    pub(crate) fn call_all(&mut self, calls: &[(String, &str, Value)]) {
+        let thinking = json!({ "type": "thinking", "thinking": "hm", "thinkingSignature": "sig" });
+        let calls = calls.iter().map(|(id, tool, args)| {
+            json!({ "type": "toolCall", "id": id, "name": tool, "arguments": args })
+        });
+        let content: Vec<Value> = std::iter::once(thinking).chain(calls).collect();
+        self.push(json!({ "role": "assistant", "content": content, "stopReason": "toolUse" }));
     }
 
     pub(crate) fn answer(
@@ -146,20 +160,45 @@ impl Host {
         output: &str,
         is_error: bool,
     ) {
-        self.live
-            .tool_finished(&ToolFinished {
-                call: id.to_owned(),
-                tool: tool.to_owned(),
-                args: args.clone(),
-                is_error,
-                text: output.to_owned(),
-            })
-            .unwrap();
-        let time = self.messages.len();
-        self.messages.push(json!({
-            "role": "toolResult", "toolCallId": id, "toolName": tool,
-            "content": [{ "type": "text", "text": output }], "isError": is_error, "timestamp": time,
+        self.finished(id, tool, args, output, is_error);
+        self.push_result(id, tool, json!([{ "type": "text", "text": output }]), is_error);
+    }
+
+    /// Tells the session of a tool call that came to its end.
+    pub(crate) fn finished(
+        &mut self,
+        id: &str,
+        tool: &str,
+        args: &Value,
+        output: &str,
+        is_error: bool,
+    ) {
+        let finished = ToolFinished {
+            call: id.to_owned(),
+            tool: tool.to_owned(),
+            args: args.clone(),
+            is_error,
+            text: output.to_owned(),
+        };
+        self.live.tool_finished(&finished).unwrap();
+    }
+
+    pub(crate) fn push_result(&mut self, id: &str, tool: &str, content: Value, is_error: bool) {
+        self.push(json!({
+            "role": "toolResult", "toolCallId": id, "toolName": tool, "content": content, "isError": is_error,
         }));
+    }
+
+    /// Adds a message, with a time stamp that no other has.
+    pub(crate) fn push(&mut self, mut message: Value) {
+        self.time += 1;
+        message["timestamp"] = json!(self.time);
+        self.messages.push(message);
+    }
+
+    pub(crate) fn next_id(&mut self) -> String {
+        self.next_call += 1;
+        format!("call_{}", self.next_call)
     }
 
     /// The model reads a file; the text is what Pi's tool shows.
@@ -205,25 +244,9 @@ impl Host {
 
     /// Sends the list through the session; checks what must hold of every request and returns it.
     pub(crate) fn send(&mut self) -> Vec<Value> {
-        let same = self.known.iter().zip(&self.messages).take_while(|(a, b)| a == b).count();
-        let before = std::mem::take(&mut self.sent);
         let epoch = self.live.state().epoch();
-        let info = CallInfo {
-            system_prompt: Some("You are a coding agent.".into()),
-            tools: json!([{ "name": "read" }]),
-            model: Some("fake/fake-1".into()),
-            context_window: Some(200_000),
-        };
-        let rest = Value::from(self.messages[same..].to_vec()).to_string();
-        let Transformed::Edits { edits, notices } =
-            self.live.transform(same, &rest, &info).unwrap()
-        else {
-            panic!("a resend was asked for")
-        };
-        self.sent = apply(before.clone(), &edits, &self.messages);
-        self.known = self.messages.clone();
-        self.calls += 1;
-        self.notices = notices;
+        self.notices = self.transform().unwrap();
+        let before = std::mem::replace(&mut self.before, self.sent.clone());
         if self.live.state().epoch() == epoch
             && self.settings.layout == Layout::Log
             && !self.rewrites
@@ -233,6 +256,29 @@ impl Host {
         self.check_replay();
         check_pairs(&self.sent);
         self.sent.clone()
+    }
+
+    /// One call, as the host's side makes it: only what is new crosses, after an error everything.
+    pub(crate) fn transform(&mut self) -> Result<Vec<Notice>> {
+        let info = CallInfo {
+            system_prompt: Some("You are a coding agent.".into()),
+            tools: json!([{ "name": "read" }]),
+            model: Some("fake/fake-1".into()),
+            context_window: Some(self.window),
+        };
+        let known = std::mem::take(&mut self.known);
+        let sent = std::mem::take(&mut self.sent);
+        let same = known.iter().zip(&self.messages).take_while(|(a, b)| a == b).count();
+        let rest = Value::from(self.messages[same..].to_vec()).to_string();
+        match self.live.transform(same, &rest, &info)? {
+            Transformed::Resend if same > 0 => self.transform(),
+            Transformed::Resend => panic!("the whole list was sent"),
+            Transformed::Edits { edits, notices } => {
+                self.sent = apply(sent, &edits, &self.messages);
+                self.known = self.messages.clone();
+                Ok(notices)
+            }
+        }
     }
 
     /// The text of all messages, for golden tests.

@@ -2,7 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+mod checks;
+mod failing;
 mod host;
 mod host_lists;
 mod log_layout;
 mod pools_layout;
+mod properties;
+mod script;

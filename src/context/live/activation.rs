@@ -1,5 +1,6 @@
 //! What `activate`, `deactivate`, `pin` and `unpin` do (SSOT 3.3, DESIGN.md sections 6 and 7).
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use regex::Regex;
@@ -7,11 +8,13 @@ use regex::Regex;
 use super::LiveSession;
 use crate::context::forms;
 use crate::context::log_layout::{Texts, headed_lines};
+use crate::context::pools_layout::active_block;
 use crate::context::tokens;
+use crate::context::view::{self, Slot, user_message};
 use crate::error::{Error, Result};
 use crate::object::{Handle, Hash, Name, ObjectId, VersionSelector};
 use crate::session::{
-    ActiveView, Cause, Event, LineRange, Shows, Subject, Treatment, merge_ranges,
+    ActiveView, Cause, Event, LineRange, Shows, SlotRecord, Subject, Treatment, merge_ranges,
 };
 use crate::settings::Layout;
 
@@ -49,31 +52,38 @@ impl LiveSession {
     /// Those of names; `NO_ROOM` if it would pass the high-water mark, or pinned content half the window;
     /// `INVALID_ARGUMENT` for lines or a pattern that cannot be read.
     pub fn activate(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
-        self.refresh_if_stale()?;
-        let answer = self.activate_staged(call, wanted, pin)?;
-        self.commit_or_mark()?;
-        Ok(answer)
+        self.durably(|live| {
+            let answer = live.activate_staged(call, wanted, pin);
+            // Also a refusal may have looked at a file first.
+            if !live.staged.events.is_empty() {
+                live.commit()?;
+            }
+            answer
+        })
     }
 
     /// Deactivates an object, which unpins it. Shows at the next epoch.
     pub fn deactivate(&mut self, name: &str) -> Result<String> {
-        self.refresh_if_stale()?;
-        let object = self.find(&Name::parse(name)?)?;
-        let tokens = self.standing_tokens(&object);
-        let label = self.label(&object);
-        self.record(Event::Deactivated { object });
-        self.commit_or_mark()?;
-        Ok(format!("done: {label}, {}", forms::count(tokens, "token")))
+        self.durably(|live| {
+            let object = live.find(&Name::parse(name)?)?;
+            let tokens = live.standing_tokens(&object);
+            let label = live.label(&object);
+            live.record(Event::Deactivated { object });
+            live.commit()?;
+            Ok(format!("done: {label}, {}", forms::count(tokens, "token")))
+        })
     }
 
     /// Takes an object's exemption from collapse away; it stays active.
     pub fn unpin(&mut self, name: &str) -> Result<String> {
-        self.refresh_if_stale()?;
-        let object = self.find(&Name::parse(name)?)?;
-        let label = self.label(&object);
-        self.record(Event::Unpinned { object });
-        self.commit_or_mark()?;
-        Ok(format!("done: {label}"))
+        self.durably(|live| {
+            let object = live.find(&Name::parse(name)?)?;
+            let label = live.label(&object);
+            let object = live.shown_file(&object).map_or(object, |(file, ..)| file);
+            live.record(Event::Unpinned { object });
+            live.commit()?;
+            Ok(format!("done: {label}"))
+        })
     }
 
     fn activate_staged(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
@@ -114,7 +124,7 @@ impl LiveSession {
         object: &ObjectId,
         version: VersionSelector,
     ) -> Result<Result<Shown, String>> {
-        if let Some((file, range, seen)) = self.file_shown_by(object) {
+        if let Some((file, range, seen)) = self.shown_file(object) {
             return self.file_subject(&file, VersionSelector::Latest, Some((range, seen)));
         }
         match self.state.index().get(object).map(|entry| entry.subject.clone()) {
@@ -187,18 +197,13 @@ impl LiveSession {
     }
 
     /// The lines of a file that a `read` showed, for a toolcall that holds no text of its own.
-    fn file_shown_by(&self, toolcall: &ObjectId) -> Option<(ObjectId, LineRange, Hash)> {
-        self.state.chat().messages().iter().enumerate().rev().find_map(|(at, _)| {
-            let fact = self.state.result(at as u64)?;
-            match &fact.shows {
-                Shows::File { object, range, version }
-                    if fact.object.as_ref() == Some(toolcall) =>
-                {
-                    Some((object.clone(), *range, version.clone()))
-                }
-                _ => None,
+    fn shown_file(&self, toolcall: &ObjectId) -> Option<(ObjectId, LineRange, Hash)> {
+        match &self.state.index().get(toolcall)?.subject {
+            Subject::Toolcall { shows: Some(Shows::File { object, version, range }), .. } => {
+                Some((object.clone(), *range, version.clone()))
             }
-        })
+            _ => None,
+        }
     }
 
     /// `content_hash` of the newest version that has text.
@@ -211,11 +216,9 @@ impl LiveSession {
     }
 
     fn require_room(&self, name: &str, tokens: u64, pin: bool) -> Result<()> {
-        let (Some(mark), Some(window)) = (self.high_water(), self.window_limit) else {
-            return Ok(());
-        };
-        let used = self.view.tokens();
-        let mut room = mark.saturating_sub(used);
+        let Some(sent) = self.state.sent() else { return Ok(()) };
+        let Some(window) = sent.context_window else { return Ok(()) };
+        let mut room = self.high_water(window).saturating_sub(sent.sent_tokens);
         if pin {
             let pinned: u64 =
                 self.state.sets().pinned().iter().map(|id| self.standing_tokens(id)).sum();
@@ -227,22 +230,44 @@ impl LiveSession {
         Err(Error::NoRoom { name: name.to_owned(), tokens, room })
     }
 
-    /// Tokens of an object's content in the window, as it was last sent.
+    /// Tokens of the messages that hold an object's content, as it was last sent.
     fn standing_tokens(&self, object: &ObjectId) -> u64 {
-        let showings: Vec<u64> = self.state.showings(object).map(|showing| showing.at).collect();
+        let showings: HashSet<u64> =
+            self.state.showings(object).map(|showing| showing.at).collect();
         let stands = |at: u64| {
-            let own =
-                self.state.result(at).is_some_and(|fact| fact.object.as_ref() == Some(object));
+            let own = self.state.result(at).and_then(|fact| fact.object.as_ref()) == Some(object);
             let collapsed = *self.state.treatment(at) == Treatment::Reference;
             showings.contains(&at) || (own && !collapsed)
         };
-        let window = self.state.chat().window();
-        window
-            .iter()
-            .zip(self.view.slots())
-            .filter(|(at, _)| stands(**at))
-            .map(|(_, slot)| slot.tokens)
-            .sum()
+        let holds = |record: &SlotRecord| match record {
+            SlotRecord::Chat { chat, .. } => self.settings.layout == Layout::Log && stands(*chat),
+            SlotRecord::Active { active, .. } => active == object,
+            SlotRecord::Pool { .. } | SlotRecord::Message { .. } => false,
+        };
+        if self.view.slots().is_empty() {
+            let held = self.recorded.iter().filter(|record| holds(record));
+            return held.map(|record| self.recorded_tokens(record)).sum();
+        }
+        let held = self.view.slots().iter().filter(|slot| holds(&slot.record));
+        held.map(|slot| slot.tokens).sum()
+    }
+
+    /// Tokens of a message of a request that an earlier run of this program made.
+    fn recorded_tokens(&self, record: &SlotRecord) -> u64 {
+        match record {
+            SlotRecord::Chat { chat, content: None } => {
+                self.state.chat().get(*chat).map_or(0, |message| message.tokens)
+            }
+            SlotRecord::Chat { content: Some(content), .. } => view::content_tokens(content),
+            SlotRecord::Active { active, version, ranges, time } => {
+                let text = self.text(active, version);
+                text.map_or(0, |text| {
+                    let message = user_message(&active_block(active, &text, ranges), *time);
+                    Slot::of_ours(record.clone(), message).tokens
+                })
+            }
+            SlotRecord::Pool { .. } | SlotRecord::Message { .. } => 0,
+        }
     }
 
     fn handle_of(&self, object: &ObjectId) -> Result<Handle> {
@@ -253,12 +278,6 @@ impl LiveSession {
 
     fn label(&self, object: &ObjectId) -> String {
         self.state.handle(object).map_or_else(|| object.to_string(), |handle| handle.to_string())
-    }
-
-    fn commit_or_mark(&mut self) -> Result<()> {
-        let result = self.commit();
-        self.stale = result.is_err();
-        result
     }
 }
 

@@ -1,17 +1,18 @@
 //! Files that tools touch and that change on disk: from the file to a version, an event, a note.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use similar::TextDiff;
 
 use super::{LiveSession, Notice};
 use crate::context::forms;
 use crate::context::log_layout::Texts;
 use crate::context::tokens;
-use crate::error::Result;
-use crate::object::{AsOf, Envelope, Handle, Hash, ObjectId, Payload};
+use crate::error::{Error, Result};
+use crate::object::{AsOf, Envelope, Handle, Hash, ObjectId, ObjectType, Payload, Source};
 use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
 use crate::source::{self, FileReading, FileState};
 use crate::store::Expected;
@@ -39,30 +40,48 @@ pub struct ToolFinished {
 }
 
 impl LiveSession {
-    /// Takes the side effects of a tool call: files read, edited, written, found. Stored with the next call's record.
+    /// Takes the side effects of a tool call: files read, edited, written, found. They are stored when it returns.
     pub fn tool_finished(&mut self, finished: &ToolFinished) -> Result<()> {
         if finished.is_error {
             return Ok(());
         }
-        self.refresh_if_stale()?;
-        let cause = match finished.tool.as_str() {
-            "read" => Cause::Read,
-            "edit" => Cause::Edited,
-            "write" => Cause::Written,
-            "ls" | "find" | "grep" => return self.found(finished),
-            _ => return Ok(()),
+        self.durably(|live| {
+            match live.touched(&finished.tool, &finished.args)? {
+                Some((cause, path)) => {
+                    live.index_file(&path, cause, Some(&finished.call))?;
+                }
+                None if matches!(finished.tool.as_str(), "ls" | "find" | "grep") => {
+                    live.found(finished)?;
+                }
+                None => {}
+            }
+            if live.staged.events.is_empty() { Ok(()) } else { live.commit() }
+        })
+    }
+
+    /// The file that a call of a tool reads or changes.
+    pub(super) fn touched(&self, tool: &str, args: &Value) -> Result<Option<(Cause, PathBuf)>> {
+        let Some(path) = args.get("path").and_then(Value::as_str) else { return Ok(None) };
+        let (cause, path) = match tool {
+            "read" => (Cause::Read, source::read_path(path, &self.options.cwd)?),
+            "edit" => (Cause::Edited, source::resolve_path(path, &self.options.cwd)?),
+            "write" => (Cause::Written, source::resolve_path(path, &self.options.cwd)?),
+            _ => return Ok(None),
         };
-        let Some(path) = finished.args.get("path").and_then(Value::as_str) else { return Ok(()) };
-        let path = match cause {
-            Cause::Read => source::read_path(path, &self.options.cwd)?,
-            _ => source::resolve_path(path, &self.options.cwd)?,
+        Ok(Some((cause, path)))
+    }
+
+    /// ID of the file object of a path.
+    pub(super) fn file_id(&self, path: &Path) -> Result<ObjectId> {
+        let source = Source::Filesystem {
+            filesystem_id: self.options.filesystem_id.clone(),
+            path: source::canonical_path(path).to_string_lossy().into_owned(),
         };
-        self.index_file(&path, cause, Some(&finished.call))?;
-        Ok(())
+        Ok(Envelope::sourced(ObjectType::File, source)?.id)
     }
 
     /// Reads a file and makes a version of what is there (SSOT 5.6). Returns its object and version; `None` where nothing
-    /// can be said of it (no permission, no file that has bytes): what was known stands.
+    /// can be said of it (no permission, no file that has bytes, a path that is no UTF-8): what was known stands.
     pub(super) fn index_file(
         &mut self,
         path: &Path,
@@ -72,7 +91,8 @@ impl LiveSession {
         let canonical = source::canonical_path(path);
         let FileReading { state, stamp } =
             source::read_file(&canonical, self.settings.max_text_bytes);
-        if matches!(state, FileState::Unreadable { .. } | FileState::NotAFile) {
+        let is_unknown = matches!(state, FileState::Unreadable { .. } | FileState::NotAFile);
+        if is_unknown || canonical.to_str().is_none() {
             return Ok(None);
         }
         let (envelope, payload) =
@@ -103,64 +123,92 @@ impl LiveSession {
         Ok(Some((object, version)))
     }
 
-    /// Looks at the files whose text stands in the window and returns notes on those that changed on disk.
+    /// Files whose text stands in the window.
+    pub(super) fn standing_files(&self) -> Vec<ObjectId> {
+        let mut seen = HashSet::new();
+        let standing = self.state.all_showings().map(|showing| &showing.object);
+        standing.filter(|object| seen.insert(*object)).cloned().collect()
+    }
+
+    /// Files whose content is active (`pools`).
+    pub(super) fn active_files(&self) -> Vec<ObjectId> {
+        self.state.sets().active().map(|active| active.id.clone()).collect()
+    }
+
+    /// Looks at files and returns notes on those that changed on disk since the model was told of them.
     ///
     /// The model's own edits made their versions when they happened and are no change here.
-    pub(super) fn changed_on_disk(&mut self, notices: &mut Vec<Notice>) -> Result<Vec<String>> {
-        let mut standing: Vec<ObjectId> = Vec::new();
-        for showing in self.state.all_showings() {
-            if !standing.contains(&showing.object) {
-                standing.push(showing.object.clone());
-            }
-        }
+    pub(super) fn changed_on_disk(
+        &mut self,
+        files: Vec<ObjectId>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Vec<String>> {
         let mut notes = Vec::new();
         let mut budget = NOTE_TOKENS;
-        for object in standing {
-            let Some((path, before)) = self.stamp_differs(&object)? else { continue };
+        for file in files {
+            let Some(Subject::File { path, version, stamp, .. }) =
+                self.state.index().get(&file).map(|entry| &entry.subject)
+            else {
+                continue;
+            };
+            let path = PathBuf::from(path);
+            let Some(told) = self.state.told(&file).cloned() else { continue };
+            if source::stamp(&path) == *stamp && told == *version {
+                continue;
+            }
             let indexed = self.index_file(&path, Cause::Changed, None)?;
-            if let Some((_, after)) = indexed.filter(|(_, after)| *after != before) {
-                notes.extend(self.note(&object, &before, &after, &mut budget, notices)?);
+            if let Some((_, now)) = indexed.filter(|(_, now)| *now != told) {
+                notes.extend(self.note(&file, &told, &now, &mut budget, notices)?);
             }
         }
         Ok(notes)
     }
 
-    /// The file's path and known version, if it may have changed on disk.
-    fn stamp_differs(&self, object: &ObjectId) -> Result<Option<(PathBuf, Hash)>> {
-        let Some(Subject::File { version, stamp, .. }) =
-            self.state.index().get(object).map(|entry| &entry.subject)
-        else {
-            return Ok(None);
-        };
-        let Some(path) = self.path_of(object)? else { return Ok(None) };
-        Ok((source::stamp(&path) != *stamp).then(|| (path, version.clone())))
-    }
-
     fn note(
         &self,
-        object: &ObjectId,
-        before: &Hash,
-        after: &Hash,
+        file: &ObjectId,
+        told: &Hash,
+        now: &Hash,
         budget: &mut u64,
         notices: &mut Vec<Notice>,
     ) -> Result<Option<String>> {
-        let Some(entry) = self.state.index().get(object) else { return Ok(None) };
+        let Some(entry) = self.state.index().get(file) else { return Ok(None) };
         let Subject::File { path, lines, .. } = &entry.subject else { return Ok(None) };
-        let path = self.state.shown_path(path);
-        let seen = self.seen_in(object);
+        let (handle, path) = (entry.handle, self.state.shown_path(path));
+        let seen = self.seen_in(file);
         if lines.is_none() {
-            return Ok(Some(forms::gone_line(entry.handle, path, seen)));
+            let fields = self.latest_fields(file)?;
+            let is_gone =
+                fields.is_some_and(|fields| fields.get("no_content") == Some(&json!("deleted")));
+            let line = if is_gone { forms::gone_line } else { forms::no_text_line };
+            return Ok(Some(line(handle, path, seen)));
         }
-        let (old, new) = (self.text(object, before)?, self.text(object, after)?);
+        let Some(old) = self.text_told(file, told)? else { return Ok(None) };
+        let new = self.text(file, now)?;
         let (added, removed) = LineMap::between(&old, &new).added_removed();
+        let path_shown = path.to_owned();
         notices.push(Notice::FileChanged {
-            handle: entry.handle.to_string(),
-            path: path.to_owned(),
+            handle: handle.to_string(),
+            path: path_shown,
             added,
             removed,
         });
-        let head = forms::changed_line(entry.handle, path, seen, added, removed);
-        Ok(Some(with_difference(head, entry.handle, &old, &new, budget)))
+        if old == new {
+            return Ok(Some(forms::back_line(handle, path, seen)));
+        }
+        let head = forms::changed_line(handle, path, seen, added, removed);
+        Ok(Some(with_difference(head, handle, &old, &new, budget)))
+    }
+
+    /// The text of a file that the model knows: that of the version it was told of, or if this had none, of what stands.
+    fn text_told(&self, file: &ObjectId, told: &Hash) -> Result<Option<Arc<str>>> {
+        match self.text(file, told) {
+            Err(Error::NotFound { .. }) => match self.state.showings(file).next_back() {
+                Some(showing) => self.text(file, &showing.version).map(Some),
+                None => Ok(None),
+            },
+            text => text.map(Some),
+        }
     }
 
     /// The result in which the model last saw text of a file.
@@ -228,15 +276,16 @@ impl LiveSession {
         }
     }
 
-    /// Canonical path of a file of the session index.
+    /// Path of a file.
     pub(super) fn path_of(&self, object: &ObjectId) -> Result<Option<PathBuf>> {
-        let staged =
-            self.staged.objects.iter().map(|(envelope, ..)| envelope).find(|e| e.id == *object);
-        let stored = match staged {
-            Some(envelope) => Some(envelope.clone()),
-            None => self.store.get(object, AsOf::Latest)?.map(|version| version.envelope),
-        };
-        Ok(stored.and_then(|envelope| envelope.source).map(|source| PathBuf::from(source.path())))
+        if let Some(Subject::File { path, .. }) =
+            self.state.index().get(object).map(|entry| &entry.subject)
+        {
+            return Ok(Some(PathBuf::from(path)));
+        }
+        let version = self.store.get(object, AsOf::Latest)?;
+        let source = version.and_then(|version| version.envelope.source);
+        Ok(source.map(|source| PathBuf::from(source.path())))
     }
 }
 

@@ -1,21 +1,20 @@
 //! From new host messages to events, toolcall objects and chat items.
 
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::LiveSession;
 use super::chat_item::{self, ContentFrom};
-use super::{ChatChange, LiveSession};
+use super::commit::ChatChange;
 use crate::context::first_sight;
-use crate::context::host::{HostCall, HostMessage};
-use crate::context::log_layout::Texts;
-use crate::context::tokens;
+use crate::context::host::{HostCall, HostMessage, MESSAGE_TOKENS};
+use crate::context::log_layout::{Texts, headed_lines};
 use crate::error::Result;
-use crate::object::{
-    AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, canonical_json, locate_slice,
-};
-use crate::session::{Cause, Event, LineRange, MessageKind, ResultFact, Shows, Treatment};
+use crate::object::{Envelope, Hash, ObjectId, ObjectType, Payload, canonical_json, locate_slice};
+use crate::session::{Cause, Effect, Event, LineRange, MessageKind, ResultFact, Shows, Treatment};
 use crate::settings::Layout;
-use crate::source;
 use crate::store::Expected;
 
 /// Characters of the last line that a reference line quotes.
@@ -65,54 +64,55 @@ impl LiveSession {
         });
         let from = ingested.as_ref().and_then(|ingested| ingested.from.clone());
         self.stage_item(at, message, from)?;
-        if let Some(Ingested { fact, args, .. }) = ingested
-            && self.settings.layout == Layout::Log
-        {
+        if let Some(Ingested { fact, args, .. }) = ingested {
             self.treat_at_first_sight(at, &fact, message, &args);
         }
         Ok(())
     }
 
-    /// Takes the changed text of a known message.
+    /// Takes the changed text of a known message. A tool result's is a new version of its toolcall.
     pub(super) fn ingest_edit(&mut self, at: u64, message: &HostMessage) -> Result<()> {
-        let kind = match self.state.result(at).cloned() {
-            Some(fact) => {
-                let fact = ResultFact { shows: Shows::Own, ..describe(message, fact) };
-                if let Some(object) = &fact.object {
-                    self.put_toolcall_text(object, &message.text())?;
-                }
-                MessageKind::Result(fact)
-            }
-            None => {
-                self.state.chat().get(at).map_or(MessageKind::Other, |known| known.kind.clone())
-            }
+        let (tokens, digest) = (message.tokens, message.digest());
+        let Some(fact) = self.state.result(at).cloned() else {
+            let known = self.state.chat().get(at);
+            let kind = known.map_or(MessageKind::Other, |known| known.kind.clone());
+            self.record(Event::Edited { at, digest, kind, tokens });
+            return self.stage_item_change(at, message);
         };
-        let tokens = message.tokens;
-        self.record(Event::Edited { at, digest: message.digest(), kind, tokens });
-        self.stage_item_change(at, message)
+        let fact = ResultFact { shows: Shows::Own, ..describe(message, fact) };
+        let args = match &fact.object {
+            Some(object) => self.put_toolcall_text(object, &fact, &message.text())?,
+            None => Value::Null,
+        };
+        let kind = MessageKind::Result(fact.clone());
+        self.record(Event::Edited { at, digest, kind, tokens });
+        self.stage_item_change(at, message)?;
+        self.treat_at_first_sight(at, &fact, message, &args);
+        Ok(())
     }
 
-    /// Calls of the newest assistant message in the store that nothing has answered yet.
+    /// Calls of the newest assistant message that nothing has answered yet; none once a person wrote after it.
     pub(super) fn unanswered_calls(&self) -> Result<Vec<PendingCall>> {
-        let newest =
-            self.state.window().rev().find(|(_, message)| message.kind == MessageKind::Assistant);
-        let Some((at, _)) = newest else { return Ok(Vec::new()) };
-        let message = self.stored_message(at)?;
-        let answered: Vec<&str> = self
-            .state
-            .window()
-            .rev()
-            .take_while(|(other, _)| *other > at)
-            .filter(|(_, message)| matches!(message.kind, MessageKind::Result(_)))
-            .filter_map(|(_, message)| message.key.calls.first().map(String::as_str))
-            .collect();
-        let mut calls = message.calls;
-        for id in answered {
-            if let Some(place) = calls.iter().position(|call| call.id == id) {
-                calls.remove(place);
+        let mut answered: Vec<&str> = Vec::new();
+        for (at, message) in self.state.window().rev() {
+            match &message.kind {
+                MessageKind::Result(_) => {
+                    answered.extend(message.key.calls.first().map(String::as_str));
+                }
+                MessageKind::Assistant => {
+                    let mut calls = self.stored_message(at)?.calls;
+                    for id in answered {
+                        if let Some(place) = calls.iter().position(|call| call.id == id) {
+                            calls.remove(place);
+                        }
+                    }
+                    return Ok(calls.into_iter().map(|call| PendingCall { call }).collect());
+                }
+                MessageKind::User => break,
+                MessageKind::Other => {}
             }
         }
-        Ok(calls.into_iter().map(|call| PendingCall { call }).collect())
+        Ok(Vec::new())
     }
 
     /// The message at a position of the chat, from what is staged or stored.
@@ -123,7 +123,7 @@ impl LiveSession {
                 return chat_item::read(item, self);
             }
         }
-        let items = self.store.items(&self.ids.chat, AsOf::Latest, at..at + 1)?;
+        let items = self.store.items(&self.ids.chat, self.stored.chat_at(), at..at + 1)?;
         let item = items.first().ok_or_else(|| crate::Error::NotFound {
             id: self.ids.chat.clone(),
             at: format!("with message {at}"),
@@ -141,7 +141,7 @@ impl LiveSession {
         let request = Hash::of(canonical_json(&json!({ "tool": call.tool, "args": call.args }))?);
         let mut fact = describe(message, blank_fact(&call.tool, request));
         if is_context_tool(&call.tool) {
-            fact.shows = self.state.call_shows(&call.id).cloned().unwrap_or(Shows::Own);
+            fact.shows = self.activated(&call, message)?;
             let args = call.args;
             return Ok(Some(Ingested { fact, from: None, args }));
         }
@@ -160,37 +160,79 @@ impl LiveSession {
         Ok(Some(Ingested { fact, from, args: call.args }))
     }
 
-    /// What a result shows: lines of a file's version if rendering that version gives exactly the text, else its own text.
+    /// What the result of a context tool shows: lines of an object if they stand in it as they were given.
+    fn activated(&self, call: &HostCall, message: &HostMessage) -> Result<Shows> {
+        let text = message.text();
+        let Some((_, shown)) = text.split_once('\n').filter(|_| message.plain) else {
+            return Ok(Shows::Own);
+        };
+        for effect in self.state.effects(&call.id) {
+            let Effect::Activated(object, version, ranges) = effect else { continue };
+            let lines = headed_lines("", &self.text(object, version)?, ranges);
+            if lines.strip_prefix('\n') == Some(shown) {
+                let (object, version) = (object.clone(), version.clone());
+                return Ok(Shows::Activated { object, version, ranges: ranges.clone() });
+            }
+        }
+        Ok(Shows::Own)
+    }
+
+    /// What a result shows: lines of a file's version if rendering that version gives exactly the text; that the model
+    /// changed a file; else its own text.
     fn shown(
         &mut self,
         call: &HostCall,
         message: &HostMessage,
     ) -> Result<(Shows, Option<ContentFrom>)> {
-        if let Some(shows) = self.state.call_shows(&call.id) {
-            return Ok((shows.clone(), None));
+        let own = (Shows::Own, None);
+        if message.is_error || !message.plain {
+            return Ok(own);
         }
-        if call.tool != "read" || message.is_error || !message.plain {
-            return Ok((Shows::Own, None));
-        }
-        let Some((object, version)) = self.file_read(call)? else { return Ok((Shows::Own, None)) };
-        let Ok(text) = self.text(&object, &version) else { return Ok((Shows::Own, None)) };
-        let first = call.args.get("offset").and_then(Value::as_u64).unwrap_or(1).max(1);
-        let Some(slice) = locate_slice(&text, &message.text(), first) else {
-            return Ok((Shows::Own, None));
+        let Ok(Some((cause, path))) = self.touched(&call.tool, &call.args) else { return Ok(own) };
+        let Some((file, versions)) = self.touched_versions(call, cause, &path)? else {
+            return Ok(own);
         };
-        let range = LineRange { first: slice.first_line, last: slice.last_line };
-        let from = ContentFrom::lines(&object, &version, range, &slice.suffix);
-        Ok((Shows::File { object, version, range }, Some(from)))
+        if cause.by_model() {
+            return Ok((Shows::Change { object: file }, None));
+        }
+        let first = call.args.get("offset").and_then(Value::as_u64).unwrap_or(1).max(1);
+        for version in versions {
+            let Ok(text) = self.text(&file, &version) else { continue };
+            if let Some(slice) = locate_slice(&text, &message.text(), first) {
+                let range = LineRange { first: slice.first_line, last: slice.last_line };
+                let from = ContentFrom::lines(&file, &version, range, &slice.suffix);
+                return Ok((Shows::File { object: file, version, range }, Some(from)));
+            }
+        }
+        Ok(own)
     }
 
-    /// The file that a call read: as noted when it ran, else what the disk holds now.
-    fn file_read(&mut self, call: &HostCall) -> Result<Option<(ObjectId, Hash)>> {
-        if let Some(read) = self.state.call_read(&call.id) {
-            return Ok(Some(read.clone()));
+    /// The file that a call read or changed and, where it read, the versions: as noted when it ran, else what the disk holds
+    /// now.
+    fn touched_versions(
+        &mut self,
+        call: &HostCall,
+        cause: Cause,
+        path: &Path,
+    ) -> Result<Option<(ObjectId, Vec<Hash>)>> {
+        let file = self.file_id(path)?;
+        let mut noted = false;
+        let mut versions = Vec::new();
+        for effect in self.state.effects(&call.id) {
+            match effect {
+                Effect::Read(read, version) if *read == file && !cause.by_model() => {
+                    noted = true;
+                    versions.push(version.clone());
+                }
+                Effect::Changed(changed) if *changed == file && cause.by_model() => noted = true,
+                _ => {}
+            }
         }
-        let Some(path) = call.args.get("path").and_then(Value::as_str) else { return Ok(None) };
-        let Ok(path) = source::read_path(path, &self.options.cwd) else { return Ok(None) };
-        self.index_file(&path, Cause::Read, Some(&call.id))
+        if noted {
+            return Ok(Some((file, versions)));
+        }
+        let indexed = self.index_file(path, cause, Some(&call.id))?;
+        Ok(indexed.map(|(file, version)| (file, vec![version])))
     }
 
     /// Calls that were never answered get an object that says so: status `fail`, null content.
@@ -238,6 +280,7 @@ impl LiveSession {
             tool: call.tool.clone(),
             ok: fact.ok,
             version: version.clone(),
+            shows: Some(fact.shows.clone()).filter(|shows| matches!(shows, Shows::File { .. })),
         });
         Ok((id, version))
     }
@@ -246,11 +289,7 @@ impl LiveSession {
     /// Local servers repeat `call_0`. Then a UUIDv7, with the provider's ID as a field.
     fn toolcall_id(&self, call: &HostCall, fields: &mut Map<String, Value>) -> Result<ObjectId> {
         let id = ObjectId::new(&*call.id);
-        let staged = self.staged.objects.iter().rev().find(|(envelope, ..)| envelope.id == id);
-        let known = match staged {
-            Some((_, payload, _)) => Some(payload.fields.clone()),
-            None => self.store.get(&id, AsOf::Latest)?.map(|version| version.fields),
-        };
+        let known = self.latest_fields(&id)?;
         let same = |known: &Map<String, Value>| {
             ["chat_ref", "position", "tool", "args"]
                 .iter()
@@ -263,16 +302,24 @@ impl LiveSession {
         Ok(ObjectId::new(Uuid::now_v7().to_string()))
     }
 
-    /// A new version of a toolcall whose text the host changed.
-    fn put_toolcall_text(&mut self, id: &ObjectId, text: &str) -> Result<()> {
-        let Some(known) = self.store.get(id, AsOf::Latest)? else { return Ok(()) };
-        let payload = Payload {
-            content: Some(text.to_owned()),
-            source_hash: None,
-            fields: known.fields.clone(),
-        };
-        self.staged.objects.push((known.envelope, payload, Expected::Any));
-        Ok(())
+    /// A new version of a toolcall whose text the host changed; returns the arguments of the call.
+    fn put_toolcall_text(&mut self, id: &ObjectId, fact: &ResultFact, text: &str) -> Result<Value> {
+        let Some(mut fields) = self.latest_fields(id)? else { return Ok(Value::Null) };
+        fields.insert("status".into(), json!(if fact.ok { "ok" } else { "fail" }));
+        let args = fields.get("args").cloned().unwrap_or(Value::Null);
+        let payload = Payload { content: Some(text.to_owned()), source_hash: None, fields };
+        let version = payload.content_hash(None)?;
+        self.remember_text(id, &version, text.into());
+        let envelope = Envelope::unsourced(id.clone(), ObjectType::Toolcall)?;
+        self.staged.objects.push((envelope, payload, Expected::Any));
+        self.record(Event::Toolcall {
+            object: id.clone(),
+            tool: fact.tool.clone(),
+            ok: fact.ok,
+            version,
+            shows: None,
+        });
+        Ok(args)
     }
 
     fn treat_at_first_sight(
@@ -282,8 +329,11 @@ impl LiveSession {
         message: &HostMessage,
         args: &Value,
     ) {
+        if self.settings.layout != Layout::Log {
+            return;
+        }
         let text = message.text();
-        let text_tokens = tokens::count(&text);
+        let text_tokens = message.tokens.saturating_sub(MESSAGE_TOKENS);
         let limit = self.settings.preview_tokens;
         let treatment = first_sight::decide(&self.state, at, fact, &text, text_tokens, args, limit);
         if treatment != Treatment::Given {
@@ -312,7 +362,7 @@ impl LiveSession {
         let item = chat_item::write(message, turn, step, None, self)?;
         let keep = self.staged.chat.as_ref().map_or(self.state.chat().len(), |change| change.keep);
         if at < keep {
-            let before = self.store.items(&self.ids.chat, AsOf::Latest, at..keep)?;
+            let before = self.store.items(&self.ids.chat, self.stored.chat_at(), at..keep)?;
             let change = self.staged.chat.get_or_insert(ChatChange { keep, add: Vec::new() });
             change.add.splice(0..0, before);
             change.keep = at;

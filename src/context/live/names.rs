@@ -2,7 +2,7 @@
 
 use super::LiveSession;
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Envelope, Name, Nickname, ObjectId, ObjectType, Source};
+use crate::object::{AsOf, Name, Nickname, ObjectId, ObjectType};
 use crate::session::{IndexEntry, Subject};
 use crate::source;
 
@@ -43,12 +43,7 @@ impl LiveSession {
 
     fn by_path(&self, name: &Name) -> Result<Option<ObjectId>> {
         let Ok(path) = source::resolve_path(&name.text, &self.options.cwd) else { return Ok(None) };
-        let path = source::canonical_path(&path);
-        let source = Source::Filesystem {
-            filesystem_id: self.options.filesystem_id.clone(),
-            path: path.to_string_lossy().into_owned(),
-        };
-        let id = Envelope::sourced(ObjectType::File, source)?.id;
+        let id = self.file_id(&path)?;
         Ok(self.is_reachable(&id)?.then_some(id))
     }
 
@@ -92,7 +87,7 @@ impl LiveSession {
     }
 
     fn refuse_infrastructure(&self, id: &ObjectId) -> Result<()> {
-        if [&self.ids.session, &self.ids.chat, &self.ids.prompt].contains(&id) {
+        if self.ids.contain(id) {
             return match self.store.get(id, AsOf::Latest)? {
                 Some(version) => version.envelope.require_content_object(),
                 None => Ok(()),

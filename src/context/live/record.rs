@@ -8,7 +8,7 @@ use crate::context::pools_layout::active_block;
 use crate::context::view::user_message;
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, ObjectId, RunningHash};
-use crate::session::{CallRecord, Event, FailedCall, Session, SlotRecord};
+use crate::session::{CallRecord, Event, Session, SlotEdit, SlotRecord};
 use crate::store::{Store, Version};
 
 struct StoredTexts<'a>(&'a Store);
@@ -27,28 +27,39 @@ pub fn replay_call(store: &Store, session: &ObjectId, number: u64) -> Result<Vec
     let missing = || Error::NotFound { id: session.clone(), at: format!("with call {number}") };
     let versions = store.history(session)?;
     let latest = versions.first().ok_or_else(missing)?;
-    let events = read_events(store, session)?;
+    let events = read_events(store, session, AsOf::Latest)?;
     if let Some(parent) = inherited_from(&events, number) {
         return replay_call(store, parent, number);
     }
     let mut slots: Vec<SlotRecord> = Vec::new();
     let mut before = 0;
+    let mut unknown = false;
     for (position, event) in (1..).zip(&events) {
         let chat = || chat_at(store, latest, &versions, position);
         match event {
+            Event::Called(_) if unknown => {
+                let before = &events[..usize::try_from(position).unwrap_or(usize::MAX)];
+                let slots = window_slots(&Session::replay(before));
+                return render(store, &slots, &chat()?, None);
+            }
             Event::Called(record) => {
-                apply(&mut slots, record);
+                apply_edits(&mut slots, &record.edits);
                 if record.number == number {
                     return render(store, &slots, &chat()?, Some(record));
                 }
                 before = record.number;
             }
             Event::FailedOpen { calls } => {
-                let place =
-                    number.checked_sub(before + 1).and_then(|place| usize::try_from(place).ok());
-                if let Some(call) = place.and_then(|place| calls.get(place)) {
-                    let state = Session::replay(&events[..usize::try_from(position).unwrap_or(0)]);
-                    return render(store, &host_slots(&state, call), &chat()?, None);
+                let mut slots = Vec::new();
+                for (number_of, call) in (before + 1..).zip(calls) {
+                    apply_edits(&mut slots, call.edits.as_deref().unwrap_or_default());
+                    match call.edits {
+                        Some(_) if number_of == number => {
+                            return render(store, &slots, &chat()?, None);
+                        }
+                        None if number_of == number => unknown = true,
+                        _ => {}
+                    }
                 }
                 before += calls.len() as u64;
             }
@@ -63,7 +74,11 @@ fn inherited_from(events: &[Event], number: u64) -> Option<&ObjectId> {
     let forked =
         |event: &Event| matches!(event, Event::Opened(opened) if opened.forked_from.is_some());
     let place = events.iter().rposition(forked)?;
-    let calls = Session::replay(&events[..place]).calls();
+    let calls = events[..place].iter().fold(0, |calls, event| match event {
+        Event::Called(record) => record.number,
+        Event::FailedOpen { calls: failed } => calls + failed.len() as u64,
+        _ => calls,
+    });
     match &events[place] {
         Event::Opened(opened) if number <= calls => opened.forked_from.as_ref(),
         _ => None,
@@ -71,8 +86,8 @@ fn inherited_from(events: &[Event], number: u64) -> Option<&ObjectId> {
 }
 
 /// The events of a session, in order.
-pub(super) fn read_events(store: &Store, session: &ObjectId) -> Result<Vec<Event>> {
-    let items = store.items(session, AsOf::Latest, 0..u64::MAX)?;
+pub(super) fn read_events(store: &Store, session: &ObjectId, at: AsOf) -> Result<Vec<Event>> {
+    let items = store.items(session, at, 0..u64::MAX)?;
     let read = |item: &String| {
         serde_json::from_str(item).map_err(|error| {
             Error::internal(format!("event of `{session}` cannot be read: {error}"))
@@ -86,28 +101,26 @@ pub(super) fn recorded_slots(events: &[Event]) -> Vec<SlotRecord> {
     let mut slots = Vec::new();
     for event in events {
         if let Event::Called(record) = event {
-            apply(&mut slots, record);
+            apply_edits(&mut slots, &record.edits);
         }
     }
     slots
 }
 
-/// What went out in a call that failed open: the host's list as it was.
-fn host_slots(state: &Session, call: &FailedCall) -> Vec<SlotRecord> {
-    let length =
-        call.messages.and_then(|length| usize::try_from(length).ok()).unwrap_or(usize::MAX);
-    let window = state.chat().window().iter().take(length);
+/// The host's list as it is.
+fn window_slots(state: &Session) -> Vec<SlotRecord> {
+    let window = state.chat().window().iter();
     window.map(|at| SlotRecord::Chat { chat: *at, content: None }).collect()
 }
 
-/// Makes a record's edits; a pool is given its lines in full.
-fn apply(slots: &mut Vec<SlotRecord>, record: &CallRecord) {
+/// Makes edits; a pool is given its lines in full.
+fn apply_edits(slots: &mut Vec<SlotRecord>, edits: &[SlotEdit]) {
     let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
     let known = match slots.first() {
         Some(SlotRecord::Pool { pool_add, .. }) => pool_add.clone(),
         _ => Vec::new(),
     };
-    for edit in &record.edits {
+    for edit in edits {
         let at = place(edit.at).min(slots.len());
         let end = at.saturating_add(place(edit.remove)).min(slots.len());
         let insert = edit.insert.iter().cloned().map(|slot| match slot {
@@ -131,7 +144,11 @@ fn chat_at(
     let written =
         versions.iter().rev().find(|version| version.item_count >= position).unwrap_or(session);
     let chat = session.fields.get("chat_ref").and_then(|id| id.as_str()).unwrap_or_default();
-    store.items(&ObjectId::new(chat), AsOf::Tx(written.tx_id), 0..u64::MAX)
+    let (chat, at) = (ObjectId::new(chat), AsOf::Tx(written.tx_id));
+    if store.get(&chat, at)?.is_none() {
+        return Ok(Vec::new());
+    }
+    store.items(&chat, at, 0..u64::MAX)
 }
 
 fn render(

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Value, json};
 
+use super::commit::ChatChange;
 use super::{LiveSession, Notice};
 use crate::context::epoch::{self, Terms};
 use crate::context::host::HostMessage;
@@ -11,16 +12,13 @@ use crate::context::log_layout;
 use crate::context::pools_layout::{self, Limits};
 use crate::context::view::{self, Edit, Slot};
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Payload};
+use crate::object::{Envelope, Hash, ObjectId, ObjectType, Payload};
 use crate::session::{
-    CallRecord, Event, HostEntry, HostMatch, MessageKind, Rewrite, SlotEdit, SlotRecord,
-    match_host_list,
+    CallRecord, ChatMessage, Event, HostEntry, HostMatch, MessageKind, Rewrite, SlotEdit,
+    SlotRecord, VOLATILE_CHANGES, match_host_list,
 };
 use crate::settings::Layout;
 use crate::store::Expected;
-
-/// A message whose text changed so often under one identity is taken to change on every call.
-const VOLATILE_CHANGES: u32 = 3;
 
 /// What the host says of a call besides its messages.
 #[derive(Debug, Clone, Default)]
@@ -49,6 +47,14 @@ pub enum Transformed {
     Resend,
 }
 
+/// What the host's list came to.
+struct Taken {
+    /// How it stopped continuing the one before, and the index from which it differs.
+    rewrite: Option<(Rewrite, usize)>,
+    /// The newest message, if it is new and can carry a note.
+    newest: Option<u64>,
+}
+
 /// The messages of a call that crossed: those from `skip` on.
 struct Crossed<'a> {
     skip: usize,
@@ -71,98 +77,94 @@ impl LiveSession {
         call: &CallInfo,
     ) -> Result<Transformed> {
         let messages = HostMessage::parse_list(messages_json)?;
-        if self.stale {
-            self.reload()?;
+        let crossed = Crossed { skip, messages: &messages };
+        let result = self.durably(|live| {
+            // The view is empty after a restart, and when this session parted from another process.
+            if skip > live.view.of_host() {
+                return Ok(Transformed::Resend);
+            }
+            live.assemble(&crossed, call)
+        });
+        if result.is_err() {
+            self.stale = true;
+            self.keep_failed_list(skip, &messages);
+        } else {
+            self.drop_failed_list();
         }
-        if skip > self.view_window() {
-            return Ok(Transformed::Resend);
-        }
-        let result = self.assemble(&Crossed { skip, messages: &messages }, call);
-        self.stale = result.is_err();
-        self.failed_length = result.is_err().then_some((skip + messages.len()) as u64);
         result
     }
 
-    /// Reads the state again if an error left it in doubt.
-    pub(super) fn refresh_if_stale(&mut self) -> Result<()> {
-        if self.stale { self.reload() } else { Ok(()) }
-    }
-
-    /// So many of the host's messages the view knows: after a restart none.
-    fn view_window(&self) -> usize {
-        self.view.slots().iter().filter(|slot| slot.host.is_some()).count()
-    }
-
     fn assemble(&mut self, crossed: &Crossed<'_>, call: &CallInfo) -> Result<Transformed> {
+        self.record_failed_calls()?;
         let mut notices = Vec::new();
-        self.window_limit = call.context_window;
-        let calls_before = self.state.chat().len();
-        let rewrite = self.take_list(crossed, &mut notices)?;
-        let newest = self.newest_if_new(calls_before);
+        let Taken { rewrite, newest } = self.take_list(crossed, &mut notices)?;
         let edits = if self.settings.layout == Layout::Pools {
-            self.refresh_standing(&mut notices)?;
+            // The active files are always shown as they are now; notes have no place here.
+            self.changed_on_disk(self.active_files(), &mut notices)?;
             self.pools_edits(crossed)?
         } else {
             if let Some(at) = newest {
-                for text in self.changed_on_disk(&mut notices)? {
+                for text in self.changed_on_disk(self.standing_files(), &mut notices)? {
                     self.record(Event::Noted { at, text });
                 }
             }
-            self.log_edits(crossed, rewrite, &mut notices)?
+            self.log_edits(crossed, rewrite, call, &mut notices)?
         };
         let recorded = self.recorded_edits(&edits);
         self.view.apply(&edits);
-        let failed = std::mem::take(&mut self.failed_calls);
-        if !failed.is_empty() {
-            self.record(Event::FailedOpen { calls: failed });
-        }
         self.record_call(recorded, call)?;
         self.commit()?;
         Ok(Transformed::Edits { edits: view::instructions(&edits), notices })
     }
 
     /// Brings chat and window in line with the host's list.
-    fn take_list(
-        &mut self,
-        crossed: &Crossed<'_>,
-        notices: &mut Vec<Notice>,
-    ) -> Result<Option<(Rewrite, usize)>> {
+    fn take_list(&mut self, crossed: &Crossed<'_>, notices: &mut Vec<Notice>) -> Result<Taken> {
         let keys: Vec<_> = crossed.messages.iter().map(|message| message.key.clone()).collect();
         let found = match_host_list(self.state.chat(), crossed.skip, &keys);
         if let Some(how) = found.rewrite {
             notices.push(Notice::HostRewrote { how: how.as_str(), at: found.kept as u64 });
-            self.rewrite_window(&found, how);
+            self.rewrite_window(&found, how)?;
         }
-        let mut window: Vec<u64> = self.state.chat().window()[..found.kept].to_vec();
+        let mut rest = Vec::with_capacity(found.rest.len());
         for entry in &found.rest {
             match entry {
-                HostEntry::Known(at) => window.push(*at),
+                HostEntry::Known(at) => rest.push(*at),
                 HostEntry::New(index) => {
-                    window.push(self.state.chat().len());
+                    rest.push(self.state.chat().len());
                     self.ingest(&crossed.messages[*index])?;
                 }
             }
         }
-        if let Some(how) = found.rewrite.filter(|_| window != self.state.chat().window()) {
+        if let Some(how) = found.rewrite
+            && self.state.chat().window()[found.kept..] != rest
+        {
+            let mut window = self.state.chat().window()[..found.kept].to_vec();
+            window.extend(rest);
             let chat_len = self.state.chat().len();
             self.record(Event::Rewritten { how, chat_len, window: runs(&window) });
         }
         let edited = self.take_edits(crossed, notices)?;
-        let rewritten = found.rewrite.map(|how| (how, found.kept));
-        Ok(rewritten.or(edited.map(|index| (Rewrite::Edited, index))))
+        let rewrite = found.rewrite.map(|how| (how, found.kept));
+        let newest = match found.rest.last() {
+            Some(HostEntry::New(_)) => self.newest_for_notes(),
+            _ => None,
+        };
+        Ok(Taken { rewrite: rewrite.or(edited.map(|index| (Rewrite::Edited, index))), newest })
     }
 
     /// Leaves in the window what stays of it, before new messages join.
-    fn rewrite_window(&mut self, found: &HostMatch, how: Rewrite) {
+    fn rewrite_window(&mut self, found: &HostMatch, how: Rewrite) -> Result<()> {
         let mut window: Vec<u64> = self.state.chat().window()[..found.kept].to_vec();
         window.extend(found.rest.iter().filter_map(|entry| match entry {
             HostEntry::Known(at) => Some(*at),
             HostEntry::New(_) => None,
         }));
         if found.chat_len < self.state.chat().len() {
-            self.staged.chat = Some(super::ChatChange { keep: found.chat_len, add: Vec::new() });
+            self.staged.chat = Some(ChatChange { keep: found.chat_len, add: Vec::new() });
         }
         self.record(Event::Rewritten { how, chat_len: found.chat_len, window: runs(&window) });
+        self.pending = self.unanswered_calls()?;
+        Ok(())
     }
 
     /// Known messages whose text changed; the index of the first, save for those that change on every call.
@@ -171,13 +173,11 @@ impl LiveSession {
         crossed: &Crossed<'_>,
         notices: &mut Vec<Notice>,
     ) -> Result<Option<usize>> {
-        let window = self.state.chat().window().to_vec();
         let mut first = None;
-        for (index, message) in crossed.messages.iter().enumerate() {
-            let index = crossed.skip + index;
-            let Some(at) = window.get(index).copied() else { continue };
+        for (index, message) in (crossed.skip..).zip(crossed.messages) {
+            let Some(at) = self.state.chat().window().get(index).copied() else { continue };
             let Some(known) = self.state.chat().get(at) else { continue };
-            if known.digest == message.digest() || known.changes > VOLATILE_CHANGES {
+            if known.digest == message.digest() || known.is_volatile() {
                 continue;
             }
             match known.changes {
@@ -192,62 +192,53 @@ impl LiveSession {
         Ok(first)
     }
 
-    /// The newest message if it is of this call and can carry a note: a tool result, or a user message.
-    fn newest_if_new(&self, known: u64) -> Option<u64> {
-        let at = *self.state.chat().window().last()?;
-        let kind = &self.state.chat().get(at)?.kind;
-        (at >= known && matches!(kind, MessageKind::Result(_) | MessageKind::User)).then_some(at)
+    /// The newest message if it can carry a note: a tool result, or a user message.
+    fn newest_for_notes(&self) -> Option<u64> {
+        let (at, message) = self.state.window().next_back()?;
+        matches!(message.kind, MessageKind::Result(_) | MessageKind::User).then_some(at)
     }
 
     fn log_edits(
         &mut self,
         crossed: &Crossed<'_>,
         rewrite: Option<(Rewrite, usize)>,
+        call: &CallInfo,
         notices: &mut Vec<Notice>,
     ) -> Result<Vec<Edit>> {
-        let window = self.state.chat().window().to_vec();
-        let first = rewrite.map_or(self.view.slots().len().min(crossed.skip), |(_, index)| {
-            index.min(crossed.skip)
-        });
+        let len = self.state.chat().window().len();
+        let first = rewrite.map_or(crossed.skip, |(_, index)| index.min(crossed.skip));
         let mut slots: HashMap<usize, Slot> = HashMap::new();
-        for index in first..window.len() {
-            slots.insert(index, self.slot(index, &window, crossed)?);
+        for index in first.min(self.view.slots().len())..len {
+            slots.insert(index, self.slot(index, crossed)?);
         }
-        let shown: Vec<u64> = (0..window.len())
-            .map(|index| {
-                slots
-                    .get(&index)
-                    .map_or_else(|| self.view.slots()[index].tokens, |slot| slot.tokens)
-            })
+        let before = self.view.slots();
+        let shown: Vec<u64> = (0..len)
+            .map(|index| slots.get(&index).unwrap_or_else(|| &before[index]).tokens)
             .collect();
         let terms = Terms {
             keep_results: self.settings.keep_results,
             collapse_tokens: self.settings.collapse_tokens,
-            high_water_tokens: self.high_water(),
+            high_water_tokens: call.context_window.map(|window| self.high_water(window)),
             rewrite,
         };
         if let Some(new) = epoch::decide(&self.state, &shown, &terms) {
-            let dirty = self.start_epoch(new, &window, notices);
-            for index in dirty {
-                slots.insert(index, self.slot(index, &window, crossed)?);
+            for index in self.start_epoch(new, notices) {
+                slots.insert(index, self.slot(index, crossed)?);
             }
         }
-        Ok(self.edits_from(slots, window.len()))
+        Ok(self.edits_from(slots, len))
     }
 
     /// Records a new epoch; returns the window indexes whose messages may look different now.
-    fn start_epoch(
-        &mut self,
-        new: epoch::NewEpoch,
-        window: &[u64],
-        notices: &mut Vec<Notice>,
-    ) -> BTreeSet<usize> {
+    fn start_epoch(&mut self, new: epoch::NewEpoch, notices: &mut Vec<Notice>) -> Vec<usize> {
         let number = self.state.epoch() + 1;
-        let changed: BTreeSet<u64> = new
-            .treatments
-            .iter()
-            .map(|(at, _)| *at)
-            .chain(window.iter().copied().filter(|at| !self.state.notes(*at).is_empty()))
+        let treated: BTreeSet<u64> = new.treatments.iter().map(|(at, _)| *at).collect();
+        let window = self.state.chat().window();
+        let changed = (0..window.len())
+            .filter(|index| {
+                let at = window[*index];
+                treated.contains(&at) || !self.state.notes(at).is_empty()
+            })
             .collect();
         notices.push(Notice::EpochStarted {
             epoch: number,
@@ -262,7 +253,7 @@ impl LiveSession {
             keep_notes,
             treatments: new.treatments,
         });
-        (0..window.len()).filter(|index| changed.contains(&window[*index])).collect()
+        changed
     }
 
     /// Joins changed slots to edits of the view.
@@ -290,30 +281,26 @@ impl LiveSession {
         edits
     }
 
-    fn slot(&self, index: usize, window: &[u64], crossed: &Crossed<'_>) -> Result<Slot> {
-        let at = window[index];
+    fn slot(&self, index: usize, crossed: &Crossed<'_>) -> Result<Slot> {
+        let at = self.state.chat().window()[index];
         let crossed = index.checked_sub(crossed.skip).and_then(|index| crossed.messages.get(index));
-        let stored = if crossed.is_none() { Some(self.stored_message(at)?) } else { None };
-        let Some(message) = crossed.or(stored.as_ref()) else {
+        let kept = if crossed.is_none() { Some(self.kept_message(index)?) } else { None };
+        let Some(message) = crossed.or(kept.as_ref()) else {
             return Err(Error::internal(format!("message {at} is neither new nor stored")));
         };
-        if self.state.chat().get(at).is_some_and(|known| known.changes > VOLATILE_CHANGES) {
-            let mut slot = Slot::of_host(index, at, message, None);
-            slot.record = SlotRecord::Message { message: message.raw.clone() };
-            return Ok(slot);
+        if self.state.chat().get(at).is_some_and(ChatMessage::is_volatile) {
+            return Ok(Slot::of_volatile(index, message));
         }
         let content = log_layout::render(&self.state, at, message, self)?;
         Ok(Slot::of_host(index, at, message, content))
     }
 
     fn pools_edits(&mut self, crossed: &Crossed<'_>) -> Result<Vec<Edit>> {
-        let window = self.state.chat().window().to_vec();
-        let mut kept = Vec::with_capacity(crossed.skip);
-        for at in &window[..crossed.skip.min(window.len())] {
-            kept.push(self.stored_message(*at)?);
-        }
+        let kept: Vec<HostMessage> =
+            (0..crossed.skip).map(|index| self.kept_message(index)).collect::<Result<_>>()?;
+        let window = self.state.chat().window().iter().copied();
         let messages: Vec<(u64, &HostMessage)> =
-            window.iter().copied().zip(kept.iter().chain(crossed.messages)).collect();
+            window.zip(kept.iter().chain(crossed.messages)).collect();
         let limits = Limits {
             per_turn: self.settings.active_per_turn,
             turns: self.settings.active_turns,
@@ -324,39 +311,32 @@ impl LiveSession {
         Ok(view::edits_between(self.view.slots(), &slots))
     }
 
-    /// In `pools` the active files are always shown as they are now.
-    fn refresh_standing(&mut self, notices: &mut Vec<Notice>) -> Result<()> {
-        self.changed_on_disk(notices).map(drop)
+    /// A message of the host's that did not cross since it is as at the call before.
+    fn kept_message(&self, index: usize) -> Result<HostMessage> {
+        let at = self.state.chat().window()[index];
+        if self.state.chat().get(at).is_some_and(ChatMessage::is_volatile) {
+            let slot = self.view.slots().iter().find(|slot| slot.host == Some(index));
+            if let Some(SlotRecord::Message { message }) = slot.map(|slot| &slot.record) {
+                return Ok(HostMessage::parse(message));
+            }
+        }
+        self.stored_message(at)
     }
 
     fn char_count(&self, id: &ObjectId) -> u64 {
-        let count = |fields: &serde_json::Map<String, Value>| {
-            fields.get("char_count").and_then(Value::as_u64)
-        };
-        let staged = self.staged.objects.iter().rev().find(|(envelope, ..)| envelope.id == *id);
-        let found = match staged {
-            Some((_, payload, _)) => count(&payload.fields),
-            None => self
-                .store
-                .get(id, AsOf::Latest)
-                .ok()
-                .flatten()
-                .and_then(|version| count(&version.fields)),
-        };
-        found.unwrap_or(0)
+        let fields = self.latest_fields(id).ok().flatten();
+        fields.and_then(|fields| fields.get("char_count")?.as_u64()).unwrap_or(0)
     }
 
-    /// Tokens above which the window is under pressure.
-    pub(super) fn high_water(&self) -> Option<u64> {
-        let window = self.window_limit?;
-        // A share between 0 and 1 of a number far below 2^53.
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "see above"
-        )]
-        Some((window as f64 * self.settings.high_water) as u64)
+    /// Tokens above which a window of so many is under pressure.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share between 0 and 1 of a number far below 2^53"
+    )]
+    pub(super) fn high_water(&self, window: u64) -> u64 {
+        (window as f64 * self.settings.high_water) as u64
     }
 
     /// The edits against what was recorded last: after a restart the view begins anew, the records do not.
@@ -380,7 +360,6 @@ impl LiveSession {
 
     fn record_call(&mut self, edits: Vec<SlotEdit>, call: &CallInfo) -> Result<()> {
         let system_prompt = self.put_prompt(call)?;
-        let plain_tokens = self.state.window().map(|(_, message)| message.tokens).sum();
         let record = CallRecord {
             number: self.state.calls() + 1,
             retry_of: edits.is_empty().then(|| self.state.calls()).filter(|number| *number > 0),
@@ -391,7 +370,8 @@ impl LiveSession {
             edits,
             hash: self.view.hash(),
             sent_tokens: self.view.tokens(),
-            plain_tokens,
+            plain_tokens: self.state.chat().window_tokens(),
+            context_window: call.context_window,
             time: self.store.now(),
         };
         self.record(Event::Called(record));

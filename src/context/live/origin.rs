@@ -1,0 +1,153 @@
+//! Where a session begins: anew, from what is stored, as a fork, or as a branch beside another process.
+
+use serde_json::json;
+use uuid::Uuid;
+
+use super::commit::{ChatChange, Staged, Stored};
+use super::{LiveSession, OpenSession, record};
+use crate::context::view::View;
+use crate::error::{Error, Result};
+use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Payload};
+use crate::session::{Event, Opened, Session};
+use crate::source::canonical_path;
+use crate::store::{Expected, Store};
+
+/// IDs of the session's infrastructure objects.
+#[derive(Debug, Clone)]
+pub(super) struct Ids {
+    pub(super) session: ObjectId,
+    pub(super) chat: ObjectId,
+    pub(super) prompt: ObjectId,
+}
+
+impl Ids {
+    pub(super) fn of(key: &str) -> Self {
+        Self {
+            session: ObjectId::session(key),
+            chat: ObjectId::chat(key),
+            prompt: ObjectId::system_prompt(key),
+        }
+    }
+
+    pub(super) fn contain(&self, id: &ObjectId) -> bool {
+        [&self.session, &self.chat, &self.prompt].contains(&id)
+    }
+}
+
+impl LiveSession {
+    /// Starts the session, with the parent's events before its own where it is a fork.
+    pub(super) fn begin(&mut self) -> Result<()> {
+        let mut parent = None;
+        if let Some(host_session) = self.options.parent.clone() {
+            let options = OpenSession { host_session, parent: None, ..self.options.clone() };
+            let ids = Ids::of(&session_key(&self.store, &options)?);
+            if let Some(version) = self.store.get(&ids.session, AsOf::Latest)? {
+                parent = Some((ids, AsOf::Tx(version.tx_id)));
+            }
+        }
+        match self.start(parent) {
+            // Another process started the session at the same moment.
+            Err(Error::Conflict { id, .. }) if self.ids.contain(&id) => self.reload(),
+            result => result,
+        }
+    }
+
+    /// Goes on as a session of its own, with all that was before: another process writes to the session as well.
+    pub(super) fn part(&mut self) -> Result<()> {
+        let Some(at) = self.stored.session else {
+            return Err(Error::internal("nothing to part from"));
+        };
+        let mark = Uuid::new_v4().simple().to_string();
+        let ids = Ids::of(&format!("{}+{}", self.key, &mark[..8]));
+        let from = std::mem::replace(&mut self.ids, ids);
+        let stored = std::mem::take(&mut self.stored);
+        let result = self.start(Some((from.clone(), AsOf::Tx(at))));
+        if result.is_err() {
+            (self.ids, self.stored, self.stale) = (from, stored, true);
+        }
+        result
+    }
+
+    /// Reads the state from the store again, as this process left it.
+    pub(super) fn reload(&mut self) -> Result<()> {
+        self.staged = Staged::default();
+        self.view = View::default();
+        let at = self.stored.session.map_or(AsOf::Latest, AsOf::Tx);
+        let session = self.store.get(&self.ids.session, at)?;
+        let at = session.as_ref().map_or(at, |session| AsOf::Tx(session.tx_id));
+        let events = match session {
+            Some(_) => record::read_events(&self.store, &self.ids.session, at)?,
+            None => Vec::new(),
+        };
+        self.state = Session::replay(&events);
+        self.stored = Stored {
+            session: session.map(|version| version.tx_id),
+            events: events.len() as u64,
+            chat: self.store.get(&self.ids.chat, at)?.map(|version| version.tx_id),
+            prompt: self.store.get(&self.ids.prompt, at)?.map(|version| version.content_hash),
+        };
+        self.recorded = record::recorded_slots(&events);
+        self.pending = self.unanswered_calls()?;
+        self.stale = false;
+        Ok(())
+    }
+
+    /// Reads the state again if an error left it in doubt.
+    pub(super) fn refresh_if_stale(&mut self) -> Result<()> {
+        if self.stale { self.reload() } else { Ok(()) }
+    }
+
+    /// Writes the first versions of the session's documents.
+    fn start(&mut self, parent: Option<(Ids, AsOf)>) -> Result<()> {
+        self.staged = Staged::default();
+        self.state = Session::default();
+        if let Some((ids, at)) = &parent {
+            self.inherit(ids, *at)?;
+        }
+        self.record(Event::Opened(Opened {
+            harness: self.options.harness.clone(),
+            host_session: self.options.host_session.clone(),
+            cwd: canonical_path(&self.options.cwd).to_string_lossy().into_owned(),
+            time: self.store.now(),
+            forked_from: parent.map(|(ids, _)| ids.session),
+        }));
+        self.commit()?;
+        self.reload()
+    }
+
+    /// Takes over index, sets, handles, chat and system prompt of another session, as of a transaction.
+    fn inherit(&mut self, from: &Ids, at: AsOf) -> Result<()> {
+        for event in record::read_events(&self.store, &from.session, at)? {
+            self.record(event);
+        }
+        if self.store.get(&from.chat, at)?.is_some() {
+            let add = self.store.items(&from.chat, at, 0..u64::MAX)?;
+            self.staged.chat = Some(ChatChange { keep: 0, add });
+        }
+        if let Some(prompt) = self.store.get(&from.prompt, at)? {
+            let content = self.store.content(&prompt)?;
+            let mut fields = prompt.fields;
+            fields.insert("session_ref".into(), json!(self.ids.session));
+            let payload = Payload { content, source_hash: None, fields };
+            let envelope = Envelope::unsourced(self.ids.prompt.clone(), ObjectType::SystemPrompt)?;
+            self.staged.objects.push((envelope, payload, Expected::Any));
+        }
+        Ok(())
+    }
+}
+
+/// The key under which a host session is stored: its ID, with a mark of harness and folder where another session has it.
+pub(super) fn session_key(store: &Store, options: &OpenSession) -> Result<String> {
+    let plain = options.host_session.clone();
+    let Some(version) = store.get(&ObjectId::session(&plain), AsOf::Latest)? else {
+        return Ok(plain);
+    };
+    let is =
+        |field: &str, value: &str| version.fields.get(field).is_some_and(|found| found == value);
+    let cwd = options.cwd.to_string_lossy();
+    if is("harness", &options.harness) && is("cwd", &cwd) {
+        return Ok(plain);
+    }
+    let mark = Hash::of(format!("{}\n{cwd}", options.harness));
+    Ok(format!("{plain}@{}", &mark.as_str()[..8]))
+}

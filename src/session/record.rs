@@ -1,0 +1,100 @@
+//! Records of requests, as they are stored (DESIGN.md section 8). Plain data.
+
+use serde::{Deserialize, Serialize};
+
+use super::lines::LineRange;
+use crate::object::{Hash, ObjectId, Timestamp};
+
+/// Record of one request (DESIGN.md section 8): enough to render it again, byte for byte.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CallRecord {
+    /// Number of the call in the session, from 1.
+    pub number: u64,
+    /// The call that this one repeats with the same messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_of: Option<u64>,
+    /// Provider and model, as the host names them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Layout.
+    pub layout: String,
+    /// Epoch.
+    pub epoch: u32,
+    /// `content_hash` of the version of `system_prompt:{session}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<Hash>,
+    /// How the slots differ from those of the record before, in order of place.
+    pub edits: Vec<SlotEdit>,
+    /// Running hash over the SHA-256 of each message's JSON, in order.
+    pub hash: Hash,
+    /// Tokens of the messages as sent.
+    pub sent_tokens: u64,
+    /// Tokens of the messages as the host would have sent them.
+    pub plain_tokens: u64,
+    /// Tokens of the model's window, where the host said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    /// When.
+    pub time: Timestamp,
+}
+
+/// A change of the list of slots.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlotEdit {
+    /// Index in the list before.
+    pub at: u64,
+    /// So many slots go.
+    pub remove: u64,
+    /// These come in their place.
+    pub insert: Vec<SlotRecord>,
+}
+
+/// One message of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SlotRecord {
+    /// A message of the chat; with `content`, this JSON stands in place of its content.
+    Chat {
+        /// Position.
+        chat: u64,
+        /// The content's JSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content: Option<String>,
+    },
+    /// The metadata pool as one user message (`pools`): the lines of the slot before that stay, and those that follow.
+    Pool {
+        /// Lines kept.
+        pool_keep: u64,
+        /// Lines added.
+        pool_add: Vec<String>,
+        /// Time stamp of the message.
+        time: i64,
+    },
+    /// An active object as one user message (`pools`).
+    Active {
+        /// The object.
+        active: ObjectId,
+        /// `content_hash` of the version.
+        version: Hash,
+        /// The lines; empty for all of it.
+        ranges: Vec<LineRange>,
+        /// Time stamp of the message.
+        time: i64,
+    },
+    /// A message of the host's that the chat does not hold so: it changes on every call, or the call failed.
+    Message {
+        /// The message's JSON.
+        message: String,
+    },
+}
+
+/// A call that went out with the host's own messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedCall {
+    /// Why.
+    pub reason: String,
+    /// How the host's list differed from that of the failed call before, the first from an empty list; `None` where it is
+    /// not known what went out: then it is taken to be the list of the call after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edits: Option<Vec<SlotEdit>>,
+}

@@ -1,0 +1,358 @@
+//! What must hold of every request, worked out from its text and from what the script did.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use palimpsest::context::live::{LiveSession, Notice, Wanted, replay_call};
+use palimpsest::object::{AsOf, Hash, ObjectId};
+use palimpsest::session::{Session, Shows, Subject, Treatment};
+use palimpsest::settings::Layout;
+use regex::Regex;
+use serde_json::Value;
+
+use crate::script::{Fact, World};
+
+static STANDS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(f\d+) unchanged; lines? (\d+)(?:-(\d+))? stands? in the (\w+) result above(?: \((t\d+)\))?\.$").unwrap()
+});
+static REFERENCE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^\[([ft]\d+)\] (?:(f\d+) )?(.*)$").unwrap());
+static LINES: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r" · lines? ([\d, -]+)(?: of [\d,]+)?$").unwrap());
+
+/// What stands at one message of a request.
+#[derive(Debug, Default)]
+struct Standing {
+    /// The file and the text of its version.
+    version: Option<(String, String)>,
+    /// Numbers of the lines that stand.
+    lines: HashSet<u64>,
+    /// Lines that are said to stand above: first, last, tool, handle.
+    claims: Vec<(u64, u64, String, Option<String>)>,
+}
+
+impl World {
+    /// Sends, and checks the request and an earlier one.
+    pub(crate) fn send(&mut self) {
+        self.settle_failed();
+        self.host.send();
+        let state = self.host.live.state();
+        let started = |notice: &&Notice| matches!(notice, Notice::EpochStarted { .. });
+        self.epochs += self.host.notices.iter().filter(started).count();
+        let (number, id) = (self.next_number(), self.host.live.id().clone());
+        self.calls.push((id, number, self.host.sent.clone()));
+        assert_eq!(self.calls.last().unwrap().1, state.calls(), "every call has its number");
+        let earlier = self.calls.len() * 7 % 11 * self.calls.len() / 11;
+        self.check_recorded(earlier);
+        self.check_sets();
+        if self.host.settings.layout == Layout::Log {
+            self.check_log();
+        } else {
+            self.check_pools();
+        }
+        let request = self.comparable();
+        self.requests.push(request);
+    }
+
+    fn next_number(&self) -> u64 {
+        self.calls.last().map_or(0, |(_, number, _)| *number) + 1
+    }
+
+    /// Calls that failed get their numbers when something is stored next.
+    pub(crate) fn settle_failed(&mut self) {
+        for messages in std::mem::take(&mut self.failed) {
+            self.calls.push((self.host.live.id().clone(), self.next_number(), messages));
+        }
+    }
+
+    pub(crate) fn check_at_the_end(&mut self) {
+        (0..self.calls.len()).for_each(|call| self.check_recorded(call));
+        if self.host.settings.layout == Layout::Log {
+            self.check_references();
+        }
+    }
+
+    fn check_recorded(&self, call: usize) {
+        let (session, number, messages) = &self.calls[call];
+        let again = replay_call(&self.host.store, session, *number).unwrap();
+        let again: Vec<Value> =
+            again.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+        assert_eq!(again, *messages, "call {number} of {session} renders as it went out");
+    }
+
+    fn check_sets(&mut self) {
+        let state = self.host.live.state();
+        let index: Vec<(String, String)> = state
+            .index()
+            .entries()
+            .iter()
+            .map(|entry| (entry.handle.to_string(), entry.id.to_string()))
+            .collect();
+        assert!(index.starts_with(&self.index), "index and handles only grow");
+        let sets = state.sets();
+        let pool: HashSet<&ObjectId> = sets.pool().iter().map(|known| &known.id).collect();
+        assert!(pool.iter().all(|id| state.index().get(id).is_some()), "pool ⊆ index");
+        assert!(sets.active().all(|active| pool.contains(&active.id)), "active ⊆ pool");
+        assert!(sets.pinned().iter().all(|id| sets.is_active(id)), "pinned ⊆ active");
+        self.index = index;
+    }
+
+    fn check_log(&self) {
+        let (sent, host) = (&self.host.sent, &self.host.messages);
+        assert_eq!(sent.len(), host.len());
+        let mut notes = 0;
+        for (sent, host) in sent.iter().zip(host) {
+            notes += usize::from(check_message(sent, host));
+        }
+        let newest = self.host.live.state().epoch() == 0;
+        assert!(newest || notes <= host.len());
+        let standing: Vec<Standing> = (0..sent.len()).map(|at| self.standing(at, sent)).collect();
+        self.check_claims(&standing);
+        self.check_duplicates(&standing);
+    }
+
+    fn fact(&self, message: &Value) -> Option<&Fact> {
+        self.facts.get(&message["timestamp"].as_i64()?)
+    }
+
+    /// What stands at a message, and that all which its own text held stands there or is said to stand above.
+    fn standing(&self, at: usize, sent: &[Value]) -> Standing {
+        let mut standing = Standing::default();
+        let Some(fact) = self.fact(&sent[at]) else { return standing };
+        let text = first_text(&sent[at]);
+        let state = self.host.live.state();
+        let position = state.chat().window()[at];
+        let shown_anew = match state.treatment(position) {
+            Treatment::Reference => {
+                assert!(REFERENCE.is_match(text) && !text.contains('\n'), "{text}");
+                return standing;
+            }
+            Treatment::Current { object, version, .. } => Some((object, version)),
+            _ => match state.result(position).map(|fact| &fact.shows) {
+                Some(Shows::Activated { object, version, .. }) => Some((object, version)),
+                _ => None,
+            },
+        };
+        standing.version = match shown_anew {
+            Some((object, version)) => self.file_version(state, object, version),
+            None => fact.read.clone(),
+        };
+        let Some((name, of)) = &standing.version else { return standing };
+        let numbers: HashMap<&str, u64> =
+            of.lines().zip(1..).filter(|(line, _)| !line.is_empty()).collect();
+        for line in text.lines() {
+            standing.lines.extend(numbers.get(line));
+            if let Some(claim) = STANDS.captures(line) {
+                let number = |group: usize| claim.get(group).map(|m| m.as_str().parse().unwrap());
+                let first = number(2).unwrap();
+                let last = number(3).unwrap_or(first);
+                let handle = claim.get(5).map(|m| m.as_str().to_owned());
+                assert_eq!(self.path_of(&claim[1]), *name, "{line}");
+                standing.claims.push((first, last, claim[4].to_owned(), handle));
+            }
+        }
+        if shown_anew.is_some() {
+            check_heading(text, &standing);
+            return standing;
+        }
+        for line in first_text(&self.host.messages[at]).lines() {
+            let Some(number) = numbers.get(line) else { continue };
+            let claimed = standing.claims.iter().any(|(a, b, ..)| (a..=b).contains(&number));
+            assert!(claimed || standing.lines.contains(number), "line {number} of {name} is lost");
+        }
+        standing
+    }
+
+    /// Lines that are said to stand above do so, at that version.
+    fn check_claims(&self, standing: &[Standing]) {
+        let state = self.host.live.state();
+        for (at, here) in standing.iter().enumerate() {
+            for (first, last, tool, handle) in &here.claims {
+                let is_named = |above: usize| {
+                    let fact = state.result(state.chat().window()[above]);
+                    fact.is_some_and(|fact| {
+                        let own = fact.object.as_ref().and_then(|object| state.handle(object));
+                        fact.tool == *tool && own.map(|own| own.to_string()) == *handle
+                    })
+                };
+                let (_, text) = here.version.as_ref().unwrap();
+                let last_line = text.lines().count() as u64;
+                let holds = |above: &Standing| {
+                    above.version == here.version
+                        && (*first..=(*last).min(last_line)).all(|line| above.lines.contains(&line))
+                };
+                assert!(
+                    (0..at).any(|above| is_named(above) && holds(&standing[above])),
+                    "message {at} says that lines {first}-{last} stand in {tool} {handle:?}\n{}",
+                    self.host.shown(),
+                );
+            }
+        }
+    }
+
+    /// No line of one version stands twice, unless it was asked for again.
+    fn check_duplicates(&self, standing: &[Standing]) {
+        let mut seen: HashMap<(&(String, String), u64), usize> = HashMap::new();
+        for (at, here) in standing.iter().enumerate() {
+            let Some(fact) = self.fact(&self.host.sent[at]) else { continue };
+            let asked = fact.insisted || matches!(fact.tool.as_str(), "activate" | "pin");
+            let Some(version) = &here.version else { continue };
+            for line in &here.lines {
+                let before = seen.insert((version, *line), at);
+                assert!(
+                    asked || before.is_none(),
+                    "line {line} of {} stands at {before:?} and at {at}\n{}",
+                    version.0,
+                    self.host.shown(),
+                );
+            }
+        }
+    }
+
+    fn file_version(
+        &self,
+        state: &Session,
+        object: &ObjectId,
+        version: &Hash,
+    ) -> Option<(String, String)> {
+        let Subject::File { path, .. } = &state.index().get(object)?.subject else { return None };
+        let versions = self.host.store.history(object).unwrap();
+        let version = versions.iter().find(|known| known.content_hash == *version).unwrap();
+        let text = self.host.store.content(version).unwrap().unwrap();
+        Some((state.shown_path(path).to_owned(), text))
+    }
+
+    fn path_of(&self, handle: &str) -> String {
+        let state = self.host.live.state();
+        let entries = state.index().entries();
+        let entry = entries.iter().find(|entry| entry.handle.to_string() == handle).unwrap();
+        let Subject::File { path, .. } = &entry.subject else { panic!("`{handle}` is no file") };
+        state.shown_path(path).to_owned()
+    }
+
+    /// Every reference line names an object that `activate` brings back as it was; asked in a fork, which is thrown away.
+    pub(crate) fn check_references(&mut self) {
+        let (name, known) = (self.host.name.clone(), self.host.live.id().clone());
+        let events = self.host.store.items(&known, AsOf::Latest, 0..u64::MAX).unwrap().len();
+        let mut options = self.host.options();
+        options.parent = Some(name);
+        options.settings.high_water = 1_000.0;
+        "check".clone_into(&mut options.host_session);
+        let mut fork = LiveSession::open(self.host.store.clone(), options).unwrap();
+        for at in 0..self.host.sent.len() {
+            let position = self.host.live.state().chat().window()[at];
+            if *self.host.live.state().treatment(position) == Treatment::Reference {
+                self.check_reference(at, &mut fork);
+            }
+        }
+        let now = self.host.store.items(&known, AsOf::Latest, 0..u64::MAX).unwrap().len();
+        assert_eq!(now, events, "a fork leaves its parent alone");
+    }
+
+    fn check_reference(&self, at: usize, fork: &mut LiveSession) {
+        let line = first_text(&self.host.sent[at]);
+        let fact = self.fact(&self.host.sent[at]).unwrap();
+        let parts = REFERENCE.captures(line).unwrap();
+        let lines = LINES.captures(line).map(|found| found[1].replace(' ', ""));
+        let wanted = Wanted { name: parts[1].to_owned(), ..Wanted::default() };
+        let own = first_text(&self.host.messages[at]);
+        match &fact.read {
+            Some((name, text)) => {
+                let number = crate::script::FILES.iter().position(|file| file == name).unwrap();
+                let answer = fork.activate("", &wanted, false).unwrap();
+                if self.text(number).as_ref() == Some(text) {
+                    let shown = answer.split_once('\n').unwrap().1;
+                    assert!(own.starts_with(shown), "{line}\n{answer}\n--- instead of\n{own}");
+                    assert!(
+                        answer.contains(&format!(" {} of ", lines.unwrap())),
+                        "{line}\n{answer}"
+                    );
+                }
+            }
+            None if matches!(fact.tool.as_str(), "activate" | "pin") => {
+                let answer = fork.activate("", &Wanted { lines, ..wanted }, false);
+                assert!(answer.is_ok() || parts[1].starts_with('f'), "{line}: {answer:?}");
+            }
+            None => {
+                let answer = fork.activate("", &wanted, false).unwrap();
+                assert_eq!(answer.split_once('\n').map(|(_, text)| text), Some(own), "{line}");
+            }
+        }
+    }
+
+    fn check_pools(&self) {
+        let (sent, host) = (&self.host.sent, &self.host.messages);
+        let pool = usize::from(
+            sent[0]["role"] != host[0]["role"] || sent[0]["content"] != host[0]["content"],
+        );
+        let chat = &sent[pool..pool + host.len()];
+        for (sent, host) in chat.iter().zip(host) {
+            assert!(!check_message(sent, host), "no notes in `pools`");
+        }
+        for active in &sent[pool + host.len()..] {
+            assert_eq!(active["role"], "user");
+            assert!(first_text(active).starts_with("ACTIVE_CONTENT id="));
+        }
+    }
+
+    /// The request without what differs between runs: random IDs.
+    fn comparable(&self) -> Vec<Value> {
+        let mut text = Value::from(self.host.sent.clone()).to_string();
+        for entry in self.host.live.state().index().entries() {
+            if entry.id.as_str().len() == 36 {
+                text = text.replace(entry.id.as_str(), &format!("<{}>", entry.handle));
+            }
+        }
+        serde_json::from_str(&text).unwrap()
+    }
+}
+
+/// Checks that a message is the host's but for the content of a tool result and notes; returns whether it has a note.
+fn check_message(sent: &Value, host: &Value) -> bool {
+    for (key, value) in host.as_object().unwrap() {
+        assert!(key == "content" || sent[key] == *value, "`{key}` of {host}");
+    }
+    assert_eq!(sent.as_object().unwrap().len(), host.as_object().unwrap().len());
+    let (Some(shown), Some(given)) = (sent["content"].as_array(), host["content"].as_array())
+    else {
+        assert_eq!(sent, host);
+        return false;
+    };
+    let is_text = given.iter().all(|block| block["type"] == "text");
+    match host["role"].as_str().unwrap() {
+        "toolResult" if is_text => shown.len() > 1,
+        "toolResult" => {
+            assert!(sent["content"] == host["content"] || shown.len() > given.len());
+            let own: Vec<&Value> = shown.iter().filter(|block| block["type"] != "text").collect();
+            assert_eq!(own, given.iter().collect::<Vec<_>>());
+            shown.len() > given.len()
+        }
+        "user" => {
+            assert!(shown.ends_with(given), "user messages stay verbatim");
+            shown.len() > given.len()
+        }
+        _ => {
+            assert_eq!(shown, given);
+            false
+        }
+    }
+}
+
+/// The heading of lines that are shown anew names exactly the lines that follow it.
+fn check_heading(text: &str, standing: &Standing) {
+    let (_, of) = standing.version.as_ref().unwrap();
+    let heading = text.lines().find(|line| line.starts_with('[') && LINES.is_match(line));
+    let heading = heading.unwrap_or_else(|| panic!("no heading in {text}"));
+    let mut named = HashSet::new();
+    for part in LINES.captures(heading).unwrap()[1].split(", ") {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        named.extend(first.parse::<u64>().unwrap()..=last.parse().unwrap());
+    }
+    named.retain(|line| *line <= of.lines().count() as u64);
+    assert_eq!(named, standing.lines, "{text}");
+}
+
+fn first_text(message: &Value) -> &str {
+    let blocks = message["content"].as_array();
+    blocks.and_then(|blocks| blocks.first()).and_then(|block| block["text"].as_str()).unwrap_or("")
+}

@@ -1,0 +1,68 @@
+//! A backend in memory that refuses to write while it is told to.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use palimpsest::error::{Error, Result};
+use palimpsest::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp};
+use palimpsest::store::{Backend, Item, MemoryBackend, Op, Receipt, Version};
+
+#[derive(Debug, Default)]
+pub(crate) struct FailingBackend {
+    pub(crate) fails: AtomicBool,
+    memory: MemoryBackend,
+}
+
+impl Backend for FailingBackend {
+    fn name(&self) -> &'static str {
+        "failing"
+    }
+
+    fn store_id(&self) -> &str {
+        self.memory.store_id()
+    }
+
+    fn commit(&self, ops: &[Op], now: Timestamp) -> Result<Receipt> {
+        if self.fails.load(Ordering::Relaxed) {
+            return Err(Error::NoSpace { path: "memory".into() });
+        }
+        self.memory.commit(ops, now)
+    }
+
+    fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
+        self.memory.get(id, at)
+    }
+
+    fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
+        self.memory.history(id)
+    }
+
+    fn content(&self, hash: &Hash) -> Result<Option<String>> {
+        self.memory.content(hash)
+    }
+
+    fn items(&self, id: &ObjectId, at: AsOf, range: Range<u64>) -> Result<Vec<Item>> {
+        self.memory.items(id, at, range)
+    }
+
+    fn list(
+        &self,
+        kind: ObjectType,
+        after: Option<&ObjectId>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        self.memory.list(kind, after, limit)
+    }
+
+    fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
+        self.memory.find_prefix(prefix, limit)
+    }
+
+    fn find_nickname(&self, nickname: &Nickname) -> Result<Option<ObjectId>> {
+        self.memory.find_nickname(nickname)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.memory.close()
+    }
+}

@@ -1,0 +1,94 @@
+//! Random sessions: whatever a model, a person and other programs do, what must hold of every request holds.
+//!
+//! `PROPTEST_CASES=2000 cargo test --test context properties` runs long.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{FileFailurePersistence, TestRunner};
+
+use crate::script::{Op, World, script};
+use palimpsest::settings::{Layout, Settings};
+
+/// Settings under which epochs, previews and pressure come often.
+fn settings(layout: Layout) -> Settings {
+    Settings {
+        layout,
+        keep_results: 3,
+        collapse_tokens: 600,
+        preview_tokens: 400,
+        active_per_turn: 2,
+        active_turns: 2,
+        pool_tokens: 400,
+        ..Settings::default()
+    }
+}
+
+fn run(folder: &Path, layout: Layout, window: u64, script: &[Op], restarts: bool) -> World {
+    let mut settings = settings(layout);
+    if script.iter().any(|op| matches!(op, Op::SameIds(_))) {
+        // Calls of one ID get random IDs, whose tokens decide what the pool has room for.
+        settings.pool_tokens = 100_000;
+    }
+    let mut world = World::new(folder, settings, window, restarts);
+    world.run(script);
+    world
+}
+
+fn config(cases: u32) -> ProptestConfig {
+    let long = std::env::var_os("PROPTEST_CASES").is_some();
+    let config = ProptestConfig::default();
+    ProptestConfig {
+        cases: if long { config.cases } else { cases },
+        failure_persistence: Some(Box::new(FileFailurePersistence::Off)),
+        max_shrink_iters: 300,
+        ..config
+    }
+}
+
+fn holds(layout: Layout, window: u64, script: &[Op]) {
+    let folder = tempfile::tempdir().unwrap();
+    let restarted = run(folder.path(), layout, window, script, true).requests;
+    if !script.iter().any(|op| matches!(op, Op::Restart | Op::Crash)) {
+        return;
+    }
+    let plain = run(folder.path(), layout, window, script, false).requests;
+    for (number, (restarted, plain)) in restarted.iter().zip(&plain).enumerate() {
+        for (restarted, plain) in restarted.iter().zip(plain) {
+            assert_eq!(restarted, plain, "a restart changes request {number}");
+        }
+        assert_eq!(restarted.len(), plain.len(), "a restart changes request {number}");
+    }
+}
+
+proptest! {
+    #![proptest_config(config(24))]
+
+    #[test]
+    fn every_session_in_the_log_layout_holds(script in script(60)) {
+        holds(Layout::Log, 200_000, &script);
+    }
+
+    #[test]
+    fn every_session_under_pressure_holds(script in script(60)) {
+        holds(Layout::Log, 4_000, &script);
+    }
+
+    #[test]
+    fn every_session_in_the_pools_layout_holds(script in script(40)) {
+        holds(Layout::Pools, 200_000, &script);
+    }
+}
+
+#[test]
+fn the_sessions_of_these_tests_have_epochs() {
+    let mut runner = TestRunner::deterministic();
+    let folder = tempfile::tempdir().unwrap();
+    let epochs = |runner: &mut TestRunner| {
+        let script = script(60).new_tree(runner).unwrap().current();
+        run(folder.path(), Layout::Log, 200_000, &script, true).epochs
+    };
+    let epochs: Vec<usize> = (0..6).map(|_| epochs(&mut runner)).collect();
+    assert!(epochs.iter().sum::<usize>() >= 12, "{epochs:?}");
+}
