@@ -1,37 +1,7 @@
 //! The chat along the host's current branch: messages, turns and steps, and which of them the host's list holds now.
 
-use serde::{Deserialize, Serialize};
-
-use super::event::ResultFact;
+use super::message::{MessageKey, MessageKind};
 use crate::object::Hash;
-
-/// Identity of a message apart from its place: the same key at the same place is the same message, whatever its text
-/// (DESIGN.md section 2: role, timestamp, call IDs, position).
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct MessageKey {
-    /// The host's role name.
-    pub role: String,
-    /// The host's time stamp in ms, where it gives one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timestamp: Option<i64>,
-    /// IDs of the calls that the message makes, or of the one that it answers.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub calls: Vec<String>,
-}
-
-/// What kind of message it is, as far as the session cares.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum MessageKind {
-    /// Typed by a person (or sent by rpc); starts a turn, unless it steers one that still runs.
-    User,
-    /// Answer of the model; starts a step.
-    Assistant,
-    /// Result of a tool call.
-    Result(ResultFact),
-    /// Anything else: passes through untouched.
-    Other,
-}
 
 /// A message of the chat.
 #[derive(Debug, Clone, PartialEq)]
@@ -163,6 +133,7 @@ impl Chat {
 
 #[cfg(test)]
 mod tests {
+    use super::super::message::ResultFact;
     use super::*;
 
     fn chat(roles: &[MessageKind]) -> Chat {

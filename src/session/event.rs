@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::chat::{MessageKey, MessageKind};
 use super::lines::{LineMap, LineRange};
+use super::message::{MessageKey, MessageKind, Shows};
 use super::record::{CallRecord, FailedCall};
 use super::sets::ActiveView;
 use crate::object::{Hash, ObjectId, Timestamp};
@@ -182,80 +182,6 @@ pub struct FileEvent {
     /// How lines moved since the version before; only where both have text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<LineMap>,
-}
-
-/// What a tool result is, for the session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ResultFact {
-    /// Object of the call; `None` for context tools, which make none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub object: Option<ObjectId>,
-    /// Tool name.
-    pub tool: String,
-    /// SHA-256 of tool and arguments: equal for identical requests.
-    pub request: Hash,
-    /// Whether the call came out well.
-    pub ok: bool,
-    /// Exit code, for tools that have one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit: Option<i64>,
-    /// Lines of its text.
-    pub lines: u64,
-    /// Last line that is not blank, cut to 80 characters.
-    pub last: String,
-    /// Whether it is one text block (and not images or several blocks).
-    pub plain: bool,
-    /// What it shows.
-    pub shows: Shows,
-}
-
-impl ResultFact {
-    /// A fact for tests: a plain result of `bash` with an object named `object`.
-    #[cfg(test)]
-    pub(crate) fn for_tests(object: &str) -> Self {
-        Self {
-            object: Some(ObjectId::new(object)),
-            tool: "bash".into(),
-            request: Hash::of(object),
-            ok: true,
-            exit: Some(0),
-            lines: 1,
-            last: String::new(),
-            plain: true,
-            shows: Shows::Own,
-        }
-    }
-}
-
-/// What a tool result shows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "shows", rename_all = "snake_case")]
-pub enum Shows {
-    /// Its own text.
-    Own,
-    /// Lines of a file's version, exactly.
-    File {
-        /// The file.
-        object: ObjectId,
-        /// `content_hash` of the version.
-        version: Hash,
-        /// The lines.
-        range: LineRange,
-    },
-    /// That a file was changed by the model.
-    Change {
-        /// The file.
-        object: ObjectId,
-    },
-    /// Lines of an object that was activated.
-    Activated {
-        /// The object.
-        object: ObjectId,
-        /// `content_hash` of the version.
-        version: Hash,
-        /// The lines.
-        ranges: Vec<LineRange>,
-    },
 }
 
 /// How the host's list stopped continuing the one before.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::event::Shows;
+use super::message::Shows;
 use crate::object::{Handle, HandleKind, Hash, ObjectId};
 use crate::source::FileStamp;
 

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::chat::{Chat, MessageKey};
+use super::chat::Chat;
 use super::event::Rewrite;
+use super::message::MessageKey;
 
 /// One message of the host's list, matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::chat::{Chat, ChatMessage, MessageKind};
-use super::event::{Event, FileEvent, Opened, ResultFact, Rewrite, Shows, Treatment};
+use super::chat::{Chat, ChatMessage};
+use super::event::{Event, FileEvent, Opened, Rewrite, Treatment};
 use super::files::Files;
 use super::index::{SessionIndex, Subject};
 use super::lines::LineRange;
+use super::message::{MessageKind, ResultFact, Shows};
 use super::sets::{Active, ActiveView, Sets};
 use crate::object::{Handle, Hash, ObjectId};
 
@@ -365,7 +366,9 @@ impl Session {
         if how == Rewrite::Branch {
             for at in chat_len..self.chat.len() {
                 let object = self.result(at).and_then(|fact| fact.object.clone());
-                object.iter().for_each(|object| self.sets.leave_behind(object));
+                if let Some(object) = &object {
+                    self.sets.leave_behind(object);
+                }
             }
         }
         self.chat.rewrite(chat_len, window.clone());

@@ -161,7 +161,7 @@ impl Host {
         is_error: bool,
     ) {
         self.finished(id, tool, args, output, is_error);
-        self.push_result(id, tool, json!([{ "type": "text", "text": output }]), is_error);
+        self.push_result(id, tool, &json!([{ "type": "text", "text": output }]), is_error);
     }
 
     /// Tells the session of a tool call that came to its end.
@@ -183,7 +183,7 @@ impl Host {
         self.live.tool_finished(&finished).unwrap();
     }
 
-    pub(crate) fn push_result(&mut self, id: &str, tool: &str, content: Value, is_error: bool) {
+    pub(crate) fn push_result(&mut self, id: &str, tool: &str, content: &Value, is_error: bool) {
         self.push(json!({
             "role": "toolResult", "toolCallId": id, "toolName": tool, "content": content, "isError": is_error,
         }));

@@ -291,7 +291,7 @@ impl World {
             .collect();
         for ((id, _, args), (tool, content, is_error, read)) in calls.into_iter().zip(outcomes) {
             let insisted = self.came_right_before(tool, &args);
-            self.host.push_result(&id, tool, content, is_error);
+            self.host.push_result(&id, tool, &content, is_error);
             let time = self.host.messages.last().unwrap()["timestamp"].as_i64().unwrap();
             self.facts.insert(time, Fact { tool: tool.to_owned(), args, read, insisted });
         }
@@ -388,10 +388,8 @@ impl World {
             }
             Deed::LetGo { unpin, .. } => {
                 let name = args["name"].as_str().unwrap();
-                answer(match unpin {
-                    true => self.host.live.unpin(name),
-                    false => self.host.live.deactivate(name),
-                })
+                let live = &mut self.host.live;
+                answer(if unpin { live.unpin(name) } else { live.deactivate(name) })
             }
         };
         self.host.finished(id, tool, args, &text, is_error);

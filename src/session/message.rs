@@ -1,0 +1,108 @@
+//! What a message is, for the session: its identity, its kind, and what a tool result shows. Plain data.
+
+use serde::{Deserialize, Serialize};
+
+use super::lines::LineRange;
+use crate::object::{Hash, ObjectId};
+
+/// Identity of a message apart from its place: the same key at the same place is the same message, whatever its text
+/// (DESIGN.md section 2: role, timestamp, call IDs, position).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct MessageKey {
+    /// The host's role name.
+    pub role: String,
+    /// The host's time stamp in ms, where it gives one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<i64>,
+    /// IDs of the calls that the message makes, or of the one that it answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
+}
+
+/// What kind of message it is, as far as the session cares.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum MessageKind {
+    /// Typed by a person (or sent by rpc); starts a turn, unless it steers one that still runs.
+    User,
+    /// Answer of the model; starts a step.
+    Assistant,
+    /// Result of a tool call.
+    Result(ResultFact),
+    /// Anything else: passes through untouched.
+    Other,
+}
+
+/// What a tool result is, for the session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultFact {
+    /// Object of the call; `None` for context tools, which make none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<ObjectId>,
+    /// Tool name.
+    pub tool: String,
+    /// SHA-256 of tool and arguments: equal for identical requests.
+    pub request: Hash,
+    /// Whether the call came out well.
+    pub ok: bool,
+    /// Exit code, for tools that have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i64>,
+    /// Lines of its text.
+    pub lines: u64,
+    /// Last line that is not blank, cut to 80 characters.
+    pub last: String,
+    /// Whether it is one text block (and not images or several blocks).
+    pub plain: bool,
+    /// What it shows.
+    pub shows: Shows,
+}
+
+impl ResultFact {
+    /// A fact for tests: a plain result of `bash` with an object named `object`.
+    #[cfg(test)]
+    pub(crate) fn for_tests(object: &str) -> Self {
+        Self {
+            object: Some(ObjectId::new(object)),
+            tool: "bash".into(),
+            request: Hash::of(object),
+            ok: true,
+            exit: Some(0),
+            lines: 1,
+            last: String::new(),
+            plain: true,
+            shows: Shows::Own,
+        }
+    }
+}
+
+/// What a tool result shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "shows", rename_all = "snake_case")]
+pub enum Shows {
+    /// Its own text.
+    Own,
+    /// Lines of a file's version, exactly.
+    File {
+        /// The file.
+        object: ObjectId,
+        /// `content_hash` of the version.
+        version: Hash,
+        /// The lines.
+        range: LineRange,
+    },
+    /// That a file was changed by the model.
+    Change {
+        /// The file.
+        object: ObjectId,
+    },
+    /// Lines of an object that was activated.
+    Activated {
+        /// The object.
+        object: ObjectId,
+        /// `content_hash` of the version.
+        version: Hash,
+        /// The lines.
+        ranges: Vec<LineRange>,
+    },
+}
