@@ -143,10 +143,12 @@ struct TextCache {
 impl LiveSession {
     /// Opens a session: resumes what the store holds of it, forks its parent, or starts it.
     ///
-    /// One host session ID can occur with another harness or in another folder: that is another session.
+    /// One host session ID can occur with another harness or in another folder: that is another session. A session that
+    /// another process has open may be opened too: of the two, the one that finds it changed goes on as a session of its own,
+    /// `{id}+{8 hex}`, with all that was before; the one that wrote last is resumed later.
     pub fn open(store: Store, options: OpenSession) -> Result<Self> {
         let key = origin::session_key(&store, &options)?;
-        let ids = Ids::of(&key);
+        let ids = Ids::stored(&store, &options, &key)?;
         let mut live = Self {
             key,
             store,
@@ -216,8 +218,14 @@ impl LiveSession {
         }
     }
 
-    /// Stores what is not stored yet and marks the session paused.
+    /// Stores what is not stored yet and marks the session paused. A session that another process has gone on with, and
+    /// of which nothing waits here, is left to it.
     pub fn close(&mut self) -> Result<()> {
+        self.refresh_if_stale()?;
+        let waits = !self.staged.events.is_empty() || self.failed.any();
+        if !waits && self.has_moved_on()? {
+            return Ok(());
+        }
         self.durably(|live| {
             live.stage_failed_calls();
             live.commit_as("paused")

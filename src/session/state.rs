@@ -365,9 +365,8 @@ impl Session {
         let window: Vec<u64> = window.iter().flat_map(|(first, last)| *first..=*last).collect();
         if how == Rewrite::Branch {
             for at in chat_len..self.chat.len() {
-                let object = self.result(at).and_then(|fact| fact.object.clone());
-                if let Some(object) = &object {
-                    self.sets.leave_behind(object);
+                if let Some(object) = self.result(at).and_then(|fact| fact.object.clone()) {
+                    self.sets.leave_behind(&object);
                 }
             }
         }

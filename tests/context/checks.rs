@@ -17,6 +17,8 @@ static STANDS: LazyLock<Regex> = LazyLock::new(|| {
 });
 static REFERENCE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^\[([ft]\d+)\] (?:(f\d+) )?(.*)$").unwrap());
+static ID: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"id=([\w-]+)").unwrap());
+static TOKENS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[\d,]+ tokens?").unwrap());
 static LINES: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r" · lines? ([\d, -]+)(?: of [\d,]+)?$").unwrap());
 
@@ -34,8 +36,8 @@ struct Standing {
 impl World {
     /// Sends, and checks the request and an earlier one.
     pub(crate) fn send(&mut self) {
-        self.settle_failed();
         self.host.send();
+        self.settle_failed();
         let state = self.host.live.state();
         let started = |notice: &&Notice| matches!(notice, Notice::EpochStarted { .. });
         self.epochs += self.host.notices.iter().filter(started).count();
@@ -295,15 +297,19 @@ impl World {
         }
     }
 
-    /// The request without what differs between runs: random IDs.
+    /// The request without what differs between runs: IDs of toolcalls, which may be random, and what they cost.
     fn comparable(&self) -> Vec<Value> {
-        let mut text = Value::from(self.host.sent.clone()).to_string();
-        for entry in self.host.live.state().index().entries() {
-            if entry.id.as_str().len() == 36 {
-                text = text.replace(entry.id.as_str(), &format!("<{}>", entry.handle));
-            }
+        let index = self.host.live.state().index();
+        let handle = |id: &regex::Captures<'_>| {
+            let entry = index.get(&ObjectId::new(&id[1]));
+            entry.map_or_else(|| id[0].to_owned(), |entry| format!("id=<{}>", entry.handle))
+        };
+        let text = Value::from(self.host.sent.clone()).to_string();
+        let text = ID.replace_all(&text, handle);
+        if self.host.settings.layout == Layout::Log {
+            return serde_json::from_str(&text).unwrap();
         }
-        serde_json::from_str(&text).unwrap()
+        serde_json::from_str(&TOKENS.replace_all(&text, "# tokens")).unwrap()
     }
 }
 

@@ -258,6 +258,16 @@ impl Host {
         self.sent.clone()
     }
 
+    /// Another process makes a call on the same session.
+    pub(crate) fn call_beside(&self) {
+        let mut other = LiveSession::open(self.store.clone(), self.options()).unwrap();
+        let mut list = self.messages.clone();
+        list.push(json!({ "role": "user", "content": "from elsewhere", "timestamp": -1 }));
+        other.transform(0, &Value::from(list).to_string(), &CallInfo::default()).unwrap();
+        let number = other.state().calls();
+        assert!(replay_call(&self.store, other.id(), number).unwrap().len() > self.messages.len());
+    }
+
     /// One call, as the host's side makes it: only what is new crosses, after an error everything.
     pub(crate) fn transform(&mut self) -> Result<Vec<Notice>> {
         let info = CallInfo {

@@ -10,3 +10,4 @@ mod log_layout;
 mod pools_layout;
 mod properties;
 mod script;
+mod two_processes;

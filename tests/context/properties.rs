@@ -15,8 +15,8 @@ use palimpsest::settings::{Layout, Settings};
 fn settings(layout: Layout) -> Settings {
     Settings {
         layout,
-        keep_results: 3,
-        collapse_tokens: 600,
+        keep_results: 2,
+        collapse_tokens: 300,
         preview_tokens: 400,
         active_per_turn: 2,
         active_turns: 2,
@@ -27,7 +27,7 @@ fn settings(layout: Layout) -> Settings {
 
 fn run(folder: &Path, layout: Layout, window: u64, script: &[Op], restarts: bool) -> World {
     let mut settings = settings(layout);
-    if script.iter().any(|op| matches!(op, Op::SameIds(_))) {
+    if script.iter().any(|op| matches!(op, Op::SameIds(_) | Op::Beside)) {
         // Calls of one ID get random IDs, whose tokens decide what the pool has room for.
         settings.pool_tokens = 100_000;
     }
@@ -52,7 +52,7 @@ fn config(cases: u32) -> ProptestConfig {
 fn holds(layout: Layout, window: u64, script: &[Op]) {
     let folder = tempfile::tempdir().unwrap();
     let restarted = run(folder.path(), layout, window, script, true).requests;
-    if !script.iter().any(|op| matches!(op, Op::Restart | Op::Crash)) {
+    if !script.iter().any(|op| matches!(op, Op::Restart | Op::Crash | Op::Beside)) {
         return;
     }
     let plain = run(folder.path(), layout, window, script, false).requests;
@@ -65,7 +65,7 @@ fn holds(layout: Layout, window: u64, script: &[Op]) {
 }
 
 proptest! {
-    #![proptest_config(config(24))]
+    #![proptest_config(config(12))]
 
     #[test]
     fn every_session_in_the_log_layout_holds(script in script(60)) {

@@ -71,6 +71,8 @@ pub(crate) enum Op {
     Compact(usize),
     Redact(usize),
     Fork,
+    /// Another process opens the session and makes a call, then this one does.
+    Beside,
     Restart,
     Crash,
 }
@@ -124,6 +126,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => any::<usize>().prop_map(Op::Compact),
         1 => any::<usize>().prop_map(Op::Redact),
         1 => Just(Op::Fork),
+        1 => Just(Op::Beside),
         2 => Just(Op::Restart),
         2 => Just(Op::Crash),
     ]
@@ -253,6 +256,12 @@ impl World {
                 self.failed.clear();
                 self.forks += 1;
                 self.host.fork(&format!("fork-{}", self.forks));
+            }
+            Op::Beside => {
+                if self.restarts {
+                    self.host.call_beside();
+                }
+                self.send();
             }
             Op::Restart if self.restarts => {
                 self.settle_failed();

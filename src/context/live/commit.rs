@@ -16,6 +16,8 @@ pub(super) struct Staged {
     pub(super) events: Vec<Event>,
     pub(super) objects: Vec<(Envelope, Payload, Expected)>,
     pub(super) chat: Option<ChatChange>,
+    /// Whether the calls that failed are among the events.
+    pub(super) failed_calls: bool,
 }
 
 /// A change of the chat's items: so many stay, these follow.
@@ -49,8 +51,15 @@ impl LiveSession {
     }
 
     /// Does work that ends with a commit. Where another process wrote to this session since, this one goes on as a session
-    /// of its own and the work is done anew there.
+    /// of its own and the work is done anew there. After a failed commit the state is as before the work.
     pub(super) fn durably<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
+        let result = self.attempt(work);
+        self.refresh_after(&result);
+        result
+    }
+
+    /// As [`Self::durably`], but leaves the state in doubt after a failed commit.
+    pub(super) fn attempt<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
         self.refresh_if_stale()?;
         match work(self) {
             Err(Error::Conflict { id, .. }) if self.ids.contain(&id) => {
@@ -58,6 +67,13 @@ impl LiveSession {
                 work(self)
             }
             result => result,
+        }
+    }
+
+    /// Reads the state again if work left it in doubt. Where that fails too, it is tried again before the next work.
+    pub(super) fn refresh_after<T>(&mut self, result: &Result<T>) {
+        if result.is_err() {
+            drop(self.refresh_if_stale());
         }
     }
 
@@ -74,8 +90,6 @@ impl LiveSession {
 
     fn write_staged(&mut self, activity: &str) -> Result<()> {
         let staged = std::mem::take(&mut self.staged);
-        let reports_failed_calls =
-            staged.events.iter().any(|event| matches!(event, Event::FailedOpen { .. }));
         let events: Vec<String> = staged
             .events
             .iter()
@@ -106,7 +120,7 @@ impl LiveSession {
         if changes_chat {
             self.stored.chat = outcomes.next().map(latest);
         }
-        if reports_failed_calls {
+        if staged.failed_calls {
             self.settle_failed_calls();
         }
         self.trim_texts();

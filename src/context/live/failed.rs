@@ -17,6 +17,13 @@ pub(super) struct FailedCalls {
     list: Option<Vec<SlotRecord>>,
 }
 
+impl FailedCalls {
+    /// Whether there are any.
+    pub(super) fn any(&self) -> bool {
+        !self.calls.is_empty()
+    }
+}
+
 impl LiveSession {
     /// Notes that a call went out with the host's own messages; what is stored next says so.
     pub fn report_failed_call(&mut self, reason: &str) {
@@ -51,12 +58,12 @@ impl LiveSession {
     /// Stores what is known of failed calls, before anything else changes: their lists hold messages of the chat as it is.
     pub(super) fn record_failed_calls(&mut self) -> Result<()> {
         self.stage_failed_calls();
-        if self.failed.calls.is_empty() { Ok(()) } else { self.commit() }
+        if self.failed.any() { self.commit() } else { Ok(()) }
     }
 
     /// Failed calls are recorded with what is stored next; messages that the chat holds are named by their place.
     pub(super) fn stage_failed_calls(&mut self) {
-        if self.failed.calls.is_empty() {
+        if !self.failed.any() {
             return;
         }
         let mut calls = self.failed.calls.clone();
@@ -71,6 +78,7 @@ impl LiveSession {
             }
         }
         self.record(Event::FailedOpen { calls });
+        self.staged.failed_calls = true;
     }
 
     /// Failed calls are stored.

@@ -10,7 +10,10 @@ use crate::error::{Error, Result};
 use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Payload};
 use crate::session::{Event, Opened, Session};
 use crate::source::canonical_path;
-use crate::store::{Expected, Store};
+use crate::store::{Expected, Store, Version};
+
+/// Sessions that parted from one, of which the newest is looked for.
+const MAX_PARTED: usize = 64;
 
 /// IDs of the session's infrastructure objects.
 #[derive(Debug, Clone)]
@@ -29,6 +32,11 @@ impl Ids {
         }
     }
 
+    /// Those of the session of a key that is to be gone on with.
+    pub(super) fn stored(store: &Store, options: &OpenSession, key: &str) -> Result<Self> {
+        Ok(Self::of(&newest_of(store, options, key)?))
+    }
+
     pub(super) fn contain(&self, id: &ObjectId) -> bool {
         [&self.session, &self.chat, &self.prompt].contains(&id)
     }
@@ -40,7 +48,7 @@ impl LiveSession {
         let mut parent = None;
         if let Some(host_session) = self.options.parent.clone() {
             let options = OpenSession { host_session, parent: None, ..self.options.clone() };
-            let ids = Ids::of(&session_key(&self.store, &options)?);
+            let ids = Ids::stored(&self.store, &options, &session_key(&self.store, &options)?)?;
             if let Some(version) = self.store.get(&ids.session, AsOf::Latest)? {
                 parent = Some((ids, AsOf::Tx(version.tx_id)));
             }
@@ -66,6 +74,12 @@ impl LiveSession {
             (self.ids, self.stored, self.stale) = (from, stored, true);
         }
         result
+    }
+
+    /// Whether another process wrote to the session after this one.
+    pub(super) fn has_moved_on(&self) -> Result<bool> {
+        let latest = self.store.get(&self.ids.session, AsOf::Latest)?;
+        Ok(latest.map(|version| version.tx_id) != self.stored.session)
     }
 
     /// Reads the state from the store again, as this process left it.
@@ -142,12 +156,33 @@ pub(super) fn session_key(store: &Store, options: &OpenSession) -> Result<String
     let Some(version) = store.get(&ObjectId::session(&plain), AsOf::Latest)? else {
         return Ok(plain);
     };
-    let is =
-        |field: &str, value: &str| version.fields.get(field).is_some_and(|found| found == value);
-    let cwd = options.cwd.to_string_lossy();
-    if is("harness", &options.harness) && is("cwd", &cwd) {
+    if is_of(&version, options) {
         return Ok(plain);
     }
-    let mark = Hash::of(format!("{}\n{cwd}", options.harness));
+    let mark = Hash::of(format!("{}\n{}", options.harness, options.cwd.to_string_lossy()));
     Ok(format!("{plain}@{}", &mark.as_str()[..8]))
+}
+
+/// The session of a key, or of those that parted from it the one that was written last.
+fn newest_of(store: &Store, options: &OpenSession, key: &str) -> Result<String> {
+    let mut newest =
+        (store.get(&ObjectId::session(key), AsOf::Latest)?.map(|v| v.tx_id), key.to_owned());
+    let parted = ObjectId::session(&format!("{key}+"));
+    for id in store.find_prefix(parted.as_str(), MAX_PARTED)? {
+        let Some(version) = store.get(&id, AsOf::Latest)? else { continue };
+        if is_of(&version, options) && newest.0.is_none_or(|tx_id| tx_id < version.tx_id) {
+            let key = id.as_str().strip_prefix("session:").unwrap_or_default();
+            newest = (Some(version.tx_id), key.to_owned());
+        }
+    }
+    Ok(newest.1)
+}
+
+/// Whether a session document is that of a host session in its folder.
+fn is_of(version: &Version, options: &OpenSession) -> bool {
+    let is =
+        |field: &str, value: &str| version.fields.get(field).is_some_and(|found| found == value);
+    is("harness", &options.harness)
+        && is("host_session", &options.host_session)
+        && is("cwd", &options.cwd.to_string_lossy())
 }

@@ -78,7 +78,7 @@ impl LiveSession {
     ) -> Result<Transformed> {
         let messages = HostMessage::parse_list(messages_json)?;
         let crossed = Crossed { skip, messages: &messages };
-        let result = self.durably(|live| {
+        let result = self.attempt(|live| {
             // The view is empty after a restart, and when this session parted from another process.
             if skip > live.view.of_host() {
                 return Ok(Transformed::Resend);
@@ -88,6 +88,7 @@ impl LiveSession {
         if result.is_err() {
             self.stale = true;
             self.keep_failed_list(skip, &messages);
+            self.refresh_after(&result);
         } else {
             self.drop_failed_list();
         }

@@ -1,0 +1,102 @@
+//! Two processes on one session: the one that finds it changed goes on as a session of its own, and nothing is lost.
+
+use palimpsest::context::live::{LiveSession, Wanted, replay_call};
+use palimpsest::object::{AsOf, ObjectId};
+use palimpsest::settings::Settings;
+use serde_json::json;
+
+use crate::host::Host;
+
+fn host() -> Host {
+    let mut host = Host::new(Settings::default());
+    host.write_file("a.txt", "one\ntwo\nthree\n");
+    host.user("first");
+    host.read("a.txt", None, None);
+    host.send();
+    host
+}
+
+fn events(host: &Host, session: &ObjectId) -> Vec<String> {
+    host.store.items(session, AsOf::Latest, 0..u64::MAX).unwrap()
+}
+
+fn named(name: &str) -> Wanted {
+    Wanted { name: name.into(), ..Wanted::default() }
+}
+
+#[test]
+fn the_process_that_comes_second_goes_on_as_a_session_of_its_own() {
+    let mut host = host();
+    let session = host.live.id().clone();
+    host.call_beside();
+    let theirs = events(&host, &session);
+    host.tool("bash", &json!({ "command": "ls" }), "a.txt");
+    host.send();
+    assert_eq!(host.sent, host.messages);
+    let own = host.live.id().clone();
+    assert_eq!(own.as_str().len(), "session:session-1+".len() + 8, "{own}");
+    assert!(own.as_str().starts_with("session:session-1+"), "{own}");
+    assert_eq!(events(&host, &session), theirs, "the other's session is untouched");
+    assert_eq!(host.live.state().calls(), 2);
+    assert_eq!(host.live.state().index().entries().len(), 3, "f1 and t1 are inherited, t2 is new");
+    assert_eq!(replay_call(&host.store, &own, 1).unwrap().len(), 3, "calls before are inherited");
+    assert_eq!(replay_call(&host.store, &own, 2).unwrap().len(), 5);
+    let chat = host.store.items(
+        &ObjectId::new(own.as_str().replace("session:", "chat:")),
+        AsOf::Latest,
+        0..u64::MAX,
+    );
+    assert_eq!(chat.unwrap().len(), 5);
+}
+
+#[test]
+fn a_tool_call_that_finds_the_session_changed_is_not_lost() {
+    let mut host = host();
+    host.call_beside();
+    let answer = host.activate(&named("f1"), true);
+    assert!(answer.ends_with("one\ntwo\nthree\n"), "{answer}");
+    assert_eq!(host.live.state().sets().pinned().len(), 1);
+    host.call_beside();
+    host.edit("a.txt", "two", "zwei");
+    host.call_beside();
+    assert!(host.live.deactivate("t1").unwrap().starts_with("done: t1"));
+    host.send();
+    assert_eq!(host.notices, [], "the model's own edit is known");
+    assert_eq!(host.live.state().calls(), 2);
+}
+
+#[test]
+fn the_session_that_was_written_last_is_resumed() {
+    let mut host = host();
+    host.call_beside();
+    host.user("second");
+    host.send();
+    let own = host.live.id().clone();
+    host.restart();
+    assert_eq!(*host.live.id(), own);
+    host.user("third");
+    host.send();
+    assert_eq!(host.notices, [], "it goes on where it was");
+}
+
+#[test]
+fn closing_a_session_that_another_process_goes_on_with_leaves_it_alone() {
+    let mut host = host();
+    let mut reloaded = LiveSession::open(host.store.clone(), host.options()).unwrap();
+    reloaded.deactivate("f1").unwrap();
+    let before = events(&host, reloaded.id());
+    host.live.close().unwrap();
+    assert_eq!(events(&host, reloaded.id()), before);
+    let sessions = host.store.find_prefix("session:", 10).unwrap();
+    assert_eq!(sessions.len(), 1, "{sessions:?}");
+    reloaded.close().unwrap();
+}
+
+#[test]
+fn a_session_may_be_opened_while_it_is_active() {
+    let host = host();
+    let document = host.store.get(host.live.id(), AsOf::Latest).unwrap().unwrap();
+    assert_eq!(document.fields["state"], "active");
+    let other = LiveSession::open(host.store.clone(), host.options()).unwrap();
+    assert_eq!((other.id(), other.state().calls()), (host.live.id(), 1));
+}
