@@ -1,7 +1,7 @@
 //! A host's message, read from its JSON: what the session needs of it, and its exact text around the content.
 //!
 //! Lenient: whatever has no role, or a role or shape that is not known, is a message too and passes through. Must not
-//! interpret tools or decide anything. Shapes: pi-ai's messages (hosts/pi.md section 2).
+//! interpret tools or decide anything. Shapes: pi-ai's messages.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::object::{Handle, Hash, ObjectId};
 use crate::session::{LineRange, Part, ResultFact, Session, Shows, Subject, Treatment};
 
-/// The host's own words for a result that is nothing but an image (hosts/pi.md section 10).
+/// The host's own words for a result that is nothing but an image.
 const IMAGE_PLACEHOLDER: &str = "(see attached image)";
 
 /// Where the texts of object versions come from.
