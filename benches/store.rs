@@ -30,6 +30,7 @@ fn payload(number: usize) -> Payload {
         source_hash: Some(Hash::of(&text)),
         fields: file_fields("/module.rs", Some(&text)),
         content: Some(text),
+        ..Payload::default()
     }
 }
 

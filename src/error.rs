@@ -53,6 +53,28 @@ pub enum Error {
         /// The latest version's transaction; `None` where the object does not exist.
         winner: Option<TxId>,
     },
+    /// A person had the object forgotten; it is not stored again.
+    #[error("object `{id}` was forgotten")]
+    Forgotten {
+        /// The object.
+        id: ObjectId,
+    },
+    /// A query names a field that no object of the store has.
+    #[error("no object has the field `{field}`")]
+    UnknownField {
+        /// The field as given.
+        field: String,
+        /// Fields that there are and that come close.
+        known: Vec<String>,
+    },
+    /// An archive cannot be read; nothing of it was imported.
+    #[error("line {line} of the archive {problem}")]
+    MalformedArchive {
+        /// Line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// The object is infrastructure and has no place among the active objects.
     #[error("`{id}` is a {kind} and cannot be activated")]
     NotActivatable {
@@ -178,6 +200,9 @@ impl Error {
             Self::AmbiguousName { .. } => "AMBIGUOUS_NAME",
             Self::InvalidNickname { .. } => "INVALID_NICKNAME",
             Self::Conflict { .. } => "CONFLICT",
+            Self::Forgotten { .. } => "FORGOTTEN",
+            Self::UnknownField { .. } => "UNKNOWN_FIELD",
+            Self::MalformedArchive { .. } => "MALFORMED_ARCHIVE",
             Self::NotActivatable { .. } => "NOT_ACTIVATABLE",
             Self::NoRoom { .. } => "NO_ROOM",
             Self::InvalidArgument { .. } => "INVALID_ARGUMENT",

@@ -18,6 +18,6 @@ pub use hash::{Hash, RunningHash};
 pub use id::ObjectId;
 pub use lines::{Slice, locate_slice, render_slice};
 pub use name::{Handle, HandleKind, Name, Nickname, VersionSelector};
-pub use payload::{Payload, file_fields, file_type};
+pub use payload::{Payload, Redaction, RedactionReason, file_fields, file_type};
 pub use reference::{DynamicReference, Origin, Reference, StaticReference};
 pub use time::{AsOf, Timestamp, TxId};

@@ -9,7 +9,9 @@ mod rules;
 mod sqlite;
 mod transaction;
 
-pub use backend::{Backend, Expected, Item, Op, Outcome, Put, Receipt, Splice, Version};
+pub use backend::{
+    Backend, Expected, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version,
+};
 pub use front::{Clock, Store};
 pub use memory::MemoryBackend;
 pub use sqlite::{Journal, SqliteBackend};

@@ -9,7 +9,8 @@ use std::fmt::Debug;
 
 use common::{content, file, item_list, op, put, splice};
 use palimpsest::object::{
-    AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, RunningHash, Timestamp, TxId,
+    AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, RedactionReason,
+    RunningHash, Timestamp, TxId,
 };
 use palimpsest::store::{
     Backend, Expected, Item, MemoryBackend, Op, Outcome, Put, Receipt, SqliteBackend,
@@ -494,4 +495,130 @@ fn toolcall(id: &str) -> Envelope {
 
 fn code<T: Debug>(result: Result<T>) -> &'static str {
     result.unwrap_err().code()
+}
+
+#[test]
+fn additional_contents_have_hashes_of_their_own() {
+    on_each_backend(|backend| {
+        let mut put = put(file("/a"), "text", Expected::Any);
+        let summary = "short ".repeat(100);
+        put.additional.insert("short_summary".into(), (Hash::of(&summary), summary.clone()));
+        backend.commit(&[op(put.clone())], T).unwrap();
+        let version = backend.get(&put.envelope.id, AsOf::Latest).unwrap().unwrap();
+        let hash = &version.additional["short_summary"];
+        assert_eq!(backend.content(hash).unwrap(), Some(summary));
+    });
+}
+
+#[test]
+fn an_origin_stays_and_its_version_is_always_written() {
+    on_each_backend(|backend| {
+        let plain = put(file("/a"), "text", Expected::Any);
+        backend.commit(&[op(plain.clone())], T).unwrap();
+        let origin =
+            Origin { store_id: "other".into(), tx_id: TxId(70), time: Timestamp(9_000_000) };
+        let imported = Put { origin: Some(origin.clone()), ..plain.clone() };
+        let receipt = backend.commit(&[op(imported)], T).unwrap();
+        assert_eq!(receipt.outcomes, [Outcome::Written]);
+        let version = backend.get(&plain.envelope.id, AsOf::Latest).unwrap().unwrap();
+        assert_eq!((version.origin, version.system_time), (origin, T));
+    });
+}
+
+#[test]
+fn a_redacted_version_says_what_is_there() {
+    on_each_backend(|backend| {
+        let redaction =
+            Redaction { reason: RedactionReason::Secret, found_hash: Hash::of("what is there") };
+        let mut list = item_list(&[], &["with a key", "without"]);
+        list[0].text = "with [redacted]".to_owned();
+        list[0].redacted = Some(Hash::of("with [redacted]"));
+        let mut put = splice(0, &list, Expected::Absent);
+        put.redacted = Some(redaction.clone());
+        backend.commit(&[op(put.clone())], T).unwrap();
+        let version = backend.get(&put.envelope.id, AsOf::Latest).unwrap().unwrap();
+        assert_eq!(version.redacted, Some(redaction));
+        assert_eq!(backend.items(&put.envelope.id, AsOf::Latest, 0..9).unwrap(), list);
+    });
+}
+
+#[test]
+fn several_transactions_are_one_step_to_others() {
+    on_each_backend(|backend| {
+        let write = |text| op(put(file("/a"), text, Expected::Any));
+        let (one, two) = ([write("1")], [write("2")]);
+        let receipts = backend.commit_all(&[&one, &one, &two], T).unwrap();
+        assert_eq!(receipts[0].outcomes, [Outcome::Written]);
+        assert_eq!(receipts[1].outcomes, [Outcome::Unchanged(receipts[0].tx_id)]);
+        assert!(receipts[2].tx_id > receipts[0].tx_id);
+        assert_eq!(tx_ids(backend, &file("/a").id), [receipts[2].tx_id, receipts[0].tx_id]);
+        assert_eq!(backend.newest().unwrap(), (receipts[2].tx_id, T));
+        let refused = [op(put(file("/b"), "b", Expected::Latest(TxId(99))))];
+        let three = [write("3")];
+        assert_eq!(code(backend.commit_all(&[&three, &refused], T)), "CONFLICT");
+        assert_eq!(backend.newest().unwrap().0, receipts[2].tx_id);
+        assert_eq!(backend.content(&Hash::of("3")).unwrap(), None);
+    });
+}
+
+#[test]
+fn changes_come_in_whole_transactions_as_they_were_written() {
+    on_each_backend(|backend| {
+        let write = |path, text| op(put(file(path), text, Expected::Any));
+        let first = backend.commit(&[write("/b", "1"), write("/a", "1")], T).unwrap().tx_id;
+        let second = backend.commit(&[write("/a", "2")], T).unwrap().tx_id;
+        let read = |after, limit| {
+            let versions = backend.changes(after, limit).unwrap();
+            versions.into_iter().map(|v| (v.tx_id, v.envelope.id)).collect::<Vec<_>>()
+        };
+        let (a, b) = (file("/a").id, file("/b").id);
+        let all = [(first, b), (first, a.clone()), (second, a)];
+        assert_eq!(read(TxId(0), 100), all);
+        assert_eq!(read(TxId(0), 1), all[..2]);
+        assert_eq!(read(TxId(0), 2), all[..2]);
+        assert_eq!(read(TxId(0), 3), all);
+        assert_eq!(read(first, 1), all[2..]);
+        assert_eq!(read(second, 1), []);
+    });
+}
+
+#[test]
+fn items_that_no_longer_stand_can_be_read_with_their_places() {
+    on_each_backend(|backend| {
+        let list = item_list(&[], &["a", "b"]);
+        let first = backend.commit(&[op(splice(0, &list, Expected::Absent))], T).unwrap().tx_id;
+        let other = item_list(&list[..1], &["c"]);
+        let second = splice(1, &other, Expected::Latest(first));
+        let second = backend.commit(&[op(second)], T).unwrap().tx_id;
+        let placed = backend.placed_items(&ObjectId::chat("s"), 0..9).unwrap();
+        let seen: Vec<_> =
+            placed.iter().map(|p| (p.position, p.from, p.until, p.item.text.as_str())).collect();
+        let expected =
+            [(0, first, None, "a"), (1, first, Some(second), "b"), (1, second, None, "c")];
+        assert_eq!(seen, expected);
+        assert_eq!(backend.placed_items(&ObjectId::chat("s"), 0..1).unwrap(), placed[..1]);
+        assert_eq!(backend.placed_items(&ObjectId::chat("unknown"), 0..9).unwrap(), []);
+    });
+}
+
+#[test]
+fn nicknames_of_an_object_and_hashes_of_contents_are_listed_in_order() {
+    on_each_backend(|backend| {
+        let a = file("/a").id;
+        let ops = [
+            op(put(file("/a"), "a", Expected::Any)),
+            op(put(file("/b"), "b", Expected::Any)),
+            name("second", Some(&a)),
+            name("first", Some(&a)),
+        ];
+        backend.commit(&ops, T).unwrap();
+        let names = backend.nicknames(&a).unwrap();
+        assert_eq!(names, ["first", "second"].map(|name| Nickname::parse(name).unwrap()));
+        assert_eq!(backend.nicknames(&file("/b").id).unwrap(), []);
+        let mut hashes = vec![Hash::of("a"), Hash::of("b")];
+        hashes.sort();
+        assert_eq!(backend.content_hashes(None, 9).unwrap(), hashes);
+        assert_eq!(backend.content_hashes(None, 1).unwrap(), hashes[..1]);
+        assert_eq!(backend.content_hashes(Some(&hashes[0]), 9).unwrap(), hashes[1..]);
+    });
 }

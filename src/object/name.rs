@@ -135,7 +135,7 @@ impl Name {
 }
 
 /// Optional alias of an object, unique in a store. May not look like a handle or an ID prefix.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Nickname(String);
 

@@ -1,5 +1,8 @@
-//! The mutable part of an object and its content hash.
+//! The mutable part of an object, its content hash, and what a redacted version says of itself.
 
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{Hash, canonical_json};
@@ -14,10 +17,16 @@ pub struct Payload {
     pub source_hash: Option<Hash>,
     /// Fields by type (SSOT 2.5); unknown ones are kept and hashed like the rest.
     pub fields: Map<String, Value>,
+    /// Additional contents by name (`short_summary`, `full_output`): texts beside the content that nothing shows unasked
+    /// (memory-system-v0 section 4.2). Each has a hash of its own.
+    pub additional: BTreeMap<String, String>,
 }
 
 impl Payload {
     /// SHA-256 of the canonical JSON of all payload fields except `source_hash` and `content_hash` (SSOT 2.2).
+    ///
+    /// Additional contents count by their SHA-256, under the key `additional`, which is absent where there are none: so it
+    /// can be checked without loading them.
     ///
     /// `items_hash`: running hash of the document's items (chat messages, session events), where it has any; it stands
     /// in for the items themselves under the key `items`, so that appending stays O(1).
@@ -27,8 +36,33 @@ impl Payload {
         if let Some(hash) = items_hash {
             document.insert("items".into(), json!(hash));
         }
+        if !self.additional.is_empty() {
+            let hash = |(name, text): (&String, &String)| (name.clone(), json!(Hash::of(text)));
+            let hashes = self.additional.iter().map(hash).collect();
+            document.insert("additional".into(), Value::Object(hashes));
+        }
         Ok(Hash::of(canonical_json(&Value::Object(document))?))
     }
+}
+
+/// What was taken out of a version after it was written (DESIGN.md section 4). Its `content_hash` stays that of the
+/// original, so references to it still resolve, and what is there can be verified.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Redaction {
+    /// Why.
+    pub reason: RedactionReason,
+    /// Payload hash of what is there now, see [`Payload::content_hash`]; over the original items' hash where there are items.
+    pub found_hash: Hash,
+}
+
+/// Why text was taken out of a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RedactionReason {
+    /// What looked like a secret was replaced when an archive was written.
+    Secret,
+    /// A person had it forgotten.
+    Forgotten,
 }
 
 /// The type-specific fields of a file: `file_type` and `char_count` (Unicode scalar values; 0 without content).
@@ -62,6 +96,17 @@ mod tests {
         assert_eq!(payload.content_hash(None).unwrap(), plain);
         payload.fields.insert("short_summary".into(), json!("greeting"));
         assert_ne!(payload.content_hash(None).unwrap(), plain);
+    }
+
+    #[test]
+    fn additional_contents_count_by_their_hash() {
+        let mut payload = Payload { content: Some("hi\n".into()), ..Payload::default() };
+        payload.additional.insert("short_summary".into(), "greeting".into());
+        let document = format!(
+            r#"{{"additional":{{"short_summary":"{}"}},"content":"hi\n"}}"#,
+            Hash::of("greeting")
+        );
+        assert_eq!(payload.content_hash(None).unwrap(), Hash::of(document));
     }
 
     #[test]

@@ -176,8 +176,12 @@ fn object(
             fields.insert("size_bytes".into(), json!(size));
         }
     }
-    let payload =
-        Payload { content: text.map(str::to_owned), source_hash: source_hash.cloned(), fields };
+    let payload = Payload {
+        content: text.map(str::to_owned),
+        source_hash: source_hash.cloned(),
+        fields,
+        ..Payload::default()
+    };
     Ok((envelope, payload))
 }
 

@@ -1,13 +1,14 @@
 //! The contract that every backend fulfils. Plain data in and out; no policy, no knowledge of any backend.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::object::{
-    AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Timestamp, TxId,
+    AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, Timestamp, TxId,
 };
 
 /// One version of an object, without its content: that is loaded apart, by [`Backend::content`].
@@ -33,6 +34,10 @@ pub struct Version {
     pub item_count: u64,
     /// Running hash of the items; `None` for documents without items.
     pub items_hash: Option<Hash>,
+    /// SHA-256 of each additional content, under which it is kept, by name.
+    pub additional: BTreeMap<String, Hash>,
+    /// What was taken out of it, if anything was.
+    pub redacted: Option<Redaction>,
 }
 
 /// What a put expects to find. A put that changes nothing is [`Outcome::Unchanged`] whatever it expects: of two
@@ -52,8 +57,23 @@ pub enum Expected {
 pub struct Item {
     /// The element, as text (JSON in practice).
     pub text: String,
-    /// Running hash of the list up to and including this element.
+    /// Running hash of the list up to and including this element, as it was written first.
     pub running_hash: Hash,
+    /// SHA-256 of `text` where that is no longer what `running_hash` covers: something was taken out of it.
+    pub redacted: Option<Hash>,
+}
+
+/// An element with the transactions at which it stands in its list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedItem {
+    /// Place in the list, from 0.
+    pub position: u64,
+    /// First transaction at which it stands there.
+    pub from: TxId,
+    /// First transaction at which it no longer does; `None` while it does.
+    pub until: Option<TxId>,
+    /// The element.
+    pub item: Item,
 }
 
 /// A change of a document's list: keep the first `keep` items, then append. Items beyond `keep` stay visible to reads as
@@ -81,6 +101,13 @@ pub struct Put {
     pub content: Option<(Hash, String)>,
     /// Change of the items; `None` leaves them as they are.
     pub items: Option<Splice>,
+    /// Additional contents by name, each with its SHA-256.
+    pub additional: BTreeMap<String, (Hash, String)>,
+    /// Where the version was first written, for one that comes from another store; `None` for a new one. A version with an
+    /// origin is written even where its payload equals the latest's.
+    pub origin: Option<Origin>,
+    /// What was taken out of it, for a version that comes redacted from another store.
+    pub redacted: Option<Redaction>,
     /// What the put expects to find.
     pub expected: Expected,
 }
@@ -131,17 +158,27 @@ pub trait Backend: Debug + Send + Sync {
     /// ID of this store, made when it was created; part of a version's portable identity.
     fn store_id(&self) -> &str;
 
-    /// Applies all operations or none, as one transaction with one `tx_id` and one `system_time`.
+    /// Applies all operations or none, as one transaction: [`Self::commit_all`] of one.
+    fn commit(&self, ops: &[Op], now: Timestamp) -> Result<Receipt> {
+        let receipts = self.commit_all(&[ops], now)?;
+        receipts.into_iter().next().ok_or_else(|| Error::internal("a transaction has no receipt"))
+    }
+
+    /// Applies transactions in order, each with one `tx_id` and one `system_time`; all of them or none. Nobody sees a state
+    /// between them. One receipt each.
     ///
     /// `now`: the wall clock; where it stands before the newest transaction's time, that time is used instead.
     /// `tx_id`s grow, with gaps allowed; the first is at least 1. Durable when it returns.
     ///
     /// # Errors
-    /// `CONFLICT` carrying the winner if a put's expectation fails; `INVALID_ARGUMENT` if one object is put twice, its
+    /// `FORGOTTEN` if a put goes to an object that was forgotten; `CONFLICT` carrying the winner if a put's expectation fails; `INVALID_ARGUMENT` if one object is put twice, its
     /// envelope differs from that of earlier versions, a hash is malformed, a splice keeps more items than there are, or a
     /// nickname goes to an unknown object; `INVALID_NICKNAME` if another object has it. Puts apply before names, each in
     /// their order; the first that fails decides the error.
-    fn commit(&self, ops: &[Op], now: Timestamp) -> Result<Receipt>;
+    fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>>;
+
+    /// Number and time of the newest transaction; zeros on an empty store.
+    fn newest(&self) -> Result<(TxId, Timestamp)>;
 
     /// Reads the version of `id` visible at `at`. `None` if there is none.
     fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>>;
@@ -154,6 +191,13 @@ pub trait Backend: Debug + Send + Sync {
 
     /// Reads the items of `id` at positions `range` (clipped) as visible at `at`, in order.
     fn items(&self, id: &ObjectId, at: AsOf, range: Range<u64>) -> Result<Vec<Item>>;
+
+    /// Reads the items that ever stood at positions `range` of `id`, by position, then transaction.
+    fn placed_items(&self, id: &ObjectId, range: Range<u64>) -> Result<Vec<PlacedItem>>;
+
+    /// Lists versions of all objects in the order in which they were written, those of transactions after `after`; whole
+    /// transactions, as many as reach `limit` versions, at least one.
+    fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>>;
 
     /// Lists the latest versions of objects of one type, by ID, that come after `after`; at most `limit`.
     fn list(
@@ -168,6 +212,12 @@ pub trait Backend: Debug + Send + Sync {
 
     /// The object that has a nickname.
     fn find_nickname(&self, nickname: &Nickname) -> Result<Option<ObjectId>>;
+
+    /// The nicknames of an object, in order.
+    fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>>;
+
+    /// Lists the hashes of all contents, in order, that come after `after`; at most `limit`.
+    fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>>;
 
     /// Releases files and connections. Later calls fail with `CLOSED`. Idempotent.
     fn close(&self) -> Result<()>;

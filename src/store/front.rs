@@ -1,6 +1,7 @@
 //! The typed front of a store: reads that verify what they return, references, version selectors. Must not know which
 //! backend there is.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -112,13 +113,16 @@ impl Store {
     /// `HASH_MISMATCH` if what is stored is not what was written; `STORE_CORRUPT` if it is gone.
     pub fn content(&self, version: &Version) -> Result<Option<String>> {
         let Some(recorded) = &version.content else { return Ok(None) };
-        let id = &version.envelope.id;
-        let text = self
-            .backend
-            .content(recorded)?
-            .ok_or_else(|| self.damaged(format!("the content of `{id}` is missing")))?;
-        same_hash(|| format!("content of `{id}`"), &Hash::of(&text), recorded)?;
-        Ok(Some(text))
+        self.text(&version.envelope.id, recorded).map(Some)
+    }
+
+    /// Reads an additional content of a version; `None` where it has none of this name.
+    ///
+    /// # Errors
+    /// As [`Self::content`].
+    pub fn additional(&self, version: &Version, name: &str) -> Result<Option<String>> {
+        let Some(recorded) = version.additional.get(name) else { return Ok(None) };
+        self.text(&version.envelope.id, recorded).map(Some)
     }
 
     /// Reads the items at positions `range`, clipped to what there is at `at`, in order.
@@ -146,8 +150,15 @@ impl Store {
                 running = RunningHash::from_stored(item.running_hash);
                 continue;
             }
-            let found = running.push(&item.text);
-            same_hash(|| format!("item {position} of `{id}`"), &found, &item.running_hash)?;
+            let what = || format!("item {position} of `{id}`");
+            match &item.redacted {
+                // Its running hash is that of the text as it was: what is there has a hash of its own.
+                Some(recorded) => {
+                    same_hash(what, &Hash::of(&item.text), recorded)?;
+                    running = RunningHash::from_stored(item.running_hash);
+                }
+                None => same_hash(what, &running.push(&item.text), &item.running_hash)?,
+            }
             texts.push(item.text);
         }
         if let Some(recorded) = version.items_hash.filter(|_| range.end == version.item_count) {
@@ -223,14 +234,49 @@ impl Store {
                 format!("from transaction {} of store `{}`", origin.tx_id, origin.store_id),
             )
         })?;
-        let payload = Payload {
-            content: self.content(&version)?,
-            source_hash: None,
-            fields: version.fields.clone(),
-        };
-        let found = payload.content_hash(version.items_hash.as_ref())?;
-        same_hash(|| format!("version of `{id}`"), &found, content_hash)?;
+        same_hash(|| format!("version of `{id}`"), &version.content_hash, content_hash)?;
+        self.verify(&version)?;
         Ok(version)
+    }
+
+    /// Reads the payload of a version, without its items.
+    ///
+    /// # Errors
+    /// As [`Self::content`].
+    pub fn payload(&self, version: &Version) -> Result<Payload> {
+        let mut payload = Payload {
+            content: self.content(version)?,
+            source_hash: version.source_hash.clone(),
+            fields: version.fields.clone(),
+            additional: BTreeMap::new(),
+        };
+        for (name, recorded) in &version.additional {
+            let text = self.text(&version.envelope.id, recorded)?;
+            payload.additional.insert(name.clone(), text);
+        }
+        Ok(payload)
+    }
+
+    /// Hashes the payload of a version anew: that of the original, or where it was redacted, that of what is there.
+    ///
+    /// # Errors
+    /// `HASH_MISMATCH` naming both hashes; `STORE_CORRUPT` if a content is gone.
+    pub fn verify(&self, version: &Version) -> Result<()> {
+        let found = self.payload(version)?.content_hash(version.items_hash.as_ref())?;
+        let redacted = version.redacted.as_ref().map(|redaction| &redaction.found_hash);
+        let recorded = redacted.unwrap_or(&version.content_hash);
+        same_hash(|| format!("version of `{}`", version.envelope.id), &found, recorded)
+    }
+
+    /// Lists versions of all objects in the order in which they were written, those of transactions after `after`; whole
+    /// transactions, as many as reach `limit` versions, at least one.
+    pub fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>> {
+        self.backend.changes(after, limit)
+    }
+
+    /// The nicknames of an object, in order.
+    pub fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>> {
+        self.backend.nicknames(id)
     }
 
     /// The backend, for transactions.
@@ -251,6 +297,16 @@ impl Store {
             }
         }
         Ok(self.history(id)?.into_iter().find(is_it))
+    }
+
+    /// Reads a text that an object's version names by its hash.
+    fn text(&self, id: &ObjectId, recorded: &Hash) -> Result<String> {
+        let text = self
+            .backend
+            .content(recorded)?
+            .ok_or_else(|| self.damaged(format!("a content of `{id}` is missing")))?;
+        same_hash(|| format!("content of `{id}`"), &Hash::of(&text), recorded)?;
+        Ok(text)
     }
 
     fn damaged(&self, problem: String) -> Error {

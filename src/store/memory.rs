@@ -7,7 +7,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use uuid::Uuid;
 
 use super::rules::{self, Latest};
-use super::{Backend, Item, Op, Outcome, Put, Receipt, Splice, Version};
+use super::{Backend, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version};
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Hash, Nickname, ObjectId, ObjectType, Origin, RunningHash, Timestamp, TxId,
@@ -21,28 +21,24 @@ pub struct MemoryBackend {
     state: RwLock<Option<State>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct State {
     newest: Option<(TxId, Timestamp)>,
+    /// Every version, in the order in which they were written.
+    log: Vec<(TxId, ObjectId)>,
     objects: BTreeMap<ObjectId, Object>,
-    contents: HashMap<Hash, String>,
-    nicknames: HashMap<Nickname, ObjectId>,
+    contents: BTreeMap<Hash, String>,
+    nicknames: BTreeMap<Nickname, ObjectId>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Object {
     /// Oldest first.
     versions: Vec<Version>,
     /// By position: every item that ever stood there, oldest first.
-    places: Vec<Vec<Placed>>,
-}
-
-/// An item and the transactions at which it is visible: from `from` on, before `until`.
-#[derive(Debug)]
-struct Placed {
-    from: TxId,
-    until: Option<TxId>,
-    item: Item,
+    places: Vec<Vec<PlacedItem>>,
+    /// Whether a person had it forgotten.
+    forgotten: bool,
 }
 
 impl MemoryBackend {
@@ -73,18 +69,22 @@ impl Backend for MemoryBackend {
         &self.store_id
     }
 
-    fn commit(&self, ops: &[Op], now: Timestamp) -> Result<Receipt> {
+    fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>> {
         let mut guard = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let state = guard.as_mut().ok_or(Error::Closed { what: "store" })?;
-        rules::check_shape(ops)?;
-        let (plan, outcomes) = Plan::make(state, ops, now)?;
-        if !outcomes.contains(&Outcome::Written) {
-            let (tx_id, system_time) = state.newest.unwrap_or((TxId(0), Timestamp(0)));
-            return Ok(Receipt { tx_id, system_time, outcomes });
+        if let [ops] = transactions {
+            return Ok(vec![state.commit(&self.store_id, ops, now)?]);
         }
-        let (tx_id, system_time) = (plan.tx_id, plan.system_time);
-        plan.apply(state, &self.store_id, ops);
-        Ok(Receipt { tx_id, system_time, outcomes })
+        // Kept apart until all have succeeded.
+        let mut next = state.clone();
+        let commit = |ops: &&[Op]| next.commit(&self.store_id, ops, now);
+        let receipts = transactions.iter().map(commit).collect::<Result<_>>()?;
+        *state = next;
+        Ok(receipts)
+    }
+
+    fn newest(&self) -> Result<(TxId, Timestamp)> {
+        self.read(State::newest)
     }
 
     fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
@@ -107,6 +107,26 @@ impl Backend for MemoryBackend {
             let Some(object) = state.objects.get(id) else { return Vec::new() };
             let Some(version) = object.at(at) else { return Vec::new() };
             object.items(version.tx_id, range)
+        })
+    }
+
+    fn placed_items(&self, id: &ObjectId, range: Range<u64>) -> Result<Vec<PlacedItem>> {
+        self.read(|state| {
+            let places = state.objects.get(id).map(|object| object.places(range));
+            places.unwrap_or_default().iter().flatten().cloned().collect()
+        })
+    }
+
+    fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>> {
+        self.read(|state| {
+            let later = &state.log[state.log.partition_point(|(tx_id, _)| *tx_id <= after)..];
+            let last = later.get(limit.saturating_sub(1)).map(|(tx_id, _)| *tx_id);
+            let whole =
+                later.iter().take_while(|(tx_id, _)| last.is_none_or(|last| *tx_id <= last));
+            let version = |(tx_id, id): &(TxId, ObjectId)| {
+                state.objects.get(id)?.at(AsOf::Tx(*tx_id)).cloned()
+            };
+            whole.filter_map(version).collect()
         })
     }
 
@@ -134,6 +154,21 @@ impl Backend for MemoryBackend {
 
     fn find_nickname(&self, nickname: &Nickname) -> Result<Option<ObjectId>> {
         self.read(|state| state.nicknames.get(nickname).cloned())
+    }
+
+    fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>> {
+        self.read(|state| {
+            let owned = state.nicknames.iter().filter(|(_, owner)| *owner == id);
+            owned.map(|(nickname, _)| nickname.clone()).collect()
+        })
+    }
+
+    fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>> {
+        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+        self.read(|state| {
+            let hashes = state.contents.range::<Hash, _>((start, Bound::Unbounded));
+            hashes.take(limit).map(|(hash, _)| hash.clone()).collect()
+        })
     }
 
     fn close(&self) -> Result<()> {
@@ -230,43 +265,65 @@ impl<'a> Plan<'a> {
 }
 
 impl State {
+    fn commit(&mut self, store_id: &str, ops: &[Op], now: Timestamp) -> Result<Receipt> {
+        rules::check_shape(ops)?;
+        let (plan, outcomes) = Plan::make(self, ops, now)?;
+        if !outcomes.contains(&Outcome::Written) {
+            let (tx_id, system_time) = self.newest();
+            return Ok(Receipt { tx_id, system_time, outcomes });
+        }
+        let (tx_id, system_time) = (plan.tx_id, plan.system_time);
+        plan.apply(self, store_id, ops);
+        Ok(Receipt { tx_id, system_time, outcomes })
+    }
+
+    fn newest(&self) -> (TxId, Timestamp) {
+        self.newest.unwrap_or((TxId(0), Timestamp(0)))
+    }
+
     fn newest_tx(&self) -> TxId {
-        self.newest.map_or(TxId(0), |(tx_id, _)| tx_id)
+        self.newest().0
     }
 
     fn latest(&self, id: &ObjectId) -> Option<Latest> {
-        let version = self.objects.get(id)?.versions.last()?;
+        let object = self.objects.get(id)?;
+        let version = object.versions.last()?;
         Some(Latest {
             tx_id: version.tx_id,
             identity_hash: version.envelope.identity_hash.clone(),
             content_hash: version.content_hash.clone(),
             source_hash: version.source_hash.clone(),
             item_count: version.item_count,
+            forgotten: object.forgotten,
         })
     }
 
     fn write(&mut self, put: &Put, store_id: &str, tx_id: TxId, system_time: Timestamp) {
-        if let Some((hash, text)) = &put.content {
+        for (hash, text) in put.content.iter().chain(put.additional.values()) {
             self.contents.entry(hash.clone()).or_insert_with(|| text.clone());
         }
+        self.log.push((tx_id, put.envelope.id.clone()));
         let object = self.objects.entry(put.envelope.id.clone()).or_default();
         let (item_count, items_hash) = match (&put.items, object.versions.last()) {
             (Some(splice), _) => object.splice(splice, tx_id),
             (None, Some(latest)) => (latest.item_count, latest.items_hash.clone()),
             (None, None) => (0, None),
         };
-        let store_id = store_id.to_owned();
+        let here = || Origin { store_id: store_id.to_owned(), tx_id, time: system_time };
+        let hash = |(name, (hash, _)): (&String, &(Hash, String))| (name.clone(), hash.clone());
         object.versions.push(Version {
             envelope: put.envelope.clone(),
             tx_id,
             system_time,
-            origin: Origin { store_id, tx_id, time: system_time },
+            origin: put.origin.clone().unwrap_or_else(here),
             source_hash: put.source_hash.clone(),
             content_hash: put.content_hash.clone(),
             fields: put.fields.clone(),
             content: put.content.as_ref().map(|(hash, _)| hash.clone()),
             item_count,
             items_hash,
+            additional: put.additional.iter().map(hash).collect(),
+            redacted: put.redacted.clone(),
         });
     }
 }
@@ -284,18 +341,21 @@ impl Object {
     }
 
     fn items(&self, tx_id: TxId, range: Range<u64>) -> Vec<Item> {
-        let clip = |end: u64| {
-            usize::try_from(end).map_or(self.places.len(), |end| end.min(self.places.len()))
-        };
-        let places = self.places.get(clip(range.start)..clip(range.end)).unwrap_or_default();
-        let visible = |placed: &&Placed| {
+        let visible = |placed: &&PlacedItem| {
             placed.from <= tx_id && placed.until.is_none_or(|until| tx_id < until)
         };
-        places
+        self.places(range)
             .iter()
             .filter_map(|place| place.iter().find(visible))
             .map(|placed| placed.item.clone())
             .collect()
+    }
+
+    fn places(&self, range: Range<u64>) -> &[Vec<PlacedItem>] {
+        let clip = |end: u64| {
+            usize::try_from(end).map_or(self.places.len(), |end| end.min(self.places.len()))
+        };
+        self.places.get(clip(range.start)..clip(range.end)).unwrap_or_default()
     }
 
     /// Applies a splice that the rules allow; returns the number of items and their running hash after it.
@@ -311,8 +371,13 @@ impl Object {
             if position == self.places.len() {
                 self.places.push(Vec::new());
             }
-            self.places[position].push(Placed { from: tx_id, until: None, item: item.clone() });
             hash = Some(item.running_hash.clone());
+            self.places[position].push(PlacedItem {
+                position: position as u64,
+                from: tx_id,
+                until: None,
+                item: item.clone(),
+            });
         }
         let count = splice.keep + splice.add.len() as u64;
         (count, Some(hash.unwrap_or_else(|| RunningHash::default().hash().clone())))

@@ -14,6 +14,7 @@ pub(super) struct Latest {
     pub content_hash: Hash,
     pub source_hash: Option<Hash>,
     pub item_count: u64,
+    pub forgotten: bool,
 }
 
 /// Refuses a transaction that is malformed whatever the store holds.
@@ -35,8 +36,8 @@ pub(super) fn check_shape(ops: &[Op]) -> Result<()> {
 /// Whether a put writes a version.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` if the envelope is not that of earlier versions or the splice keeps too much; `CONFLICT` if the
-/// put expects something else.
+/// `FORGOTTEN` if the object was forgotten; `INVALID_ARGUMENT` if the envelope is not that of earlier versions or the splice
+/// keeps too much; `CONFLICT` if the put expects something else.
 pub(super) fn writes(put: &Put, latest: Option<&Latest>) -> Result<bool> {
     let id = &put.envelope.id;
     if let Some(latest) = latest {
@@ -44,7 +45,12 @@ pub(super) fn writes(put: &Put, latest: Option<&Latest>) -> Result<bool> {
             let problem = format!("of `{id}` is not that of its earlier versions");
             return Err(Error::argument("envelope", problem));
         }
-        if latest.content_hash == put.content_hash && latest.source_hash == put.source_hash {
+        if latest.forgotten {
+            return Err(Error::Forgotten { id: id.clone() });
+        }
+        let equal =
+            latest.content_hash == put.content_hash && latest.source_hash == put.source_hash;
+        if equal && put.origin.is_none() {
             return Ok(false);
         }
     }
@@ -100,7 +106,8 @@ fn check_hashes(put: &Put) -> Result<()> {
         .into_iter()
         .chain(&put.source_hash)
         .chain(put.content.iter().map(|(hash, _)| hash))
-        .chain(added.map(|item| &item.running_hash));
+        .chain(put.additional.values().map(|(hash, _)| hash))
+        .chain(added.flat_map(|item| [&item.running_hash].into_iter().chain(&item.redacted)));
     for hash in hashes {
         if hash.to_bytes().is_none() {
             return Err(Error::argument("hash", format!("`{hash}` is no SHA-256")));

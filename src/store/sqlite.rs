@@ -18,9 +18,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 
 use self::failure::Step;
-use super::{Backend, Item, Op, Receipt, Version};
+use super::{Backend, Item, Op, PlacedItem, Receipt, Version};
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp};
+use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
 
 /// How the file is kept whole through a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,11 +97,15 @@ impl Backend for SqliteBackend {
         &self.store_id
     }
 
-    fn commit(&self, ops: &[Op], now: Timestamp) -> Result<Receipt> {
+    fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>> {
         let mut slot = lock(&self.writer);
         let connection = slot.as_mut().ok_or(Error::Closed { what: "store" })?;
-        failure::while_busy(|| write::commit(connection, ops, now))
+        failure::while_busy(|| write::commit_all(connection, transactions, now))
             .map_err(|failure| failure.at(&self.path))
+    }
+
+    fn newest(&self) -> Result<(TxId, Timestamp)> {
+        self.read(|connection| Ok(write::newest(connection)?.unwrap_or((TxId(0), Timestamp(0)))))
     }
 
     fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
@@ -120,6 +124,14 @@ impl Backend for SqliteBackend {
         self.read(|connection| read::items(connection, id, at, range.clone()))
     }
 
+    fn placed_items(&self, id: &ObjectId, range: Range<u64>) -> Result<Vec<PlacedItem>> {
+        self.read(|connection| read::placed_items(connection, id, range.clone()))
+    }
+
+    fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>> {
+        self.read(|connection| read::changes(connection, &self.store_id, after, limit))
+    }
+
     fn list(
         &self,
         kind: ObjectType,
@@ -135,6 +147,14 @@ impl Backend for SqliteBackend {
 
     fn find_nickname(&self, nickname: &Nickname) -> Result<Option<ObjectId>> {
         self.read(|connection| read::find_nickname(connection, nickname))
+    }
+
+    fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>> {
+        self.read(|connection| read::nicknames(connection, id))
+    }
+
+    fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>> {
+        self.read(|connection| read::content_hashes(connection, after, limit))
     }
 
     fn close(&self) -> Result<()> {
@@ -157,6 +177,8 @@ fn lock(slot: &Slot) -> MutexGuard<'_, Option<Connection>> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::Map;
 
     use super::*;
@@ -171,6 +193,9 @@ mod tests {
             fields: Map::new(),
             content: Some((Hash::of(text), text.to_owned())),
             items: None,
+            additional: BTreeMap::new(),
+            origin: None,
+            redacted: None,
             expected: Expected::Any,
         }))
     }

@@ -69,8 +69,10 @@ impl<'a> Transaction<'a> {
             return Err(Error::argument("keep", format!("is {keep}, `{id}` has {count} items")));
         }
         let mut running = self.running_hash(id, keep, expected)?;
-        let add =
-            add.into_iter().map(|text| Item { running_hash: running.push(&text), text }).collect();
+        let add = add
+            .into_iter()
+            .map(|text| Item { running_hash: running.push(&text), text, redacted: None })
+            .collect();
         let items = (Splice { keep, add }, running.hash().clone());
         self.push(envelope, payload, Some(items), expected)
     }
@@ -109,6 +111,13 @@ impl<'a> Transaction<'a> {
             fields: payload.fields.clone(),
             content: payload.content.as_ref().map(|text| (Hash::of(text), text.clone())),
             items,
+            additional: payload
+                .additional
+                .iter()
+                .map(|(name, text)| (name.clone(), (Hash::of(text), text.clone())))
+                .collect(),
+            origin: None,
+            redacted: None,
             expected,
         })));
         Ok(self)

@@ -1,5 +1,7 @@
 //! Short ways to write operations, for tests on backends.
 
+use std::collections::BTreeMap;
+
 use palimpsest::object::{
     Envelope, Hash, ObjectId, ObjectType, Payload, RunningHash, Source, file_fields,
 };
@@ -20,6 +22,7 @@ pub(crate) fn put(envelope: Envelope, text: &str, expected: Expected) -> Put {
         content: Some(text.to_owned()),
         source_hash: Some(Hash::of(text)),
         fields: file_fields("/a", Some(text)),
+        ..Payload::default()
     };
     Put {
         envelope,
@@ -28,6 +31,9 @@ pub(crate) fn put(envelope: Envelope, text: &str, expected: Expected) -> Put {
         fields: payload.fields,
         content: Some((Hash::of(text), text.to_owned())),
         items: None,
+        additional: BTreeMap::new(),
+        origin: None,
+        redacted: None,
         expected,
     }
 }
@@ -44,6 +50,9 @@ pub(crate) fn splice(keep: u64, list: &[Item], expected: Expected) -> Put {
         fields: serde_json::Map::new(),
         content: None,
         items: Some(Splice { keep, add }),
+        additional: BTreeMap::new(),
+        origin: None,
+        redacted: None,
         expected,
     }
 }
@@ -55,7 +64,11 @@ pub(crate) fn item_list(list: &[Item], add: &[&str]) -> Vec<Item> {
         .last()
         .map_or_else(RunningHash::default, |i| RunningHash::from_stored(i.running_hash.clone()));
     for text in add {
-        items.push(Item { text: (*text).to_owned(), running_hash: running.push(text) });
+        items.push(Item {
+            text: (*text).to_owned(),
+            running_hash: running.push(text),
+            redacted: None,
+        });
     }
     items
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use palimpsest::error::{Error, Result};
-use palimpsest::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp};
-use palimpsest::store::{Backend, Item, MemoryBackend, Op, Receipt, Version};
+use palimpsest::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
+use palimpsest::store::{Backend, Item, MemoryBackend, Op, PlacedItem, Receipt, Version};
 
 #[derive(Debug, Default)]
 pub(crate) struct FailingBackend {
@@ -22,11 +22,15 @@ impl Backend for FailingBackend {
         self.memory.store_id()
     }
 
-    fn commit(&self, ops: &[Op], now: Timestamp) -> Result<Receipt> {
+    fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>> {
         if self.fails.load(Ordering::Relaxed) {
             return Err(Error::NoSpace { path: "memory".into() });
         }
-        self.memory.commit(ops, now)
+        self.memory.commit_all(transactions, now)
+    }
+
+    fn newest(&self) -> Result<(TxId, Timestamp)> {
+        self.memory.newest()
     }
 
     fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
@@ -45,6 +49,14 @@ impl Backend for FailingBackend {
         self.memory.items(id, at, range)
     }
 
+    fn placed_items(&self, id: &ObjectId, range: Range<u64>) -> Result<Vec<PlacedItem>> {
+        self.memory.placed_items(id, range)
+    }
+
+    fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>> {
+        self.memory.changes(after, limit)
+    }
+
     fn list(
         &self,
         kind: ObjectType,
@@ -60,6 +72,14 @@ impl Backend for FailingBackend {
 
     fn find_nickname(&self, nickname: &Nickname) -> Result<Option<ObjectId>> {
         self.memory.find_nickname(nickname)
+    }
+
+    fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>> {
+        self.memory.nicknames(id)
+    }
+
+    fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>> {
+        self.memory.content_hashes(after, limit)
     }
 
     fn close(&self) -> Result<()> {

@@ -268,7 +268,7 @@ impl LiveSession {
             fields.insert("diff".into(), diff.clone());
         }
         let id = self.toolcall_id(call, &mut fields)?;
-        let payload = Payload { content, source_hash: None, fields };
+        let payload = Payload { content, fields, ..Payload::default() };
         let version = payload.content_hash(None)?;
         if let Some(text) = &payload.content {
             self.remember_text(&id, &version, text.as_str().into());
@@ -307,7 +307,7 @@ impl LiveSession {
         let Some(mut fields) = self.latest_fields(id)? else { return Ok(Value::Null) };
         fields.insert("status".into(), json!(if fact.ok { "ok" } else { "fail" }));
         let args = fields.get("args").cloned().unwrap_or(Value::Null);
-        let payload = Payload { content: Some(text.to_owned()), source_hash: None, fields };
+        let payload = Payload { content: Some(text.to_owned()), fields, ..Payload::default() };
         let version = payload.content_hash(None)?;
         self.remember_text(id, &version, text.into());
         let envelope = Envelope::unsourced(id.clone(), ObjectType::Toolcall)?;

@@ -7,7 +7,7 @@ use super::commit::{ChatChange, Staged, Stored};
 use super::{LiveSession, OpenSession, record};
 use crate::context::view::View;
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Payload};
+use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType};
 use crate::session::{Event, Opened, Session};
 use crate::source::canonical_path;
 use crate::store::{Expected, Store, Version};
@@ -139,10 +139,8 @@ impl LiveSession {
             self.staged.chat = Some(ChatChange { keep: 0, add });
         }
         if let Some(prompt) = self.store.get(&from.prompt, at)? {
-            let content = self.store.content(&prompt)?;
-            let mut fields = prompt.fields;
-            fields.insert("session_ref".into(), json!(self.ids.session));
-            let payload = Payload { content, source_hash: None, fields };
+            let mut payload = self.store.payload(&prompt)?;
+            payload.fields.insert("session_ref".into(), json!(self.ids.session));
             let envelope = Envelope::unsourced(self.ids.prompt.clone(), ObjectType::SystemPrompt)?;
             self.staged.objects.push((envelope, payload, Expected::Any));
         }

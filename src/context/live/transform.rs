@@ -387,8 +387,8 @@ impl LiveSession {
         let fields = json!({ "session_ref": self.ids.session, "tools": call.tools });
         let payload = Payload {
             content: call.system_prompt.clone(),
-            source_hash: None,
             fields: fields.as_object().cloned().unwrap_or_default(),
+            ..Payload::default()
         };
         let hash = payload.content_hash(None)?;
         if self.stored.prompt.as_ref() != Some(&hash) {

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, named_params};
 
 use super::failure::{Failure, Step};
 use super::rows::{self, VERSION_COLUMNS, hash_value};
-use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType};
-use crate::store::{Item, Version};
+use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, TxId};
+use crate::store::{Item, PlacedItem, Version};
 
 pub(super) fn get(
     connection: &Connection,
@@ -54,7 +55,7 @@ pub(super) fn items(
 ) -> Step<Vec<Item>> {
     let Point { condition, value } = Point::new(at);
     let sql = format!(
-        "SELECT i.running_hash, i.text FROM object AS o JOIN item AS i ON i.object = o.object
+        "SELECT i.running_hash, i.text, i.redacted FROM object AS o JOIN item AS i ON i.object = o.object
          WHERE o.id = :id AND i.position >= :start AND i.position < :end
          AND i.from_tx <= {condition} AND (i.until_tx IS NULL OR i.until_tx > {condition})
          ORDER BY i.position"
@@ -63,6 +64,40 @@ pub(super) fn items(
         ":id": id.as_str(), ":at": value, ":start": clip(range.start), ":end": clip(range.end),
     };
     collect(connection, &sql, parameters, rows::item)
+}
+
+pub(super) fn placed_items(
+    connection: &Connection,
+    id: &ObjectId,
+    range: Range<u64>,
+) -> Step<Vec<PlacedItem>> {
+    let sql = "SELECT i.running_hash, i.text, i.redacted, i.position, i.from_tx, i.until_tx
+               FROM object AS o JOIN item AS i ON i.object = o.object
+               WHERE o.id = :id AND i.position >= :start AND i.position < :end
+               ORDER BY i.position, i.from_tx";
+    let parameters = named_params! {
+        ":id": id.as_str(), ":start": clip(range.start), ":end": clip(range.end),
+    };
+    collect(connection, sql, parameters, rows::placed_item)
+}
+
+pub(super) fn changes(
+    connection: &Connection,
+    store_id: &str,
+    after: TxId,
+    limit: usize,
+) -> Step<Vec<Version>> {
+    // Up to the transaction in which the limit is reached, or to the last.
+    let sql = format!(
+        "SELECT {VERSION_COLUMNS} FROM version AS v
+         JOIN object AS o ON o.object = v.object JOIN tx AS t ON t.tx_id = v.tx_id
+         WHERE v.tx_id > :after AND v.tx_id <= coalesce((SELECT tx_id FROM version
+         WHERE tx_id > :after ORDER BY tx_id LIMIT 1 OFFSET :rest), :end)
+         ORDER BY v.tx_id, v.version"
+    );
+    let rest = clip(limit.saturating_sub(1) as u64);
+    let parameters = named_params! { ":after": after.0, ":rest": rest, ":end": i64::MAX };
+    collect(connection, &sql, parameters, |row| rows::version(row, store_id))
 }
 
 pub(super) fn list(
@@ -111,6 +146,24 @@ pub(super) fn find_nickname(
     let parameters = named_params! { ":nickname": nickname.as_str() };
     let id = statement.query_row(parameters, |row| row.get::<_, String>(0)).optional()?;
     Ok(id.map(ObjectId::new))
+}
+
+pub(super) fn nicknames(connection: &Connection, id: &ObjectId) -> Step<Vec<Nickname>> {
+    let sql = "SELECT n.nickname FROM object AS o JOIN nickname AS n ON n.object = o.object
+               WHERE o.id = :id ORDER BY n.nickname";
+    let read = |row: &Row<'_>| Ok(Nickname::parse(&row.get::<_, String>(0)?)?);
+    collect(connection, sql, named_params! { ":id": id.as_str() }, read)
+}
+
+pub(super) fn content_hashes(
+    connection: &Connection,
+    after: Option<&Hash>,
+    limit: usize,
+) -> Step<Vec<Hash>> {
+    let sql = "SELECT hash FROM content WHERE hash > :after ORDER BY hash LIMIT :limit";
+    let after = after.map_or(Value::Blob(Vec::new()), hash_value);
+    let parameters = named_params! { ":after": after, ":limit": clip(limit as u64) };
+    collect(connection, sql, parameters, |row| rows::hash(row, 0))
 }
 
 /// A point in the store's history as an expression for the last transaction visible at it, with the value of `:at`.

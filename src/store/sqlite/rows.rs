@@ -2,10 +2,11 @@
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Result as SqlResult, Row};
+use serde::de::DeserializeOwned;
 
 use super::failure::{Failure, Step};
 use crate::object::{Envelope, Hash, ObjectId, ObjectType, Origin, Timestamp, TxId};
-use crate::store::{Item, Version};
+use crate::store::{Item, PlacedItem, Version};
 
 /// Shorter text is not worth a zstd frame's header and the time.
 const COMPRESS_FROM_BYTES: usize = 256;
@@ -71,29 +72,48 @@ pub(super) fn hash_value(hash: &Hash) -> Value {
 
 /// Columns that [`version`] reads, of `object AS o`, `version AS v` and `tx AS t`.
 pub(super) const VERSION_COLUMNS: &str = "o.id, o.type, o.source, o.identity_hash, v.tx_id, \
-     t.system_time, v.source_hash, v.content_hash, v.fields, v.content, v.item_count, v.items_hash";
+     t.system_time, v.source_hash, v.content_hash, v.fields, v.content, v.item_count, v.items_hash, \
+     v.origin_store, v.origin_tx, v.origin_time, v.additional, v.redacted";
 
-/// Reads a version. Its origin is this store: no other is written so far.
+/// Reads a version. Its origin is this store unless another is named.
 pub(super) fn version(row: &Row<'_>, store_id: &str) -> Step<Version> {
     let tx_id = TxId(row.get(4)?);
     let system_time = Timestamp(row.get(5)?);
+    let origin = match row.get::<_, Option<String>>(12)? {
+        Some(store_id) => {
+            Origin { store_id, tx_id: TxId(row.get(13)?), time: Timestamp(row.get(14)?) }
+        }
+        None => Origin { store_id: store_id.to_owned(), tx_id, time: system_time },
+    };
     Ok(Version {
         envelope: envelope(row)?,
         tx_id,
         system_time,
-        origin: Origin { store_id: store_id.to_owned(), tx_id, time: system_time },
+        origin,
         source_hash: optional_hash(row, 6)?,
         content_hash: hash(row, 7)?,
         fields: serde_json::from_str(str_ref(row, 8)?).map_err(Failure::damaged)?,
         content: optional_hash(row, 9)?,
         item_count: row.get::<_, i64>(10)?.unsigned_abs(),
         items_hash: optional_hash(row, 11)?,
+        additional: optional_json(row, 15)?.unwrap_or_default(),
+        redacted: optional_json(row, 16)?,
     })
 }
 
-/// Reads an item from `running_hash, text`.
+/// Reads an item from `running_hash, text, redacted`.
 pub(super) fn item(row: &Row<'_>) -> Step<Item> {
-    Ok(Item { running_hash: hash(row, 0)?, text: text(row, 1)? })
+    Ok(Item { running_hash: hash(row, 0)?, text: text(row, 1)?, redacted: optional_hash(row, 2)? })
+}
+
+/// Reads an item with its place from `running_hash, text, redacted, position, from_tx, until_tx`.
+pub(super) fn placed_item(row: &Row<'_>) -> Step<PlacedItem> {
+    Ok(PlacedItem {
+        position: row.get::<_, i64>(3)?.unsigned_abs(),
+        from: TxId(row.get(4)?),
+        until: row.get::<_, Option<i64>>(5)?.map(TxId),
+        item: item(row)?,
+    })
 }
 
 pub(super) fn hash(row: &Row<'_>, column: usize) -> Step<Hash> {
@@ -104,14 +124,19 @@ pub(super) fn optional_hash(row: &Row<'_>, column: usize) -> Step<Option<Hash>> 
     Ok(row.get::<_, Option<HashBytes>>(column)?.map(|bytes| bytes.0))
 }
 
+/// Reads JSON that may be null.
+fn optional_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Step<Option<T>> {
+    match row.get_ref(column)? {
+        ValueRef::Null => Ok(None),
+        _ => serde_json::from_str(str_ref(row, column)?).map(Some).map_err(Failure::damaged),
+    }
+}
+
 fn envelope(row: &Row<'_>) -> Step<Envelope> {
     let kind = str_ref(row, 1)?;
     let kind = ObjectType::parse(kind)
         .ok_or_else(|| Failure::damaged(format!("`{kind}` is no object type")))?;
-    let source = match row.get_ref(2)? {
-        ValueRef::Null => None,
-        _ => Some(serde_json::from_str(str_ref(row, 2)?).map_err(Failure::damaged)?),
-    };
+    let source = optional_json(row, 2)?;
     let id = ObjectId::new(row.get::<_, String>(0)?);
     Ok(Envelope { id, kind, source, identity_hash: hash(row, 3)? })
 }

@@ -13,7 +13,7 @@ const APPLICATION_ID: i32 = 0x504C_4D50;
 
 /// One step per schema version, oldest first; `user_version` counts the steps that a file has behind it. Steps that were
 /// released are never changed.
-const STEPS: [&str; 1] = [V1];
+const STEPS: [&str; 2] = [V1, V2];
 
 /// Notes on version 1:
 /// - Hashes are 32 bytes. Text in `content` and `item` is TEXT as it is, or a BLOB holding one zstd frame.
@@ -76,6 +76,22 @@ CREATE TABLE nickname (
     nickname TEXT PRIMARY KEY,
     object INTEGER NOT NULL REFERENCES object
 ) STRICT, WITHOUT ROWID;
+";
+
+/// Notes on version 2:
+/// - `origin_*`: where an imported version was first written; null for those first written here.
+/// - `additional`: JSON object, name to SHA-256 of an additional content. `redacted`: JSON of `Redaction`.
+/// - `item.redacted`: SHA-256 of the item's text where something was taken out of it since its running hash was made.
+/// - `forgotten`: 1 where a person had the object forgotten; it gets no further version.
+const V2: &str = "
+ALTER TABLE version ADD COLUMN origin_store TEXT;
+ALTER TABLE version ADD COLUMN origin_tx INTEGER;
+ALTER TABLE version ADD COLUMN origin_time INTEGER;
+ALTER TABLE version ADD COLUMN additional TEXT;
+ALTER TABLE version ADD COLUMN redacted TEXT;
+ALTER TABLE item ADD COLUMN redacted BLOB;
+ALTER TABLE object ADD COLUMN forgotten INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX version_tx ON version (tx_id);
 ";
 
 /// Refuses files that are not ours or are newer than this program. Writes nothing.

@@ -1,35 +1,62 @@
 //! The write path: one transaction of operations. Rows are added; an item's end is the one thing that is ever set later.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, named_params};
+use serde::Serialize;
 
-use super::failure::{Failure, Step};
+use super::failure::Step;
 use super::rows::{self, Stored, hash_value};
 use crate::error::Error;
 use crate::object::{Envelope, Hash, Nickname, ObjectId, RunningHash, Timestamp, TxId};
 use crate::store::rules::{self, Latest};
 use crate::store::{Op, Outcome, Put, Receipt, Splice};
 
-/// Applies all operations or none.
-pub(super) fn commit(connection: &mut Connection, ops: &[Op], now: Timestamp) -> Step<Receipt> {
-    rules::check_shape(ops)?;
+/// Applies all transactions or none, as one of SQLite's.
+pub(super) fn commit_all(
+    connection: &mut Connection,
+    transactions: &[&[Op]],
+    now: Timestamp,
+) -> Step<Vec<Receipt>> {
     // Compressing takes longer than the rest: done before other writers are locked out.
-    let texts = Texts::prepare(connection, ops)?;
+    let mut texts = Vec::with_capacity(transactions.len());
+    for ops in transactions {
+        rules::check_shape(ops)?;
+        texts.push(Texts::prepare(connection, ops)?);
+    }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let newest = newest(&transaction)?;
+    let mut receipts = Vec::with_capacity(transactions.len());
+    for (ops, texts) in transactions.iter().zip(texts) {
+        receipts.push(apply(&transaction, ops, texts, now)?);
+    }
+    if receipts.iter().any(|receipt| receipt.outcomes.contains(&Outcome::Written)) {
+        transaction.commit()?;
+    } else {
+        transaction.rollback()?;
+    }
+    Ok(receipts)
+}
+
+/// Applies the operations of one transaction.
+fn apply(
+    transaction: &Transaction<'_>,
+    ops: &[Op],
+    texts: Texts<'_>,
+    now: Timestamp,
+) -> Step<Receipt> {
+    let newest = newest(transaction)?;
     let (tx_id, system_time) = rules::next(newest, now);
     transaction
         .prepare_cached("INSERT INTO tx (tx_id, system_time) VALUES (:tx_id, :system_time)")?
         .execute(named_params! { ":tx_id": tx_id.0, ":system_time": system_time.0 })?;
-    let writer = Writer { transaction: &transaction, texts, tx_id, newest };
-    let outcomes = writer.apply(ops)?;
-    if !outcomes.contains(&Outcome::Written) {
-        transaction.rollback()?;
-        let (tx_id, system_time) = newest.unwrap_or((TxId(0), Timestamp(0)));
+    let outcomes = Writer { transaction, texts, tx_id, newest }.apply(ops)?;
+    if outcomes.contains(&Outcome::Written) {
         return Ok(Receipt { tx_id, system_time, outcomes });
     }
-    transaction.commit()?;
+    transaction
+        .prepare_cached("DELETE FROM tx WHERE tx_id = :tx_id")?
+        .execute(named_params! { ":tx_id": tx_id.0 })?;
+    let (tx_id, system_time) = newest.unwrap_or((TxId(0), Timestamp(0)));
     Ok(Receipt { tx_id, system_time, outcomes })
 }
 
@@ -45,10 +72,10 @@ impl<'a> Texts<'a> {
     fn prepare(connection: &Connection, ops: &'a [Op]) -> Step<Self> {
         let mut texts = Self { contents: HashMap::new(), items: HashMap::new() };
         for put in rules::puts(ops) {
-            if let Some((hash, text)) = &put.content
-                && !holds_content(connection, hash)?
-            {
-                texts.contents.entry(hash).or_insert_with(|| Stored::new(text));
+            for (hash, text) in put.content.iter().chain(put.additional.values()) {
+                if !holds_content(connection, hash)? {
+                    texts.contents.entry(hash).or_insert_with(|| Stored::new(text));
+                }
             }
             if let Some(splice) = &put.items {
                 let items = splice.add.iter().map(|item| Stored::new(&item.text)).collect();
@@ -92,7 +119,7 @@ impl Writer<'_> {
         if let (Some(found), false) = (&found, writes) {
             return Ok(Outcome::Unchanged(found.latest.tx_id));
         }
-        if let Some((hash, text)) = &put.content {
+        for (hash, text) in put.content.iter().chain(put.additional.values()) {
             self.add_content(hash, text)?;
         }
         let object = match &found {
@@ -114,7 +141,7 @@ impl Writer<'_> {
     fn latest(&self, id: &ObjectId) -> Step<Option<Found>> {
         let mut statement = self.transaction.prepare_cached(
             "SELECT o.object, v.tx_id, o.identity_hash, v.content_hash, v.source_hash, v.item_count,
-             v.items_hash FROM object AS o JOIN version AS v ON v.object = o.object
+             v.items_hash, o.forgotten FROM object AS o JOIN version AS v ON v.object = o.object
              WHERE o.id = :id ORDER BY v.tx_id DESC LIMIT 1",
         )?;
         let mut found = statement.query(named_params! { ":id": id.as_str() })?;
@@ -125,13 +152,13 @@ impl Writer<'_> {
             content_hash: rows::hash(row, 3)?,
             source_hash: rows::optional_hash(row, 4)?,
             item_count: row.get::<_, i64>(5)?.unsigned_abs(),
+            forgotten: row.get(7)?,
         };
         Ok(Some(Found { object: row.get(0)?, latest, items_hash: rows::optional_hash(row, 6)? }))
     }
 
     fn add_object(&self, envelope: &Envelope) -> Step<ObjectRow> {
-        let source = envelope.source.as_ref().map(serde_json::to_string);
-        let source = source.transpose().map_err(|error| not_json(&error))?;
+        let source = envelope.source.as_ref().map(json).transpose()?;
         let mut statement = self.transaction.prepare_cached(
             "INSERT INTO object (id, type, source, identity_hash)
              VALUES (:id, :type, :source, :identity_hash)",
@@ -171,9 +198,14 @@ impl Writer<'_> {
     ) -> Step<()> {
         let mut statement = self.transaction.prepare_cached(
             "INSERT INTO version (object, tx_id, source_hash, content_hash, content, item_count,
-             items_hash, fields) VALUES (:object, :tx_id, :source_hash, :content_hash, :content,
-             :item_count, :items_hash, :fields)",
+             items_hash, fields, origin_store, origin_tx, origin_time, additional, redacted)
+             VALUES (:object, :tx_id, :source_hash, :content_hash, :content, :item_count,
+             :items_hash, :fields, :origin_store, :origin_tx, :origin_time, :additional, :redacted)",
         )?;
+        let hashes: BTreeMap<_, _> =
+            put.additional.iter().map(|(name, (hash, _))| (name, hash)).collect();
+        let additional = (!hashes.is_empty()).then(|| json(&hashes)).transpose()?;
+        let origin = put.origin.as_ref();
         statement.execute(named_params! {
             ":object": object,
             ":tx_id": self.tx_id.0,
@@ -182,7 +214,12 @@ impl Writer<'_> {
             ":content": put.content.as_ref().map(|(hash, _)| hash_value(hash)),
             ":item_count": position(item_count)?,
             ":items_hash": items_hash.map(hash_value),
-            ":fields": serde_json::to_string(&put.fields).map_err(|error| not_json(&error))?,
+            ":fields": json(&put.fields)?,
+            ":origin_store": origin.map(|origin| &origin.store_id),
+            ":origin_tx": origin.map(|origin| origin.tx_id.0),
+            ":origin_time": origin.map(|origin| origin.time.0),
+            ":additional": additional,
+            ":redacted": put.redacted.as_ref().map(json).transpose()?,
         })?;
         Ok(())
     }
@@ -203,8 +240,8 @@ impl Writer<'_> {
             })?;
         }
         let mut statement = self.transaction.prepare_cached(
-            "INSERT INTO item (object, position, from_tx, running_hash, text)
-             VALUES (:object, :position, :from_tx, :running_hash, :text)",
+            "INSERT INTO item (object, position, from_tx, running_hash, text, redacted)
+             VALUES (:object, :position, :from_tx, :running_hash, :text, :redacted)",
         )?;
         let texts = self.texts.items.get(id).into_iter().flatten();
         for (place, (item, text)) in (splice.keep..).zip(splice.add.iter().zip(texts)) {
@@ -214,6 +251,7 @@ impl Writer<'_> {
                 ":from_tx": self.tx_id.0,
                 ":running_hash": hash_value(&item.running_hash),
                 ":text": text,
+                ":redacted": item.redacted.as_ref().map(hash_value),
             })?;
         }
         let hash = match splice.add.last() {
@@ -272,7 +310,7 @@ struct Found {
     items_hash: Option<Hash>,
 }
 
-fn newest(connection: &Connection) -> Step<Option<(TxId, Timestamp)>> {
+pub(super) fn newest(connection: &Connection) -> Step<Option<(TxId, Timestamp)>> {
     let sql = "SELECT tx_id, system_time FROM tx ORDER BY tx_id DESC LIMIT 1";
     let mut statement = connection.prepare_cached(sql)?;
     let read = |row: &rusqlite::Row<'_>| Ok((TxId(row.get(0)?), Timestamp(row.get(1)?)));
@@ -289,6 +327,7 @@ fn position(number: u64) -> Step<i64> {
     Ok(i64::try_from(number).map_err(too_long)?)
 }
 
-fn not_json(error: &serde_json::Error) -> Failure {
-    Error::argument("fields", format!("are not JSON: {error}")).into()
+fn json(value: &impl Serialize) -> Step<String> {
+    let not_json = |error| Error::argument("fields", format!("are not JSON: {error}"));
+    Ok(serde_json::to_string(value).map_err(not_json)?)
 }
