@@ -6,6 +6,7 @@
 mod failure;
 mod network;
 mod open;
+mod pack;
 mod read;
 mod rows;
 mod schema;
