@@ -81,6 +81,20 @@ impl Pack {
         self.text.get(start..end)
     }
 
+    /// The places of all texts, for the pack of this row.
+    pub(super) fn places(&self, row: i64) -> impl Iterator<Item = Place> + use<> {
+        (0..self.ends.len()).map(move |slot| Place::of(row, slot))
+    }
+
+    /// The same pack, empty where `keeps` says no.
+    pub(super) fn keep(&self, row: i64, keeps: impl Fn(Place) -> bool) -> Self {
+        let mut kept = Self::default();
+        for place in self.places(row) {
+            kept.push(self.get(place).filter(|_| keeps(place)).unwrap_or_default());
+        }
+        kept
+    }
+
     /// The frame as it is kept.
     pub(super) fn encode(&self) -> Step<Vec<u8>> {
         let mut bytes = Vec::with_capacity(4 + 4 * self.ends.len() + self.text.len());
@@ -265,6 +279,18 @@ mod tests {
         }
         assert!(places.is_sorted() && places.last().unwrap().pack() > 2, "{:?}", places.last());
         assert!(packs.text(Place(places.last().unwrap().0 + 1)).is_err());
+    }
+
+    #[test]
+    fn a_text_that_goes_leaves_its_neighbours_in_their_places() {
+        let mut pack = Pack::default();
+        for text in ["one", "two", "three"] {
+            pack.push(text);
+        }
+        let kept = pack.keep(2, |place| place.slot() != 0);
+        let read = Pack::decode(&kept.encode().unwrap()).unwrap();
+        let texts: Vec<_> = read.places(2).filter_map(|place| read.get(place)).collect();
+        assert_eq!(texts, ["", "two", "three"]);
     }
 
     #[test]

@@ -83,6 +83,7 @@ CREATE TABLE nickname (
 /// - `additional`: JSON object, name to SHA-256 of an additional content. `redacted`: JSON of `Redaction`.
 /// - `item.redacted`: SHA-256 of the item's text where something was taken out of it since its running hash was made.
 /// - `forgotten`: 1 where a person had the object forgotten; it gets no further version.
+/// - `tombstone`: SHA-256 of contents that were forgotten and are not stored again.
 /// - `pack`: short texts compressed together, see `pack.rs`. An INTEGER in `item.text` and `content.text`, and digits in
 ///   `version.fields`, are the place of a text in a pack.
 /// - `item` and `content` have no row IDs any more: with texts in packs most rows are short, and their key is stored once.
@@ -97,6 +98,10 @@ ALTER TABLE version ADD COLUMN additional TEXT;
 ALTER TABLE version ADD COLUMN redacted TEXT;
 ALTER TABLE object ADD COLUMN forgotten INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX version_tx ON version (tx_id);
+
+CREATE TABLE tombstone (
+    hash BLOB PRIMARY KEY
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE pack (
     pack INTEGER PRIMARY KEY,

@@ -127,6 +127,11 @@ impl Writer<'_> {
         if let (Some(found), false) = (&found, writes) {
             return Ok(Outcome::Unchanged(found.latest.tx_id));
         }
+        for hash in rules::contents(put) {
+            if self.is_banned(hash)? {
+                return Err(Error::Forgotten { id: put.envelope.id.clone() }.into());
+            }
+        }
         for (hash, text) in put.content.iter().chain(put.additional.values()) {
             self.add_content(hash, text)?;
         }
@@ -184,25 +189,18 @@ impl Writer<'_> {
         })?)
     }
 
+    fn is_banned(&self, hash: &Hash) -> Step<bool> {
+        let mut statement =
+            self.transaction.prepare_cached("SELECT 1 FROM tombstone WHERE hash = :hash")?;
+        Ok(statement.exists(named_params! { ":hash": hash_value(hash) })?)
+    }
+
     fn add_content(&self, hash: &Hash, text: &str) -> Step<()> {
-        if holds_content(self.transaction, hash)? {
-            return Ok(());
-        }
-        let mut statement = self
-            .transaction
-            .prepare_cached("INSERT INTO content (hash, text) VALUES (:hash, :text)")?;
-        let mut insert = |text: &Stored<'_>| {
-            statement.execute(named_params! { ":hash": hash_value(hash), ":text": text })
-        };
         match self.texts.contents.get(hash) {
-            Some(prepared) => insert(prepared)?,
-            None if text.len() < PACKED_BELOW_BYTES => {
-                insert(&Stored::Packed(self.packer.add(text)?))?
-            }
-            // Another process removed it (`gc`) after this transaction was prepared.
-            None => insert(&Stored::alone(text))?,
-        };
-        Ok(())
+            Some(prepared) => insert_content(self.transaction, hash, prepared),
+            // It is short, or another process removed it (`gc`) after this transaction was prepared.
+            None => add_content(self.transaction, self.packer, hash, text),
+        }
     }
 
     fn add_version(
@@ -355,17 +353,45 @@ pub(super) fn newest(connection: &Connection) -> Step<Option<(TxId, Timestamp)>>
     Ok(statement.query_row([], read).optional()?)
 }
 
+/// Adds a content that may be there already.
+pub(super) fn add_content(
+    connection: &Connection,
+    packer: &Packer<'_>,
+    hash: &Hash,
+    text: &str,
+) -> Step<()> {
+    if holds_content(connection, hash)? {
+        return Ok(());
+    }
+    insert_content(connection, hash, &stored(packer, text)?)
+}
+
+/// A text as it is kept: in a pack, or on its own where it is long.
+pub(super) fn stored<'t>(packer: &Packer<'_>, text: &'t str) -> Step<Stored<'t>> {
+    if text.len() < PACKED_BELOW_BYTES {
+        return Ok(Stored::Packed(packer.add(text)?));
+    }
+    Ok(Stored::alone(text))
+}
+
+fn insert_content(connection: &Connection, hash: &Hash, text: &Stored<'_>) -> Step<()> {
+    let sql = "INSERT INTO content (hash, text) VALUES (:hash, :text) ON CONFLICT DO NOTHING";
+    let parameters = named_params! { ":hash": hash_value(hash), ":text": text };
+    connection.prepare_cached(sql)?.execute(parameters)?;
+    Ok(())
+}
+
 fn holds_content(connection: &Connection, hash: &Hash) -> Step<bool> {
     let mut statement = connection.prepare_cached("SELECT 1 FROM content WHERE hash = :hash")?;
     Ok(statement.exists(named_params! { ":hash": hash_value(hash) })?)
 }
 
-fn position(number: u64) -> Step<i64> {
+pub(super) fn position(number: u64) -> Step<i64> {
     let too_long = |_| Error::argument("items", "are more than the store can count");
     Ok(i64::try_from(number).map_err(too_long)?)
 }
 
-fn json(value: &impl Serialize) -> Step<String> {
+pub(super) fn json(value: &impl Serialize) -> Step<String> {
     let not_json = |error| Error::argument("fields", format!("are not JSON: {error}"));
     Ok(serde_json::to_string(value).map_err(not_json)?)
 }
