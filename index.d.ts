@@ -46,12 +46,47 @@ export interface ToolSchema {
   required: string[];
 }
 
+/** Type of an object. Files, toolcalls and chat segments have contents, chats and sessions have items. */
+export type ObjectType = "file" | "toolcall" | "chat_segment" | "chat" | "system_prompt" | "session";
+
+/** What an object tracks: a file, by the ID of its filesystem and its canonical absolute path there. */
+export interface Source {
+  type: "filesystem";
+  filesystemId: string;
+  path: string;
+}
+
+/** A reference to the latest version of an object, in the form in which documents hold it. */
+export interface DynamicReference {
+  id: string;
+}
+
+/** A reference to one version, which resolves in any store that holds it, in the form in which documents hold it. */
+export interface StaticReference {
+  id: string;
+  /** Hash of the version's payload. */
+  content_hash: string;
+  /** Where the version was first written; `time` in milliseconds since 1970-01-01 UTC. */
+  origin: { store_id: string; tx_id: number; time: number };
+}
+
+export type Reference = DynamicReference | StaticReference;
+
+/** A field that differs between two versions; null also stands where a version has no such field. */
+export interface FieldChange {
+  name: string;
+  before: unknown;
+  after: unknown;
+}
+
 /** An error of this package. */
 export interface PalimpsestError extends Error {
   /** Stable code: `CONFLICT`, `STORE_CORRUPT`, `INVALID_SETTINGS`, ... */
   code: string;
   /** What to do about it, where there is something. */
   hint?: string;
+  /** What an ambiguous name fits: ID and path or type, at most 8. */
+  candidates?: string[];
   /** Message, causes and hint, for logs. */
   report?: string;
 }
@@ -115,6 +150,108 @@ export declare class Session {
 
 /** A store of versioned objects: one SQLite file, shared by any number of processes. */
 export declare class Store {
+  /**
+   * Forgets an object; of a session or chat, the session with its chat, system prompt and tool calls, and those of its
+   * files that nobody else knows. Its contents, fields, items and nicknames go, and its text in the records and chats
+   * that refer to it; it is not stored again. `target` is an ID. Without `dryRun: false` it only reports what would
+   * happen.
+   *
+   * Rejects with `NOT_FOUND`, `CONFLICT` if others write all the time, `NO_SPACE`.
+   */
+  forget(target: string, options?: ForgetOptions | undefined | null): Promise<ForgetReport>
+  /**
+   * Drops what nothing needs from the files, gives free space back and empties the log. Every version of every object
+   * stays. Without `dryRun: false` it only reports what would be dropped.
+   *
+   * Rejects with `NO_SPACE`: about as much space is needed as the file takes.
+   */
+  gc(options?: GcOptions | undefined | null): Promise<Garbage>
+  /** Counts and measures. Reads every page of the file. */
+  stats(): Promise<StoreStats>
+  /**
+   * Stores the files at and under `paths`: text as content, larger or binary files as metadata. Unchanged ones are not
+   * written; a file that the store knows under a path and that is gone gets a version without content. One transaction
+   * holds at most 200 files.
+   *
+   * Files that `.gitignore` names and hidden ones are left out, unless given themselves. The settings `maxTextBytes` and
+   * `filesystemId` given to `openStore` count. `onProgress` hears how many files are done, after every 50.
+   *
+   * Rejects with `INVALID_ARGUMENT` and with what the store reports; transactions before hold.
+   */
+  index(paths: string[], options?: IndexOptions, onProgress?: (files: number) => void): Promise<IndexReport>
+  /**
+   * Finds the full ID of the object that a name stands for: full ID, nickname, path, or unique ID prefix of at least 8
+   * hexadecimal digits, in this order; each may be followed by a version (`NAME@12`, `NAME@-1`).
+   *
+   * Rejects with `UNKNOWN_NAME`, and with `AMBIGUOUS_NAME`, whose `candidates` are the first 8 objects that fit.
+   */
+  find(name: string, options?: NameOptions): Promise<string>
+  /**
+   * Gives an object a nickname: 1 to 64 characters, no white space, none of `@ / \ [ ] :`, unlike a handle or an ID. Resolves
+   * to the object's full ID.
+   *
+   * Rejects with `INVALID_NICKNAME` if it has another form or another object has it, and as `find`.
+   */
+  name(name: string, nickname: string, options?: NameOptions): Promise<string>
+  /**
+   * Takes a nickname away. Resolves to the full ID of the object that had it.
+   *
+   * Rejects with `UNKNOWN_NAME` if no object has it.
+   */
+  unname(nickname: string): Promise<string>
+  /**
+   * Writes a version of an object, unless the latest one has the same fields, content, additional contents and source hash.
+   * Items of chats and sessions stay as they are.
+   *
+   * Rejects with `CONFLICT` if `expected` is not the latest version, `FORGOTTEN` if the object was forgotten,
+   * `INVALID_ARGUMENT`, and with what the store reports.
+   */
+  put(version: PutOptions): Promise<PutResult>
+  /**
+   * Reads a version without its content.
+   *
+   * `name`: full ID, nickname, path or ID prefix, see `find`. Rejects as `find`, and with `NOT_FOUND` if the object had no
+   * version then.
+   */
+  get(name: string, options?: ReadOptions): Promise<Version>
+  /**
+   * Reads the content of a version, or an additional one; null where there is none. It is checked against its hash.
+   *
+   * Rejects as `get`; with `INVALID_ARGUMENT` for lines that the text does not have and for an additional content that the
+   * version does not have; with `HASH_MISMATCH`.
+   */
+  content(name: string, options?: ContentOptions): Promise<string | null>
+  /**
+   * Reads the items of a chat (its messages) or a session (its events), each as the JSON that was stored; none for other
+   * objects.
+   *
+   * Rejects as `get`, and with `HASH_MISMATCH`.
+   */
+  items(name: string, options?: ItemsOptions): Promise<string[]>
+  /**
+   * Lists the versions of an object, newest first.
+   *
+   * Rejects as `find`.
+   */
+  history(name: string, options?: NameOptions): Promise<Version[]>
+  /**
+   * Compares two versions of an object, by lines.
+   *
+   * Rejects as `get`.
+   */
+  diff(name: string, options?: DiffOptions): Promise<Difference>
+  /**
+   * Reads the version that a reference points to, in the form in which documents hold references: `{ id }` is the latest
+   * version; with `content_hash` and `origin` it is that version, wherever it was first written, and its payload is hashed
+   * anew.
+   *
+   * Rejects with `NOT_FOUND` if the store does not hold it, and with `HASH_MISMATCH`, naming both hashes.
+   */
+  resolve(reference: Reference): Promise<Version>
+  /** Lists the latest versions of the objects of a type, by ID. */
+  list(type: ObjectType, options?: ListOptions): Promise<Version[]>
+  /** Lists the sessions, the one written last first. */
+  sessions(): Promise<SessionInfo[]>
   /** ID of the store, made when it was created. */
   get id(): string
   /** Absolute path of the file, or `:memory:`. */
@@ -123,6 +260,18 @@ export declare class Store {
   get notice(): string | null
   /** Releases the file. Later calls reject with `CLOSED`. Idempotent. */
   close(): Promise<void>
+}
+
+/** What of an object is read. */
+export interface ContentOptions {
+  /** As in `ReadOptions`. */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+  /** Name of an additional content. Default: the content. */
+  field?: string
+  /** Lines, counted from 1: `40-80`, `7`, `1-3,9`. They come as they stand in the text, with their ends. Default: all. */
+  lines?: string
 }
 
 /** Tokens of a text by `o200k_base`; above 1 MiB an estimate from samples. */
@@ -143,12 +292,188 @@ export declare function createReadTool(): ContextTool
 /** `unpin`: takes the exemption away. */
 export declare function createUnpinTool(): ContextTool
 
+/** How two versions differ. */
+export interface Difference {
+  /** The earlier version. */
+  from: Version
+  /** The later version. */
+  to: Version
+  /** Lines that only `to` has. */
+  added: number
+  /** Lines that only `from` has. */
+  removed: number
+  /**
+   * Unified diff of the contents, empty where these are equal. A null content counts as an empty text, and items as one
+   * line each.
+   */
+  unified: string
+  /** Fields that differ. */
+  fields: FieldChange[]
+}
+
+/** Which two versions are compared. */
+export interface DiffOptions {
+  /** The earlier one, as `at` in `ReadOptions`. Default: the version before `to`. */
+  from?: number | string
+  /** The later one. Default: the latest. */
+  to?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+  /** Unchanged lines around each change. Default: 3. */
+  context?: number
+}
+
+/** How to forget. */
+export interface ForgetOptions {
+  /** Only report what would happen. Default: true. */
+  dryRun?: boolean
+  /** Remove the text also from objects and sessions that have nothing to do with it. Default: false. */
+  everywhere?: boolean
+}
+
+/** What was forgotten, or would be. */
+export interface ForgetReport {
+  /** Whether nothing was done yet. */
+  dryRun: boolean
+  /** IDs of the objects that go. */
+  objects: Array<string>
+  /** Their versions. */
+  versions: number
+  /** Their items. */
+  items: number
+  /** Their contents that nothing else has. */
+  contents: number
+  /** UTF-8 bytes of these contents and of items and fields. */
+  textBytes: number
+  /** IDs of objects of the session that stay, for others know them. */
+  kept: Array<string>
+  /** Where lines are replaced by `[forgotten]`. */
+  rewritten: Array<Holder>
+  /** What still holds lines afterwards, most lines first. */
+  holders: Array<Holder>
+  /** Distinct lines that go. */
+  lines: number
+  /** Distinct lines that are left alone, for they are common. */
+  commonLines: number
+  /** Sessions concerned: their host's own files still hold the text. */
+  hosts: Array<HostSession>
+  /** What was then dropped from the files; absent in a dry run. */
+  collected?: Garbage
+}
+
+/** What was dropped from a store's files, or would be. */
+export interface Garbage {
+  /** Contents that no version has. */
+  contents: number
+  /** Their UTF-8 bytes. */
+  contentBytes: number
+  /** Bytes of the file and its log before. */
+  bytesBefore: number
+  /** Bytes of both afterwards; in a dry run, at most so many. */
+  bytesAfter: number
+  /** Whether somebody reads an older state, so that dropped text stays in the files until `gc` is called again. */
+  waitsForReaders: boolean
+}
+
+/** How to collect garbage. */
+export interface GcOptions {
+  /** Only report what would be dropped. Default: true. */
+  dryRun?: boolean
+}
+
+/** An object that holds lines of what is forgotten. */
+export interface Holder {
+  /** ID of the object. */
+  object: string
+  /** Its type. */
+  type: string
+  /** ID of the chat or session in which it is, where there is one. */
+  session?: string
+  /** Versions that hold lines in content, additional contents or fields. */
+  versions: number
+  /** Items that do. */
+  items: number
+  /** Distinct lines. */
+  lines: number
+  /** Share of all lines that go, 0 to 1. */
+  share: number
+}
+
+/** A session as its host names it. */
+export interface HostSession {
+  /** Host: `pi`, `openclaw`, ... */
+  harness: string
+  /** The host's own session ID. */
+  hostSession: string
+}
+
+/** A file that was indexed. */
+export interface IndexedFile {
+  /** Canonical path. */
+  path: string
+  /** ID of its object. */
+  id: string
+  /**
+   * `created`: the store had no version of it; `updated`: it had another one; `unchanged`: it had this one, nothing was
+   * written; `deleted`: the file is gone, its new version has no content.
+   */
+  outcome: "created" | "updated" | "unchanged" | "deleted"
+  /** Transaction of its latest version. */
+  txId: number
+  /** Why it has no content; null where it has. */
+  noContent: "binary" | "too_large" | "excluded" | "deleted" | null | null
+}
+
+/** How paths are indexed. */
+export interface IndexOptions {
+  /** Folder that relative paths count from, absolute. Default: the process's working folder. */
+  cwd?: string
+  /** Whether hidden and ignored files are taken too; `.git` never is. Default: `false`. */
+  all?: boolean
+}
+
+/** What became of the paths. */
+export interface IndexReport {
+  /** The files, in the order in which they were met; deleted ones last. */
+  files: Array<IndexedFile>
+  /** What could not be read, is missing, or has a name that is not UTF-8. */
+  failed: Array<PathProblem>
+  /** Links, which are not followed; FIFOs, sockets and devices, which are not opened; what was forgotten. */
+  skipped: Array<PathProblem>
+}
+
+/** Which items are read. */
+export interface ItemsOptions {
+  /** As in `ReadOptions`. */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+  /** Position of the first, from 0. Default: 0. */
+  from?: number
+  /** Position after the last. Default: all. */
+  to?: number
+}
+
+/** Which objects are listed. */
+export interface ListOptions {
+  /** Only those whose ID comes after this one. Default: from the first. */
+  after?: string
+  /** At most so many. Default: 1,000. */
+  limit?: number
+}
+
 /**
  * Reads and checks the settings; what no file sets has its default.
  *
  * Rejects with `INVALID_SETTINGS`, naming the file, each wrong key and what was expected, and `INVALID_ARGUMENT`.
  */
 export declare function loadSettings(places: SettingsPlaces): Promise<Settings>
+
+/** How a name is read. */
+export interface NameOptions {
+  /** Folder that a relative path counts from, absolute. Default: the process's working folder. */
+  cwd?: string
+}
 
 /**
  * Opens a session: resumes what the store holds of it, forks its parent, or starts it.
@@ -158,11 +483,88 @@ export declare function loadSettings(places: SettingsPlaces): Promise<Settings>
 export declare function openSession(store: Store, options: SessionOptions): Promise<Session>
 
 /**
- * Opens a store; makes the file and its folder where they are missing.
+ * Opens a store; makes the file and its folder where they are missing, unless `create` is false.
  *
  * Rejects with `INVALID_ARGUMENT`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
  */
 export declare function openStore(options?: StoreOptions | undefined | null): Promise<Store>
+
+/** A path that was not indexed. */
+export interface PathProblem {
+  /** The path; where it is not UTF-8, with replacement characters. */
+  path: string
+  /** What is the matter, in words. */
+  problem: string
+}
+
+/** A version to write. */
+export interface PutOptions {
+  /** Type of the object. */
+  type: ObjectType
+  /** What the object tracks; its ID is made of type and source. */
+  source?: Source
+  /** ID of an object without a source. Default for a `toolcall`: a new UUIDv7. */
+  id?: string
+  /** The content, or null for none. */
+  content?: string | null
+  /** SHA-256 of the source's bytes. Default for an object with source and content: that of the content. */
+  sourceHash?: string
+  /** Fields; unknown ones are kept. */
+  fields?: Record<string, unknown>
+  /** Contents beside the content, by name (`short_summary`, ...). */
+  additional?: Record<string, string>
+  /** Transaction that wrote the object's latest version, 0 if there is to be none yet. Default: whatever there is. */
+  expected?: number
+}
+
+/** What became of a put. */
+export interface PutResult {
+  /** Whether a version was written; false if the latest already was equal. */
+  written: boolean
+  /** The latest version. */
+  version: Version
+}
+
+/** Which version is read. */
+export interface ReadOptions {
+  /**
+   * A transaction (`12`: the version visible then), a step back (`-1`: the version before the latest), or a time in RFC 3339
+   * or a date (its first moment in UTC). Default: the latest version. Not together with a name such as `NAME@12`.
+   */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+}
+
+/** What a store knows of a session. */
+export interface SessionInfo {
+  /** ID of its document, `session:...`. */
+  id: string
+  /** Name of the harness. */
+  harness: string
+  /** The harness's own session ID. Several sessions of a store can have the same: in other folders, or parted. */
+  hostSessionId: string
+  /** Working folder. */
+  cwd: string
+  /** `active` while it is open or if its process was killed; `paused` after `close`. */
+  state: "active" | "paused"
+  /** When it was opened first, in RFC 3339, UTC. */
+  started: string
+  /** When it was last written. */
+  updated: string
+  /** Calls to the model, those of the parent before a fork included. */
+  calls: number
+  /** The session whose chat it began with; null where it began empty. */
+  parentId: string | null
+  /** How it came from `parentId`: `forked` by the host, or `parted` because another process wrote to that. */
+  origin: "forked" | "parted" | null | null
+  /** ID of its chat. */
+  chatId: string
+  /** ID of its system prompt. */
+  systemPromptId: string
+  /** Transaction of its latest version. */
+  txId: number
+}
 
 /** What a session is opened with. */
 export interface SessionOptions {
@@ -213,10 +615,50 @@ export interface StoreOptions {
    * `<agentDir>/palimpsest/store.sqlite`, else `store.sqlite` in the platform's data folder.
    */
   path?: string
-  /** Settings, for their `store`. */
+  /** Settings, complete or in part: their `store` says where the store is, the others how names are read and files indexed. */
   settings?: Partial<Settings>
   /** The agent's folder: a relative setting counts from it. */
   agentDir?: string
+  /** Whether a store that does not exist is made. Default `true`; else `STORE_UNAVAILABLE`. */
+  create?: boolean
+}
+
+/** A table or index of a store's file. */
+export interface StorePart {
+  /** Its name. */
+  name: string
+  /** Its bytes. */
+  bytes: number
+}
+
+/** Counts and sizes of a store. */
+export interface StoreStats {
+  /** Objects by type. */
+  objects: Record<string, number>
+  /** Objects that were forgotten, among those. */
+  forgotten: number
+  /** Sessions. */
+  sessions: number
+  /** Versions. */
+  versions: number
+  /** Items, those that no longer stand in their list included. */
+  items: number
+  /** Contents. */
+  contents: number
+  /** UTF-8 bytes of contents, items and fields, before compression. */
+  plainBytes: number
+  /** Bytes of the file; 0 in memory. */
+  fileBytes: number
+  /** Bytes of the write-ahead log. */
+  logBytes: number
+  /** Bytes of the file that are free. */
+  freeBytes: number
+  /** Bytes by table and index, largest first. */
+  parts: Array<StorePart>
+  /** Oldest transaction that wrote a version; absent on an empty store. */
+  oldest?: TransactionTime
+  /** Newest transaction; absent on an empty store. */
+  newest?: TransactionTime
 }
 
 /** A block of text. */
@@ -245,4 +687,58 @@ export interface ToolFinishedEvent {
 export interface ToolResult {
   /** Blocks for the model. */
   content: Array<TextBlock>
+}
+
+/** A transaction and its time. */
+export interface TransactionTime {
+  /** Number in this store. */
+  txId: number
+  /** RFC 3339. */
+  time: string
+}
+
+/** A version of an object: everything but its content. */
+export interface Version {
+  /** Full ID of the object. */
+  id: string
+  /** Its type. */
+  type: ObjectType
+  /** What the object tracks; null for objects without a source. */
+  source: Source | null
+  /** SHA-256 of the immutable part, in 64 hexadecimal digits like all hashes. */
+  identityHash: string
+  /** The transaction that wrote the version, a number of this store alone. */
+  txId: number
+  /** Time of that transaction in this store, in RFC 3339, UTC. */
+  systemTime: string
+  /** Where the version was first written: this store, unless it was imported. */
+  origin: VersionOrigin
+  /** SHA-256 of the bytes that were read from the source; null where there are none. */
+  sourceHash: string | null
+  /** SHA-256 over all that a change of makes a new version: fields, content, items, additional contents. */
+  contentHash: string
+  /** Fields by type, such as `char_count` of a file or `tool` of a toolcall; your own as well. */
+  fields: Record<string, unknown>
+  /** SHA-256 of the content's UTF-8 bytes; null where the content is null. */
+  content: string | null
+  /** Number of items (messages of a chat, events of a session); 0 for other objects. */
+  itemCount: number
+  /** SHA-256 of each additional content, by name. */
+  additional: Record<string, string>
+  /** Why text was taken out of the version after it was written; null where none was. */
+  redacted: "secret" | "forgotten" | null | null
+  /** The object's nicknames. */
+  nicknames: Array<string>
+  /** What pins this version in any store that holds it, see `resolve`. */
+  reference: StaticReference
+}
+
+/** Where a version was first written. */
+export interface VersionOrigin {
+  /** ID of that store. */
+  storeId: string
+  /** Its transaction there. */
+  txId: number
+  /** Its time there, in RFC 3339, UTC. */
+  time: string
 }

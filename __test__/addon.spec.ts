@@ -34,7 +34,28 @@ describe("the exports", () => {
   });
 
   test("have the documented classes", () => {
-    expect(methodsOf(addon.Store.prototype)).toEqual(["close", "id", "notice", "path"]);
+    expect(methodsOf(addon.Store.prototype)).toEqual([
+      "close",
+      "content",
+      "diff",
+      "find",
+      "forget",
+      "gc",
+      "get",
+      "history",
+      "id",
+      "index",
+      "items",
+      "list",
+      "name",
+      "notice",
+      "path",
+      "put",
+      "resolve",
+      "sessions",
+      "stats",
+      "unname",
+    ]);
     expect(methodsOf(addon.Session.prototype)).toEqual([
       "close",
       "onEvent",

@@ -6,7 +6,12 @@
 pub mod argument;
 pub mod blocking;
 pub mod forget;
+pub mod index;
+pub mod names;
+pub mod objects;
 pub mod session;
+pub mod sessions;
 pub mod settings;
 pub mod store;
 pub mod tools;
+pub mod version;

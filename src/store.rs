@@ -3,10 +3,13 @@
 //! Only backends know SQL or HTTP. Nothing stored is changed or removed but by `forget` and `gc`, which a person asks for. Sources: DESIGN.md sections 2 and 4.
 
 mod backend;
+mod diff;
 mod forget;
 mod front;
 mod gc;
 mod memory;
+mod names;
+mod put;
 mod rules;
 mod sqlite;
 mod stats;
@@ -16,9 +19,12 @@ pub use backend::{
     Backend, Expected, Garbage, Item, Op, Outcome, Part, PlacedItem, Put, Receipt, Replacement,
     Size, Splice, Version,
 };
+pub use diff::{DEFAULT_DIFF_CONTEXT, Difference, FieldChange};
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
 pub use front::{Clock, Store};
 pub use memory::MemoryBackend;
+pub use names::{Found, MAX_CANDIDATES};
+pub use put::NewVersion;
 pub use sqlite::{Journal, SqliteBackend};
 pub use stats::Stats;
 pub use transaction::Transaction;

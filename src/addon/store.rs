@@ -1,6 +1,7 @@
 //! `openStore` and the class `Store`.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
@@ -9,7 +10,7 @@ use serde_json::Value;
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::settings::settings_from;
-use crate::settings::{StorePlace, store_place};
+use crate::settings::{Settings, StorePlace, store_place};
 use crate::store;
 
 /// Where a store is.
@@ -19,20 +20,23 @@ pub struct StoreOptions {
     /// A file, or `:memory:`. Default: `PALIMPSEST_STORE`, else the setting `store`, else
     /// `<agentDir>/palimpsest/store.sqlite`, else `store.sqlite` in the platform's data folder.
     pub path: Option<String>,
-    /// Settings, for their `store`.
+    /// Settings, complete or in part: their `store` says where the store is, the others how names are read and files indexed.
     #[napi(ts_type = "Partial<Settings>")]
     pub settings: Option<Value>,
     /// The agent's folder: a relative setting counts from it.
     pub agent_dir: Option<String>,
+    /// Whether a store that does not exist is made. Default `true`; else `STORE_UNAVAILABLE`.
+    pub create: Option<bool>,
 }
 
 /// A store of versioned objects: one SQLite file, shared by any number of processes.
 #[napi]
 pub struct Store {
     pub(super) core: store::Store,
+    pub(super) settings: Arc<Settings>,
 }
 
-/// Opens a store; makes the file and its folder where they are missing.
+/// Opens a store; makes the file and its folder where they are missing, unless `create` is false.
 ///
 /// Rejects with `INVALID_ARGUMENT`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
 #[napi(
@@ -56,7 +60,11 @@ pub fn open_store(options: Given<Option<StoreOptions>>) -> AsyncTask<Blocking<St
             StorePlace::Memory => ":memory:".to_owned(),
             StorePlace::File(path) => path.to_string_lossy().into_owned(),
         };
-        Ok(Store { core: store::Store::open(&path)? })
+        let core = match options.create {
+            Some(false) => store::Store::open_existing(&path)?,
+            _ => store::Store::open(&path)?,
+        };
+        Ok(Store { core, settings: Arc::new(settings) })
     })
 }
 

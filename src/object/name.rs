@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::TxId;
+use super::{Timestamp, TxId};
 use crate::error::{Error, Result};
 
 /// Kind of object that a handle names, by its letter.
@@ -87,6 +87,38 @@ pub enum VersionSelector {
     Tx(TxId),
     /// `NAME@-1`: so many versions before the latest.
     Back(u32),
+    /// The version visible at a time; no name asks for it.
+    Time(Timestamp),
+}
+
+impl VersionSelector {
+    /// Reads `latest`, a transaction (`12`), a step back (`-1`), each also after an `@`, or a time, see [`Timestamp::parse`].
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT`, naming `argument`, for anything else.
+    pub fn parse(argument: &str, text: &str) -> Result<Self> {
+        let text = text.trim();
+        let numbered = text.strip_prefix('@').unwrap_or(text);
+        let selector = match text {
+            "latest" => Some(Self::Latest),
+            _ => Self::numbered(numbered).or_else(|| Timestamp::parse(text).map(Self::Time)),
+        };
+        selector.ok_or_else(|| {
+            let problem = format!(
+                "is `{text}`; it must be a transaction such as `12`, a step back such as `-1`, or a time such as \
+                 `2026-03-01T12:30:00Z`"
+            );
+            Error::argument(argument, problem)
+        })
+    }
+
+    /// What may follow the `@` of a name.
+    fn numbered(text: &str) -> Option<Self> {
+        match text.strip_prefix('-') {
+            Some(back) => back.parse().ok().map(Self::Back),
+            None => text.parse().ok().map(|tx| Self::Tx(TxId(tx))),
+        }
+    }
 }
 
 /// A name as typed, split from its version.
@@ -111,14 +143,10 @@ impl Name {
         if text.is_empty() {
             return Err(Error::argument("name", "is empty"));
         }
-        if let Some((name, version)) = text.rsplit_once('@').filter(|(name, _)| !name.is_empty()) {
-            let selector = match version.strip_prefix('-') {
-                Some(back) => back.parse().ok().map(VersionSelector::Back),
-                None => version.parse().ok().map(|tx| VersionSelector::Tx(TxId(tx))),
-            };
-            if let Some(version) = selector {
-                return Ok(Self { text: name.to_owned(), version });
-            }
+        if let Some((name, version)) = text.rsplit_once('@').filter(|(name, _)| !name.is_empty())
+            && let Some(version) = VersionSelector::numbered(version)
+        {
+            return Ok(Self { text: name.to_owned(), version });
         }
         Ok(Self { text: text.to_owned(), version: VersionSelector::Latest })
     }
@@ -198,6 +226,24 @@ mod tests {
         assert_eq!(parse("node_modules/@types/node").text, "node_modules/@types/node");
         assert_eq!(parse("@12").text, "@12");
         assert!(Name::parse("  ").is_err());
+    }
+
+    #[test]
+    fn versions_are_chosen_by_number_step_or_time() {
+        let parse = |text| VersionSelector::parse("at", text);
+        for (text, expected) in [
+            ("latest", VersionSelector::Latest),
+            ("12", VersionSelector::Tx(TxId(12))),
+            ("@12", VersionSelector::Tx(TxId(12))),
+            ("-1", VersionSelector::Back(1)),
+            ("@-2", VersionSelector::Back(2)),
+            ("1970-01-01T00:00:01Z", VersionSelector::Time(Timestamp(1_000))),
+        ] {
+            assert_eq!(parse(text).unwrap(), expected, "{text}");
+        }
+        for text in ["", "x", "--1", "1.5", "last", "12:00"] {
+            assert_eq!(parse(text).unwrap_err().code(), "INVALID_ARGUMENT", "{text}");
+        }
     }
 
     #[test]

@@ -47,6 +47,19 @@ impl Store {
         Ok(store)
     }
 
+    /// Opens the store at `path` as [`Self::open`] does, but makes none.
+    ///
+    /// # Errors
+    /// `STORE_UNAVAILABLE` if there is none, and those of [`Self::open`].
+    pub fn open_existing(path: &str) -> Result<Self> {
+        let file = Path::new(path);
+        if path != ":memory:" && matches!(file.try_exists(), Ok(false)) {
+            let problem = "there is none".to_owned();
+            return Err(Error::StoreUnavailable { path: file.to_owned(), problem, source: None });
+        }
+        Self::open(path)
+    }
+
     /// Uses a backend that was made elsewhere; its name in colons stands for the path.
     pub fn with_backend(backend: Arc<dyn Backend>) -> Self {
         let path = format!(":{}:", backend.name()).into();
@@ -72,6 +85,11 @@ impl Store {
     /// Absolute path of the file, or `:memory:`.
     pub fn path(&self) -> &str {
         &self.path
+    }
+
+    /// The store's own files: the database, and its log and shared memory while it is open. Names of no file in memory.
+    pub fn files(&self) -> [String; 3] {
+        ["", "-wal", "-shm"].map(|suffix| format!("{}{suffix}", self.path()))
     }
 
     /// What the user should be told about where the store is, if anything.
@@ -204,6 +222,7 @@ impl Store {
         match selector {
             VersionSelector::Latest => self.require(id, AsOf::Latest),
             VersionSelector::Tx(tx_id) => self.require(id, AsOf::Tx(tx_id)),
+            VersionSelector::Time(time) => self.require(id, AsOf::Time(time)),
             VersionSelector::Back(back) => {
                 let mut version = self.require(id, AsOf::Latest)?;
                 for _ in 0..back {
