@@ -631,6 +631,13 @@ export interface StorePart {
   bytes: number
 }
 
+/**
+ * Absolute path of the store that `openStore` would open with these options, or `:memory:`. Opens and makes nothing.
+ *
+ * Rejects with `INVALID_ARGUMENT`.
+ */
+export declare function storePath(options?: StoreOptions | undefined | null): Promise<string>
+
 /** Counts and sizes of a store. */
 export interface StoreStats {
   /** Objects by type. */

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { ContextTool, Session, Store, countTokens, createActivateTool, createDeactivateTool, createPinTool, createReadTool, createUnpinTool, loadSettings, openSession, openStore } = nativeBinding
+const { ContextTool, Session, Store, countTokens, createActivateTool, createDeactivateTool, createPinTool, createReadTool, createUnpinTool, loadSettings, openSession, openStore, storePath } = nativeBinding
 export { ContextTool }
 export { Session }
 export { Store }
@@ -786,4 +786,5 @@ export { createUnpinTool }
 export { loadSettings }
 export { openSession }
 export { openStore }
+export { storePath }
 export const __napiBindingTarget = __napiLoadedBindingTarget

@@ -1,8 +1,8 @@
 // The methods of `Store`: shapes, codes, wrong arguments. What a store does is tested in Rust, on every backend.
-import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openStore, type Store } from "../index.js";
+import { openStore, type Store, storePath } from "../index.js";
 import { temporaryFolder } from "./e2e/support.ts";
 import { rejection, session, step, store, user, wrong } from "./sessions.ts";
 
@@ -220,6 +220,8 @@ test("two versions are compared", async () => {
 test("a store that does not exist is not made where that is not wanted", async () => {
   const path = join(temporaryFolder(), "none.sqlite");
   expect(await codeOf(() => openStore({ path, create: false }))).toBe("STORE_UNAVAILABLE");
+  expect(await storePath({ path })).toBe(path);
+  expect(existsSync(path)).toBe(false);
 });
 
 const methods: [string, (of: Store) => Promise<unknown>][] = [

@@ -30,6 +30,7 @@ describe("the exports", () => {
       "loadSettings",
       "openSession",
       "openStore",
+      "storePath",
     ]);
   });
 

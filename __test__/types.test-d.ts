@@ -39,6 +39,7 @@ import {
   type Store,
   type StoreOptions,
   type StoreStats,
+  storePath,
   type TextBlock,
   type ToolFinishedEvent,
   type ToolResult,
@@ -49,6 +50,8 @@ import {
 // Functions.
 expectTypeOf(openStore).parameters.toEqualTypeOf<[options?: StoreOptions | undefined | null]>();
 expectTypeOf(openStore).returns.resolves.toEqualTypeOf<Store>();
+expectTypeOf(storePath).parameters.toEqualTypeOf<[options?: StoreOptions | undefined | null]>();
+expectTypeOf(storePath).returns.resolves.toEqualTypeOf<string>();
 expectTypeOf(openSession).parameters.toEqualTypeOf<[store: Store, options: SessionOptions]>();
 expectTypeOf(openSession).returns.resolves.toEqualTypeOf<Session>();
 expectTypeOf(loadSettings).parameters.toEqualTypeOf<[places: SettingsPlaces]>();

@@ -18,14 +18,28 @@ import { fileURLToPath } from "node:url";
  */
 export async function withStore(given, work, { create = false } = {}) {
   const addon = await import("../../index.js");
-  const agentDir = piAgentDir();
-  const settings = await addon.loadSettings({ agentDir });
-  const store = await addon.openStore({ path: given.store, settings, agentDir, create });
+  const store = await addon.openStore({ ...(await storeOptions(given)), create });
   try {
     return await work(store);
   } finally {
     await store.close();
   }
+}
+
+/**
+ * Where the store is, for what does not open it.
+ * @param {Given} given
+ */
+export async function storePath(given) {
+  const addon = await import("../../index.js");
+  return addon.storePath(await storeOptions(given));
+}
+
+/** @param {Given} given */
+async function storeOptions(given) {
+  const { loadSettings } = await import("../../index.js");
+  const agentDir = piAgentDir();
+  return { path: given.store, settings: await loadSettings({ agentDir }), agentDir };
 }
 
 /** Pi's agent folder, found as Pi finds it (`getAgentDir` of Pi 0.87.1). */

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::settings::settings_from;
+use crate::error::Result;
 use crate::settings::{Settings, StorePlace, store_place};
 use crate::store;
 
@@ -46,26 +47,37 @@ pub struct Store {
 pub fn open_store(options: Given<Option<StoreOptions>>) -> AsyncTask<Blocking<Store>> {
     blocking(move || {
         let options = options.named("options")?.unwrap_or_default();
-        let env = std::env::var("PALIMPSEST_STORE").ok();
-        let settings = settings_from(options.settings)?;
-        let cwd = std::env::current_dir().unwrap_or_default();
-        let given = options.path.or(env);
-        let place = store_place(
-            given.as_deref(),
-            &settings,
-            options.agent_dir.as_deref().map(Path::new),
-            &cwd,
-        )?;
-        let path = match place {
-            StorePlace::Memory => ":memory:".to_owned(),
-            StorePlace::File(path) => path.to_string_lossy().into_owned(),
-        };
-        let core = match options.create {
-            Some(false) => store::Store::open_existing(&path)?,
-            _ => store::Store::open(&path)?,
-        };
+        let create = options.create.unwrap_or(true);
+        let (path, settings) = place(options)?;
+        let core =
+            if create { store::Store::open(&path)? } else { store::Store::open_existing(&path)? };
         Ok(Store { core, settings: Arc::new(settings) })
     })
+}
+
+/// Absolute path of the store that `openStore` would open with these options, or `:memory:`. Opens and makes nothing.
+///
+/// Rejects with `INVALID_ARGUMENT`.
+#[napi(
+    ts_args_type = "options?: StoreOptions | undefined | null",
+    ts_return_type = "Promise<string>"
+)]
+pub fn store_path(options: Given<Option<StoreOptions>>) -> AsyncTask<Blocking<String>> {
+    blocking(move || Ok(place(options.named("options")?.unwrap_or_default())?.0))
+}
+
+/// Where the store is, and the settings.
+fn place(options: StoreOptions) -> Result<(String, Settings)> {
+    let env = std::env::var("PALIMPSEST_STORE").ok();
+    let settings = settings_from(options.settings)?;
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let given = options.path.or(env);
+    let agent_dir = options.agent_dir.as_deref().map(Path::new);
+    let path = match store_place(given.as_deref(), &settings, agent_dir, &cwd)? {
+        StorePlace::Memory => ":memory:".to_owned(),
+        StorePlace::File(path) => path.to_string_lossy().into_owned(),
+    };
+    Ok((path, settings))
 }
 
 #[napi]
