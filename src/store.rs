@@ -10,7 +10,7 @@ mod sqlite;
 mod transaction;
 
 pub use backend::{
-    Backend, Expected, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version,
+    Backend, Expected, Item, Lost, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version,
 };
 pub use front::{Clock, Store};
 pub use memory::MemoryBackend;

@@ -55,13 +55,15 @@ fn a_reopened_store_is_the_same() {
 }
 
 #[test]
-fn closing_leaves_one_file() {
+fn closing_leaves_the_store_and_its_mark() {
     let (folder, path) = place();
     let store = open(&path).unwrap();
     write(&store, "a", "text").unwrap();
     store.close().unwrap();
-    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().path()).collect();
-    assert_eq!(names, [path]);
+    let entries = fs::read_dir(folder.path()).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["store.sqlite", "store.sqlite-ack"]);
 }
 
 #[test]
@@ -75,7 +77,7 @@ fn only_its_user_may_read_what_is_made() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder.path().join("new")), 0o700);
     assert_eq!(mode(path.parent().unwrap()), 0o700);
-    for name in ["store.sqlite", "store.sqlite-wal", "store.sqlite-shm"] {
+    for name in ["store.sqlite", "store.sqlite-wal", "store.sqlite-shm", "store.sqlite-ack"] {
         assert_eq!(mode(&path.with_file_name(name)), 0o600, "{name}");
     }
 }
@@ -146,6 +148,11 @@ fn a_file_that_is_no_database_is_reported_and_left_alone() {
         assert_eq!(code(&path), "STORE_CORRUPT");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
+    assert_eq!(
+        fs::read_dir(path.parent().unwrap()).unwrap().count(),
+        1,
+        "nothing stands beside it"
+    );
 }
 
 #[test]

@@ -3,7 +3,11 @@
 //! One connection writes, two read, so that reads never wait for a write. Every commit is on disk when it returns
 //! (`synchronous=FULL`). Sources: DESIGN.md section 4; sqlite.org/wal.html, lang_transaction.html, pragma.html.
 
+mod aside;
 mod failure;
+mod integrity;
+mod lost;
+mod mark;
 mod network;
 mod open;
 mod read;
@@ -18,7 +22,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 
 use self::failure::Step;
-use super::{Backend, Item, Op, PlacedItem, Receipt, Version};
+use self::mark::Mark;
+use super::{Backend, Item, Lost, Op, PlacedItem, Receipt, Version};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
 
@@ -40,6 +45,10 @@ pub struct SqliteBackend {
     path: PathBuf,
     store_id: String,
     journal: Journal,
+    read_only: bool,
+    /// `None` where it cannot be kept, and once closed.
+    mark: Mutex<Option<Mark>>,
+    lost: Option<Lost>,
     writer: Slot,
     readers: [Slot; 2],
 }
@@ -52,17 +61,51 @@ impl SqliteBackend {
     /// `STORE_CORRUPT` if it is not a database or is damaged; `NEWER_SCHEMA`; `READ_ONLY` if a write would fail;
     /// `NO_SPACE`.
     pub fn open(path: &Path) -> Result<Self> {
-        // Absolute: independent of later changes of the working folder, and never taken for one of SQLite's URIs.
-        let path = std::path::absolute(path).map_err(|error| Error::StoreUnavailable {
-            path: path.to_owned(),
-            problem: "it is no path".to_owned(),
-            source: Some(error.into()),
-        })?;
+        let path = absolute(path)?;
         open::create(&path)?;
-        let open::Opened { writer, store_id, journal } = open::writer(&path)?;
+        let opened = open::writer(&path)?;
         let readers = [open::reader(&path)?, open::reader(&path)?];
         let slot = |connection| Mutex::new(Some(connection));
-        Ok(Self { path, store_id, journal, writer: slot(writer), readers: readers.map(slot) })
+        Ok(Self {
+            path,
+            store_id: opened.store_id,
+            journal: opened.journal,
+            read_only: false,
+            mark: Mutex::new(opened.mark),
+            lost: opened.lost,
+            writer: slot(opened.writer),
+            readers: readers.map(slot),
+        })
+    }
+
+    /// Opens the store at `path` to be looked at: the file, its log and its schema stay as they are. Writes fail with
+    /// `READ_ONLY`.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; `STORE_UNAVAILABLE` also if there is no such file, or its schema is older than this program's.
+    pub fn open_read_only(path: &Path) -> Result<Self> {
+        let path = absolute(path)?;
+        let viewed = open::viewers(&path)?;
+        Ok(Self {
+            path,
+            store_id: viewed.store_id,
+            journal: Journal::WriteAhead,
+            read_only: true,
+            mark: Mutex::new(viewed.mark),
+            lost: None,
+            writer: Mutex::new(None),
+            readers: viewed.readers.map(|reader| Mutex::new(Some(reader))),
+        })
+    }
+
+    /// Moves the store at `path` to `NAME.corrupt-N`, with the files that belong to it, and returns its new place; what they
+    /// hold stays as it is. The next [`Self::open`] makes a new store.
+    ///
+    /// # Errors
+    /// `STORE_UNAVAILABLE` if there is no such file or it is in use, by this process or another; `FILE` if it cannot be
+    /// moved.
+    pub fn set_aside(path: &Path) -> Result<PathBuf> {
+        aside::set_aside(&absolute(path)?)
     }
 
     /// The file, as an absolute path.
@@ -73,6 +116,11 @@ impl SqliteBackend {
     /// How the file is kept whole; [`Journal::Rollback`] deserves a notice to the user.
     pub fn journal(&self) -> Journal {
         self.journal
+    }
+
+    /// Acknowledged transactions that were found missing when this was opened; the user should be told.
+    pub fn lost_before(&self) -> Option<&Lost> {
+        self.lost.as_ref()
     }
 
     fn read<T>(&self, mut query: impl FnMut(&Connection) -> Step<T>) -> Result<T> {
@@ -98,10 +146,17 @@ impl Backend for SqliteBackend {
     }
 
     fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>> {
+        if self.read_only {
+            return Err(Error::ReadOnly { path: self.path.clone() });
+        }
         let mut slot = lock(&self.writer);
         let connection = slot.as_mut().ok_or(Error::Closed { what: "store" })?;
-        failure::while_busy(|| write::commit_all(connection, transactions, now))
-            .map_err(|failure| failure.at(&self.path))
+        let receipts = failure::while_busy(|| write::commit_all(connection, transactions, now))
+            .map_err(|failure| failure.at(&self.path))?;
+        if let (Some(mark), Some(last)) = (&*lock(&self.mark), receipts.last()) {
+            mark.raise(&self.store_id, last.tx_id);
+        }
+        Ok(receipts)
     }
 
     fn newest(&self) -> Result<(TxId, Timestamp)> {
@@ -157,6 +212,15 @@ impl Backend for SqliteBackend {
         self.read(|connection| read::content_hashes(connection, after, limit))
     }
 
+    fn check_integrity(&self) -> Result<Vec<String>> {
+        self.read(integrity::check)
+    }
+
+    fn lost(&self) -> Result<Vec<Lost>> {
+        let mark = lock(&self.mark);
+        self.read(|connection| lost::all(connection, &self.store_id, mark.as_ref()))
+    }
+
     fn close(&self) -> Result<()> {
         // Readers first: the last connection to close moves the log into the file.
         for slot in self.readers.iter().chain([&self.writer]) {
@@ -166,12 +230,22 @@ impl Backend for SqliteBackend {
                     .map_err(|(_, error)| failure::Failure::from(error).at(&self.path))?;
             }
         }
+        lock(&self.mark).take();
         Ok(())
     }
 }
 
+/// Independent of later changes of the working folder, and never taken for one of SQLite's URIs.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|error| Error::StoreUnavailable {
+        path: path.to_owned(),
+        problem: "it is no path".to_owned(),
+        source: Some(error.into()),
+    })
+}
+
 /// A panic elsewhere leaves a connection whole: an open transaction was rolled back as it unwound.
-fn lock(slot: &Slot) -> MutexGuard<'_, Option<Connection>> {
+fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
