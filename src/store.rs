@@ -3,6 +3,7 @@
 //! Only backends know SQL or HTTP. Nothing stored is changed or removed here. Sources: DESIGN.md sections 2 and 4.
 
 mod backend;
+pub mod doctor;
 mod front;
 mod memory;
 mod rules;

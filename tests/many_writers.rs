@@ -20,6 +20,7 @@ const DURATION: Duration = Duration::from_secs(10);
 /// Nobody may wait longer: proves that no process starves, says nothing of speed.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
+#[expect(clippy::print_stdout, reason = "figures for people")]
 #[test]
 fn eight_processes_lose_no_update_and_none_of_them_starves() {
     let folder = tempfile::tempdir().unwrap();

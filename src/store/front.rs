@@ -288,6 +288,11 @@ impl Store {
         self.backend.nicknames(id)
     }
 
+    /// Number and time of the newest transaction; zeros on an empty store.
+    pub fn newest(&self) -> Result<(TxId, Timestamp)> {
+        self.backend.newest()
+    }
+
     /// Acknowledged transactions that were found missing, in the order in which it was noticed.
     pub fn lost(&self) -> Result<Vec<Lost>> {
         self.backend.lost()

@@ -9,7 +9,7 @@ const LISTED: i64 = 100;
 
 /// One text per problem; empty where the file is whole.
 pub(super) fn check(connection: &Connection) -> Step<Vec<String>> {
-    let pages = format!("SELECT integrity_check FROM pragma_integrity_check({LISTED})");
+    let pages = format!("PRAGMA integrity_check({LISTED})");
     let mut problems = texts(connection, &pages, |row| row.get(0))?;
     problems.retain(|problem| problem != "ok");
     let rows =
