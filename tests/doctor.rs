@@ -25,7 +25,9 @@ fn unsourced(id: &str, kind: ObjectType) -> Envelope {
 }
 
 fn text(number: i64) -> String {
-    (0..40).map(|line| format!("line {line} of version {number}\n")).collect()
+    let lines: Vec<String> =
+        (0..40).map(|line| format!("line {line} of version {number}\n")).collect();
+    lines.concat()
 }
 
 /// A store with something of everything: 12 versions of a file, calls that refer to them, a chat that grew and was cut, a

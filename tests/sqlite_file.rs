@@ -274,6 +274,14 @@ fn acts_as_another_process_when_asked() {
             let code = open(&path).map_or_else(|error| error.code(), |_| "OPENED");
             writeln!(out, "\n= {code}").unwrap();
         }
+        "hold" => {
+            let holder = Connection::open(&path).unwrap();
+            holder.execute_batch("BEGIN IMMEDIATE; UPDATE tx SET system_time = 9e9").unwrap();
+            writeln!(out, "\n= holding").unwrap();
+            loop {
+                std::thread::park();
+            }
+        }
         "count" => count_up(&open(&path).unwrap(), 40),
         "write" => {
             let store = open(&path).unwrap();
@@ -366,6 +374,32 @@ fn what_was_acknowledged_survives_a_kill() {
             .unwrap();
         assert_eq!(check, "ok");
     }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_stopped_process_that_holds_the_file_blocks_no_read_and_no_write_for_ever() {
+    let (_folder, path) = place();
+    let store = open(&path).unwrap();
+    write(&store, "a", "text").unwrap();
+    let mut holder = spawn("hold", &path, false);
+    let lines = BufReader::new(holder.stdout.take().unwrap()).lines();
+    assert!(lines.map_while(std::result::Result::ok).any(|line| line == "= holding"));
+    let stopped = Command::new("kill").args(["-STOP", &holder.id().to_string()]).status();
+    assert!(stopped.unwrap().success());
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| write(&store, "b", "text"));
+        assert!(store.get(&ObjectId::new("a"), AsOf::Latest).unwrap().is_some());
+        let error = writing.join().unwrap().unwrap_err();
+        assert_eq!(error.code(), "STORE_UNAVAILABLE");
+        assert!(error.to_string().ends_with("busy"), "{error}");
+    });
+    // Killed, it no longer holds anything.
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    write(&store, "b", "text").unwrap();
+    let version = store.require(&ObjectId::new("b"), AsOf::Latest).unwrap();
+    assert!(version.system_time.0 < 9_000_000_000_000, "what it had begun is gone");
 }
 
 #[cfg(unix)]

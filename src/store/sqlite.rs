@@ -152,7 +152,7 @@ impl Backend for SqliteBackend {
         let mut slot = lock(&self.writer);
         let connection = slot.as_mut().ok_or(Error::Closed { what: "store" })?;
         let receipts = failure::while_busy(|| write::commit_all(connection, transactions, now))
-            .map_err(|failure| failure.at(&self.path))?;
+            .map_err(|failure| failure.with_cause(connection, &self.path).at(&self.path))?;
         if let (Some(mark), Some(last)) = (&*lock(&self.mark), receipts.last()) {
             mark.raise(&self.store_id, last.tx_id);
         }

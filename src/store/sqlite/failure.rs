@@ -1,10 +1,12 @@
 //! What SQLite's errors mean for the store, and how long a busy file is waited for. No SQL.
 
 use std::cell::Cell;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rusqlite::Connection;
 use rusqlite::ffi::{self, ErrorCode};
 
 use crate::error::{BoxError, Error};
@@ -54,6 +56,17 @@ impl Failure {
             if error.sqlite_error_code() == Some(ErrorCode::CannotOpen))
     }
 
+    /// Tells a quota or a limit on the size of files from a broken disk: SQLite knows only a full one.
+    pub(super) fn with_cause(self, connection: &Connection, path: &Path) -> Self {
+        let is_io = matches!(&self, Self::Sqlite(error)
+            if error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure));
+        let kinds = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::FileTooLarge];
+        if is_io && kinds.contains(&system_error(connection).kind()) {
+            return Error::NoSpace { path: path.to_owned() }.into();
+        }
+        self
+    }
+
     /// Turns it into the crate's error.
     pub(super) fn at(self, path: &Path) -> Error {
         let path = path.to_owned();
@@ -83,6 +96,13 @@ impl Failure {
         };
         Error::StoreUnavailable { path, problem: problem.to_owned(), source: Some(error.into()) }
     }
+}
+
+/// What the system said when SQLite last failed.
+#[expect(unsafe_code, reason = "the library has no safe call for this")]
+fn system_error(connection: &Connection) -> io::Error {
+    // SAFETY: the handle is that of an open connection, and only read.
+    io::Error::from_raw_os_error(unsafe { ffi::sqlite3_system_errno(connection.handle()) })
 }
 
 /// How long one call waits for a busy file in all.

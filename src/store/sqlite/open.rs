@@ -86,7 +86,8 @@ pub(super) fn writer(path: &Path) -> Result<Opened> {
             return Err(Error::ReadOnly { path: path.to_owned() }.into());
         }
         let journal = set_journal(&writer, path)?;
-        let migrated = schema::migrate(&mut writer, path)?;
+        let migrated = schema::migrate(&mut writer, path)
+            .map_err(|failure| failure.with_cause(&writer, path))?;
         if migrated.is_new {
             // The tables and the ID stand in the file from the start, whatever becomes of its log. If it fails now, the log is
             // moved later.
