@@ -119,7 +119,7 @@ describe("openStore rejects", () => {
     const path = join(temporaryFolder(), "store.sqlite");
     writeFileSync(path, "garbage ".repeat(1_000));
     const error = await rejection(() => openStore({ path }));
-    expect(error).toMatchObject({ code: "STORE_CORRUPT", hint: expect.stringContaining("move the file away") });
+    expect(error).toMatchObject({ code: "STORE_CORRUPT", hint: expect.stringContaining("doctor --set-aside") });
   });
 
   test("a store of a newer schema, with both numbers", async () => {
