@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { ContextTool, Session, Store, countTokens, createActivateTool, createDeactivateTool, createPinTool, createReadTool, createUnpinTool, loadSettings, openSession, openStore, storePath } = nativeBinding
+const { ContextTool, Session, Store, countTokens, createActivateTool, createDeactivateTool, createPinTool, createReadTool, createUnpinTool, doctor, loadSettings, openSession, openStore, setAside, storePath } = nativeBinding
 export { ContextTool }
 export { Session }
 export { Store }
@@ -783,8 +783,10 @@ export { createDeactivateTool }
 export { createPinTool }
 export { createReadTool }
 export { createUnpinTool }
+export { doctor }
 export { loadSettings }
 export { openSession }
 export { openStore }
+export { setAside }
 export { storePath }
 export const __napiBindingTarget = __napiLoadedBindingTarget

@@ -27,9 +27,11 @@ describe("the exports", () => {
       "createPinTool",
       "createReadTool",
       "createUnpinTool",
+      "doctor",
       "loadSettings",
       "openSession",
       "openStore",
+      "setAside",
       "storePath",
     ]);
   });
@@ -39,6 +41,7 @@ describe("the exports", () => {
       "close",
       "content",
       "diff",
+      "doctor",
       "find",
       "forget",
       "gc",
@@ -141,7 +144,7 @@ describe("openStore rejects", () => {
     const path = join(temporaryFolder(), "store.sqlite");
     writeFileSync(path, "garbage ".repeat(1_000));
     const error = await rejection(() => openStore({ path }));
-    expect(error).toMatchObject({ code: "STORE_CORRUPT", hint: expect.stringContaining("move the file away") });
+    expect(error).toMatchObject({ code: "STORE_CORRUPT", hint: expect.stringContaining("doctor --set-aside") });
   });
 
   test("a store of a newer schema, with both numbers", async () => {

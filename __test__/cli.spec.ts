@@ -2,6 +2,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { Difference, ForgetReport, IndexReport, SessionInfo, StoreStats, Version } from "../index.js";
 import { openSession, openStore } from "../index.js";
@@ -115,13 +116,13 @@ describe("the store", () => {
     expect(at.json<{ path: string }>("stats").path).toBe(at.store);
   });
 
-  test.each(["sessions", "objects", "show x", "history x", "diff x", "name x y", "forget x", "gc", "stats"])(
+  test.each(["sessions", "objects", "show x", "history x", "diff x", "name x y", "forget x", "gc", "doctor", "stats"])(
     "is not made by `%s`",
     (command) => {
       const at = desk();
       const { status, stdout, stderr } = at.run(...command.split(" "));
       expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-      expect(stderr).toContain(`cannot use the store \`${at.store}\`: there is none`);
+      expect(stderr).toContain(`cannot use the store \`${at.store}\`: `);
       expect(existsSync(at.store)).toBe(false);
     },
   );
@@ -477,6 +478,35 @@ describe("forget and gc", () => {
     expect(at.run("gc").stdout).toContain("Nothing was changed: add --yes to do it.\n");
     expect(at.json("gc", "--yes")).toMatchObject({ dryRun: false, bytesAfter: expect.any(Number) });
     expect(at.run("show", "a.md@-1").stdout).toBe("one\ntwo\n");
+  });
+});
+
+describe("doctor", () => {
+  test("says that nothing is wrong, and what it checked", () => {
+    const at = withTwoVersions();
+    const { status, stdout } = at.run("doctor");
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^versions +2$/m);
+    expect(stdout).toMatch(/\nnothing is wrong\n$/);
+    expect(at.json("doctor")).toMatchObject({ healthy: true, damaged: false, asOf: 2, findings: [] });
+    expect(at.failure("doctor", "--set-aside")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    expect(at.failure("doctor", "--force")).toMatchObject({ status: 2, code: "USAGE" });
+  });
+
+  test("names what is damaged, exits with 1, and sets the store aside when told to", () => {
+    const at = withTwoVersions();
+    const database = new DatabaseSync(at.store);
+    database.exec("UPDATE version SET content_hash = randomblob(32) WHERE tx_id = 1");
+    database.close();
+    const { status, stdout } = at.run("doctor");
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^version [0-9a-f]{64}@1: /m);
+    const { stdout: json } = at.run("doctor", "--json");
+    expect(JSON.parse(json)).toMatchObject({ healthy: false, damaged: true });
+    const { setAside } = at.json<{ setAside: string }>("doctor", "--set-aside");
+    expect(setAside).toBe(`${at.store}.corrupt-1`);
+    expect([existsSync(setAside), existsSync(at.store)]).toEqual([true, false]);
+    expect(at.failure("doctor")).toMatchObject({ status: 1, code: "STORE_UNAVAILABLE" });
   });
 });
 

@@ -1,5 +1,6 @@
 // The commands, in the order of `palimpsest --help`. To add one: a file in `commands/`, a line here, a row of the README.
 import { diff } from "./commands/diff.js";
+import { doctor } from "./commands/doctor.js";
 import { forget } from "./commands/forget.js";
 import { gc } from "./commands/gc.js";
 import { history } from "./commands/history.js";
@@ -11,4 +12,4 @@ import { show } from "./commands/show.js";
 import { stats } from "./commands/stats.js";
 
 /** @type {import("./lib/arguments.js").Command[]} */
-export const commands = [index, sessions, objects, show, history, diff, name, forget, gc, stats];
+export const commands = [index, sessions, objects, show, history, diff, name, forget, gc, doctor, stats];

@@ -4,6 +4,7 @@
 
 mod backend;
 mod diff;
+pub mod doctor;
 mod forget;
 mod front;
 mod gc;
@@ -16,8 +17,8 @@ mod stats;
 mod transaction;
 
 pub use backend::{
-    Backend, Expected, Garbage, Item, Op, Outcome, Part, PlacedItem, Put, Receipt, Replacement,
-    Size, Splice, Version,
+    Backend, Expected, Garbage, Item, Lost, Op, Outcome, Part, PlacedItem, Put, Receipt,
+    Replacement, Size, Splice, Version,
 };
 pub use diff::{DEFAULT_DIFF_CONTEXT, Difference, FieldChange};
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};

@@ -2,6 +2,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { writeError } from "./output.js";
 
 /**
  * @typedef {import("../../index.js").Store} Store
@@ -19,6 +20,9 @@ import { fileURLToPath } from "node:url";
 export async function withStore(given, work, { create = false } = {}) {
   const addon = await import("../../index.js");
   const store = await addon.openStore({ ...(await storeOptions(given)), create });
+  if (store.notice !== null) {
+    await writeError(`palimpsest: ${store.notice}\n`);
+  }
   try {
     return await work(store);
   } finally {

@@ -105,7 +105,8 @@ pub fn index_paths(
         batch: Batch::default(),
         report: IndexReport::default(),
     };
-    let walk_options = WalkOptions { all: options.all, never: store.files().map(PathBuf::from) };
+    let walk_options =
+        WalkOptions { all: options.all, store: canonical_path(Path::new(store.path())) };
     for root in &roots {
         if is_missing(root) {
             // What the store knows of a folder that is gone is looked at below.

@@ -15,8 +15,8 @@ pub(super) const NOT_A_FILE: &str = "it is no regular file";
 pub(super) struct WalkOptions {
     /// Whether hidden and ignored files are taken too; never `.git`.
     pub all: bool,
-    /// Files that are left out without a word.
-    pub never: [PathBuf; 3],
+    /// The store, left out without a word with all files that begin with its name and a `-` or `.`.
+    pub store: PathBuf,
 }
 
 /// A path, and what is the matter with it.
@@ -47,7 +47,7 @@ pub(super) fn walk(
     options: &WalkOptions,
     mut take: impl FnMut(Met) -> Result<()>,
 ) -> Result<()> {
-    let WalkOptions { all, never } = options.clone();
+    let WalkOptions { all, store } = options.clone();
     let mut builder = WalkBuilder::new(root);
     builder
         .standard_filters(!all)
@@ -56,7 +56,7 @@ pub(super) fn walk(
         .sort_by_file_name(std::ffi::OsStr::cmp)
         .filter_entry(move |entry| {
             let is_git = entry.depth() > 0 && entry.file_name() == ".git";
-            !is_git && !never.iter().any(|path| path == entry.path())
+            !is_git && !is_of_store(entry.path(), &store)
         });
     for entry in builder.build() {
         match entry {
@@ -72,6 +72,11 @@ pub(super) fn walk(
         }
     }
     Ok(())
+}
+
+fn is_of_store(path: &Path, store: &Path) -> bool {
+    let (Some(path), Some(store)) = (path.to_str(), store.to_str()) else { return false };
+    path.strip_prefix(store).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
 }
 
 fn met(entry: &DirEntry) -> Option<Met> {

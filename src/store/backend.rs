@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
@@ -242,6 +243,20 @@ pub struct Size {
     pub parts: Vec<Part>,
 }
 
+/// Acknowledged transactions that a backend found missing when it was opened: something outside the program removed or
+/// damaged what was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// The store that held them: this one, or one that stood in its place before.
+    pub store_id: String,
+    /// The first transaction that is missing.
+    pub from: TxId,
+    /// The last one.
+    pub to: TxId,
+    /// When it was noticed.
+    pub noticed: Timestamp,
+}
+
 /// Stores versions of objects. Implementations keep every version and are checked by one contract test body.
 ///
 /// Shaped for a remote server as well as for a file: whole documents and list elements by ID, no joins, no iteration
@@ -330,6 +345,16 @@ pub trait Backend: Debug + Send + Sync {
 
     /// Counts and measures.
     fn size(&self) -> Result<Size>;
+
+    /// Acknowledged transactions that were found missing, in the order in which it was noticed.
+    fn lost(&self) -> Result<Vec<Lost>> {
+        Ok(Vec::new())
+    }
+
+    /// Checks what the contract cannot see: pages, indexes, rows that name others. Reads only. One text per problem.
+    fn check_integrity(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
 
     /// Releases files and connections. Later calls fail with `CLOSED`. Idempotent.
     fn close(&self) -> Result<()>;
