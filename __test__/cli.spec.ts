@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { Difference, ForgetReport, IndexReport, SessionInfo, StoreStats, Version } from "../index.js";
 import { openSession, openStore } from "../index.js";
-import { pinnedNode } from "../scripts/setup.js";
+import { pinnedNode, root } from "../scripts/setup.js";
 import { type Desk, desk, program } from "./command.ts";
 import { step, user } from "./sessions.ts";
 
@@ -34,6 +34,7 @@ async function withSession(at: Desk, sessionId = "s", parentSessionId?: string):
 describe("help", () => {
   test("fits one screen, and every command has its own with an example", () => {
     const at = desk();
+    const types = readFileSync(join(root, "index.d.ts"), "utf8");
     const { status, stdout } = at.run("--help");
     const lines = stdout.split("\n");
     expect(status).toBe(0);
@@ -46,6 +47,9 @@ describe("help", () => {
       expect({ command, status: help.status, stderr: help.stderr }).toEqual({ command, status: 0, stderr: "" });
       expect(help.stdout).toMatch(new RegExp(`Examples?:\n {2}palimpsest ${command}`));
       expect(help.stdout).toMatch(/--json .*\n.*--store PATH /);
+      const [, shape] = /^With --json.*\n {2}(.+)$/m.exec(help.stdout) ?? [];
+      const unknown = [...shape.matchAll(/\b[A-Z]\w+/g)].filter(([type]) => !types.includes(`interface ${type} {`));
+      expect({ command, unknown: unknown.filter(([type]) => type !== "Record") }).toEqual({ command, unknown: [] });
       expect(at.run("help", command).stdout).toBe(help.stdout);
     }
     expect(existsSync(at.store)).toBe(false);
@@ -127,6 +131,15 @@ describe("the store", () => {
     },
   );
 
+  test("may be given before the command as well", () => {
+    const at = desk();
+    at.write("a.md", "x");
+    at.run("--store", "given.sqlite", "index", "a.md");
+    const { status, stdout } = at.run("--json", "--store=given.sqlite", "stats");
+    expect({ status, path: JSON.parse(stdout).path }).toEqual({ status: 0, path: join(at.folder, "given.sqlite") });
+    expect(at.run("--json").status).toBe(2);
+  });
+
   test("that is damaged, a folder or described by wrong settings is named", () => {
     const at = desk();
     const damaged = at.write("damaged.sqlite", "this is no database at all, and it is longer than a header");
@@ -183,6 +196,15 @@ describe("index", () => {
     // Root may read everything.
     const unreadable = process.getuid?.() === 0 ? 0 : 1;
     expect(stdout).toContain(`${2 - unreadable} created, ${1 + unreadable} failed, 1 skipped\n`);
+  });
+
+  test("keeps names with line ends and escapes on one line", () => {
+    const at = desk();
+    at.write("a\n\u001b[31mb.md", "x");
+    expect(at.run("index", ".").stdout).toBe(`created    ${at.folder}/a  [31mb.md\n1 created\n`);
+    const { files } = at.json<IndexReport>("index", ".");
+    expect(files[0].path).toBe(join(at.folder, "a\n\u001b[31mb.md"));
+    expect(at.run("show", "a\n\u001b[31mb.md").stdout).toBe("x");
   });
 
   test("takes hidden and ignored files with --all", () => {

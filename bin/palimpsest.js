@@ -16,7 +16,7 @@ process.exitCode = await main(process.argv.slice(2));
 async function main(given) {
   const end = given.indexOf("--");
   const json = given.slice(0, end < 0 ? undefined : end).includes("--json");
-  const [name, ...rest] = given;
+  const [name, ...rest] = commandFirst(given);
   try {
     if (name === undefined || name === "--help" || name === "-h" || name === "help") {
       const asked = name === "help" ? rest.find((argument) => !argument.startsWith("-")) : undefined;
@@ -38,6 +38,18 @@ async function main(given) {
     await printError(error, json);
     return exitCode(error);
   }
+}
+
+/**
+ * The arguments with the command in front: options that every command has may stand before it.
+ * @param {string[]} given
+ */
+function commandFirst(given) {
+  let length = 0;
+  while (given[length] === "--json" || given[length]?.startsWith("--store")) {
+    length += given[length] === "--store" ? 2 : 1;
+  }
+  return [...given.slice(length, length + 1), ...given.slice(0, length), ...given.slice(length + 1)];
 }
 
 /**

@@ -13,6 +13,7 @@ export const diff = {
   notes: [
     "A and B are a transaction (12), a step back (-1), `latest` or a time (RFC 3339). B is the latest version by default, and\nA the one before B. Where only fields differ, these are listed.",
   ],
+  json: "Difference",
   examples: ["palimpsest diff src/main.rs -2 latest", "palimpsest diff README.md 2026-03-01"],
   async run(given) {
     const [name, from, to] = given.positionals;

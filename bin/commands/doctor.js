@@ -19,6 +19,7 @@ export const doctor = {
     force: { type: "boolean", text: "with --set-aside: also a store that is not damaged" },
   },
   notes: ["Reads only, unless --set-aside is given. Exit code 1 if something is wrong."],
+  json: "DoctorReport; with --set-aside { path: string, setAside: string }",
   examples: ["palimpsest doctor", "palimpsest doctor --set-aside"],
   async run(given) {
     const force = given.values.force === true;

@@ -21,6 +21,7 @@ export const forget = {
   notes: [
     "Contents, fields, items and nicknames go, the text in search and call records too, from the file as well; hashes stay,\nso that it is not stored again. A session takes its chat, system prompt and tool calls along, and files that nobody else\nknows. The host's own session file still holds the text: that is for you to remove.",
   ],
+  json: "ForgetReport",
   examples: ["palimpsest forget session:0189ab12", "palimpsest forget .env --everywhere --yes"],
   async run(given) {
     const options = { dryRun: given.values.yes !== true, everywhere: given.values.everywhere === true };

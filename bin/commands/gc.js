@@ -14,6 +14,7 @@ export const gc = {
   notes: [
     "Every version of every object stays. Free space goes back to the file system. The file is written anew, so about as\nmuch space as it takes is needed meanwhile.",
   ],
+  json: "Garbage & { dryRun: boolean }",
   examples: ["palimpsest gc --yes"],
   async run(given) {
     const dryRun = given.values.yes !== true;

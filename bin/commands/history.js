@@ -15,6 +15,7 @@ export const history = {
   arguments: [1, 1],
   options: {},
   notes: ["Columns: transaction, time, hash of the version, size."],
+  json: "{ id: string, versions: Version[] }",
   examples: ["palimpsest history README.md"],
   async run(given) {
     await withStore(given, async (store) => {

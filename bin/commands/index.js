@@ -2,6 +2,7 @@
 import { write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { withStore } from "../lib/store.js";
+import { oneLine } from "../lib/table.js";
 
 const outcomes = /** @type {const} */ (["created", "updated", "unchanged", "deleted"]);
 
@@ -18,6 +19,7 @@ export const index = {
   notes: [
     "Text is stored with its content; binary files and those above the setting `maxTextBytes` as metadata. Links are not\nfollowed, FIFOs and devices not opened. A file that the store knows under a PATH and that is gone gets a version without\ncontent. Exit code 1 if something could not be read; the rest is stored.",
   ],
+  json: "{ summary: Record<string, number>, files: IndexedFile[], failed: PathProblem[], skipped: PathProblem[] }",
   examples: ["palimpsest index notes/", "palimpsest index . --all --json"],
   async run(given) {
     const all = given.values.all === true;
@@ -49,11 +51,11 @@ async function print({ files, failed, skipped }, summary, verbose) {
   const shown = files.filter(({ outcome }) => verbose || outcome !== "unchanged");
   const lines = shown.map(({ outcome, path, noContent }) => {
     const reason = noContent === null || outcome === "deleted" ? "" : ` (${noContent.replaceAll("_", " ")})`;
-    return `${outcome.padEnd(9)}  ${path}${reason}\n`;
+    return `${outcome.padEnd(9)}  ${oneLine(path)}${reason}\n`;
   });
   await write(lines.join(""));
   const problems = [...failed, ...(verbose ? skipped : [])];
-  await writeError(problems.map(({ path, problem }) => `palimpsest: ${path}: ${problem}\n`).join(""));
+  await writeError(problems.map(({ path, problem }) => `palimpsest: ${oneLine(path)}: ${problem}\n`).join(""));
   const counts = Object.entries(summary).filter(([, count]) => count > 0);
   await write(`${counts.map(([what, count]) => `${count} ${what}`).join(", ") || "nothing to index"}\n`);
 }

@@ -13,6 +13,7 @@ export const name = {
   notes: [
     "A nickname is unique in the store, has 1 to 64 characters, no white space, none of @ / \\ [ ] : and does not look like a\nhandle (t17) or an ID. One that another object has is not taken over.",
   ],
+  json: "{ id: string, nickname: string, removed: boolean }",
   examples: ["palimpsest name src/main.rs entry", "palimpsest name --remove entry"],
   async run(given) {
     const remove = given.values.remove === true;

@@ -22,6 +22,7 @@ export const objects = {
     limit: { type: "string", value: "N", text: "at most so many; all by default" },
   },
   notes: ["Columns: ID, type, transaction and time of the latest version, size, what it is."],
+  json: "{ objects: Version[] }",
   examples: ["palimpsest objects --type file --limit 20"],
   async run(given) {
     const type = /** @type {ObjectType | undefined} */ (text(given, "type"));

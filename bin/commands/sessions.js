@@ -13,6 +13,7 @@ export const sessions = {
   notes: [
     "Columns: ID, harness, state, calls, first opened, last written, origin, working folder. A session is `active` while it\nis open, or if its process was killed. `parted` is one that went on by itself because another process wrote to its origin.",
   ],
+  json: "{ sessions: SessionInfo[] }",
   examples: ["palimpsest sessions --json"],
   async run(given) {
     await withStore(given, async (store) => {

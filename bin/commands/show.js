@@ -27,6 +27,7 @@ export const show = {
   notes: [
     "A chat prints its messages and a session its events, each as one line of JSON. An object without content (binary, too\nlarge, deleted) is an error.",
   ],
+  json: "Version & { text: string }, or Version & { items: unknown[] }; with --metadata Version",
   examples: ["palimpsest show src/main.rs@-1 --lines 1-40", "palimpsest show call_7 | less"],
   async run(given) {
     const at = text(given, "as-of");

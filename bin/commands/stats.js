@@ -11,6 +11,7 @@ export const stats = {
   summary: "Count what the store holds, and what takes the space",
   arguments: [0, 0],
   options: {},
+  json: "StoreStats & { path: string, id: string }",
   examples: ["palimpsest stats"],
   async run(given) {
     await withStore(given, async (store) => {

@@ -14,6 +14,7 @@ import { parseArgs } from "node:util";
  * @property {[least: number, most: number]} arguments how many
  * @property {Record<string, Option>} options its own, beside `--json`, `--store` and `--help`
  * @property {string[]} [notes] what else the help says
+ * @property {string} json shape of the document that `--json` prints, by the types of `index.d.ts`
  * @property {string[]} examples
  * @property {(given: Given) => Promise<number | undefined | void>} run resolves to the exit code, 0 if it says nothing
  *

@@ -1,5 +1,6 @@
 // Errors of the command line: message and hint apart, the JSON form, and exit codes.
 import { writeError, writeJson } from "./output.js";
+import { oneLine } from "./table.js";
 
 /** Codes of the addon that mean: what was asked for is not there, or is not one thing. */
 const notFound = ["NOT_FOUND", "UNKNOWN_NAME", "AMBIGUOUS_NAME"];
@@ -28,7 +29,7 @@ export async function printError(error, json) {
     await writeJson({ error: { code, message, hint: hint ?? null, ...(candidates && { candidates }) } });
     return;
   }
-  const lines = [`palimpsest: ${message}`];
+  const lines = [`palimpsest: ${code === "INTERNAL" ? message : oneLine(message)}`];
   if (hint !== undefined) {
     lines.push(`hint: ${hint}`);
   }

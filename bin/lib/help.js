@@ -34,7 +34,7 @@ Pi's agent folder. Exit codes: 0 done, 1 error, 2 wrong usage, 3 not found.
  * `palimpsest COMMAND --help`.
  * @param {import("./arguments.js").Command} command
  */
-export function commandHelp({ name, usage, summary, options, notes, examples }) {
+export function commandHelp({ name, usage, summary, options, notes, json, examples }) {
   const rows = Object.entries({ ...options, ...sharedOptions }).map(
     ([option, { value, text }]) =>
       /** @type {const} */ ([`--${option}${value === undefined ? "" : ` ${value}`}`, text]),
@@ -43,6 +43,7 @@ export function commandHelp({ name, usage, summary, options, notes, examples }) 
     `palimpsest ${[name, usage].join(" ").trim()}\n\n${summary}.`,
     ...(notes ?? []),
     `Options:\n${columns(rows)}`,
+    `With --json, by the types of index.d.ts:\n  ${json}\nAn error:\n  { error: { code: string, message: string, hint: string | null, candidates?: string[] } }`,
     `${examples.length === 1 ? "Example" : "Examples"}:\n${examples.map((example) => `  ${example}`).join("\n")}`,
   ];
   return `${paragraphs.join("\n\n")}\n`;

@@ -54,8 +54,11 @@ export function shownTime(time) {
   return isTerminal() ? time.replace(/\.\d+Z$/, "Z") : time;
 }
 
-/** @param {string} text */
-function oneLine(text) {
+/**
+ * Text without what would move the cursor or end the line.
+ * @param {string} text
+ */
+export function oneLine(text) {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: what a file name holds must not move the cursor
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, " ");
 }
