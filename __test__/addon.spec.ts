@@ -27,14 +27,16 @@ describe("the exports", () => {
       "createPinTool",
       "createReadTool",
       "createUnpinTool",
+      "doctor",
       "loadSettings",
       "openSession",
       "openStore",
+      "setAside",
     ]);
   });
 
   test("have the documented classes", () => {
-    expect(methodsOf(addon.Store.prototype)).toEqual(["close", "id", "notice", "path"]);
+    expect(methodsOf(addon.Store.prototype)).toEqual(["close", "doctor", "id", "notice", "path"]);
     expect(methodsOf(addon.Session.prototype)).toEqual([
       "close",
       "onEvent",

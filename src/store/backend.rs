@@ -282,9 +282,10 @@ pub trait Backend: Debug + Send + Sync {
     ///
     /// # Errors
     /// `FORGOTTEN` if a put goes to an object that was forgotten or brings a content that is not to be stored again;
-    /// `CONFLICT` carrying the winner if a put's expectation fails; `INVALID_ARGUMENT` if one object is put twice, its envelope differs from that of earlier versions, a hash is malformed, a splice keeps more items than there are, or a
-    /// nickname goes to an unknown object; `INVALID_NICKNAME` if another object has it. Puts apply before names, each in
-    /// their order; the first that fails decides the error.
+    /// `CONFLICT` carrying the winner if a put's expectation fails; `INVALID_ARGUMENT` if one object is put twice, its
+    /// envelope differs from that of earlier versions, a hash is malformed, a splice keeps more items than there are, or a
+    /// nickname goes to an unknown object; `INVALID_NICKNAME` if another object has it. The shape of all transactions is
+    /// judged first. Puts apply before names, each in their order; the first that fails decides the error.
     fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>>;
 
     /// Number and time of the newest transaction; zeros on an empty store.
