@@ -17,6 +17,7 @@ mod view;
 pub use canonical::canonical_json;
 pub use envelope::{Envelope, ObjectType, Source};
 pub use field::{FieldPath, FieldStep};
+pub(crate) use field::{is_reserved, values_at};
 pub use hash::{Hash, RunningHash};
 pub use id::ObjectId;
 pub use lines::{Slice, locate_slice, render_slice};

@@ -5,6 +5,7 @@
 mod backend;
 mod front;
 mod memory;
+mod query;
 mod rules;
 mod sqlite;
 mod transaction;
@@ -14,5 +15,6 @@ pub use backend::{
 };
 pub use front::{Clock, Store};
 pub use memory::MemoryBackend;
+pub use query::{Comparison, Condition, Literal, Order, Query, Test};
 pub use sqlite::{Journal, SqliteBackend};
 pub use transaction::Transaction;

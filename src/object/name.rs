@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::TxId;
+use super::{Timestamp, TxId};
 use crate::error::{Error, Result};
 
 /// Kind of object that a handle names, by its letter.
@@ -85,8 +85,22 @@ pub enum VersionSelector {
     Latest,
     /// `NAME@TX`: the version visible at a transaction.
     Tx(TxId),
+    /// `NAME@2026-11-21T10:00:00Z`: the version visible at a time, see [`Timestamp::parse`].
+    Time(Timestamp),
     /// `NAME@-1`: so many versions before the latest.
     Back(u32),
+}
+
+impl VersionSelector {
+    /// Reads what follows the `@`.
+    fn parse(text: &str) -> Option<Self> {
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if let Some(back) = text.strip_prefix('-') {
+            return back.parse().ok().filter(|_| digits(back)).map(Self::Back);
+        }
+        let tx = || text.parse().ok().filter(|_| digits(text)).map(|tx| Self::Tx(TxId(tx)));
+        tx().or_else(|| Timestamp::parse(text).map(Self::Time))
+    }
 }
 
 /// A name as typed, split from its version.
@@ -102,7 +116,8 @@ pub struct Name {
 const MIN_PREFIX: usize = 8;
 
 impl Name {
-    /// Splits `NAME`, `NAME@TX` or `NAME@-N`. An `@` not followed by a number belongs to the name (paths may hold one).
+    /// Splits `NAME`, `NAME@TX`, `NAME@TIME` or `NAME@-N`. An `@` not followed by one of these belongs to the name (paths
+    /// may hold one).
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if the name is empty.
@@ -111,14 +126,11 @@ impl Name {
         if text.is_empty() {
             return Err(Error::argument("name", "is empty"));
         }
-        if let Some((name, version)) = text.rsplit_once('@').filter(|(name, _)| !name.is_empty()) {
-            let selector = match version.strip_prefix('-') {
-                Some(back) => back.parse().ok().map(VersionSelector::Back),
-                None => version.parse().ok().map(|tx| VersionSelector::Tx(TxId(tx))),
-            };
-            if let Some(version) = selector {
-                return Ok(Self { text: name.to_owned(), version });
-            }
+        let parts = text.rsplit_once('@').filter(|(name, _)| !name.is_empty());
+        let versioned =
+            parts.and_then(|(name, version)| Some((name, VersionSelector::parse(version)?)));
+        if let Some((name, version)) = versioned {
+            return Ok(Self { text: name.to_owned(), version });
         }
         Ok(Self { text: text.to_owned(), version: VersionSelector::Latest })
     }
@@ -175,6 +187,8 @@ fn looks_like_hex(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -197,7 +211,33 @@ mod tests {
         );
         assert_eq!(parse("node_modules/@types/node").text, "node_modules/@types/node");
         assert_eq!(parse("@12").text, "@12");
+        assert_eq!(
+            parse("f3@1970-01-01T00:00:01Z").version,
+            VersionSelector::Time(Timestamp(1_000))
+        );
+        assert_eq!(parse("a@b@1970-01-02").version, VersionSelector::Time(Timestamp(86_400_000)));
+        for whole in
+            ["f3@+1", "f3@--1", "f3@1.0", "f3@1970-13-01", "f3@", "f3@99999999999999999999"]
+        {
+            let name = parse(whole);
+            assert_eq!((name.text.as_str(), name.version), (whole, VersionSelector::Latest));
+        }
         assert!(Name::parse("  ").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_a_name_panic(text in "[a-f0-9@tTZ:. é\\[\\]+-]{0,24}") {
+            if let Ok(name) = Name::parse(&text) {
+                prop_assert!(text.trim().starts_with(&name.text) && !name.text.is_empty());
+                let _ = (name.handle(), name.id_prefix());
+            }
+            if let Ok(nickname) = Nickname::parse(&text) {
+                let name = Name::parse(nickname.as_str()).unwrap();
+                prop_assert_eq!((&*name.text, name.version), (nickname.as_str(), VersionSelector::Latest));
+                prop_assert!(name.handle().is_none() && name.id_prefix().is_none());
+            }
+        }
     }
 
     #[test]

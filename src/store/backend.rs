@@ -6,9 +6,11 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
+use super::Query;
 use crate::error::{Error, Result};
 use crate::object::{
-    AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, Timestamp, TxId,
+    AsOf, Envelope, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, Timestamp,
+    TxId,
 };
 
 /// One version of an object, without its content: that is loaded apart, by [`Backend::content`].
@@ -206,6 +208,23 @@ pub trait Backend: Debug + Send + Sync {
         after: Option<&ObjectId>,
         limit: usize,
     ) -> Result<Vec<Version>>;
+
+    /// Finds versions by their metadata, see [`Query`]. Reads neither contents nor items. A payload field that a version lacks
+    /// is missing there, also where no version has it.
+    ///
+    /// # Errors
+    /// Those of [`Query::check`].
+    fn query(&self, query: &Query) -> Result<Vec<Version>>;
+
+    /// Whether a version of any object, the latest or not, has a value at a path.
+    ///
+    /// # Errors
+    /// `UNKNOWN_FIELD` as [`Query::check`].
+    fn has_field(&self, path: &FieldPath) -> Result<bool>;
+
+    /// Lists payload fields that there are, with the members of those that are objects, in order: enough for a hint, at most
+    /// about 1,000 of at most 10,000 versions.
+    fn field_paths(&self) -> Result<Vec<FieldPath>>;
 
     /// Lists IDs that start with `prefix`, in order; at most `limit`.
     fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>>;

@@ -6,6 +6,7 @@
 mod failure;
 mod network;
 mod open;
+mod query;
 mod read;
 mod rows;
 mod schema;
@@ -18,9 +19,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 
 use self::failure::Step;
-use super::{Backend, Item, Op, PlacedItem, Receipt, Version};
+use super::{Backend, Item, Op, PlacedItem, Query, Receipt, Version};
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
+use crate::object::{AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
 
 /// How the file is kept whole through a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,6 +140,18 @@ impl Backend for SqliteBackend {
         limit: usize,
     ) -> Result<Vec<Version>> {
         self.read(|connection| read::list(connection, &self.store_id, kind, after, limit))
+    }
+
+    fn query(&self, query: &Query) -> Result<Vec<Version>> {
+        self.read(|connection| query::query(connection, &self.store_id, query))
+    }
+
+    fn has_field(&self, path: &FieldPath) -> Result<bool> {
+        self.read(|connection| query::has_field(connection, path))
+    }
+
+    fn field_paths(&self) -> Result<Vec<FieldPath>> {
+        self.read(query::field_paths)
     }
 
     fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use palimpsest::error::{Error, Result};
-use palimpsest::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
-use palimpsest::store::{Backend, Item, MemoryBackend, Op, PlacedItem, Receipt, Version};
+use palimpsest::object::{AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
+use palimpsest::store::{Backend, Item, MemoryBackend, Op, PlacedItem, Query, Receipt, Version};
 
 #[derive(Debug, Default)]
 pub(crate) struct FailingBackend {
@@ -64,6 +64,18 @@ impl Backend for FailingBackend {
         limit: usize,
     ) -> Result<Vec<Version>> {
         self.memory.list(kind, after, limit)
+    }
+
+    fn query(&self, query: &Query) -> Result<Vec<Version>> {
+        self.memory.query(query)
+    }
+
+    fn has_field(&self, path: &FieldPath) -> Result<bool> {
+        self.memory.has_field(path)
+    }
+
+    fn field_paths(&self) -> Result<Vec<FieldPath>> {
+        self.memory.field_paths()
     }
 
     fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {

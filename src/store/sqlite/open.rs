@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 use uuid::Uuid;
 
 use super::failure::{self, Step};
-use super::{Journal, network, schema};
+use super::{Journal, network, query, schema};
 use crate::error::{Error, Result};
 
 /// Statements kept prepared per connection; there are about 25 in all.
@@ -88,6 +88,7 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
     let open = || {
         let reader = connect(path)?;
         reader.pragma_update(None, "query_only", true)?;
+        query::register(&reader)?;
         Ok(reader)
     };
     failure::while_busy(open).map_err(|failure| failure.at(path))
