@@ -69,6 +69,13 @@ impl FieldPath {
         self
     }
 
+    /// The path of an element of what is here.
+    #[must_use]
+    pub fn element(mut self, index: usize) -> Self {
+        self.0.push(FieldStep::Index(index));
+        self
+    }
+
     /// The steps.
     pub fn steps(&self) -> &[FieldStep] {
         &self.0

@@ -173,10 +173,12 @@ pub trait Backend: Debug + Send + Sync {
     /// `tx_id`s grow, with gaps allowed; the first is at least 1. Durable when it returns.
     ///
     /// # Errors
-    /// `FORGOTTEN` if a put goes to an object that was forgotten; `CONFLICT` carrying the winner if a put's expectation fails; `INVALID_ARGUMENT` if one object is put twice, its
-    /// envelope differs from that of earlier versions, a hash is malformed, a splice keeps more items than there are, or a
-    /// nickname goes to an unknown object; `INVALID_NICKNAME` if another object has it. Puts apply before names, each in
-    /// their order; the first that fails decides the error.
+    /// `FORGOTTEN` if a put goes to an object that was forgotten; `CONFLICT` carrying the winner if a put's expectation
+    /// fails; `INVALID_ARGUMENT` if one object is put twice, a text has more than 256 MiB, a field has more
+    /// than 100 levels or a name of [`crate::object::RESERVED_FIELDS`], an envelope differs from that of earlier versions, a
+    /// hash is malformed, a splice keeps more items than there are, or a nickname goes to an unknown object;
+    /// `INVALID_NICKNAME` if another object has it. Puts apply before names, each in their order; the first that fails
+    /// decides the error.
     fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>>;
 
     /// Number and time of the newest transaction; zeros on an empty store.
