@@ -85,21 +85,41 @@ pub enum VersionSelector {
     Latest,
     /// `NAME@TX`: the version visible at a transaction.
     Tx(TxId),
-    /// `NAME@2026-11-21T10:00:00Z`: the version visible at a time, see [`Timestamp::parse`].
-    Time(Timestamp),
     /// `NAME@-1`: so many versions before the latest.
     Back(u32),
+    /// `NAME@2026-11-21T10:00:00Z`: the version visible at a time, see [`Timestamp::parse`].
+    Time(Timestamp),
 }
 
 impl VersionSelector {
-    /// Reads what follows the `@`.
-    fn parse(text: &str) -> Option<Self> {
-        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        if let Some(back) = text.strip_prefix('-') {
-            return back.parse().ok().filter(|_| digits(back)).map(Self::Back);
+    /// Reads `latest`, a transaction (`12`), a step back (`-1`), each also after an `@`, or a time, see [`Timestamp::parse`].
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT`, naming `argument`, for anything else.
+    pub fn parse(argument: &str, text: &str) -> Result<Self> {
+        let text = text.trim();
+        let numbered = text.strip_prefix('@').unwrap_or(text);
+        let selector = match text {
+            "latest" => Some(Self::Latest),
+            _ => Self::numbered(numbered).or_else(|| Timestamp::parse(text).map(Self::Time)),
+        };
+        selector.ok_or_else(|| {
+            let problem = format!(
+                "is `{text}`; it must be a transaction such as `12`, a step back such as `-1`, or a time such as \
+                 `2026-03-01T12:30:00Z`"
+            );
+            Error::argument(argument, problem)
+        })
+    }
+
+    /// A transaction or a step back; digits alone, without a sign of their own.
+    fn numbered(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+        match text.strip_prefix('-').filter(|_| plain) {
+            Some(back) => back.parse().ok().map(Self::Back),
+            None => text.parse().ok().filter(|_| plain).map(|tx| Self::Tx(TxId(tx))),
         }
-        let tx = || text.parse().ok().filter(|_| digits(text)).map(|tx| Self::Tx(TxId(tx)));
-        tx().or_else(|| Timestamp::parse(text).map(Self::Time))
     }
 }
 
@@ -127,8 +147,10 @@ impl Name {
             return Err(Error::argument("name", "is empty"));
         }
         let parts = text.rsplit_once('@').filter(|(name, _)| !name.is_empty());
-        let versioned =
-            parts.and_then(|(name, version)| Some((name, VersionSelector::parse(version)?)));
+        let versioned = parts.and_then(|(name, version)| {
+            let time = || Timestamp::parse(version).map(VersionSelector::Time);
+            Some((name, VersionSelector::numbered(version).or_else(time)?))
+        });
         if let Some((name, version)) = versioned {
             return Ok(Self { text: name.to_owned(), version });
         }
@@ -225,6 +247,24 @@ mod tests {
         assert!(Name::parse("  ").is_err());
     }
 
+    #[test]
+    fn versions_are_chosen_by_number_step_or_time() {
+        let parse = |text| VersionSelector::parse("at", text);
+        for (text, expected) in [
+            ("latest", VersionSelector::Latest),
+            ("12", VersionSelector::Tx(TxId(12))),
+            ("@12", VersionSelector::Tx(TxId(12))),
+            ("-1", VersionSelector::Back(1)),
+            ("@-2", VersionSelector::Back(2)),
+            ("1970-01-01T00:00:01Z", VersionSelector::Time(Timestamp(1_000))),
+        ] {
+            assert_eq!(parse(text).unwrap(), expected, "{text}");
+        }
+        for text in ["", "x", "--1", "1.5", "last", "12:00"] {
+            assert_eq!(parse(text).unwrap_err().code(), "INVALID_ARGUMENT", "{text}");
+        }
+    }
+
     proptest! {
         #[test]
         fn no_text_makes_a_name_panic(text in "[a-f0-9@tTZ:. é\\[\\]+-]{0,24}") {
@@ -237,6 +277,18 @@ mod tests {
                 prop_assert_eq!((&*name.text, name.version), (nickname.as_str(), VersionSelector::Latest));
                 prop_assert!(name.handle().is_none() && name.id_prefix().is_none());
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_time_of_four_digit_years_reads_back(ms in -62_167_219_200_000_i64..253_402_300_800_000) {
+            prop_assert_eq!(Timestamp::parse(&Timestamp(ms).to_string()), Some(Timestamp(ms)));
+        }
+
+        #[test]
+        fn no_text_makes_reading_a_time_panic(text in "[0-9TZ:.+é-]{0,26}") {
+            let _ = Timestamp::parse(&text);
         }
     }
 

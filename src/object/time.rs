@@ -23,21 +23,25 @@ impl fmt::Display for TxId {
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// Reads an ISO 8601 date (`2026-11-21`, its first moment) or date and time (`2026-11-21T10:00`, with seconds,
-    /// fraction and `Z` or an offset such as `+01:00` where given); UTC without an offset. Digits beyond the millisecond are
-    /// dropped. `None` for any other text, the empty one included.
+    /// Reads a time in RFC 3339 (`2026-03-01T12:30:00Z`, `2026-03-01 12:30+01:00`; seconds and their fraction may be
+    /// missing), or a date, which is its first moment in UTC. `None` for anything else.
+    ///
+    /// Digits beyond the millisecond are dropped. A time without `Z` or an offset is no moment and is not read.
     pub fn parse(text: &str) -> Option<Self> {
-        let (date, time) = match text.split_once('T') {
-            Some((date, time)) => (date, Some(time)),
-            None => (text, None),
-        };
-        let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
-        let in_month = civil_from_days(days_from_civil(year, month, day)) == (year, month, day);
-        if !in_month {
-            return None;
+        let (date, time) = text.split_at_checked(10)?;
+        let days = days_of_date(date)?;
+        if time.is_empty() {
+            return Some(Self(days * 86_400_000));
         }
-        let ms = time.map_or(Some(0), time_of_day)?;
-        Some(Self(days_from_civil(year, month, day) * 86_400_000 + ms))
+        let time = time.strip_prefix(['T', 't', ' '])?;
+        let (clock, offset) = if let Some(clock) = time.strip_suffix(['Z', 'z']) {
+            (clock, 0)
+        } else {
+            let (clock, offset) = time.split_at(time.rfind(['+', '-'])?);
+            let minutes = ms_of_clock(&offset[1..])?;
+            (clock, if offset.starts_with('-') { -minutes } else { minutes })
+        };
+        Some(Self(days * 86_400_000 + ms_of_clock(clock)? - offset))
     }
 }
 
@@ -91,125 +95,96 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
-/// Days from 1970-01-01 of a proleptic Gregorian date (same source); a month beyond 12 or a day beyond its month runs on.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year - era * 400;
-    let shifted_month = if month > 2 { month - 3 } else { month + 9 };
-    let day_of_year = (153 * shifted_month + 2) / 5 + day - 1;
+/// Days since 1970-01-01 of `YYYY-MM-DD`; `None` if there is no such day.
+fn days_of_date(date: &str) -> Option<i64> {
+    let mut parts = date.split('-');
+    let mut number = |digits: usize| {
+        let part = parts.next().filter(|part| part.len() == digits)?;
+        part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse::<i64>().ok())?
+    };
+    let (year, month, day) = (number(4)?, number(2)?, number(2)?);
+    // The inverse of `civil_from_days`, by the same source.
+    let shifted_year = if month <= 2 { year - 1 } else { year };
+    let era = shifted_year.div_euclid(400);
+    let year_of_era = shifted_year.rem_euclid(400);
+    let day_of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
+    let days = era * 146_097 + day_of_era - 719_468;
+    (civil_from_days(days) == (year, month, day)).then_some(days)
 }
 
-/// Milliseconds since midnight UTC of `10:00`, `10:00:07`, `10:00:07.25`, with `Z`, `+01:00` or nothing behind; before 0 or
-/// after a day where the offset leads there.
-fn time_of_day(text: &str) -> Option<i64> {
-    let (text, offset_minutes) = match text.strip_suffix('Z') {
-        Some(text) => (text, 0),
-        None => match text.rfind(['+', '-']) {
-            Some(sign) => {
-                let [hour, minute] = numbers(&text[sign + 1..], ':', [2, 2])?;
-                let minutes = (hour < 24 && minute < 60).then_some(hour * 60 + minute)?;
-                (&text[..sign], if text[sign..].starts_with('-') { -minutes } else { minutes })
-            }
-            None => (text, 0),
-        },
-    };
-    let (text, fraction) = match text.split_once('.') {
-        Some((text, digits)) => (text, Some(digits)),
-        None => (text, None),
-    };
-    let [hour, minute, second] = match text.len() {
-        5 if fraction.is_none() => {
-            let [hour, minute] = numbers(text, ':', [2, 2])?;
-            [hour, minute, 0]
-        }
-        _ => numbers(text, ':', [2, 2, 2])?,
-    };
-    let milli = match fraction {
-        Some("") => return None,
-        Some(digits) if digits.bytes().all(|digit| digit.is_ascii_digit()) => {
-            format!("{digits:0<3}")[..3].parse().ok()?
-        }
-        Some(_) => return None,
-        None => 0,
-    };
-    let valid = hour < 24 && minute < 60 && second < 60;
-    valid.then_some(((hour * 60 + minute - offset_minutes) * 60 + second) * 1_000 + milli)
-}
-
-/// Numbers of as many digits as given, with a separator between.
-fn numbers<const N: usize>(text: &str, separator: char, digits: [usize; N]) -> Option<[i64; N]> {
-    let mut parts = text.split(separator);
-    let mut numbers = [0; N];
-    for (number, width) in numbers.iter_mut().zip(digits) {
-        let part = parts.next()?;
-        let plain = part.len() == width && part.bytes().all(|byte| byte.is_ascii_digit());
-        *number = plain.then(|| part.parse().ok())??;
+/// Milliseconds since midnight of `HH:MM`, `HH:MM:SS` or `HH:MM:SS.fff`.
+fn ms_of_clock(clock: &str) -> Option<i64> {
+    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+    let mut ms = 0;
+    let mut parts = clock.split(':');
+    for (limit, unit) in [(24, 3_600_000), (60, 60_000), (60, 1_000)] {
+        let Some(part) = parts.next() else {
+            // Hours and minutes are needed.
+            return (unit == 1_000 && fraction == "0").then_some(ms);
+        };
+        let is_number = part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());
+        let number = part.parse::<i64>().ok().filter(|number| is_number && *number < limit)?;
+        ms += number * unit;
     }
-    parts.next().is_none().then_some(numbers)
+    let digits = fraction.bytes().all(|byte| byte.is_ascii_digit()) && !fraction.is_empty();
+    let thousandths = format!("{fraction}00");
+    (digits && parts.next().is_none()).then(|| Some(ms + thousandths[..3].parse::<i64>().ok()?))?
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    #[test]
-    fn a_time_is_read_with_and_without_its_parts() {
-        let read = |text: &str| Timestamp::parse(text).map(|time| time.to_string());
-        for (text, time) in [
-            ("1970-01-01", "1970-01-01T00:00:00.000Z"),
-            ("2024-02-29T12:30", "2024-02-29T12:30:00.000Z"),
-            ("2024-02-29T12:30:45Z", "2024-02-29T12:30:45.000Z"),
-            ("2024-02-29T12:30:45.0079Z", "2024-02-29T12:30:45.007Z"),
-            ("2024-03-01T00:30+01:00", "2024-02-29T23:30:00.000Z"),
-            ("2023-12-31T23:30:00.5-01:00", "2024-01-01T00:30:00.500Z"),
-        ] {
-            assert_eq!(read(text).as_deref(), Some(time), "{text}");
-        }
-        for text in [
-            "",
-            "2024",
-            "2024-2-29",
-            "2023-02-29",
-            "2024-13-01",
-            "2024-00-10",
-            "2024-01-00",
-            "2024-02-29T",
-            "2024-02-29T1",
-            "2024-02-29T24:00",
-            "2024-02-29T12:60",
-            "2024-02-29T12:30:45.",
-            "2024-02-29T12:30.5",
-            "2024-02-29T12:30+1",
-            "2024-02-29T12:30:45.é",
-            "+024-02-29",
-            "2024-02-29 12:30",
-            "2024-02-29Z",
-        ] {
-            assert_eq!(read(text), None, "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn every_time_of_four_digit_years_reads_back(ms in -62_167_219_200_000_i64..253_402_300_800_000) {
-            prop_assert_eq!(Timestamp::parse(&Timestamp(ms).to_string()), Some(Timestamp(ms)));
-        }
-
-        #[test]
-        fn no_text_makes_reading_a_time_panic(text in "[0-9TZ:.+é-]{0,26}") {
-            let _ = Timestamp::parse(&text);
-        }
-    }
 
     #[test]
     fn timestamp_shows_rfc_3339() {
         assert_eq!(Timestamp(0).to_string(), "1970-01-01T00:00:00.000Z");
         assert_eq!(Timestamp(1_709_209_845_007).to_string(), "2024-02-29T12:30:45.007Z");
         assert_eq!(Timestamp(-1).to_string(), "1969-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn what_is_shown_is_read() {
+        for ms in [0, 1, -1, 1_709_209_845_007, -62_135_596_800_000, 253_402_300_799_999] {
+            let time = Timestamp(ms);
+            assert_eq!(Timestamp::parse(&time.to_string()), Some(time));
+        }
+    }
+
+    #[test]
+    fn times_are_read_with_their_offset_and_dates_in_utc() {
+        let noon = Timestamp(1_709_208_000_000);
+        for text in [
+            "2024-02-29T12:00:00Z",
+            "2024-02-29 12:00z",
+            "2024-02-29T13:30:00.0009+01:30",
+            "2024-02-29T07:00-05:00",
+        ] {
+            assert_eq!(Timestamp::parse(text), Some(noon), "{text}");
+        }
+        assert_eq!(Timestamp::parse("2024-02-29"), Some(Timestamp(1_709_164_800_000)));
+    }
+
+    #[test]
+    fn what_is_no_moment_is_not_read() {
+        for text in [
+            "",
+            "12",
+            "yesterday",
+            "2023-02-29",
+            "2024-13-01",
+            "2024-2-3",
+            "2024-02-29T12:00",
+            "2024-02-29T25:00Z",
+            "2024-02-29T12Z",
+            "2024-02-29T12:00:00.Z",
+            "2024-02-29T12:00.5Z",
+            "2024-02-29T12:00:00:00Z",
+            "2024-02-29Z",
+            "２０２４-02-29",
+            "+024-02-29",
+        ] {
+            assert_eq!(Timestamp::parse(text), None, "{text}");
+        }
     }
 }
