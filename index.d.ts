@@ -46,6 +46,39 @@ export interface ToolSchema {
   required: string[];
 }
 
+/** Type of an object. Files, toolcalls and chat segments have contents, chats and sessions have items. */
+export type ObjectType = "file" | "toolcall" | "chat_segment" | "chat" | "system_prompt" | "session";
+
+/** What an object tracks: a file, by the ID of its filesystem and its canonical absolute path there. */
+export interface Source {
+  type: "filesystem";
+  filesystemId: string;
+  path: string;
+}
+
+/** A reference to the latest version of an object, in the form in which documents hold it. */
+export interface DynamicReference {
+  id: string;
+}
+
+/** A reference to one version, which resolves in any store that holds it, in the form in which documents hold it. */
+export interface StaticReference {
+  id: string;
+  /** Hash of the version's payload. */
+  content_hash: string;
+  /** Where the version was first written; `time` in milliseconds since 1970-01-01 UTC. */
+  origin: { store_id: string; tx_id: number; time: number };
+}
+
+export type Reference = DynamicReference | StaticReference;
+
+/** A field that differs between two versions; null also stands where a version has no such field. */
+export interface FieldChange {
+  name: string;
+  before: unknown;
+  after: unknown;
+}
+
 /** An error of this package. */
 export interface PalimpsestError extends Error {
   /** Stable code: `CONFLICT`, `STORE_CORRUPT`, `INVALID_SETTINGS`, ... */
@@ -133,6 +166,21 @@ export declare class Store {
   get notice(): string | null
   /** Releases the file. Later calls reject with `CLOSED`. Idempotent. */
   close(): Promise<void>
+  /**
+   * Finds versions by their metadata, one per object, without reading contents:
+   * `tool = bash and args.command contains "cargo test" order by system_time desc limit 20`.
+   *
+   * A test is a field, then `=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`, `starts_with` or `~` (`*`, `?`, `[a-z]`) with a
+   * value, or `in (a, b)`, `exists`, `missing`; `and`, `or`, `not` and parentheses join tests; `order by FIELD [desc]`,
+   * `limit N` and `offset N` follow. Ties are by ID. Fields: `id`, `type`, `path`, `source.*`, `tx_id`, `system_time`,
+   * `origin.store_id`, `origin.tx_id`, `origin.time`, `content_hash`, `source_hash`, `identity_hash`, `has_content`,
+   * `item_count`, `redacted.*`, `additional.*`, `forgotten`, `nickname`, and every field of a payload by its path
+   * (`args.command`, `tags[0]`, `tags[*]`; odd keys in `"`). A test of a missing field is false, `!=` too. Types that
+   * differ are unequal and have no order. A time as a value is a date or RFC 3339.
+   *
+   * Rejects with `INVALID_ARGUMENT`, naming the column, and with `UNKNOWN_FIELD` for a field that no object has.
+   */
+  query(query: string, options?: QueryOptions): Promise<Version[]>
 }
 
 /** Tokens of a text by `o200k_base`; above 1 MiB an estimate from samples. */
@@ -235,6 +283,15 @@ export declare function openSession(store: Store, options: SessionOptions): Prom
  */
 export declare function openStore(options?: StoreOptions | undefined | null): Promise<Store>
 
+/** How a query is answered. */
+export interface QueryOptions {
+  /**
+   * The point in the store's history that is asked about: a transaction (`12`), or a time in RFC 3339 or a date (its first
+   * moment in UTC). Default: the latest versions.
+   */
+  at?: number | string
+}
+
 /** What a session is opened with. */
 export interface SessionOptions {
   /** Name of the harness: `pi`, `openclaw`, ... */
@@ -327,4 +384,50 @@ export interface ToolFinishedEvent {
 export interface ToolResult {
   /** Blocks for the model. */
   content: Array<TextBlock>
+}
+
+/** A version of an object: everything but its content. */
+export interface Version {
+  /** Full ID of the object. */
+  id: string
+  /** Its type. */
+  type: ObjectType
+  /** What the object tracks; null for objects without a source. */
+  source: Source | null
+  /** SHA-256 of the immutable part, in 64 hexadecimal digits like all hashes. */
+  identityHash: string
+  /** The transaction that wrote the version, a number of this store alone. */
+  txId: number
+  /** Time of that transaction in this store, in RFC 3339, UTC. */
+  systemTime: string
+  /** Where the version was first written: this store, unless it was imported. */
+  origin: VersionOrigin
+  /** SHA-256 of the bytes that were read from the source; null where there are none. */
+  sourceHash: string | null
+  /** SHA-256 over all that a change of makes a new version: fields, content, items, additional contents. */
+  contentHash: string
+  /** Fields by type, such as `char_count` of a file or `tool` of a toolcall; your own as well. */
+  fields: Record<string, unknown>
+  /** SHA-256 of the content's UTF-8 bytes; null where the content is null. */
+  content: string | null
+  /** Number of items (messages of a chat, events of a session); 0 for other objects. */
+  itemCount: number
+  /** SHA-256 of each additional content, by name. */
+  additional: Record<string, string>
+  /** Why text was taken out of the version after it was written; null where none was. */
+  redacted: "secret" | "forgotten" | null | null
+  /** The object's nicknames. */
+  nicknames: Array<string>
+  /** What pins this version in any store that holds it, see `resolve`. */
+  reference: StaticReference
+}
+
+/** Where a version was first written. */
+export interface VersionOrigin {
+  /** ID of that store. */
+  storeId: string
+  /** Its transaction there. */
+  txId: number
+  /** Its time there, in RFC 3339, UTC. */
+  time: string
 }

@@ -60,7 +60,7 @@ pub enum Error {
         id: ObjectId,
     },
     /// A query names a field that no object of the store has.
-    #[error("no object has the field `{field}`")]
+    #[error("no object has the field `{field}`{}", near_text(known))]
     UnknownField {
         /// The field as given.
         field: String,
@@ -227,6 +227,10 @@ impl Error {
             Self::UnknownName { .. } => {
                 "name it by a handle such as `t17` or `f3`, by its path, or by its ID"
             }
+            Self::UnknownField { .. } => {
+                "fields of a payload are named by path (`args.command`), odd names in quotes; a text to compare with goes \
+                 to the right"
+            }
             Self::NoRoom { .. } => "give a line range or a pattern, or deactivate something first",
             Self::NewerSchema { .. } => "update palimpsest",
             Self::StoreCorrupt { .. } => {
@@ -283,6 +287,11 @@ fn file_problem(source: &std::io::Error) -> String {
 
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The rest of the message where names come near.
+fn near_text(names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!("; near it: {}", quoted(names)) }
 }
 
 fn winner_text(winner: Option<TxId>) -> String {

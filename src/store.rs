@@ -8,6 +8,7 @@ mod forget;
 mod front;
 mod gc;
 mod memory;
+mod query;
 mod rules;
 mod sqlite;
 mod stats;
@@ -20,6 +21,7 @@ pub use backend::{
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
 pub use front::{Clock, Store};
 pub use memory::MemoryBackend;
+pub use query::{Comparison, Condition, Literal, Order, Query, Test};
 pub use sqlite::{Journal, SqliteBackend};
 pub use stats::Stats;
 pub use transaction::Transaction;

@@ -13,6 +13,7 @@ mod mark;
 mod network;
 mod open;
 mod pack;
+mod query;
 mod read;
 mod replace;
 mod rows;
@@ -27,9 +28,11 @@ use rusqlite::Connection;
 
 use self::failure::Step;
 use self::mark::Mark;
-use super::{Backend, Garbage, Item, Lost, Op, PlacedItem, Receipt, Replacement, Size, Version};
+use super::{
+    Backend, Garbage, Item, Lost, Op, PlacedItem, Query, Receipt, Replacement, Size, Version,
+};
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
+use crate::object::{AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
 
 /// How the file is kept whole through a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -204,6 +207,18 @@ impl Backend for SqliteBackend {
         limit: usize,
     ) -> Result<Vec<Version>> {
         self.read(|connection| read::list(connection, &self.store_id, kind, after, limit))
+    }
+
+    fn query(&self, query: &Query) -> Result<Vec<Version>> {
+        self.read(|connection| query::query(connection, &self.store_id, query))
+    }
+
+    fn has_field(&self, path: &FieldPath) -> Result<bool> {
+        self.read(|connection| query::has_field(connection, path))
+    }
+
+    fn field_paths(&self) -> Result<Vec<FieldPath>> {
+        self.read(query::field_paths)
     }
 
     fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
