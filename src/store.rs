@@ -6,6 +6,7 @@ mod backend;
 mod front;
 mod memory;
 mod rules;
+mod search;
 mod sqlite;
 mod transaction;
 
@@ -14,5 +15,9 @@ pub use backend::{
 };
 pub use front::{Clock, Store};
 pub use memory::MemoryBackend;
+pub use search::{
+    Expression, Found, FoundRows, Part, SearchFilter, SearchHit, SearchIndex, SearchQuery,
+    SearchResults, SnippetLine,
+};
 pub use sqlite::{Journal, SqliteBackend};
 pub use transaction::Transaction;

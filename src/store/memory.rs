@@ -1,5 +1,7 @@
 //! A store in memory: the reference that other backends are tested against, and `:memory:` stores. Keeps nothing on disk.
 
+mod search;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::{Bound, Range};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
@@ -7,7 +9,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use uuid::Uuid;
 
 use super::rules::{self, Latest};
-use super::{Backend, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version};
+use super::{Backend, Item, Op, Outcome, PlacedItem, Put, Receipt, SearchIndex, Splice, Version};
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Hash, Nickname, ObjectId, ObjectType, Origin, RunningHash, Timestamp, TxId,
@@ -169,6 +171,10 @@ impl Backend for MemoryBackend {
             let hashes = state.contents.range::<Hash, _>((start, Bound::Unbounded));
             hashes.take(limit).map(|(hash, _)| hash.clone()).collect()
         })
+    }
+
+    fn search_index(&self) -> Option<&dyn SearchIndex> {
+        Some(self)
     }
 
     fn close(&self) -> Result<()> {

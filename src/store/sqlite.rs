@@ -4,11 +4,13 @@
 //! (`synchronous=FULL`). Sources: DESIGN.md section 4; sqlite.org/wal.html, lang_transaction.html, pragma.html.
 
 mod failure;
+mod index;
 mod network;
 mod open;
 mod read;
 mod rows;
 mod schema;
+mod search;
 mod write;
 
 use std::ops::Range;
@@ -18,7 +20,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 
 use self::failure::Step;
-use super::{Backend, Item, Op, PlacedItem, Receipt, Version};
+use super::{
+    Backend, Expression, FoundRows, Item, Op, PlacedItem, Receipt, SearchFilter, SearchIndex,
+    Version,
+};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
 
@@ -81,6 +86,12 @@ impl SqliteBackend {
         failure::while_busy(|| query(connection)).map_err(|failure| failure.at(&self.path))
     }
 
+    fn write<T>(&self, mut change: impl FnMut(&mut Connection) -> Step<T>) -> Result<T> {
+        let mut slot = lock(&self.writer);
+        let connection = slot.as_mut().ok_or(Error::Closed { what: "store" })?;
+        failure::while_busy(|| change(connection)).map_err(|failure| failure.at(&self.path))
+    }
+
     /// A reader that nobody uses, or the first one after waiting for it.
     fn free_reader(&self) -> MutexGuard<'_, Option<Connection>> {
         let free = self.readers.iter().find_map(|slot| slot.try_lock().ok());
@@ -98,10 +109,7 @@ impl Backend for SqliteBackend {
     }
 
     fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>> {
-        let mut slot = lock(&self.writer);
-        let connection = slot.as_mut().ok_or(Error::Closed { what: "store" })?;
-        failure::while_busy(|| write::commit_all(connection, transactions, now))
-            .map_err(|failure| failure.at(&self.path))
+        self.write(|connection| write::commit_all(connection, transactions, now))
     }
 
     fn newest(&self) -> Result<(TxId, Timestamp)> {
@@ -157,6 +165,10 @@ impl Backend for SqliteBackend {
         self.read(|connection| read::content_hashes(connection, after, limit))
     }
 
+    fn search_index(&self) -> Option<&dyn SearchIndex> {
+        Some(self)
+    }
+
     fn close(&self) -> Result<()> {
         // Readers first: the last connection to close moves the log into the file.
         for slot in self.readers.iter().chain([&self.writer]) {
@@ -170,6 +182,38 @@ impl Backend for SqliteBackend {
     }
 }
 
+impl SearchIndex for SqliteBackend {
+    fn catch_up(&self) -> Result<()> {
+        while let Some(batch) =
+            self.read(|connection| index::prepare(connection, &self.store_id))?
+        {
+            self.write(|connection| index::apply(connection, &batch))?;
+        }
+        Ok(())
+    }
+
+    fn unindexed(&self) -> Result<u64> {
+        self.read(index::unindexed)
+    }
+
+    fn find(
+        &self,
+        expression: &Expression,
+        filter: &SearchFilter,
+        limit: usize,
+    ) -> Result<FoundRows> {
+        self.read(|connection| search::find(connection, expression, filter, limit))
+    }
+
+    fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
+        self.write(|connection| index::reindex(connection, &self.store_id, ids))
+    }
+
+    fn clear(&self) -> Result<()> {
+        self.write(index::clear)
+    }
+}
+
 /// A panic elsewhere leaves a connection whole: an open transaction was rolled back as it unwound.
 fn lock(slot: &Slot) -> MutexGuard<'_, Option<Connection>> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
@@ -178,12 +222,13 @@ fn lock(slot: &Slot) -> MutexGuard<'_, Option<Connection>> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::sync::Arc;
 
     use serde_json::Map;
 
     use super::*;
     use crate::object::Envelope;
-    use crate::store::{Expected, Put};
+    use crate::store::{Expected, Put, SearchQuery, Store};
 
     fn put(id: &str, text: &str) -> Op {
         Op::Put(Box::new(Put {
@@ -220,6 +265,29 @@ mod tests {
         limit(1 << 20);
         backend.commit(&[put("b", &random)], Timestamp(3)).unwrap();
         assert_eq!(backend.content(&Hash::of(&random)).unwrap(), Some(random));
+    }
+
+    #[test]
+    fn on_a_full_disk_what_is_indexed_is_searched() {
+        let folder = tempfile::tempdir().unwrap();
+        let backend = Arc::new(SqliteBackend::open(&folder.path().join("store.sqlite")).unwrap());
+        let store = Store::with_backend(backend.clone());
+        let search = || {
+            let found = store.search(&SearchQuery::new("needle")).unwrap();
+            (found.total, found.unindexed)
+        };
+        let limit = |pages: i64| {
+            let slot = lock(&backend.writer);
+            slot.as_ref().unwrap().pragma_update(None, "max_page_count", pages).unwrap();
+        };
+        backend.commit(&[put("a", "a needle")], Timestamp(1)).unwrap();
+        assert_eq!(search(), (1, 0));
+        let words: Vec<String> = (0..9_000).map(|number| format!("needle w{number}")).collect();
+        backend.commit(&[put("b", &words.join(" "))], Timestamp(2)).unwrap();
+        limit(1);
+        assert_eq!(search(), (1, 1));
+        limit(1 << 20);
+        assert_eq!(search(), (2, 0));
     }
 
     #[test]
