@@ -5,7 +5,7 @@
 use palimpsest::object::{
     AsOf, Envelope, Nickname, ObjectId, ObjectType, Payload, Source, file_fields,
 };
-use palimpsest::store::{Expected, Part, SearchHit, SearchQuery, SearchResults, Store};
+use palimpsest::store::{Expected, FoundIn, SearchHit, SearchQuery, SearchResults, Store};
 use serde_json::{Value, json};
 
 /// Runs a rule on a fresh store of every backend.
@@ -107,7 +107,7 @@ fn content_path_arguments_fields_and_nicknames_are_found() {
             put_file(store, "/project/src/store/sqlite.rs", "fn open() {}\nlet needle = 1;\n");
         let call = put_toolcall(store, "call_1", "s", "cargo test --workspace", "96 passed");
         let hit = only(store, "needle");
-        assert_eq!((&hit.id, hit.kind, hit.part), (&rust, ObjectType::File, Part::Version));
+        assert_eq!((&hit.id, hit.kind, hit.part), (&rust, ObjectType::File, FoundIn::Version));
         assert_eq!(hit.name.as_deref(), Some("/project/src/store/sqlite.rs"));
         assert_eq!((&*hit.place, hit.lines[0].line), ("content", 2));
         assert_eq!(hit.lines[0].text, "let needle = 1;");
@@ -120,7 +120,7 @@ fn content_path_arguments_fields_and_nicknames_are_found() {
         transaction.name(Nickname::parse("green-run").unwrap(), Some(call.clone()));
         transaction.commit().unwrap();
         let hit = only(store, "green");
-        assert_eq!((hit.id, hit.part, &*hit.place), (call, Part::Nickname, "nickname"));
+        assert_eq!((hit.id, hit.part, &*hit.place), (call, FoundIn::Nickname, "nickname"));
         let mut transaction = store.begin();
         transaction.name(Nickname::parse("green-run").unwrap(), None);
         transaction.commit().unwrap();
@@ -236,13 +236,13 @@ fn messages_are_found_at_their_place_and_left_branches_on_request() {
         ];
         splice(store, chat("s"), 0, &items);
         let hit = only(store, "barn");
-        assert_eq!((hit.id, hit.part), (ObjectId::chat("s"), Part::Item(1)));
+        assert_eq!((hit.id, hit.part), (ObjectId::chat("s"), FoundIn::Item(1)));
         assert_eq!((&*hit.place, hit.lines[0].line), ("message.content[0].text", 2));
         assert_eq!(search(store, "sigsig").total, 0);
         splice(store, chat("s"), 1, &[message("assistant", "In the cellar")]);
         assert_eq!(search(store, "barn").total, 0);
-        assert_eq!(only(store, "cellar").part, Part::Item(1));
-        assert_eq!(only(store, "aardvark").part, Part::Item(0));
+        assert_eq!(only(store, "cellar").part, FoundIn::Item(1));
+        assert_eq!(only(store, "aardvark").part, FoundIn::Item(0));
         let mut query = SearchQuery::new("barn");
         query.filter.all_versions = true;
         let all = store.search(&query).unwrap();
@@ -263,7 +263,7 @@ fn of_a_sessions_events_the_notes_are_found() {
         ];
         splice(store, envelope, 0, &events);
         let hit = only(store, "changed");
-        assert_eq!((hit.id, hit.part), (ObjectId::session("s"), Part::Item(0)));
+        assert_eq!((hit.id, hit.part), (ObjectId::session("s"), FoundIn::Item(0)));
     });
 }
 

@@ -11,7 +11,7 @@ mod texts;
 
 pub use expression::Expression;
 pub(super) use expression::Phrase;
-pub use query::{Found, FoundRows, Part, SearchFilter, SearchIndex};
+pub use query::{Found, FoundIn, FoundRows, SearchFilter, SearchIndex};
 pub(super) use ranking::{B, K1, Ranking, WEIGHTS, inverse_frequency};
 pub use results::{SearchHit, SearchQuery, SearchResults};
 pub use snippet::SnippetLine;

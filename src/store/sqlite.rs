@@ -3,11 +3,15 @@
 //! One connection writes, two read, so that reads never wait for a write. Every commit is on disk when it returns
 //! (`synchronous=FULL`). Sources: DESIGN.md section 4; sqlite.org/wal.html, lang_transaction.html, pragma.html.
 
+mod collect;
+mod derived;
 mod failure;
 mod index;
 mod network;
 mod open;
+mod pack;
 mod read;
+mod replace;
 mod rows;
 mod schema;
 mod search;
@@ -21,8 +25,8 @@ use rusqlite::Connection;
 
 use self::failure::Step;
 use super::{
-    Backend, Expression, FoundRows, Item, Op, PlacedItem, Receipt, SearchFilter, SearchIndex,
-    Version,
+    Backend, Expression, FoundRows, Garbage, Item, Op, PlacedItem, Receipt, Replacement,
+    SearchFilter, SearchIndex, Size, Version,
 };
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
@@ -86,10 +90,10 @@ impl SqliteBackend {
         failure::while_busy(|| query(connection)).map_err(|failure| failure.at(&self.path))
     }
 
-    fn write<T>(&self, mut change: impl FnMut(&mut Connection) -> Step<T>) -> Result<T> {
+    fn write<T>(&self, step: impl FnOnce(&mut Connection) -> Step<T>) -> Result<T> {
         let mut slot = lock(&self.writer);
         let connection = slot.as_mut().ok_or(Error::Closed { what: "store" })?;
-        failure::while_busy(|| change(connection)).map_err(|failure| failure.at(&self.path))
+        step(connection).map_err(|failure| failure.at(&self.path))
     }
 
     /// A reader that nobody uses, or the first one after waiting for it.
@@ -109,7 +113,9 @@ impl Backend for SqliteBackend {
     }
 
     fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>> {
-        self.write(|connection| write::commit_all(connection, transactions, now))
+        self.write(|connection| {
+            failure::while_busy(|| write::commit_all(connection, transactions, now))
+        })
     }
 
     fn newest(&self) -> Result<(TxId, Timestamp)> {
@@ -169,6 +175,26 @@ impl Backend for SqliteBackend {
         Some(self)
     }
 
+    fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
+        self.write(|connection| {
+            collect::overwriting(connection, |connection| {
+                replace::replace(connection, replacements, banned, newest)
+            })
+        })
+    }
+
+    fn garbage(&self) -> Result<Garbage> {
+        self.read(|connection| collect::garbage(connection, &self.path))
+    }
+
+    fn collect(&self) -> Result<Garbage> {
+        self.write(|connection| collect::collect(connection, &self.path))
+    }
+
+    fn size(&self) -> Result<Size> {
+        self.read(|connection| collect::size(connection, &self.path))
+    }
+
     fn close(&self) -> Result<()> {
         // Readers first: the last connection to close moves the log into the file.
         for slot in self.readers.iter().chain([&self.writer]) {
@@ -187,7 +213,7 @@ impl SearchIndex for SqliteBackend {
         while let Some(batch) =
             self.read(|connection| index::prepare(connection, &self.store_id))?
         {
-            self.write(|connection| index::apply(connection, &batch))?;
+            self.write(|connection| failure::while_busy(|| index::apply(connection, &batch)))?;
         }
         Ok(())
     }
@@ -206,11 +232,13 @@ impl SearchIndex for SqliteBackend {
     }
 
     fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
-        self.write(|connection| index::reindex(connection, &self.store_id, ids))
+        self.write(|connection| {
+            failure::while_busy(|| index::reindex(connection, &self.store_id, ids))
+        })
     }
 
     fn clear(&self) -> Result<()> {
-        self.write(index::clear)
+        self.write(|connection| failure::while_busy(|| index::clear(connection)))
     }
 }
 

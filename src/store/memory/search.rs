@@ -8,7 +8,7 @@ use crate::object::{ObjectId, Source, TxId};
 use crate::store::search::{
     B, Columns, K1, Phrase, Ranking, Searched, WEIGHTS, inverse_frequency, session_of,
 };
-use crate::store::{Expression, Found, FoundRows, Part, SearchFilter, SearchIndex, Version};
+use crate::store::{Expression, Found, FoundIn, FoundRows, SearchFilter, SearchIndex, Version};
 
 impl SearchIndex for MemoryBackend {
     fn catch_up(&self) -> Result<()> {
@@ -41,7 +41,7 @@ impl SearchIndex for MemoryBackend {
 struct SearchRow<'a> {
     version: &'a Version,
     tx_id: TxId,
-    part: Part,
+    part: FoundIn,
     is_latest: bool,
     columns: [Vec<String>; 3],
 }
@@ -65,7 +65,7 @@ impl SearchRow<'_> {
         (filter.all_versions || self.is_latest)
             && (filter.kinds.is_empty() || filter.kinds.contains(&envelope.kind))
             && filter.session.as_deref().is_none_or(|session| {
-                self.part != Part::Nickname && session_of(envelope, fields) == Some(session)
+                self.part != FoundIn::Nickname && session_of(envelope, fields) == Some(session)
             })
             && filter
                 .path_prefix
@@ -133,7 +133,7 @@ impl State {
                 rows.extend(names.into_iter().map(|columns| SearchRow {
                     version,
                     tx_id: version.tx_id,
-                    part: Part::Nickname,
+                    part: FoundIn::Nickname,
                     is_latest: true,
                     columns,
                 }));
@@ -161,7 +161,7 @@ impl State {
             let row = SearchRow {
                 version,
                 tx_id: version.tx_id,
-                part: Part::Version,
+                part: FoundIn::Version,
                 is_latest: true,
                 columns: columns.clone(),
             };
@@ -182,7 +182,7 @@ impl Object {
             Some(SearchRow {
                 version,
                 tx_id: placed.from,
-                part: Part::Item(position),
+                part: FoundIn::Item(position),
                 is_latest: placed.until.is_none(),
                 columns: split(&columns),
             })

@@ -21,7 +21,7 @@ pub struct SearchFilter {
 
 /// Where in an object something was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum FoundIn {
     /// In a version's name, content or fields.
     Version,
     /// In a nickname.
@@ -40,7 +40,7 @@ pub struct Found {
     /// Newest version with these texts; for an item the transaction that added it; for a nickname the latest version.
     pub tx_id: TxId,
     /// Where.
-    pub part: Part,
+    pub part: FoundIn,
     /// Whether the object has it now, as far as is indexed.
     pub is_latest: bool,
     /// Above 0; higher is better. Comparable within one search only.

@@ -2,7 +2,7 @@
 
 use super::snippet::snippet;
 use super::texts::Searched;
-use super::{Expression, Found, Part, SearchFilter, SnippetLine};
+use super::{Expression, Found, FoundIn, SearchFilter, SnippetLine};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, ObjectId, ObjectType, TxId};
 use crate::store::{Store, Version};
@@ -53,7 +53,7 @@ pub struct SearchHit {
     /// Newest version with this text; for an item the transaction that added it; for a nickname the latest version.
     pub tx_id: TxId,
     /// Where in the object.
-    pub part: Part,
+    pub part: FoundIn,
     /// Whether the object has it now.
     pub is_latest: bool,
     /// Above 0; higher is better. Comparable within one search only.
@@ -146,13 +146,13 @@ impl Store {
             version.fields.get("tool").and_then(|tool| tool.as_str()).map(str::to_owned)
         });
         let searched = match found.part {
-            Part::Version => self.searched_version(&version)?,
-            Part::Item(position) => {
+            FoundIn::Version => self.searched_version(&version)?,
+            FoundIn::Item(position) => {
                 let items = self.items(&found.id, at, position..position + 1)?;
                 let item = items.first().map(|item| Searched::item(found.kind, item));
                 item.unwrap_or_default()
             }
-            Part::Nickname => {
+            FoundIn::Nickname => {
                 let names = self.nicknames(&found.id)?;
                 let names = names.iter().map(|name| Searched::nickname(name.as_str()));
                 Searched {

@@ -8,6 +8,7 @@ use rusqlite::{
 };
 
 use super::failure::{Failure, Step};
+use super::pack::Packs;
 use super::read;
 use super::rows::{self, VERSION_COLUMNS};
 use crate::object::{Hash, ObjectId};
@@ -70,12 +71,13 @@ pub(super) fn prepare(connection: &Connection, store_id: &str) -> Step<Option<Ba
     let mut statement = snapshot.prepare_cached(&sql)?;
     let mut found =
         statement.query(named_params! { ":tx_id": before.tx_id, ":version": before.version })?;
+    let packs = Packs::new(&snapshot);
     let (mut bytes, mut is_full) = (0, false);
     while let Some(row) = found.next()? {
         if is_full {
             return Ok(Some(batch));
         }
-        let version = rows::version(row, store_id)?;
+        let version = rows::version(row, store_id, &packs)?;
         let indexed = Indexed::read(&snapshot, row.get(18)?, &version)?;
         bytes += indexed.bytes();
         batch.after = Progress { tx_id: version.tx_id.0, version: row.get(17)?, ..before };
@@ -140,6 +142,11 @@ pub(super) fn clear(connection: &mut Connection) -> Step<()> {
     Ok(transaction.commit()?)
 }
 
+/// Removes the rows of an object. Their terms stay in the file until [`merge`].
+pub(super) fn remove(transaction: &Connection, object: i64) -> Step<()> {
+    Index { transaction }.remove(object, None)
+}
+
 fn progress(connection: &Connection) -> Step<Progress> {
     let sql = "SELECT tx_id, version, named_tx FROM search_progress";
     let read = |row: &Row<'_>| {
@@ -164,6 +171,7 @@ pub(super) fn reindex_objects(
 ) -> Step<()> {
     let Progress { tx_id, version, .. } = progress(transaction)?;
     let index = Index { transaction };
+    let packs = Packs::new(transaction);
     let sql = format!(
         "SELECT {VERSION_COLUMNS}, v.version, v.object FROM object AS o
          JOIN version AS v ON v.object = o.object JOIN tx AS t ON t.tx_id = v.tx_id
@@ -181,7 +189,7 @@ pub(super) fn reindex_objects(
         let mut found = statement
             .query(named_params! { ":id": id.as_str(), ":tx_id": tx_id, ":version": version })?;
         while let Some(row) = found.next()? {
-            let version = rows::version(row, store_id)?;
+            let version = rows::version(row, store_id, &packs)?;
             index.add_version(&Indexed::read(transaction, object, &version)?)?;
         }
         index.update_nicknames(Some(object))?;
@@ -234,6 +242,7 @@ impl Indexed {
     /// Reads the items that this version added: the last ones of its list.
     fn read_items(&mut self, connection: &Connection, version: &Version) -> Step<()> {
         self.keep = i64::try_from(version.item_count).unwrap_or(i64::MAX);
+        let packs = Packs::new(connection);
         let mut statement = connection.prepare_cached(
             "SELECT text, position, from_tx FROM item WHERE object = :object AND position < :end
              ORDER BY position DESC, from_tx DESC",
@@ -244,7 +253,7 @@ impl Indexed {
             let (position, from_tx): (i64, i64) = (row.get(1)?, row.get(2)?);
             if from_tx == self.tx_id {
                 self.keep = position;
-                let text = match rows::text(row, 0) {
+                let text = match rows::text(row, 0, &packs) {
                     Err(Failure::Damaged(_)) => continue,
                     text => text?,
                 };
@@ -273,7 +282,7 @@ fn readable(connection: &Connection, hash: &Hash) -> Step<Option<String>> {
 }
 
 struct Index<'a> {
-    transaction: &'a Transaction<'a>,
+    transaction: &'a Connection,
 }
 
 impl Index<'_> {

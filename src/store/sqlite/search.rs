@@ -12,7 +12,7 @@ use super::failure::{Failure, Step};
 use super::index::{NICKNAME, VERSION};
 use crate::object::{ObjectId, ObjectType, TxId};
 use crate::store::search::{Phrase, Ranking, WEIGHTS, inverse_frequency};
-use crate::store::{Expression, Found, FoundRows, Part, SearchFilter};
+use crate::store::{Expression, Found, FoundIn, FoundRows, SearchFilter};
 
 /// Rows that are ranked.
 const MAX_RANKED: usize = 5_000;
@@ -164,9 +164,9 @@ impl Search<'_> {
         let read = |row: &Row<'_>| {
             let part: i64 = row.get(3)?;
             let part = match part {
-                VERSION => Part::Version,
-                NICKNAME => Part::Nickname,
-                position => Part::Item(position.unsigned_abs()),
+                VERSION => FoundIn::Version,
+                NICKNAME => FoundIn::Nickname,
+                position => FoundIn::Item(position.unsigned_abs()),
             };
             let (id, kind): (String, String) = (row.get(0)?, row.get(1)?);
             Ok((id, kind, TxId(row.get(2)?), part, row.get(4)?))
