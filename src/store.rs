@@ -10,6 +10,7 @@ mod gc;
 mod memory;
 mod query;
 mod rules;
+mod search;
 mod sqlite;
 mod stats;
 mod transaction;
@@ -22,6 +23,10 @@ pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
 pub use front::{Clock, Store};
 pub use memory::MemoryBackend;
 pub use query::{Comparison, Condition, Literal, Order, Query, Test};
+pub use search::{
+    Expression, Found, FoundIn, FoundRows, SearchFilter, SearchHit, SearchIndex, SearchQuery,
+    SearchResults, SnippetLine,
+};
 pub use sqlite::{Journal, SqliteBackend};
 pub use stats::Stats;
 pub use transaction::Transaction;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Query;
+use super::SearchIndex;
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Envelope, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, Timestamp,
@@ -349,6 +350,11 @@ pub trait Backend: Debug + Send + Sync {
 
     /// Lists the hashes of all contents, in order, that come after `after`; at most `limit`.
     fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>>;
+
+    /// The backend's full-text index; `None` where it has none.
+    fn search_index(&self) -> Option<&dyn SearchIndex> {
+        None
+    }
 
     /// Replaces what is stored, all of it or nothing, and from then on refuses contents with the hashes `banned`. For
     /// explicit commands of a person alone. What is replaced is dropped by [`Self::collect`], and not yet here.

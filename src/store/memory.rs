@@ -1,5 +1,7 @@
 //! A store in memory: the reference that other backends are tested against, and `:memory:` stores. Keeps nothing on disk.
 
+mod search;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::{Bound, Range};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
@@ -10,7 +12,7 @@ use super::query::{Candidate, FieldPaths};
 use super::rules::{self, Latest};
 use super::{
     Backend, Condition, Garbage, Item, Op, Outcome, PlacedItem, Put, Query, Receipt, Replacement,
-    Size, Splice, Test, Version,
+    SearchIndex, Size, Splice, Test, Version,
 };
 use crate::error::{Error, Result};
 use crate::object::{
@@ -209,6 +211,10 @@ impl Backend for MemoryBackend {
             let hashes = state.contents.range::<Hash, _>((start, Bound::Unbounded));
             hashes.take(limit).map(|(hash, _)| hash.clone()).collect()
         })
+    }
+
+    fn search_index(&self) -> Option<&dyn SearchIndex> {
+        Some(self)
     }
 
     fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {

@@ -7,6 +7,7 @@ mod aside;
 mod collect;
 mod derived;
 mod failure;
+mod index;
 mod integrity;
 mod lost;
 mod mark;
@@ -18,6 +19,7 @@ mod read;
 mod replace;
 mod rows;
 mod schema;
+mod search;
 mod write;
 
 use std::ops::Range;
@@ -29,7 +31,8 @@ use rusqlite::Connection;
 use self::failure::Step;
 use self::mark::Mark;
 use super::{
-    Backend, Garbage, Item, Lost, Op, PlacedItem, Query, Receipt, Replacement, Size, Version,
+    Backend, Expression, FoundRows, Garbage, Item, Lost, Op, PlacedItem, Query, Receipt,
+    Replacement, SearchFilter, SearchIndex, Size, Version,
 };
 use crate::error::{Error, Result};
 use crate::object::{AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
@@ -237,6 +240,10 @@ impl Backend for SqliteBackend {
         self.read(|connection| read::content_hashes(connection, after, limit))
     }
 
+    fn search_index(&self) -> Option<&dyn SearchIndex> {
+        Some(self)
+    }
+
     fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
         self.write(|connection| {
             collect::overwriting(connection, |connection| {
@@ -280,6 +287,40 @@ impl Backend for SqliteBackend {
     }
 }
 
+impl SearchIndex for SqliteBackend {
+    fn catch_up(&self) -> Result<()> {
+        while let Some(batch) =
+            self.read(|connection| index::prepare(connection, &self.store_id))?
+        {
+            self.write(|connection| failure::while_busy(|| index::apply(connection, &batch)))?;
+        }
+        Ok(())
+    }
+
+    fn unindexed(&self) -> Result<u64> {
+        self.read(index::unindexed)
+    }
+
+    fn find(
+        &self,
+        expression: &Expression,
+        filter: &SearchFilter,
+        limit: usize,
+    ) -> Result<FoundRows> {
+        self.read(|connection| search::find(connection, expression, filter, limit))
+    }
+
+    fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
+        self.write(|connection| {
+            failure::while_busy(|| index::reindex(connection, &self.store_id, ids))
+        })
+    }
+
+    fn clear(&self) -> Result<()> {
+        self.write(|connection| failure::while_busy(|| index::clear(connection)))
+    }
+}
+
 /// Independent of later changes of the working folder, and never taken for one of SQLite's URIs.
 fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).map_err(|error| Error::StoreUnavailable {
@@ -297,12 +338,13 @@ fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::sync::Arc;
 
     use serde_json::Map;
 
     use super::*;
     use crate::object::Envelope;
-    use crate::store::{Expected, Put};
+    use crate::store::{Expected, Put, SearchQuery, Store};
 
     fn put(id: &str, text: &str) -> Op {
         Op::Put(Box::new(Put {
@@ -339,6 +381,29 @@ mod tests {
         limit(1 << 20);
         backend.commit(&[put("b", &random)], Timestamp(3)).unwrap();
         assert_eq!(backend.content(&Hash::of(&random)).unwrap(), Some(random));
+    }
+
+    #[test]
+    fn on_a_full_disk_what_is_indexed_is_searched() {
+        let folder = tempfile::tempdir().unwrap();
+        let backend = Arc::new(SqliteBackend::open(&folder.path().join("store.sqlite")).unwrap());
+        let store = Store::with_backend(backend.clone());
+        let search = || {
+            let found = store.search(&SearchQuery::new("needle")).unwrap();
+            (found.total, found.unindexed)
+        };
+        let limit = |pages: i64| {
+            let slot = lock(&backend.writer);
+            slot.as_ref().unwrap().pragma_update(None, "max_page_count", pages).unwrap();
+        };
+        backend.commit(&[put("a", "a needle")], Timestamp(1)).unwrap();
+        assert_eq!(search(), (1, 0));
+        let words: Vec<String> = (0..9_000).map(|number| format!("needle w{number}")).collect();
+        backend.commit(&[put("b", &words.join(" "))], Timestamp(2)).unwrap();
+        limit(1);
+        assert_eq!(search(), (1, 1));
+        limit(1 << 20);
+        assert_eq!(search(), (2, 0));
     }
 
     #[test]
