@@ -257,13 +257,42 @@ export declare class Store {
   resolve(reference: Reference): Promise<Version>
   /** Lists the latest versions of the objects of a type, by ID. */
   list(type: ObjectType, options?: ListOptions): Promise<Version[]>
+  /**
+   * Finds versions by their metadata, one per object, without reading contents:
+   * `tool = bash and args.command contains "cargo test" order by system_time desc limit 20`.
+   *
+   * A test is a field, then `=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`, `starts_with` or `~` (`*`, `?`, `[a-z]`) with a
+   * value, or `in (a, b)`, `exists`, `missing`; `and`, `or`, `not` and parentheses join tests; `order by FIELD [desc]`,
+   * `limit N` and `offset N` follow. Ties are by ID. Fields: `id`, `type`, `path`, `source.*`, `tx_id`, `system_time`,
+   * `origin.store_id`, `origin.tx_id`, `origin.time`, `content_hash`, `source_hash`, `identity_hash`, `has_content`,
+   * `item_count`, `redacted.*`, `additional.*`, `forgotten`, `nickname`, and every field of a payload by its path
+   * (`args.command`, `tags[0]`, `tags[*]`; odd keys in `"`). A test of a missing field is false, `!=` too. Types that
+   * differ are unequal and have no order. A time as a value is a date or RFC 3339.
+   *
+   * Rejects with `INVALID_ARGUMENT`, naming the column, and with `UNKNOWN_FIELD` for a field that no object has.
+   */
+  query(query: string, options?: QueryOptions): Promise<Version[]>
+  /**
+   * Searches contents, paths, arguments of tools, messages, notes and nicknames, the latest of each by default; best first
+   * (BM25). Finds identifiers by their parts (`transformContext`, `tool_call_id`, `src/store/sqlite.rs`) and CJK text.
+   *
+   * `text`: words, of which the more the better are found; `"phrases"`, `-excluded`, `prefix*`. All that was committed
+   * before the call is searched: what is not indexed yet is indexed first.
+   *
+   * Rejects with `INVALID_ARGUMENT` if the text holds no word to search for, and with `UNSUPPORTED` where the store has no
+   * index.
+   */
+  search(text: string, options?: SearchOptions): Promise<SearchResults>
   /** Lists the sessions, the one written last first. */
   sessions(): Promise<SessionInfo[]>
   /** ID of the store, made when it was created. */
   get id(): string
   /** Absolute path of the file, or `:memory:`. */
   get path(): string
-  /** What the user should be told about the place of the store, if anything. */
+  /**
+   * What the user should be told about the store, if anything: that it is on a network file system, or that acknowledged
+   * writes were found missing when it was opened.
+   */
   get notice(): string | null
   /** Releases the file. Later calls reject with `CLOSED`. Idempotent. */
   close(): Promise<void>
@@ -593,6 +622,19 @@ export interface PutResult {
   version: Version
 }
 
+/** How a query is answered. */
+export interface QueryOptions {
+  /**
+   * The point in the store's history that is asked about: a transaction (`12`), or a time in RFC 3339 or a date (its first
+   * moment in UTC). Default: the latest versions.
+   */
+  at?: number | string
+  /** Only objects of this type. */
+  type?: ObjectType
+  /** At most so many, whatever the query says itself. */
+  limit?: number
+}
+
 /** Which version is read. */
 export interface ReadOptions {
   /**
@@ -602,6 +644,56 @@ export interface ReadOptions {
   at?: number | string
   /** As in `NameOptions`. */
   cwd?: string
+}
+
+/** A version, item or nickname in which something was found. */
+export interface SearchHit {
+  /** ID of the object. */
+  id: string
+  /** Its type. */
+  type: ObjectType
+  /** Path of a file, tool of a toolcall; null for others. */
+  name: string | null
+  /** Newest version with this text; for an item the transaction that added it; for a nickname the latest version. */
+  txId: number
+  /** Where in the object. */
+  part: "version" | "nickname" | "item"
+  /** Position of the item, from 0; null for other parts. */
+  item: number | null
+  /** Whether the object has it now. */
+  latest: boolean
+  /** Above 0; higher is better. Comparable within one search only. */
+  score: number
+  /** Place of the text that is quoted: `content`, `path`, `fields.args.command`, `message.content[0].text`. */
+  place: string
+  /** The lines that show most of the search, at most three; empty where the text cannot be read any more. */
+  lines: Array<SnippetLine>
+}
+
+/** What is looked through. */
+export interface SearchOptions {
+  /** Types of objects. Default: all. */
+  types?: ObjectType[]
+  /** ID of a session: its chat, toolcalls and system prompt. Files belong to none. */
+  session?: string
+  /** Files whose path starts with this. */
+  pathPrefix?: string
+  /** Whether texts that objects had before are looked through too. Default: `false`. */
+  allVersions?: boolean
+  /** Most hits, at least 1. Default: 10. */
+  limit?: number
+}
+
+/** What a search found. */
+export interface SearchResults {
+  /** Best first. */
+  hits: Array<SearchHit>
+  /** How many there are in all, as far as they were ranked. */
+  total: number
+  /** Whether `total` counts all that fit; false where a search had only words that stand in very many texts. */
+  complete: boolean
+  /** Versions that could not be looked through, because the store cannot be written at present; 0 as a rule. */
+  unindexed: number
 }
 
 /** What a store knows of a session. */
@@ -685,6 +777,16 @@ export interface SettingsPlaces {
   agentDir?: string
   /** The project's folder, only if the user trusts it; its `.pi/palimpsest.json` stands over the user's. */
   projectDir?: string
+}
+
+/** A line of a text, or the part of it around what was found. */
+export interface SnippetLine {
+  /** Number of the line in its text, from 1. */
+  line: number
+  /** The line without its ending, long ones in part. */
+  text: string
+  /** What was found: start and end in `text`, in UTF-16 code units as `text.slice` takes them; in order, not overlapping. */
+  matches: [start: number, end: number][]
 }
 
 /** Where a store is. */

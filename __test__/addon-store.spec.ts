@@ -172,6 +172,25 @@ test("objects are listed in pages", async () => {
   expect(await codeOf(() => to.list(wrong("folder")))).toBe("INVALID_ARGUMENT");
 });
 
+test("objects are queried and searched", async () => {
+  const to = await store(join(temporaryFolder(), "s.sqlite"));
+  await to.put(call("an élan vital", { id: "a", fields: { tool: "bash", size: 3 } }));
+  await to.put(call("nothing", { id: "b", fields: { tool: "grep", size: 5 } }));
+  const ids = async (query: string, options?: object) => (await to.query(query, options)).map((found) => found.id);
+  expect(await ids("size > 3")).toEqual(["b"]);
+  expect(await ids("tool = bash or tool = grep order by size desc", { limit: 1, type: "toolcall" })).toEqual(["b"]);
+  expect(await ids("", { type: "file" })).toEqual([]);
+  expect(await ids("", { at: 1 })).toEqual(["a"]);
+  expect(await codeOf(() => to.query("size >"))).toBe("INVALID_ARGUMENT");
+  const { hits } = await to.search("vital");
+  expect(hits.map(({ id, lines }) => ({ id, lines }))).toEqual([
+    { id: "a", lines: [{ line: 1, text: "an élan vital", matches: [[8, 13]] }] },
+  ]);
+  expect((await to.search("vital", { types: ["file"] })).hits).toEqual([]);
+  expect(await codeOf(() => to.search(" "))).toBe("INVALID_ARGUMENT");
+  expect(await codeOf(() => to.search("vital", wrong({ types: ["folder"] })))).toBe("INVALID_ARGUMENT");
+});
+
 test("sessions are listed, parted ones too", async () => {
   const path = join(temporaryFolder(), "s.sqlite");
   const [one, two] = [await store(path), await store(path)];

@@ -4,7 +4,15 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, wr
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import type { Difference, ForgetReport, IndexReport, SessionInfo, StoreStats, Version } from "../index.js";
+import type {
+  Difference,
+  ForgetReport,
+  IndexReport,
+  SearchResults,
+  SessionInfo,
+  StoreStats,
+  Version,
+} from "../index.js";
 import { openSession, openStore } from "../index.js";
 import { pinnedNode, root } from "../scripts/setup.js";
 import { type Desk, desk, program } from "./command.ts";
@@ -426,6 +434,13 @@ describe("lists", () => {
     expect(list("--limit", "2").length).toBe(2);
     expect(list("--limit", "0")).toEqual([]);
     expect(at.failure("objects", "--type", "folder")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    const query = (text: string, ...args: string[]) => list("--query", text, ...args).map((version) => version.id);
+    expect(query("tool = bash or type = chat")).toEqual(["call_1", "chat:s"]);
+    expect(query("tool = bash or type = chat", "--type", "toolcall")).toEqual(["call_1"]);
+    expect(query("order by type desc limit 3", "--limit", "2")).toEqual(["call_1", "session:s"]);
+    expect(query("type = file", "--as-of", "1").length).toBe(1);
+    expect(at.failure("objects", "--query", "tool =")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    expect(at.failure("objects", "--query", "colour = red")).toMatchObject({ status: 1, code: "UNKNOWN_FIELD" });
     const row = at.run("objects", "--type", "toolcall").stdout.split("\t");
     expect(row[0]).toBe("call_1");
     expect(row[5]).toBe('bash {"command":"run 1"}\n');
@@ -438,6 +453,36 @@ describe("lists", () => {
     expect(at.json("sessions")).toEqual({ sessions: [] });
     expect(at.json("objects")).toEqual({ objects: [] });
     expect(at.json("stats")).toMatchObject({ objects: {}, versions: 0, path: at.store });
+  });
+});
+
+describe("search", () => {
+  test("finds texts with their place and lines, of old versions on request", async () => {
+    const at = withTwoVersions();
+    await withSession(at);
+    const { id } = at.json<Version>("show", "a.md", "--metadata");
+    expect(at.run("search", "three").stdout).toBe(`${id}@2\t${at.folder}/a.md\tcontent\t3\tthree\n`);
+    const found = at.json<SearchResults>("search", "three");
+    expect(found).toMatchObject({ total: 1, complete: true, unindexed: 0 });
+    expect(found.hits[0]).toMatchObject({ id, type: "file", txId: 2, part: "version", item: null, latest: true });
+    expect(found.hits[0].lines).toEqual([{ line: 3, text: "three", matches: [[0, 5]] }]);
+    const hits = (...args: string[]) => at.json<SearchResults>("search", ...args).hits;
+    expect(hits("two")).toEqual([]);
+    expect(hits("two", "--all-versions").map((hit) => [hit.txId, hit.latest])).toEqual([[1, false]]);
+    expect(hits("done", "--session", "session:s").map((hit) => hit.id)).toContain("call_1");
+    expect(hits("one", "--type", "toolcall")).toEqual([]);
+    expect(hits("one", "--path", ".").length).toBe(1);
+    expect(hits("one", "--path", "elsewhere")).toEqual([]);
+    expect(hits("one", "three", "done", "--limit", "1").length).toBe(1);
+  });
+
+  test("refuses what holds no word", () => {
+    const at = withTwoVersions();
+    for (const text of ["", "  ", "-one", "…"]) {
+      expect(at.failure("search", "--", text)).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    }
+    expect(at.failure("search", "one", "--limit", "0")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    expect(at.run("search", "nowhere")).toEqual({ status: 0, stdout: "", stderr: "" });
   });
 });
 

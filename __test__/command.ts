@@ -66,7 +66,7 @@ export function desk(): Desk {
       return JSON.parse(stdout);
     },
     failure(...args) {
-      const { status, stdout } = run(...args, "--json");
+      const { status, stdout } = run("--json", ...args);
       return { status, ...JSON.parse(stdout).error };
     },
   };

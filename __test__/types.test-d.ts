@@ -26,8 +26,11 @@ import {
   type PalimpsestError,
   type PutOptions,
   type PutResult,
+  type QueryOptions,
   type ReadOptions,
   type Reference,
+  type SearchOptions,
+  type SearchResults,
   type Session,
   type SessionEvent,
   type SessionInfo,
@@ -82,6 +85,11 @@ expectTypeOf<Store["name"]>().toEqualTypeOf<
 expectTypeOf<Store["unname"]>().toEqualTypeOf<(nickname: string) => Promise<string>>();
 expectTypeOf<Store["resolve"]>().toEqualTypeOf<(reference: Reference) => Promise<Version>>();
 expectTypeOf<Store["list"]>().toEqualTypeOf<(type: ObjectType, options?: ListOptions) => Promise<Version[]>>();
+expectTypeOf<Store["query"]>().toEqualTypeOf<(query: string, options?: QueryOptions) => Promise<Version[]>>();
+expectTypeOf<Store["search"]>().toEqualTypeOf<(text: string, options?: SearchOptions) => Promise<SearchResults>>();
+expectTypeOf<SearchResults["hits"][number]["lines"][number]["matches"]>().toEqualTypeOf<
+  [start: number, end: number][]
+>();
 expectTypeOf<Store["sessions"]>().toEqualTypeOf<() => Promise<SessionInfo[]>>();
 expectTypeOf<Store["stats"]>().toEqualTypeOf<() => Promise<StoreStats>>();
 expectTypeOf<Store["index"]>().toEqualTypeOf<

@@ -7,9 +7,10 @@ import { history } from "./commands/history.js";
 import { index } from "./commands/index.js";
 import { name } from "./commands/name.js";
 import { objects } from "./commands/objects.js";
+import { search } from "./commands/search.js";
 import { sessions } from "./commands/sessions.js";
 import { show } from "./commands/show.js";
 import { stats } from "./commands/stats.js";
 
 /** @type {import("./lib/arguments.js").Command[]} */
-export const commands = [index, sessions, objects, show, history, diff, name, forget, gc, doctor, stats];
+export const commands = [index, sessions, objects, search, show, history, diff, name, forget, gc, doctor, stats];

@@ -10,6 +10,8 @@ pub mod forget;
 pub mod index;
 pub mod names;
 pub mod objects;
+pub mod query;
+pub mod search;
 pub mod session;
 pub mod sessions;
 pub mod settings;

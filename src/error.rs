@@ -60,7 +60,7 @@ pub enum Error {
         id: ObjectId,
     },
     /// A query names a field that no object of the store has.
-    #[error("no object has the field `{field}`")]
+    #[error("no object has the field `{field}`{}", near_text(known))]
     UnknownField {
         /// The field as given.
         field: String,
@@ -177,6 +177,14 @@ pub enum Error {
         /// Cause.
         source: std::io::Error,
     },
+    /// The backend lacks an ability that not all have.
+    #[error("the {backend} backend has no {what}")]
+    Unsupported {
+        /// The ability.
+        what: &'static str,
+        /// The backend's name.
+        backend: &'static str,
+    },
     /// The store, session or tool was used after `close()`.
     #[error("the {what} is closed")]
     Closed {
@@ -215,6 +223,7 @@ impl Error {
             Self::ReadOnly { .. } => "READ_ONLY",
             Self::NoSpace { .. } => "NO_SPACE",
             Self::File { .. } => "FILE",
+            Self::Unsupported { .. } => "UNSUPPORTED",
             Self::Closed { .. } => "CLOSED",
             Self::Internal { .. } => "INTERNAL",
         }
@@ -226,6 +235,10 @@ impl Error {
             Self::AmbiguousName { .. } => "give more of the name, or the full ID",
             Self::UnknownName { .. } => {
                 "name it by its path, its ID or a nickname, or within a session by a handle such as `t17`"
+            }
+            Self::UnknownField { .. } => {
+                "fields of a payload are named by path (`args.command`), odd names in quotes; a text to compare with goes \
+                 to the right"
             }
             Self::NoRoom { .. } => "give a line range or a pattern, or deactivate something first",
             Self::NewerSchema { .. } => "update palimpsest",
@@ -291,6 +304,11 @@ fn file_problem(source: &std::io::Error) -> String {
 
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The rest of the message where names come near.
+fn near_text(names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!("; near it: {}", quoted(names)) }
 }
 
 fn winner_text(winner: Option<TxId>) -> String {

@@ -11,7 +11,9 @@ mod gc;
 mod memory;
 mod names;
 mod put;
+mod query;
 mod rules;
+mod search;
 mod sqlite;
 mod stats;
 mod transaction;
@@ -20,12 +22,17 @@ pub use backend::{
     Backend, Expected, Garbage, Item, Lost, Op, Outcome, Part, PlacedItem, Put, Receipt,
     Replacement, Size, Splice, Version,
 };
-pub use diff::{DEFAULT_DIFF_CONTEXT, Difference, FieldChange};
+pub use diff::{DEFAULT_DIFF_CONTEXT, Difference};
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
 pub use front::{Clock, Store};
 pub use memory::MemoryBackend;
-pub use names::{Found, MAX_CANDIDATES};
+pub use names::{MAX_CANDIDATES, Named};
 pub use put::NewVersion;
+pub use query::{Comparison, Condition, Literal, Order, Query, Test};
+pub use search::{
+    Expression, Found, FoundIn, FoundRows, SearchFilter, SearchHit, SearchIndex, SearchQuery,
+    SearchResults, SnippetLine,
+};
 pub use sqlite::{Journal, SqliteBackend};
 pub use stats::Stats;
 pub use transaction::Transaction;

@@ -131,9 +131,9 @@ fn acts_as_a_writer_when_asked() {
     let mut out = std::io::stdout().lock();
     if std::env::var_os("PALIMPSEST_TEST_CHECKPOINTS").is_some() {
         std::thread::spawn(move || {
-            let mover = Connection::open(&path).unwrap();
+            let other = Connection::open(&path).unwrap();
             loop {
-                let moved = mover.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()));
+                let moved = other.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()));
                 moved.unwrap();
             }
         });

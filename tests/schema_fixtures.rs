@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use palimpsest::object::{AsOf, Nickname, ObjectId, ObjectType, Reference, TxId};
-use palimpsest::store::{Store, doctor};
+use palimpsest::store::{SearchQuery, Store, doctor};
 use rusqlite::Connection;
 
 fn open(fixture: &str) -> (tempfile::TempDir, Store) {
@@ -38,6 +38,8 @@ fn version_1_opens_and_reads_as_it_was_written() {
     let items = |at| store.items(&chat, at, 0..9).unwrap();
     assert_eq!(items(AsOf::Latest), ["one", "two", "other three", "four"]);
     assert_eq!(items(AsOf::Tx(TxId(5))), ["one", "two", "three"]);
+    let hits = store.search(&SearchQuery::new("passed")).unwrap().hits;
+    assert_eq!(hits.iter().map(|hit| &hit.id).collect::<Vec<_>>(), [&tests]);
     store.close().unwrap();
     let file = Connection::open(folder.path().join("store.sqlite")).unwrap();
     let version: i64 = file.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();

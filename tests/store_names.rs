@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use palimpsest::object::{AsOf, ObjectId, ObjectType, Source, VersionSelector};
+use palimpsest::object::{AsOf, FieldChange, ObjectId, ObjectType, Source, VersionSelector};
 use palimpsest::source::{Place, file_id};
-use palimpsest::store::{DEFAULT_DIFF_CONTEXT, Expected, FieldChange, NewVersion, Store, Version};
+use palimpsest::store::{DEFAULT_DIFF_CONTEXT, Expected, NewVersion, Store, Version};
 use serde_json::json;
 
 fn memory() -> Store {
@@ -254,7 +254,7 @@ fn fields_that_come_go_or_change_are_listed() {
     };
     let from = write(json!({ "same": 1, "gone": 2, "changed": 3 }));
     let to = write(json!({ "same": 1, "come": 4, "changed": null }));
-    let change = |name: &str, before, after| FieldChange { name: name.to_owned(), before, after };
+    let change = |name: &str, old, new| FieldChange { name: name.to_owned(), old, new };
     assert_eq!(
         store.diff(from, to, 3).unwrap().fields,
         [

@@ -1,5 +1,8 @@
 // Objects in a few words, for people.
 
+/** The types of objects. @type {import("../../index.js").ObjectType[]} */
+export const types = ["file", "toolcall", "chat_segment", "chat", "system_prompt", "session"];
+
 /** @typedef {import("../../index.js").Version} Version */
 
 /**

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use napi::Either;
 use napi::bindgen_prelude::{AsyncTask, Null};
 use napi_derive::napi;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::argument::{Given, whole_numbers};
 use super::blocking::{Blocking, Json, blocking};
@@ -13,7 +13,7 @@ use super::names::{NameOptions, ReadOptions};
 use super::store::Store;
 use super::version::{At, Version, count, selector};
 use crate::error::{Error, Result};
-use crate::object::{AsOf, ObjectId, ObjectType, Reference};
+use crate::object::{self, AsOf, ObjectId, ObjectType, Reference};
 use crate::session::{cut_ranges, parse_ranges};
 use crate::store::{DEFAULT_DIFF_CONTEXT, NewVersion};
 
@@ -258,7 +258,7 @@ impl Store {
                 added: count(diff.added),
                 removed: count(diff.removed),
                 unified: diff.unified,
-                fields: serde_json::json!(diff.fields),
+                fields: diff.fields.into_iter().map(field_change).collect(),
                 from: Version::of(&names.store, diff.from)?,
                 to: Version::of(&names.store, diff.to)?,
             })
@@ -304,7 +304,12 @@ impl Store {
     }
 }
 
-fn object_type(name: &str) -> Result<ObjectType> {
+fn field_change(change: object::FieldChange) -> Value {
+    json!({ "name": change.name, "before": change.old, "after": change.new })
+}
+
+/// Reads the name of a type.
+pub(super) fn object_type(name: &str) -> Result<ObjectType> {
     let known = ObjectType::ALL.map(|kind| format!("`{}`", kind.as_str())).join(", ");
     ObjectType::parse(name)
         .ok_or_else(|| Error::argument("type", format!("is `{name}`; it must be one of {known}")))

@@ -4,6 +4,7 @@ use std::fmt;
 use std::iter::Peekable;
 use std::str::{CharIndices, FromStr};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
@@ -30,7 +31,7 @@ const RESERVED: [&str; 14] = [
 ];
 
 /// One step into JSON.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum FieldStep {
     /// The member of an object.
     Key(String),
@@ -59,6 +60,20 @@ impl FieldPath {
     /// The path of a member of the outermost object.
     pub fn key(key: impl Into<String>) -> Self {
         Self(vec![FieldStep::Key(key.into())])
+    }
+
+    /// The path of a member of what is here.
+    #[must_use]
+    pub fn member(mut self, key: impl Into<String>) -> Self {
+        self.0.push(FieldStep::Key(key.into()));
+        self
+    }
+
+    /// The path of an element of what is here.
+    #[must_use]
+    pub fn element(mut self, index: usize) -> Self {
+        self.0.push(FieldStep::Index(index));
+        self
     }
 
     /// The steps.

@@ -87,7 +87,7 @@ pub enum VersionSelector {
     Tx(TxId),
     /// `NAME@-1`: so many versions before the latest.
     Back(u32),
-    /// The version visible at a time; no name asks for it.
+    /// `NAME@2026-11-21T10:00:00Z`: the version visible at a time, see [`Timestamp::parse`].
     Time(Timestamp),
 }
 
@@ -112,11 +112,13 @@ impl VersionSelector {
         })
     }
 
-    /// What may follow the `@` of a name.
+    /// A transaction or a step back; digits alone, without a sign of their own.
     fn numbered(text: &str) -> Option<Self> {
-        match text.strip_prefix('-') {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+        match text.strip_prefix('-').filter(|_| plain) {
             Some(back) => back.parse().ok().map(Self::Back),
-            None => text.parse().ok().map(|tx| Self::Tx(TxId(tx))),
+            None => text.parse().ok().filter(|_| plain).map(|tx| Self::Tx(TxId(tx))),
         }
     }
 }
@@ -134,7 +136,8 @@ pub struct Name {
 const MIN_PREFIX: usize = 8;
 
 impl Name {
-    /// Splits `NAME`, `NAME@TX` or `NAME@-N`. An `@` not followed by a number belongs to the name (paths may hold one).
+    /// Splits `NAME`, `NAME@TX`, `NAME@TIME` or `NAME@-N`. An `@` not followed by one of these belongs to the name (paths
+    /// may hold one).
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if the name is empty.
@@ -143,9 +146,12 @@ impl Name {
         if text.is_empty() {
             return Err(Error::argument("name", "is empty"));
         }
-        if let Some((name, version)) = text.rsplit_once('@').filter(|(name, _)| !name.is_empty())
-            && let Some(version) = VersionSelector::numbered(version)
-        {
+        let parts = text.rsplit_once('@').filter(|(name, _)| !name.is_empty());
+        let versioned = parts.and_then(|(name, version)| {
+            let time = || Timestamp::parse(version).map(VersionSelector::Time);
+            Some((name, VersionSelector::numbered(version).or_else(time)?))
+        });
+        if let Some((name, version)) = versioned {
             return Ok(Self { text: name.to_owned(), version });
         }
         Ok(Self { text: text.to_owned(), version: VersionSelector::Latest })
@@ -203,6 +209,8 @@ fn looks_like_hex(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -225,6 +233,17 @@ mod tests {
         );
         assert_eq!(parse("node_modules/@types/node").text, "node_modules/@types/node");
         assert_eq!(parse("@12").text, "@12");
+        assert_eq!(
+            parse("f3@1970-01-01T00:00:01Z").version,
+            VersionSelector::Time(Timestamp(1_000))
+        );
+        assert_eq!(parse("a@b@1970-01-02").version, VersionSelector::Time(Timestamp(86_400_000)));
+        for whole in
+            ["f3@+1", "f3@--1", "f3@1.0", "f3@1970-13-01", "f3@", "f3@99999999999999999999"]
+        {
+            let name = parse(whole);
+            assert_eq!((name.text.as_str(), name.version), (whole, VersionSelector::Latest));
+        }
         assert!(Name::parse("  ").is_err());
     }
 
@@ -243,6 +262,33 @@ mod tests {
         }
         for text in ["", "x", "--1", "1.5", "last", "12:00"] {
             assert_eq!(parse(text).unwrap_err().code(), "INVALID_ARGUMENT", "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_a_name_panic(text in "[a-f0-9@tTZ:. é\\[\\]+-]{0,24}") {
+            if let Ok(name) = Name::parse(&text) {
+                prop_assert!(text.trim().starts_with(&name.text) && !name.text.is_empty());
+                let _ = (name.handle(), name.id_prefix());
+            }
+            if let Ok(nickname) = Nickname::parse(&text) {
+                let name = Name::parse(nickname.as_str()).unwrap();
+                prop_assert_eq!((&*name.text, name.version), (nickname.as_str(), VersionSelector::Latest));
+                prop_assert!(name.handle().is_none() && name.id_prefix().is_none());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_time_of_four_digit_years_reads_back(ms in -62_167_219_200_000_i64..253_402_300_800_000) {
+            prop_assert_eq!(Timestamp::parse(&Timestamp(ms).to_string()), Some(Timestamp(ms)));
+        }
+
+        #[test]
+        fn no_text_makes_reading_a_time_panic(text in "[0-9TZ:.+é-]{0,26}") {
+            let _ = Timestamp::parse(&text);
         }
     }
 

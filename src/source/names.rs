@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{absolute_path, canonical_path, file_id};
 use crate::error::{Error, Result};
 use crate::object::VersionSelector;
-use crate::store::{Found, Store, Version};
+use crate::store::{Named, Store, Version};
 
 /// What a path in a name counts from.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ impl Place {
     ///
     /// # Errors
     /// As [`Store::find`].
-    pub fn find(&self, store: &Store, name: &str) -> Result<Found> {
+    pub fn find(&self, store: &Store, name: &str) -> Result<Named> {
         let file_of = |text: &str| {
             let path = canonical_path(&absolute_path(text, &self.cwd));
             file_id(&self.filesystem_id, &path).map(Some)

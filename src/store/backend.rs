@@ -7,9 +7,12 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::Query;
+use super::SearchIndex;
 use crate::error::{Error, Result};
 use crate::object::{
-    AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, Timestamp, TxId,
+    AsOf, Envelope, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, Timestamp,
+    TxId,
 };
 
 /// One version of an object, without its content: that is loaded apart, by [`Backend::content`].
@@ -282,9 +285,11 @@ pub trait Backend: Debug + Send + Sync {
     ///
     /// # Errors
     /// `FORGOTTEN` if a put goes to an object that was forgotten or brings a content that is not to be stored again;
-    /// `CONFLICT` carrying the winner if a put's expectation fails; `INVALID_ARGUMENT` if one object is put twice, its envelope differs from that of earlier versions, a hash is malformed, a splice keeps more items than there are, or a
-    /// nickname goes to an unknown object; `INVALID_NICKNAME` if another object has it. Puts apply before names, each in
-    /// their order; the first that fails decides the error.
+    /// `CONFLICT` carrying the winner if a put's expectation fails; `INVALID_ARGUMENT` if one object is put twice, a text has
+    /// more than 256 MiB, a field has more than 100 levels or a name of [`crate::object::RESERVED_FIELDS`], an envelope
+    /// differs from that of earlier versions, a hash is malformed, a splice keeps more items than there are, or a nickname
+    /// goes to an unknown object; `INVALID_NICKNAME` if another object has it. The shape of all transactions is judged
+    /// first. Puts apply before names, each in their order; the first that fails decides the error.
     fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>>;
 
     /// Number and time of the newest transaction; zeros on an empty store.
@@ -317,6 +322,23 @@ pub trait Backend: Debug + Send + Sync {
         limit: usize,
     ) -> Result<Vec<Version>>;
 
+    /// Finds versions by their metadata, see [`Query`]. Reads neither contents nor items. A payload field that a version lacks
+    /// is missing there, also where no version has it.
+    ///
+    /// # Errors
+    /// Those of [`Query::check`].
+    fn query(&self, query: &Query) -> Result<Vec<Version>>;
+
+    /// Whether a version of any object, the latest or not, has a value at a path.
+    ///
+    /// # Errors
+    /// `UNKNOWN_FIELD` as [`Query::check`].
+    fn has_field(&self, path: &FieldPath) -> Result<bool>;
+
+    /// Lists payload fields that there are, with the members of those that are objects, in order: enough for a hint, at most
+    /// about 1,000 of at most 10,000 versions.
+    fn field_paths(&self) -> Result<Vec<FieldPath>>;
+
     /// Lists IDs that start with `prefix`, in order; at most `limit`.
     fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>>;
 
@@ -328,6 +350,11 @@ pub trait Backend: Debug + Send + Sync {
 
     /// Lists the hashes of all contents, in order, that come after `after`; at most `limit`.
     fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>>;
+
+    /// The backend's full-text index; `None` where it has none.
+    fn search_index(&self) -> Option<&dyn SearchIndex> {
+        None
+    }
 
     /// Replaces what is stored, all of it or nothing, and from then on refuses contents with the hashes `banned`. For
     /// explicit commands of a person alone. What is replaced is dropped by [`Self::collect`], and not yet here.

@@ -1,21 +1,11 @@
 //! The difference of two versions of an object. Compares what is stored; must not look at files.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
-
-use serde::Serialize;
-use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
-
 use super::{Store, Version};
 use crate::error::{Error, Result};
-use crate::object::AsOf;
+use crate::object::{AsOf, FieldChange, changed_fields, unified_diff};
 
 /// Unchanged lines shown around each change, unless asked otherwise.
 pub const DEFAULT_DIFF_CONTEXT: usize = 3;
-
-/// After this time a difference that is still correct, if longer than it might be, is taken.
-const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How one version differs from another.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,17 +24,6 @@ pub struct Difference {
     pub fields: Vec<FieldChange>,
 }
 
-/// A field that differs between two versions.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FieldChange {
-    /// Its name.
-    pub name: String,
-    /// Its value in the earlier version; `None` where that has no such field.
-    pub before: Option<Value>,
-    /// Its value in the later version; `None` where that has no such field.
-    pub after: Option<Value>,
-}
-
 impl Store {
     /// Compares two versions by lines: their contents, or where the documents have items, these, one per line.
     ///
@@ -59,23 +38,19 @@ impl Store {
             return Err(Error::argument("to", problem));
         }
         let (old, new) = (self.document(&from)?, self.document(&to)?);
-        let diff = TextDiff::configure().timeout(TIMEOUT).diff_lines(&old, &new);
-        let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
-        let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
-        let heading = |version: &Version| format!("{id}@{}", version.tx_id);
-        let unified = diff
-            .unified_diff()
-            .context_radius(context)
-            .header(&heading(&from), &heading(&to))
-            .to_string();
-        Ok(Difference {
-            added: added as u64,
-            removed: removed as u64,
-            unified,
-            fields: changed_fields(&from, &to),
-            from,
-            to,
-        })
+        let changes = unified_diff(&old, &new, context);
+        let count = |sign: char| {
+            let lines = changes.split_inclusive('\n');
+            lines.filter(|line| line.starts_with(sign)).count() as u64
+        };
+        let (added, removed) = (count('+'), count('-'));
+        let unified = if changes.is_empty() {
+            changes
+        } else {
+            format!("--- {id}@{}\n+++ {id}@{}\n{changes}", from.tx_id, to.tx_id)
+        };
+        let fields = changed_fields(&from.fields, &to.fields);
+        Ok(Difference { from, to, added, removed, unified, fields })
     }
 
     /// What a version says, as one text: its content, or its items, each with a `\n`.
@@ -87,14 +62,4 @@ impl Store {
         let items = self.items(&version.envelope.id, at, 0..version.item_count)?;
         Ok(items.into_iter().map(|item| item + "\n").collect())
     }
-}
-
-fn changed_fields(from: &Version, to: &Version) -> Vec<FieldChange> {
-    let names: BTreeSet<&String> = from.fields.keys().chain(to.fields.keys()).collect();
-    let changes = names.into_iter().map(|name| FieldChange {
-        name: name.clone(),
-        before: from.fields.get(name).cloned(),
-        after: to.fields.get(name).cloned(),
-    });
-    changes.filter(|change| change.before != change.after).collect()
 }

@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::query::{Field, Query, unknown};
 use super::{Backend, Item, Journal, Lost, MemoryBackend, SqliteBackend, Transaction, Version};
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Hash, Nickname, ObjectId, ObjectType, Payload, Reference, RunningHash, StaticReference,
-    Timestamp, TxId, VersionSelector,
+    Timestamp, TxId, VersionSelector, metadata_view,
 };
+use serde_json::Value;
 
 /// Tells the time of writes.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -208,6 +210,33 @@ impl Store {
         self.backend.list(kind, after, limit)
     }
 
+    /// Finds versions by their metadata, without reading contents or items; see [`Query`] for fields, logic and order.
+    ///
+    /// # Errors
+    /// Those of [`Query::check`]; `UNKNOWN_FIELD` with near names if the query names a payload field or an additional
+    /// content that no version of any object has. An empty store knows every field.
+    pub fn query(&self, query: &Query) -> Result<Vec<Version>> {
+        let found = self.backend.query(query)?;
+        if self.backend.newest()?.0 != TxId(0) {
+            for path in query.fields() {
+                if Field::of(path)?.is_open() && !self.backend.has_field(path)? {
+                    return Err(unknown(path, &self.backend.field_paths()?));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The fields of a version's metadata line, see [`metadata_view`]. The first nickname counts.
+    ///
+    /// # Errors
+    /// As [`Self::content`], for additional contents that its view names.
+    pub fn metadata_view(&self, version: &Version) -> Result<Vec<(String, Value)>> {
+        let nicknames = self.nicknames(&version.envelope.id)?;
+        let additional = |name: &str| self.additional(version, name);
+        metadata_view(&version.envelope, &version.fields, nicknames.first(), additional)
+    }
+
     /// Lists IDs that start with `prefix`, in order; at most `limit`.
     pub fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
         self.backend.find_prefix(prefix, limit)
@@ -267,6 +296,17 @@ impl Store {
             )
         })?;
         same_hash(|| format!("version of `{id}`"), &version.content_hash, content_hash)?;
+        self.verify(&version)?;
+        Ok(version)
+    }
+
+    /// Reads the version visible at `at` and checks that it is the one that was pinned by its hash.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` if there is none; `HASH_MISMATCH` naming both hashes if it is another or its payload is damaged.
+    pub fn resolve_at(&self, id: &ObjectId, at: AsOf, content_hash: &Hash) -> Result<Version> {
+        let version = self.require(id, at)?;
+        same_hash(|| format!("version of `{id}` {at}"), &version.content_hash, content_hash)?;
         self.verify(&version)?;
         Ok(version)
     }

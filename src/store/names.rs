@@ -13,7 +13,7 @@ const MAX_MATCHES: usize = 256;
 
 /// What a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct Named {
     /// The object.
     pub id: ObjectId,
     /// The version that the name asks for.
@@ -32,7 +32,7 @@ impl Store {
         &self,
         text: &str,
         file_of: impl Fn(&str) -> Result<Option<ObjectId>>,
-    ) -> Result<Found> {
+    ) -> Result<Named> {
         let whole = Name { text: text.to_owned(), version: VersionSelector::Latest };
         let asked = Name::parse(text)?;
         let is_there = |id: &ObjectId| Ok(self.get(id, AsOf::Latest)?.is_some());
@@ -40,14 +40,14 @@ impl Store {
         if asked.version != VersionSelector::Latest
             && let Some(id) = self.find_exact(&whole, file_of(&whole.text)?, is_there)?
         {
-            return Ok(Found { id, version: VersionSelector::Latest });
+            return Ok(Named { id, version: VersionSelector::Latest });
         }
         let found = match self.find_exact(&asked, file_of(&asked.text)?, is_there)? {
             Some(id) => Some(id),
             None => self.find_by_prefix(&asked, is_there)?,
         };
         let id = found.ok_or(Error::UnknownName { name: whole.text })?;
-        Ok(Found { id, version: asked.version })
+        Ok(Named { id, version: asked.version })
     }
 
     /// Finds an object by full ID, nickname or path, in this order. `file`: what the name is as a path. `may`: whether an

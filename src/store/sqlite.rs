@@ -7,16 +7,19 @@ mod aside;
 mod collect;
 mod derived;
 mod failure;
+mod index;
 mod integrity;
 mod lost;
 mod mark;
 mod network;
 mod open;
 mod pack;
+mod query;
 mod read;
 mod replace;
 mod rows;
 mod schema;
+mod search;
 mod write;
 
 use std::ops::Range;
@@ -27,9 +30,12 @@ use rusqlite::Connection;
 
 use self::failure::Step;
 use self::mark::Mark;
-use super::{Backend, Garbage, Item, Lost, Op, PlacedItem, Receipt, Replacement, Size, Version};
+use super::{
+    Backend, Expression, FoundRows, Garbage, Item, Lost, Op, PlacedItem, Query, Receipt,
+    Replacement, SearchFilter, SearchIndex, Size, Version,
+};
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
+use crate::object::{AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
 
 /// How the file is kept whole through a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,6 +212,18 @@ impl Backend for SqliteBackend {
         self.read(|connection| read::list(connection, &self.store_id, kind, after, limit))
     }
 
+    fn query(&self, query: &Query) -> Result<Vec<Version>> {
+        self.read(|connection| query::query(connection, &self.store_id, query))
+    }
+
+    fn has_field(&self, path: &FieldPath) -> Result<bool> {
+        self.read(|connection| query::has_field(connection, path))
+    }
+
+    fn field_paths(&self) -> Result<Vec<FieldPath>> {
+        self.read(query::field_paths)
+    }
+
     fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
         self.read(|connection| read::find_prefix(connection, prefix, limit))
     }
@@ -220,6 +238,10 @@ impl Backend for SqliteBackend {
 
     fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>> {
         self.read(|connection| read::content_hashes(connection, after, limit))
+    }
+
+    fn search_index(&self) -> Option<&dyn SearchIndex> {
+        Some(self)
     }
 
     fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
@@ -265,6 +287,40 @@ impl Backend for SqliteBackend {
     }
 }
 
+impl SearchIndex for SqliteBackend {
+    fn catch_up(&self) -> Result<()> {
+        while let Some(batch) =
+            self.read(|connection| index::prepare(connection, &self.store_id))?
+        {
+            self.write(|connection| failure::while_busy(|| index::apply(connection, &batch)))?;
+        }
+        Ok(())
+    }
+
+    fn unindexed(&self) -> Result<u64> {
+        self.read(index::unindexed)
+    }
+
+    fn find(
+        &self,
+        expression: &Expression,
+        filter: &SearchFilter,
+        limit: usize,
+    ) -> Result<FoundRows> {
+        self.read(|connection| search::find(connection, expression, filter, limit))
+    }
+
+    fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
+        self.write(|connection| {
+            failure::while_busy(|| index::reindex(connection, &self.store_id, ids))
+        })
+    }
+
+    fn clear(&self) -> Result<()> {
+        self.write(|connection| failure::while_busy(|| index::clear(connection)))
+    }
+}
+
 /// Independent of later changes of the working folder, and never taken for one of SQLite's URIs.
 fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).map_err(|error| Error::StoreUnavailable {
@@ -282,12 +338,13 @@ fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::sync::Arc;
 
     use serde_json::Map;
 
     use super::*;
     use crate::object::Envelope;
-    use crate::store::{Expected, Put};
+    use crate::store::{Expected, Put, SearchQuery, Store};
 
     fn put(id: &str, text: &str) -> Op {
         Op::Put(Box::new(Put {
@@ -324,6 +381,29 @@ mod tests {
         limit(1 << 20);
         backend.commit(&[put("b", &random)], Timestamp(3)).unwrap();
         assert_eq!(backend.content(&Hash::of(&random)).unwrap(), Some(random));
+    }
+
+    #[test]
+    fn on_a_full_disk_what_is_indexed_is_searched() {
+        let folder = tempfile::tempdir().unwrap();
+        let backend = Arc::new(SqliteBackend::open(&folder.path().join("store.sqlite")).unwrap());
+        let store = Store::with_backend(backend.clone());
+        let search = || {
+            let found = store.search(&SearchQuery::new("needle")).unwrap();
+            (found.total, found.unindexed)
+        };
+        let limit = |pages: i64| {
+            let slot = lock(&backend.writer);
+            slot.as_ref().unwrap().pragma_update(None, "max_page_count", pages).unwrap();
+        };
+        backend.commit(&[put("a", "a needle")], Timestamp(1)).unwrap();
+        assert_eq!(search(), (1, 0));
+        let words: Vec<String> = (0..9_000).map(|number| format!("needle w{number}")).collect();
+        backend.commit(&[put("b", &words.join(" "))], Timestamp(2)).unwrap();
+        limit(1);
+        assert_eq!(search(), (1, 1));
+        limit(1 << 20);
+        assert_eq!(search(), (2, 0));
     }
 
     #[test]

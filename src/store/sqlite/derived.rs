@@ -3,11 +3,12 @@
 use rusqlite::{Connection, named_params};
 
 use super::failure::Step;
+use super::index;
 
 /// Removes what was derived from an object, or points to it, so that nothing of its text is left there.
 pub(super) fn remove(connection: &Connection, object: i64) -> Step<()> {
     connection
         .prepare_cached("DELETE FROM nickname WHERE object = :object")?
         .execute(named_params! { ":object": object })?;
-    Ok(())
+    index::remove(connection, object)
 }

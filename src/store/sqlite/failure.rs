@@ -91,6 +91,7 @@ impl Failure {
             }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => "busy",
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => "it cannot be opened",
+            Some(ErrorCode::TooBig) => "a value is larger than SQLite takes",
             Some(ErrorCode::SystemIoFailure) => "input or output failed",
             _ => "SQLite refused",
         };

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::failure::{self, Step};
 use super::mark::Mark;
-use super::{Journal, lost, network, schema};
+use super::{Journal, lost, network, query, schema};
 use crate::error::{Error, Result};
 use crate::store::Lost;
 
@@ -112,6 +112,7 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
     let open = || {
         let reader = connect(path)?;
         reader.pragma_update(None, "query_only", true)?;
+        query::register(&reader)?;
         Ok(reader)
     };
     failure::while_busy(open).map_err(|failure| failure.at(path))

@@ -90,6 +90,14 @@ CREATE TABLE nickname (
 /// - `item.running_hash` is null where it continues that of the item before in the list; `version.items_hash` is empty where
 ///   it is that of the last item.
 /// - `object_type` leaves out toolcalls, which are most objects: these are listed by ID.
+///
+/// The search index; all of it is made from the rest and can be made anew:
+/// - `search_index` holds the terms that `store::search` makes of a text, not the text; so FTS5's own tokenizer has only to
+///   split at spaces. A row of it is a row of `search_row`.
+/// - `search_row.part`: -2 for a version (with this `tx_id`, the newest that has these terms), -1 for a nickname, else the
+///   position of an item (there from `tx_id` on). `latest`: whether it is what the object has now. `digest`: 64 bits of the
+///   hash of the terms, so that an object's versions with equal terms share a row; null for items.
+/// - `search_progress` has one row: all is indexed up to `version` of transaction `tx_id`, nicknames up to `named_tx`.
 const V2: &str = "
 ALTER TABLE version ADD COLUMN origin_store TEXT;
 ALTER TABLE version ADD COLUMN origin_tx INTEGER;
@@ -132,6 +140,33 @@ ALTER TABLE hashed_content RENAME TO content;
 
 DROP INDEX object_type;
 CREATE INDEX object_type ON object (type, id) WHERE type <> 'toolcall';
+
+CREATE VIRTUAL TABLE search_index USING fts5 (
+    name, text, joined, content = '', contentless_delete = 1, tokenize = 'ascii'
+);
+CREATE TABLE search_session (
+    session INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE
+) STRICT;
+CREATE TABLE search_row (
+    row INTEGER PRIMARY KEY,
+    object INTEGER NOT NULL REFERENCES object,
+    tx_id INTEGER NOT NULL,
+    part INTEGER NOT NULL,
+    latest INTEGER NOT NULL,
+    session INTEGER REFERENCES search_session,
+    digest INTEGER
+) STRICT;
+CREATE INDEX search_row_object ON search_row (object, part);
+CREATE INDEX search_row_nickname ON search_row (part) WHERE part = -1;
+CREATE INDEX search_row_left ON search_row (row) WHERE latest = 0;
+CREATE TABLE search_progress (
+    tx_id INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    named_tx INTEGER NOT NULL,
+    rows INTEGER NOT NULL
+) STRICT;
+INSERT INTO search_progress VALUES (0, 0, 0, 0);
 ";
 
 /// Refuses files that are not ours or are newer than this program. Writes nothing.
