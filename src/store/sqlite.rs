@@ -247,7 +247,7 @@ impl Backend for SqliteBackend {
     fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
         self.write(|connection| {
             collect::overwriting(connection, |connection| {
-                replace::replace(connection, replacements, banned, newest)
+                replace::replace(connection, &self.store_id, replacements, banned, newest)
             })
         })
     }
