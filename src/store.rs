@@ -2,6 +2,7 @@
 //!
 //! Only backends know SQL or HTTP. Nothing stored is changed or removed here. Sources: DESIGN.md sections 2 and 4.
 
+mod archive;
 mod backend;
 mod front;
 mod memory;
@@ -9,6 +10,9 @@ mod rules;
 mod sqlite;
 mod transaction;
 
+pub use archive::{
+    ExportOptions, Exported, ImportOptions, Imported, LeftOut, OnProgress, Progress, Redacted, Scope, Stage, redact_json, redact_text,
+};
 pub use backend::{
     Backend, Expected, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version,
 };

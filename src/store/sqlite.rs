@@ -20,7 +20,7 @@ use rusqlite::Connection;
 use self::failure::Step;
 use super::{Backend, Item, Op, PlacedItem, Receipt, Version};
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
+use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Origin, Timestamp, TxId};
 
 /// How the file is kept whole through a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,6 +130,10 @@ impl Backend for SqliteBackend {
 
     fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>> {
         self.read(|connection| read::changes(connection, &self.store_id, after, limit))
+    }
+
+    fn find_origin(&self, id: &ObjectId, origin: &Origin) -> Result<Vec<Version>> {
+        self.read(|connection| read::find_origin(connection, &self.store_id, id, origin))
     }
 
     fn list(
