@@ -21,6 +21,6 @@ pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{LineMap, LineRange, merge_ranges};
 pub use matching::{HostEntry, HostMatch, match_host_list};
 pub use message::{MessageKey, MessageKind, ResultFact, Shows};
-pub use record::{CallRecord, FailedCall, SlotEdit, SlotRecord};
+pub use record::{CallRecord, FailedCall, SlotEdit, SlotRecord, Withheld, WithheldReason};
 pub use sets::{Active, ActiveView, Known, Sets};
 pub use state::{Effect, Sent, Session, Showing};

@@ -77,7 +77,7 @@ fn play(file: &Path) -> u32 {
 
 /// What went out: the host's messages in their order, tool results with their own IDs, everything else untouched.
 fn check(store: &Store, live: &LiveSession, messages: &[&str], file: &Path) {
-    let sent = replay_call(store, live.id(), live.state().calls()).unwrap();
+    let sent = replay_call(store, live.id(), live.state().calls()).unwrap().messages;
     assert_eq!(sent.len(), messages.len(), "{}", file.display());
     for (sent, given) in sent.iter().zip(messages) {
         let (mut sent, mut given): (Value, Value) =

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::tokens;
 use crate::error::{Error, Result};
 use crate::object::Hash;
-use crate::session::MessageKey;
+use crate::session::{MessageKey, Withheld};
 
 /// Tokens of a message besides its content.
 pub const MESSAGE_TOKENS: u64 = 4;
@@ -55,6 +55,8 @@ pub struct HostMessage {
     pub plain: bool,
     /// Its tokens.
     pub tokens: u64,
+    /// Set where `raw` is a placeholder for what the host gave; the host's own message goes out.
+    pub withheld: Option<Withheld>,
 }
 
 impl HostMessage {
@@ -82,7 +84,7 @@ impl HostMessage {
         let text = |name: &str| value(name).as_str().map(str::to_owned);
         let role = text("role").unwrap_or_default();
         if role == "bashExecution" && value("excludeFromContext") == Value::Bool(true) {
-            return Self::withheld(value("timestamp").as_i64());
+            return Self::without_output(value("timestamp").as_i64());
         }
         let content = value("content");
         let mut message = Self {
@@ -96,6 +98,7 @@ impl HostMessage {
             texts: Vec::new(),
             plain: false,
             tokens: 0,
+            withheld: None,
         };
         message.tokens = MESSAGE_TOKENS + message.read_content(&content);
         for name in ["command", "output", "summary"] {
@@ -111,7 +114,7 @@ impl HostMessage {
     }
 
     /// A `!!` message: its output is stored nowhere, only that it was there.
-    fn withheld(timestamp: Option<i64>) -> Self {
+    fn without_output(timestamp: Option<i64>) -> Self {
         let role = "bashExecution".to_owned();
         let raw =
             serde_json::json!({ "role": role, "excludeFromContext": true, "timestamp": timestamp })
@@ -127,12 +130,27 @@ impl HostMessage {
             texts: Vec::new(),
             plain: false,
             tokens: 0,
+            withheld: None,
         }
     }
 
-    /// SHA-256 of the JSON.
+    /// Reads a message from its JSON, or from the placeholder that stands for it.
+    pub fn from_stored(raw: &str, withheld: Option<Withheld>) -> Self {
+        let message = Self::parse(raw);
+        match withheld {
+            Some(withheld) => {
+                Self { tokens: withheld.tokens, plain: false, withheld: Some(withheld), ..message }
+            }
+            None => message,
+        }
+    }
+
+    /// SHA-256 of the JSON as the host gave it.
     pub fn digest(&self) -> Hash {
-        Hash::of(&self.raw)
+        match &self.withheld {
+            Some(withheld) => withheld.digest.clone(),
+            None => Hash::of(&self.raw),
+        }
     }
 
     /// The JSON of the content.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub use activation::Wanted;
 pub use files::ToolFinished;
-pub use record::replay_call;
+pub use record::{Place, Replayed, replay_call};
 pub use transform::{CallInfo, Transformed};
 
 use self::commit::{Staged, Stored};
@@ -35,7 +35,7 @@ use crate::error::{Error, Result};
 use crate::object::{Hash, ObjectId};
 use crate::session::{Session, Shows, SlotRecord, Treatment};
 use crate::settings::{Layout, Settings};
-use crate::store::Store;
+use crate::store::{Store, Version};
 
 /// Texts kept in memory, in bytes; beyond it the cache starts anew.
 const TEXT_CACHE_BYTES: usize = 64 << 20;
@@ -265,18 +265,21 @@ impl Texts for LiveSession {
         if let Some(text) = self.texts.borrow().texts.get(&key) {
             return Ok(Arc::clone(text));
         }
-        let text = stored_text(&self.store, object, version)?;
+        let found = stored_version(&self.store, object, version)?;
+        let text = self.store.content(&found)?.ok_or_else(|| no_text(object, version))?;
+        let text: Arc<str> = text.into();
         self.remember_text(object, version, Arc::clone(&text));
         Ok(text)
     }
 }
 
-/// Text of the version of an object with this `content_hash`, from the store.
-fn stored_text(store: &Store, object: &ObjectId, version: &Hash) -> Result<Arc<str>> {
-    let missing =
-        || Error::NotFound { id: object.clone(), at: format!("with content hash `{version}`") };
-    let versions = store.history(object)?;
-    let found =
-        versions.iter().find(|candidate| candidate.content_hash == *version).ok_or_else(missing)?;
-    Ok(store.content(found)?.ok_or_else(missing)?.into())
+/// The version of an object with this `content_hash`, from the store.
+fn stored_version(store: &Store, object: &ObjectId, version: &Hash) -> Result<Version> {
+    let mut versions = store.history(object)?.into_iter();
+    let found = versions.find(|candidate| candidate.content_hash == *version);
+    found.ok_or_else(|| no_text(object, version))
+}
+
+fn no_text(object: &ObjectId, version: &Hash) -> Error {
+    Error::NotFound { id: object.clone(), at: format!("with text and content hash `{version}`") }
 }

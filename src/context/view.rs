@@ -36,7 +36,10 @@ impl Slot {
 
     /// A message of the host's that changes on every call: it passes through, and its record holds all of it.
     pub fn of_volatile(index: usize, message: &HostMessage) -> Self {
-        let record = SlotRecord::Message { message: message.raw.clone() };
+        let record = SlotRecord::Message {
+            message: message.raw.clone(),
+            withheld: message.withheld.clone(),
+        };
         Self { record, ..Self::of_host(index, 0, message, None) }
     }
 
@@ -216,7 +219,10 @@ mod tests {
 
     fn slots(text: &str) -> Vec<Slot> {
         text.chars()
-            .map(|c| Slot::of_ours(SlotRecord::Message { message: c.to_string() }, c.to_string()))
+            .map(|c| {
+                let record = SlotRecord::Message { message: c.to_string(), withheld: None };
+                Slot::of_ours(record, c.to_string())
+            })
             .collect()
     }
 

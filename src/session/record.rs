@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::lines::LineRange;
-use crate::object::{Hash, ObjectId, Timestamp};
+use crate::object::{Hash, ObjectId, RedactionReason, Timestamp};
 
 /// Record of one request (DESIGN.md section 8): enough to render it again, byte for byte.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -85,7 +85,55 @@ pub enum SlotRecord {
     Message {
         /// The message's JSON.
         message: String,
+        /// Set where that is a placeholder.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        withheld: Option<Withheld>,
     },
+}
+
+/// A message whose text is stored nowhere; a placeholder stands in its place (DESIGN.md section 4).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Withheld {
+    /// Why.
+    pub reason: WithheldReason,
+    /// SHA-256 of the message's JSON.
+    pub digest: Hash,
+    /// Bytes of that JSON.
+    pub bytes: u64,
+    /// Its tokens.
+    pub tokens: u64,
+}
+
+/// Why text is not in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WithheldReason {
+    /// It was shown from a file that the setting `exclude` names: it was never stored.
+    Excluded,
+    /// A person had it forgotten.
+    Forgotten,
+    /// What looked like a secret was replaced when an archive was written.
+    Redacted,
+}
+
+impl WithheldReason {
+    /// Word for messages and events.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Excluded => "excluded",
+            Self::Forgotten => "forgotten",
+            Self::Redacted => "redacted",
+        }
+    }
+}
+
+impl From<RedactionReason> for WithheldReason {
+    fn from(reason: RedactionReason) -> Self {
+        match reason {
+            RedactionReason::Secret => Self::Redacted,
+            RedactionReason::Forgotten => Self::Forgotten,
+        }
+    }
 }
 
 /// A call that went out with the host's own messages.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{Backend, Journal, MemoryBackend, SqliteBackend, Transaction, Version};
+use super::{Backend, Item, Journal, MemoryBackend, SqliteBackend, Transaction, Version};
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Hash, Nickname, ObjectId, ObjectType, Payload, Reference, RunningHash, StaticReference,
@@ -131,6 +131,15 @@ impl Store {
     /// `NOT_FOUND` if no version is visible at `at`; `HASH_MISMATCH` if an item is not what was written; `STORE_CORRUPT` if
     /// one is gone.
     pub fn items(&self, id: &ObjectId, at: AsOf, range: Range<u64>) -> Result<Vec<String>> {
+        let items = self.list_items(id, at, range)?;
+        Ok(items.into_iter().map(|item| item.text).collect())
+    }
+
+    /// As [`Self::items`], each with what is recorded of it: an item says whether something was taken out of it.
+    ///
+    /// # Errors
+    /// As [`Self::items`].
+    pub fn list_items(&self, id: &ObjectId, at: AsOf, range: Range<u64>) -> Result<Vec<Item>> {
         let version = self.require(id, at)?;
         let range = range.start..range.end.min(version.item_count);
         if range.is_empty() {
@@ -144,7 +153,7 @@ impl Store {
             return Err(self.damaged(format!("items of `{id}` are missing")));
         }
         let mut running = RunningHash::default();
-        let mut texts = Vec::with_capacity(items.len());
+        let mut found = Vec::with_capacity(items.len());
         for (position, item) in (first..).zip(items) {
             if position < range.start {
                 running = RunningHash::from_stored(item.running_hash);
@@ -155,16 +164,16 @@ impl Store {
                 // Its running hash is that of the text as it was: what is there has a hash of its own.
                 Some(recorded) => {
                     same_hash(what, &Hash::of(&item.text), recorded)?;
-                    running = RunningHash::from_stored(item.running_hash);
+                    running = RunningHash::from_stored(item.running_hash.clone());
                 }
                 None => same_hash(what, &running.push(&item.text), &item.running_hash)?,
             }
-            texts.push(item.text);
+            found.push(item);
         }
         if let Some(recorded) = version.items_hash.filter(|_| range.end == version.item_count) {
             same_hash(|| format!("list of `{id}`"), running.hash(), &recorded)?;
         }
-        Ok(texts)
+        Ok(found)
     }
 
     /// Lists the latest versions of objects of one type, by ID, that come after `after`; at most `limit`.

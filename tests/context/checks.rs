@@ -76,7 +76,7 @@ impl World {
 
     fn check_recorded(&self, call: usize) {
         let (session, number, messages) = &self.calls[call];
-        let again = replay_call(&self.host.store, session, *number).unwrap();
+        let again = replay_call(&self.host.store, session, *number).unwrap().messages;
         let again: Vec<Value> =
             again.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
         assert_eq!(again, *messages, "call {number} of {session} renders as it went out");

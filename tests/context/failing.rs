@@ -1,16 +1,40 @@
-//! A backend in memory that refuses to write while it is told to.
+//! A backend in memory that refuses to write while it is told to, and from which text can be taken out.
 
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use palimpsest::error::{Error, Result};
-use palimpsest::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
+use palimpsest::object::{
+    AsOf, Hash, Nickname, ObjectId, ObjectType, Redaction, RedactionReason, Timestamp, TxId,
+};
 use palimpsest::store::{Backend, Item, MemoryBackend, Op, PlacedItem, Receipt, Version};
 
 #[derive(Debug, Default)]
 pub(crate) struct FailingBackend {
     pub(crate) fails: AtomicBool,
+    /// A text that reads no longer give, and why: contents with a secret have another text in its place, those that were
+    /// forgotten are gone.
+    pub(crate) taken_out: Mutex<Option<(String, RedactionReason)>>,
     memory: MemoryBackend,
+}
+
+impl FailingBackend {
+    fn without(&self, text: &str) -> Option<(String, RedactionReason)> {
+        let taken_out = self.taken_out.lock().unwrap();
+        let (secret, reason) = taken_out.as_ref().filter(|(secret, _)| text.contains(secret))?;
+        Some((text.replace(secret, "REDACTED"), *reason))
+    }
+
+    fn redacted(&self, mut version: Version) -> Result<Version> {
+        let Some(hash) = &version.content else { return Ok(version) };
+        let text = self.memory.content(hash)?.unwrap();
+        if let Some((left, reason)) = self.without(&text) {
+            version.redacted = Some(Redaction { reason, found_hash: Hash::of(&left) });
+            version.content = (reason == RedactionReason::Secret).then(|| Hash::of(left));
+        }
+        Ok(version)
+    }
 }
 
 impl Backend for FailingBackend {
@@ -34,19 +58,34 @@ impl Backend for FailingBackend {
     }
 
     fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
-        self.memory.get(id, at)
+        self.memory.get(id, at)?.map(|version| self.redacted(version)).transpose()
     }
 
     fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
-        self.memory.history(id)
+        self.memory.history(id)?.into_iter().map(|version| self.redacted(version)).collect()
     }
 
     fn content(&self, hash: &Hash) -> Result<Option<String>> {
-        self.memory.content(hash)
+        if let Some(text) = self.memory.content(hash)? {
+            return Ok(Some(text));
+        }
+        let left = self
+            .memory
+            .content_hashes(None, usize::MAX)?
+            .into_iter()
+            .filter_map(|hash| Some(self.without(&self.memory.content(&hash).ok()??)?.0));
+        Ok(left.into_iter().find(|left| Hash::of(left) == *hash))
     }
 
     fn items(&self, id: &ObjectId, at: AsOf, range: Range<u64>) -> Result<Vec<Item>> {
-        self.memory.items(id, at, range)
+        let mut items = self.memory.items(id, at, range)?;
+        for item in &mut items {
+            if let Some((left, _)) = self.without(&item.text) {
+                item.redacted = Some(Hash::of(&left));
+                item.text = left;
+            }
+        }
+        Ok(items)
     }
 
     fn placed_items(&self, id: &ObjectId, range: Range<u64>) -> Result<Vec<PlacedItem>> {

@@ -265,7 +265,10 @@ impl Host {
         list.push(json!({ "role": "user", "content": "from elsewhere", "timestamp": -1 }));
         other.transform(0, &Value::from(list).to_string(), &CallInfo::default()).unwrap();
         let number = other.state().calls();
-        assert!(replay_call(&self.store, other.id(), number).unwrap().len() > self.messages.len());
+        assert!(
+            replay_call(&self.store, other.id(), number).unwrap().messages.len()
+                > self.messages.len()
+        );
     }
 
     /// One call, as the host's side makes it: only what is new crosses, after an error everything.
@@ -298,9 +301,12 @@ impl Host {
 
     fn check_replay(&self) {
         let again = replay_call(&self.store, self.live.id(), self.live.state().calls()).unwrap();
-        let again: Vec<Value> =
-            again.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
-        assert_eq!(again, self.sent, "a recorded call renders as it went out");
+        let mut messages: Vec<Value> =
+            again.messages.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+        for place in &again.withheld {
+            messages[place.message] = self.sent[place.message].clone();
+        }
+        assert_eq!(messages, self.sent, "a recorded call renders as it went out");
     }
 }
 

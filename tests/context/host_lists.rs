@@ -44,7 +44,7 @@ fn going_back_in_the_conversation_is_a_branch_and_the_old_one_stays_in_history()
     let old = host.store.items(&before.envelope.id, AsOf::Tx(before.tx_id), 0..u64::MAX).unwrap();
     assert_eq!(old.len(), 7);
     let replayed = replay_call(&host.store, host.live.id(), calls).unwrap();
-    assert_eq!(replayed.len(), 7, "calls on the old branch render as they went out");
+    assert_eq!(replayed.messages.len(), 7, "calls on the old branch render as they went out");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn messages_of_every_kind_pass_through_in_place_and_unchanged() {
 fn transform(host: &mut Host) -> Vec<Value> {
     let list = Value::from(host.messages.clone()).to_string();
     host.live.transform(0, &list, &CallInfo::default()).unwrap();
-    let again = replay_call(&host.store, host.live.id(), 1).unwrap();
+    let again = replay_call(&host.store, host.live.id(), 1).unwrap().messages;
     let mut sent: Vec<Value> =
         again.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
     for (sent, given) in sent.iter_mut().zip(&host.messages) {
@@ -208,6 +208,6 @@ fn a_failed_call_leaves_nothing_and_the_next_record_says_so() {
     host.live.report_failed_call("INVALID_ARGUMENT: broken");
     host.send();
     let replayed = replay_call(&host.store, host.live.id(), 4).unwrap();
-    assert_eq!(replayed.len(), host.messages.len(), "the host's own messages went out");
+    assert_eq!(replayed.messages.len(), host.messages.len(), "the host's own messages went out");
     assert_eq!(host.live.state().calls(), 5);
 }

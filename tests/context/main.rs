@@ -11,3 +11,4 @@ mod pools_layout;
 mod properties;
 mod script;
 mod two_processes;
+mod withheld;

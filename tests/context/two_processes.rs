@@ -39,8 +39,12 @@ fn the_process_that_comes_second_goes_on_as_a_session_of_its_own() {
     assert_eq!(events(&host, &session), theirs, "the other's session is untouched");
     assert_eq!(host.live.state().calls(), 2);
     assert_eq!(host.live.state().index().entries().len(), 3, "f1 and t1 are inherited, t2 is new");
-    assert_eq!(replay_call(&host.store, &own, 1).unwrap().len(), 3, "calls before are inherited");
-    assert_eq!(replay_call(&host.store, &own, 2).unwrap().len(), 5);
+    assert_eq!(
+        replay_call(&host.store, &own, 1).unwrap().messages.len(),
+        3,
+        "calls before are inherited"
+    );
+    assert_eq!(replay_call(&host.store, &own, 2).unwrap().messages.len(), 5);
     let chat = host.store.items(
         &ObjectId::new(own.as_str().replace("session:", "chat:")),
         AsOf::Latest,

@@ -7,7 +7,7 @@ use crate::context::host::{HostMessage, text_content};
 use crate::context::log_layout::{Texts, lines_of};
 use crate::error::{Error, Result};
 use crate::object::{Hash, ObjectId};
-use crate::session::LineRange;
+use crate::session::{LineRange, Withheld};
 
 /// Where the content of a message is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +59,9 @@ struct Item<'a> {
     message: &'a RawValue,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     content: Option<ContentFrom>,
+    /// Set where `message` is a placeholder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    withheld: Option<Withheld>,
 }
 
 /// Writes a message as an item. `from` is used only if it gives exactly the message's content.
@@ -75,14 +78,15 @@ pub(super) fn write(
     };
     let raw = if from.is_some() { message.with_content("null") } else { message.raw.clone() };
     let raw: &RawValue = serde_json::from_str(&raw).map_err(|error| unreadable(&error))?;
-    serde_json::to_string(&Item { turn, step, message: raw, content: from })
+    let withheld = message.withheld.clone();
+    serde_json::to_string(&Item { turn, step, message: raw, content: from, withheld })
         .map_err(|error| unreadable(&error))
 }
 
-/// Reads the message that an item holds, byte for byte.
+/// Reads the message that an item holds, byte for byte, or the placeholder that stands for it.
 pub(super) fn read(item: &str, texts: &dyn Texts) -> Result<HostMessage> {
     let item: Item<'_> = serde_json::from_str(item).map_err(|error| unreadable(&error))?;
-    let message = HostMessage::parse(item.message.get());
+    let message = HostMessage::from_stored(item.message.get(), item.withheld);
     match item.content {
         Some(from) => Ok(HostMessage::parse(&message.with_content(&from.content(texts)?))),
         None => Ok(message),

@@ -5,7 +5,7 @@ use crate::context::host::HostMessage;
 use crate::context::view::{recorded, replacements};
 use crate::error::Result;
 use crate::object::Hash;
-use crate::session::{Event, FailedCall, SlotEdit, SlotRecord};
+use crate::session::{Event, FailedCall, SlotEdit, SlotRecord, Withheld};
 
 /// Failed calls that are not recorded yet.
 #[derive(Debug, Default)]
@@ -42,11 +42,14 @@ impl LiveSession {
         let known = window.map(|(index, at)| {
             // A message that changes on every call is stored as it was long ago.
             match self.view.slots().get(index).map(|slot| &slot.record) {
-                Some(SlotRecord::Message { message }) => message_slot(message),
+                Some(volatile @ SlotRecord::Message { .. }) => volatile.clone(),
                 _ => SlotRecord::Chat { chat: *at, content: None },
             }
         });
-        let new = messages.iter().map(|message| message_slot(&message.raw));
+        let new = messages.iter().map(|message| SlotRecord::Message {
+            message: message.raw.clone(),
+            withheld: message.withheld.clone(),
+        });
         self.failed.list = Some(known.chain(new).collect());
     }
 
@@ -70,8 +73,8 @@ impl LiveSession {
         let edits = calls.iter_mut().filter_map(|call| call.edits.as_mut()).flatten();
         for SlotEdit { at, insert, .. } in edits {
             for (index, slot) in (*at..).zip(insert) {
-                if let SlotRecord::Message { message } = slot
-                    && let Some(chat) = self.place_of(index, message)
+                if let SlotRecord::Message { message, withheld } = slot
+                    && let Some(chat) = self.place_of(index, message, withheld.as_ref())
                 {
                     *slot = SlotRecord::Chat { chat, content: None };
                 }
@@ -87,13 +90,10 @@ impl LiveSession {
     }
 
     /// Position of the message at an index of the window, if the chat holds it just so.
-    fn place_of(&self, index: u64, message: &str) -> Option<u64> {
+    fn place_of(&self, index: u64, message: &str, withheld: Option<&Withheld>) -> Option<u64> {
         let at = *self.state.chat().window().get(usize::try_from(index).ok()?)?;
         let known = self.state.chat().get(at)?;
-        (known.digest == Hash::of(message)).then_some(at)
+        let digest = withheld.map_or_else(|| Hash::of(message), |withheld| withheld.digest.clone());
+        (known.digest == digest).then_some(at)
     }
-}
-
-fn message_slot(message: &str) -> SlotRecord {
-    SlotRecord::Message { message: message.to_owned() }
 }

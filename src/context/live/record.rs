@@ -1,62 +1,97 @@
 //! Renders a recorded call again from the store and checks its hash (DESIGN.md section 8).
+//!
+//! What went out and is not in the store, because it was never put there, was forgotten, or was redacted, is a place of the
+//! call: something else is shown there, and the hash is checked over what is known of the message that went out.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::{chat_item, stored_text};
+use super::{chat_item, no_text, stored_version};
+use crate::context::host::{HostMessage, text_content};
 use crate::context::log_layout::Texts;
 use crate::context::pools_layout::active_block;
 use crate::context::view::user_message;
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, ObjectId, RunningHash};
-use crate::session::{CallRecord, Event, Session, SlotEdit, SlotRecord};
-use crate::store::{Store, Version};
+use crate::session::{CallRecord, Event, Session, SlotEdit, SlotRecord, Withheld, WithheldReason};
+use crate::store::{Item, Store, Version};
 
-struct StoredTexts<'a>(&'a Store);
-
-impl Texts for StoredTexts<'_> {
-    fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>> {
-        stored_text(self.0, object, version)
-    }
+/// A recorded call, rendered again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replayed {
+    /// The messages in order, each as JSON. But for those at a place of `withheld` they are what went out, byte for byte.
+    pub messages: Vec<String>,
+    /// What the store does not hold of the call, in the order of the messages.
+    pub withheld: Vec<Place>,
 }
 
-/// The messages of call `number` of a session as they went out, each as JSON.
+/// A message of a recorded call of which the store does not hold the text that went out. What is shown instead is a
+/// placeholder, or the message with what was put in the place of a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Index of the message in the call.
+    pub message: usize,
+    /// Why.
+    pub reason: WithheldReason,
+    /// The object whose text it was; `None` where it stood in the chat or in the call record itself.
+    pub object: Option<ObjectId>,
+    /// SHA-256 of the message's JSON as it went out, where that is known.
+    pub digest: Option<Hash>,
+}
+
+/// A slot as it is recorded, and whether something was taken out of the record.
+#[derive(Debug, Clone)]
+struct Recorded {
+    slot: SlotRecord,
+    is_redacted: bool,
+}
+
+/// The messages of call `number` of a session as they went out.
+///
+/// The hash of the call is checked over the messages rendered and, at places that are withheld, over the SHA-256 of what
+/// went out. It is not checked where that is not known of a place.
 ///
 /// # Errors
 /// `NOT_FOUND` if the session has no such call; `HASH_MISMATCH` if what is stored no longer gives what was sent.
-pub fn replay_call(store: &Store, session: &ObjectId, number: u64) -> Result<Vec<String>> {
+pub fn replay_call(store: &Store, session: &ObjectId, number: u64) -> Result<Replayed> {
     let missing = || Error::NotFound { id: session.clone(), at: format!("with call {number}") };
     let versions = store.history(session)?;
     let latest = versions.first().ok_or_else(missing)?;
-    let events = read_events(store, session, AsOf::Latest)?;
+    let items = store.list_items(session, AsOf::Latest, 0..u64::MAX)?;
+    let events: Vec<Event> =
+        items.iter().map(|item| read_event(session, &item.text)).collect::<Result<_>>()?;
     if let Some(parent) = inherited_from(&events, number) {
         return replay_call(store, parent, number);
     }
-    let mut slots: Vec<SlotRecord> = Vec::new();
+    let mut slots: Vec<Recorded> = Vec::new();
     let mut before = 0;
     let mut unknown = false;
-    for (position, event) in (1..).zip(&events) {
-        let chat = || chat_at(store, latest, &versions, position);
+    for ((position, event), item) in (1..).zip(&events).zip(&items) {
+        let is_redacted = item.redacted.is_some();
+        let call = || -> Result<Call<'_>> {
+            let until = &events[..usize::try_from(position).unwrap_or(usize::MAX)];
+            let chat = chat_at(store, latest, &versions, position)?;
+            Ok(Call { store, chat, until })
+        };
         match event {
             Event::Called(_) if unknown => {
-                let before = &events[..usize::try_from(position).unwrap_or(usize::MAX)];
-                let slots = window_slots(&Session::replay(before));
-                return render(store, &slots, &chat()?, None);
+                let call = call()?;
+                return call.render(&window_slots(&Session::replay(call.until)), None);
             }
             Event::Called(record) => {
-                apply_edits(&mut slots, &record.edits);
+                apply_edits(&mut slots, &record.edits, is_redacted);
                 if record.number == number {
-                    return render(store, &slots, &chat()?, Some(record));
+                    return call()?.render(&slots, Some(record));
                 }
                 before = record.number;
             }
             Event::FailedOpen { calls } => {
                 let mut slots = Vec::new();
-                for (number_of, call) in (before + 1..).zip(calls) {
-                    apply_edits(&mut slots, call.edits.as_deref().unwrap_or_default());
-                    match call.edits {
-                        Some(_) if number_of == number => {
-                            return render(store, &slots, &chat()?, None);
-                        }
+                for (number_of, failed) in (before + 1..).zip(calls) {
+                    let edits = failed.edits.as_deref().unwrap_or_default();
+                    apply_edits(&mut slots, edits, is_redacted);
+                    match failed.edits {
+                        Some(_) if number_of == number => return call()?.render(&slots, None),
                         None if number_of == number => unknown = true,
                         _ => {}
                     }
@@ -88,12 +123,12 @@ fn inherited_from(events: &[Event], number: u64) -> Option<&ObjectId> {
 /// The events of a session, in order.
 pub(super) fn read_events(store: &Store, session: &ObjectId, at: AsOf) -> Result<Vec<Event>> {
     let items = store.items(session, at, 0..u64::MAX)?;
-    let read = |item: &String| {
-        serde_json::from_str(item).map_err(|error| {
-            Error::internal(format!("event of `{session}` cannot be read: {error}"))
-        })
-    };
-    items.iter().map(read).collect()
+    items.iter().map(|item| read_event(session, item)).collect()
+}
+
+fn read_event(session: &ObjectId, item: &str) -> Result<Event> {
+    serde_json::from_str(item)
+        .map_err(|error| Error::internal(format!("event of `{session}` cannot be read: {error}")))
 }
 
 /// The slots of the newest recorded call.
@@ -101,22 +136,23 @@ pub(super) fn recorded_slots(events: &[Event]) -> Vec<SlotRecord> {
     let mut slots = Vec::new();
     for event in events {
         if let Event::Called(record) = event {
-            apply_edits(&mut slots, &record.edits);
+            apply_edits(&mut slots, &record.edits, false);
         }
     }
-    slots
+    slots.into_iter().map(|recorded| recorded.slot).collect()
 }
 
 /// The host's list as it is.
-fn window_slots(state: &Session) -> Vec<SlotRecord> {
+fn window_slots(state: &Session) -> Vec<Recorded> {
     let window = state.chat().window().iter();
-    window.map(|at| SlotRecord::Chat { chat: *at, content: None }).collect()
+    let slot = |at: &u64| SlotRecord::Chat { chat: *at, content: None };
+    window.map(|at| Recorded { slot: slot(at), is_redacted: false }).collect()
 }
 
 /// Makes edits; a pool is given its lines in full.
-fn apply_edits(slots: &mut Vec<SlotRecord>, edits: &[SlotEdit]) {
+fn apply_edits(slots: &mut Vec<Recorded>, edits: &[SlotEdit], is_redacted: bool) {
     let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
-    let known = match slots.first() {
+    let known = match slots.first().map(|recorded| &recorded.slot) {
         Some(SlotRecord::Pool { pool_add, .. }) => pool_add.clone(),
         _ => Vec::new(),
     };
@@ -130,6 +166,7 @@ fn apply_edits(slots: &mut Vec<SlotRecord>, edits: &[SlotEdit]) {
             }
             other => other,
         });
+        let insert: Vec<Recorded> = insert.map(|slot| Recorded { slot, is_redacted }).collect();
         slots.splice(at..end, insert);
     }
 }
@@ -140,7 +177,7 @@ fn chat_at(
     session: &Version,
     versions: &[Version],
     position: u64,
-) -> Result<Vec<String>> {
+) -> Result<Vec<Item>> {
     let written =
         versions.iter().rev().find(|version| version.item_count >= position).unwrap_or(session);
     let chat = session.fields.get("chat_ref").and_then(|id| id.as_str()).unwrap_or_default();
@@ -148,49 +185,177 @@ fn chat_at(
     if store.get(&chat, at)?.is_none() {
         return Ok(Vec::new());
     }
-    store.items(&chat, at, 0..u64::MAX)
+    store.list_items(&chat, at, 0..u64::MAX)
 }
 
-fn render(
-    store: &Store,
-    slots: &[SlotRecord],
-    chat: &[String],
-    record: Option<&CallRecord>,
-) -> Result<Vec<String>> {
-    let texts = StoredTexts(store);
-    let mut messages = Vec::with_capacity(slots.len());
-    let mut running = RunningHash::default();
-    for slot in slots {
-        let message = render_slot(slot, chat, &texts)?;
-        running.push(Hash::of(&message).as_str());
-        messages.push(message);
-    }
-    if let Some(record) = record.filter(|record| record.hash != *running.hash()) {
-        return Err(Error::HashMismatch {
-            what: format!("call {}", record.number),
-            found: running.hash().to_string(),
-            recorded: record.hash.to_string(),
-        });
-    }
-    Ok(messages)
+/// A call with what it is rendered from.
+struct Call<'a> {
+    store: &'a Store,
+    chat: Vec<Item>,
+    /// The session's events up to the call's own.
+    until: &'a [Event],
 }
 
-fn render_slot(slot: &SlotRecord, chat: &[String], texts: &dyn Texts) -> Result<String> {
-    match slot {
-        SlotRecord::Chat { chat: at, content } => {
-            let item = usize::try_from(*at).ok().and_then(|at| chat.get(at));
-            let item =
-                item.ok_or_else(|| Error::internal(format!("the chat has no message {at}")))?;
-            let message = chat_item::read(item, texts)?;
-            Ok(content
-                .as_ref()
-                .map_or_else(|| message.raw.clone(), |content| message.with_content(content)))
+/// A message of a call, and what is withheld of it.
+struct Rendered {
+    message: String,
+    withheld: Option<(WithheldReason, Option<ObjectId>)>,
+    /// SHA-256 of what went out.
+    digest: Option<Hash>,
+}
+
+impl Rendered {
+    fn whole(message: String) -> Self {
+        Self { digest: Some(Hash::of(&message)), message, withheld: None }
+    }
+
+    /// A message that the store holds, from a record out of which something may have been taken.
+    fn redacted_if(is_redacted: bool, message: String) -> Self {
+        if is_redacted {
+            Self::withheld(message, WithheldReason::Redacted, None)
+        } else {
+            Self::whole(message)
         }
-        SlotRecord::Pool { pool_add, time, .. } => Ok(user_message(&pool_add.join("\n"), *time)),
-        SlotRecord::Active { active, version, ranges, time } => {
-            let text = texts.text(active, version)?;
-            Ok(user_message(&active_block(active, &text, ranges), *time))
+    }
+
+    fn withheld(message: String, reason: WithheldReason, digest: Option<Hash>) -> Self {
+        Self { message, withheld: Some((reason, None)), digest }
+    }
+}
+
+impl Call<'_> {
+    fn render(&self, slots: &[Recorded], record: Option<&CallRecord>) -> Result<Replayed> {
+        let mut replayed = Replayed { messages: Vec::with_capacity(slots.len()), withheld: vec![] };
+        let mut running = RunningHash::default();
+        let mut is_known = true;
+        for (index, recorded) in slots.iter().enumerate() {
+            let Rendered { message, withheld, digest } = self.render_slot(recorded)?;
+            running.push(digest.clone().unwrap_or_else(|| Hash::of(&message)).as_str());
+            is_known &= digest.is_some();
+            if let Some((reason, object)) = withheld {
+                replayed.withheld.push(Place { message: index, reason, object, digest });
+            }
+            replayed.messages.push(message);
         }
-        SlotRecord::Message { message } => Ok(message.clone()),
+        let is_wrong = |record: &&CallRecord| is_known && record.hash != *running.hash();
+        if let Some(record) = record.filter(is_wrong) {
+            return Err(Error::HashMismatch {
+                what: format!("call {}", record.number),
+                found: running.hash().to_string(),
+                recorded: record.hash.to_string(),
+            });
+        }
+        Ok(replayed)
+    }
+
+    fn render_slot(&self, recorded: &Recorded) -> Result<Rendered> {
+        match &recorded.slot {
+            SlotRecord::Chat { chat, content: None } => self.render_message(*chat),
+            SlotRecord::Chat { chat, content: Some(content) } => {
+                let (item, message, _) = self.message(*chat)?;
+                let is_redacted = recorded.is_redacted || item.redacted.is_some();
+                Ok(Rendered::redacted_if(is_redacted, message.with_content(content)))
+            }
+            SlotRecord::Pool { pool_add, time, .. } => {
+                let message = user_message(&pool_add.join("\n"), *time);
+                Ok(Rendered::redacted_if(recorded.is_redacted, message))
+            }
+            SlotRecord::Active { active, version, ranges, time } => {
+                let texts = StoredTexts::new(self.store);
+                let text = texts.text(active, version)?;
+                let Some(gap) = texts.gap.take() else {
+                    return Ok(Rendered::whole(user_message(
+                        &active_block(active, &text, ranges),
+                        *time,
+                    )));
+                };
+                let text = if gap.is_empty {
+                    active_block(active, &gap.line(), &[])
+                } else {
+                    active_block(active, &text, ranges)
+                };
+                let withheld = Some((gap.reason, Some(gap.object)));
+                Ok(Rendered { message: user_message(&text, *time), withheld, digest: None })
+            }
+            SlotRecord::Message { message, withheld: Some(Withheld { reason, digest, .. }) } => {
+                Ok(Rendered::withheld(message.clone(), *reason, Some(digest.clone())))
+            }
+            SlotRecord::Message { message, withheld: None } => {
+                Ok(Rendered::redacted_if(recorded.is_redacted, message.clone()))
+            }
+        }
+    }
+
+    /// A message of the chat as the host gave it.
+    fn render_message(&self, at: u64) -> Result<Rendered> {
+        let (item, message, gap) = self.message(at)?;
+        let withheld = match (&message.withheld, gap) {
+            (Some(withheld), _) => (withheld.reason, None),
+            (None, Some(gap)) => (gap.reason, Some(gap.object)),
+            (None, None) if item.redacted.is_some() => (WithheldReason::Redacted, None),
+            (None, None) => return Ok(Rendered::whole(message.raw)),
+        };
+        let digest = match &message.withheld {
+            Some(withheld) => Some(withheld.digest.clone()),
+            None => self.digest_of(at),
+        };
+        Ok(Rendered { message: message.raw, withheld: Some(withheld), digest })
+    }
+
+    fn message(&self, at: u64) -> Result<(&Item, HostMessage, Option<Gap>)> {
+        let item = usize::try_from(at).ok().and_then(|at| self.chat.get(at));
+        let item = item.ok_or_else(|| Error::internal(format!("the chat has no message {at}")))?;
+        let texts = StoredTexts::new(self.store);
+        let mut message = chat_item::read(&item.text, &texts)?;
+        let gap = texts.gap.take();
+        if let Some(gap) = gap.as_ref().filter(|gap| gap.is_empty) {
+            message.raw = message.with_content(&text_content(&gap.line()));
+        }
+        Ok((item, message, gap))
+    }
+
+    /// SHA-256 of a message of the chat as it came, from the event that took it in.
+    fn digest_of(&self, at: u64) -> Option<Hash> {
+        Some(Session::replay(self.until).chat().get(at)?.digest.clone())
+    }
+}
+
+/// Text of an object that the store does not hold, or not as it was.
+struct Gap {
+    object: ObjectId,
+    reason: WithheldReason,
+    /// Whether nothing stands in its place.
+    is_empty: bool,
+}
+
+impl Gap {
+    /// What is shown where nothing else stands.
+    fn line(&self) -> String {
+        format!("[withheld: {}, object {}]", self.reason.as_str(), self.object)
+    }
+}
+
+/// Texts from the store; remembers the last one that is not what it was.
+struct StoredTexts<'a> {
+    store: &'a Store,
+    gap: RefCell<Option<Gap>>,
+}
+
+impl<'a> StoredTexts<'a> {
+    fn new(store: &'a Store) -> Self {
+        Self { store, gap: RefCell::default() }
+    }
+}
+
+impl Texts for StoredTexts<'_> {
+    fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>> {
+        let found = stored_version(self.store, object, version)?;
+        let text = self.store.content(&found)?;
+        let Some(redaction) = found.redacted else {
+            return text.map(Arc::from).ok_or_else(|| no_text(object, version));
+        };
+        let (object, reason) = (object.clone(), redaction.reason.into());
+        self.gap.replace(Some(Gap { object, reason, is_empty: text.is_none() }));
+        Ok(text.unwrap_or_default().into())
     }
 }

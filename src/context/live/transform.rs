@@ -317,8 +317,8 @@ impl LiveSession {
         let at = self.state.chat().window()[index];
         if self.state.chat().get(at).is_some_and(ChatMessage::is_volatile) {
             let slot = self.view.slots().iter().find(|slot| slot.host == Some(index));
-            if let Some(SlotRecord::Message { message }) = slot.map(|slot| &slot.record) {
-                return Ok(HostMessage::parse(message));
+            if let Some(SlotRecord::Message { message, withheld }) = slot.map(|slot| &slot.record) {
+                return Ok(HostMessage::from_stored(message, withheld.clone()));
             }
         }
         self.stored_message(at)
