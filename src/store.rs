@@ -11,7 +11,8 @@ mod sqlite;
 mod transaction;
 
 pub use archive::{
-    ExportOptions, Exported, ImportOptions, Imported, LeftOut, OnProgress, Progress, Redacted, Scope, Stage, redact_json, redact_text,
+    ExportOptions, Exported, ImportOptions, Imported, LeftOut, OnProgress, Progress, Redacted,
+    Scope, Stage, redact_json, redact_text,
 };
 pub use backend::{
     Backend, Expected, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version,

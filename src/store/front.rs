@@ -176,6 +176,17 @@ impl Store {
         Ok(found)
     }
 
+    /// The first transaction as of which the item that stands at `position` of the latest list, and all before it, stood there.
+    /// `None` where there is none.
+    pub fn item_since(&self, id: &ObjectId, position: u64) -> Result<Option<TxId>> {
+        let placed = self.backend.placed_items(id, position..position.saturating_add(1))?;
+        let Some(standing) = placed.iter().find(|placed| placed.until.is_none()) else {
+            return Ok(None);
+        };
+        let hash = &standing.item.running_hash;
+        Ok(placed.iter().filter(|p| p.item.running_hash == *hash).map(|p| p.from).min())
+    }
+
     /// Lists the latest versions of objects of one type, by ID, that come after `after`; at most `limit`.
     pub fn list(
         &self,

@@ -219,7 +219,8 @@ impl<'a> Reader<'a> {
                 progress(Progress { stage: Stage::Checking, done: self.lines.number(), of: None })?;
             }
             let Kind { kind } = self.line()?;
-            if self.open.is_some() && ["version", "again", "content", "nickname"].contains(&&*kind) {
+            if self.open.is_some() && ["version", "again", "content", "nickname"].contains(&&*kind)
+            {
                 return Err(self.lines.malformed("stands where an item is due"));
             }
             match kind.as_str() {
@@ -327,7 +328,8 @@ impl<'a> Reader<'a> {
         let found = Hash::of(canonical_json(&identity)?);
         let is_id = line.source.is_none() || line.id.as_str() == found.as_str();
         if found != line.identity_hash || !is_id {
-            let problem = format!("has an identity that hashes to `{found}`, which it does not say");
+            let problem =
+                format!("has an identity that hashes to `{found}`, which it does not say");
             return Err(self.lines.malformed(problem));
         }
         if let Some(before) = self.standing.get(&line.id) {
@@ -428,14 +430,18 @@ impl<'a> Reader<'a> {
     fn join(&mut self, tx: i64, id: &ObjectId, member: Member) -> Result<()> {
         if self.tx != Some(tx) {
             if self.tx.is_some_and(|newest| newest > tx) {
-                return Err(self.lines.malformed("is of an earlier transaction than the line before"));
+                return Err(self
+                    .lines
+                    .malformed("is of an earlier transaction than the line before"));
             }
             self.close_transaction();
             self.tx = Some(tx);
             self.archive.transactions.push(Vec::new());
         }
         if !self.in_transaction.insert(id.clone()) {
-            return Err(self.lines.malformed("has an object for the second time in its transaction"));
+            return Err(self
+                .lines
+                .malformed("has an object for the second time in its transaction"));
         }
         if let Some(members) = self.archive.transactions.last_mut() {
             members.push(member);
@@ -507,14 +513,14 @@ pub(super) fn envelope(line: &VersionLine) -> Result<Option<Envelope>> {
 
 fn header(lines: &Lines<'_>) -> Result<Header> {
     let not_ours = || lines.malformed("is no header of an archive");
-    let value: serde_json::Value =
-        serde_json::from_str(lines.text()?).map_err(|_| not_ours())?;
+    let value: serde_json::Value = serde_json::from_str(lines.text()?).map_err(|_| not_ours())?;
     if value["kind"] != "header" || value["format"] != FORMAT {
         return Err(not_ours());
     }
     match value["version"].as_u64() {
         Some(version) if version > u64::from(FORMAT_VERSION) => {
-            let problem = format!("has format version {version}, this program knows {FORMAT_VERSION}");
+            let problem =
+                format!("has format version {version}, this program knows {FORMAT_VERSION}");
             Err(lines.malformed(problem))
         }
         _ => serde_json::from_value(value)

@@ -168,9 +168,10 @@ impl Refusal {
             Self::UnknownType => {
                 ("unknown_type", "its type or source is unknown to this program: update palimpsest")
             }
-            Self::RedactedHere => {
-                ("redacted_here", "the store has it redacted and keeps it so; the archive has it whole")
-            }
+            Self::RedactedHere => (
+                "redacted_here",
+                "the store has it redacted and keeps it so; the archive has it whole",
+            ),
             Self::WithoutItems => {
                 ("without_items", "it has no list of items, other versions of the object do")
             }

@@ -174,7 +174,10 @@ impl Spool {
     }
 
     /// The lines from a place on.
-    pub(super) fn lines_from(&mut self, offset: u64) -> Result<impl Iterator<Item = Result<String>>> {
+    pub(super) fn lines_from(
+        &mut self,
+        offset: u64,
+    ) -> Result<impl Iterator<Item = Result<String>>> {
         self.flush()?;
         let fail = |error| temporary("read", error);
         self.file.seek(SeekFrom::Start(offset)).map_err(fail)?;
