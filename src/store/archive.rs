@@ -15,8 +15,9 @@ mod redact;
 mod scope;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::object::ObjectId;
 
 pub use redact::{Redacted, redact_json, redact_text};
@@ -33,6 +34,23 @@ pub enum Scope {
     Object(ObjectId),
 }
 
+impl Scope {
+    /// What the one that is given of a session's and an object's ID stands for; everything without them.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if both are given.
+    pub fn of(session: Option<ObjectId>, object: Option<ObjectId>) -> Result<Self> {
+        match (session, object) {
+            (None, None) => Ok(Self::Everything),
+            (Some(id), None) => Ok(Self::Session(id)),
+            (None, Some(id)) => Ok(Self::Object(id)),
+            (Some(_), Some(_)) => {
+                Err(Error::argument("object", "excludes `session`: give one of them"))
+            }
+        }
+    }
+}
+
 /// How an archive is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportOptions {
@@ -42,6 +60,13 @@ pub struct ExportOptions {
     pub redact: bool,
     /// Whether it is compressed by zstd.
     pub compress: bool,
+}
+
+impl ExportOptions {
+    /// Whether an archive of this name is compressed, unless something else is asked for: it ends in `.zst`.
+    pub fn compresses(path: &Path) -> bool {
+        path.extension().is_some_and(|ending| ending == "zst")
+    }
 }
 
 /// What was written.

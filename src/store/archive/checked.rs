@@ -332,10 +332,9 @@ impl<'a> Reader<'a> {
                 format!("has an identity that hashes to `{found}`, which it does not say");
             return Err(self.lines.malformed(problem));
         }
-        if let Some(before) = self.standing.get(&line.id) {
-            if self.archive.versions[*before].identity_hash != found {
-                return Err(self.lines.malformed("has another identity than a line before"));
-            }
+        let before = self.standing.get(&line.id).map(|before| &self.archive.versions[*before]);
+        if before.is_some_and(|before| before.identity_hash != found) {
+            return Err(self.lines.malformed("has another identity than a line before"));
         }
         let is_known = envelope(line)?.is_some();
         Ok(ObjectType::parse(&line.kind).filter(|_| is_known))

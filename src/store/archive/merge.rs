@@ -442,14 +442,11 @@ impl<'a> Merge<'a> {
     /// The version of an object that is to be its latest.
     fn wanted(&self, id: &ObjectId) -> Result<Option<Placed>> {
         let object = &self.objects[id];
-        if let Some(session) = &object.session {
-            if let Some((chat, beside)) = self.chat_beside(session)?.filter(|(chat, _)| chat == id)
-            {
-                drop(chat);
-                return Ok(Some(beside));
-            }
-        }
-        Ok(object.newest.clone())
+        let beside = match &object.session {
+            Some(session) => self.chat_beside(session)?.filter(|(chat, _)| chat == id),
+            None => None,
+        };
+        Ok(beside.map(|(_, placed)| placed).or_else(|| object.newest.clone()))
     }
 
     /// The chat of a session and the version that stood beside the one that is to be the session's latest.

@@ -97,8 +97,8 @@ const RULES: [Rule; 18] = [
     },
     Rule {
         name: "openai_key",
-        pattern: r"(?-u:\b)sk-(?:(?:proj|svcacct|admin|None|or-v1)-[A-Za-z0-9_-]{20,}|[A-Za-z0-9]{32,})",
-        check: is_random,
+        pattern: r"(?-u:\b)sk-(?:[A-Za-z0-9]{1,12}-){0,2}[A-Za-z0-9_-]{20,}",
+        check: is_key,
     },
     Rule { name: "npm_token", pattern: r"(?-u:\b)npm_[A-Za-z0-9]{36}(?-u:\b)", check: is_random },
     Rule { name: "pypi_token", pattern: r"(?-u:\b)pypi-AgE[A-Za-z0-9_-]{50,}", check: any },
@@ -119,7 +119,7 @@ const RULES: [Rule; 18] = [
     },
     Rule {
         name: "assignment",
-        pattern: r#"(?i)(?:passwd|password|passphrase|secret|secret[_-]?key|(?:api|access|encryption|signing|private|account)[_-]?key|(?:auth|access|api|refresh|bot|bearer|secret)[_-]?token|(?-u:\b)token|(?-u:\b)pwd)\\?["']?\s*(?:=>|:=|[:=])\s*\\?["'`]?(?-i:(?<secret>[A-Za-z0-9_~!@#%^&*+./=|?-]{12,}))"#,
+        pattern: r#"(?i)(?:passwd|password|passphrase|secret|secret[_-]?key|(?:api|access|encryption|signing|private|account)[_-]?key|(?:auth|access|api|refresh|bot|bearer|client|secret)[_-]?token|(?-u:\b)token|(?-u:\b)pwd)\\?["']?\s*(?:=>|:=|[:=])\s*\\?["'`]?(?-i:(?<secret>[A-Za-z0-9_~!@#%^&*+./=|?-]{12,}))"#,
         check: is_mixed,
     },
 ];
@@ -175,7 +175,9 @@ fn replace_in_value(key: Option<&str>, value: &mut Value, counts: &mut Counts) {
             }
         }
         Value::Array(list) => {
-            list.iter_mut().for_each(|value| replace_in_value(None, value, counts));
+            for value in list {
+                replace_in_value(None, value, counts);
+            }
         }
         Value::Object(fields) => {
             for (key, value) in fields {
@@ -270,6 +272,12 @@ fn is_random(secret: &str) -> bool {
         && has(u8::is_ascii_alphabetic)
         && distinct(secret) >= 12
         && is_no_placeholder(secret)
+}
+
+/// As [`is_random`], and in one piece: names joined by dashes are none.
+fn is_key(secret: &str) -> bool {
+    let pieces = secret.split(|c: char| !c.is_ascii_alphanumeric());
+    is_random(secret) && pieces.into_iter().any(|piece| piece.len() >= 10 && is_chance(piece))
 }
 
 fn is_random_letters(secret: &str) -> bool {
