@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use palimpsest::object::{
-    AsOf, Envelope, Nickname, ObjectId, ObjectType, Payload, Reference, Source, Timestamp, TxId,
-    file_fields,
+    AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Payload, Reference, Source, Timestamp,
+    TxId, file_fields,
 };
 use palimpsest::store::{
     Expected, ExportOptions, Exported, ImportOptions, Imported, MemoryBackend, Scope,
@@ -35,6 +35,10 @@ impl World {
         Self::with(Store::with_backend(Arc::new(backend)), Some(folder))
     }
 
+    pub(crate) fn on(backend: SqliteBackend) -> Self {
+        Self::with(Store::with_backend(Arc::new(backend)), None)
+    }
+
     /// One of each backend.
     pub(crate) fn each() -> [Self; 2] {
         [Self::in_memory(), Self::in_sqlite()]
@@ -52,7 +56,7 @@ impl World {
         let source = Source::Filesystem { filesystem_id: "fs".into(), path: path.into() };
         let payload = Payload {
             content: Some(text.to_owned()),
-            source_hash: Some(palimpsest::object::Hash::of(text)),
+            source_hash: Some(Hash::of(text)),
             fields: file_fields(path, Some(text)),
             ..Payload::default()
         };
@@ -213,8 +217,17 @@ pub(crate) fn key(version: &Version) -> String {
     format!("{} {} {} {}", version.envelope.id, version.content_hash, origin.store_id, origin.tx_id)
 }
 
-pub(crate) fn everything() -> ExportOptions {
-    ExportOptions { scope: Scope::Everything, redact: false, compress: false }
+/// The lines of an archive that is not compressed.
+pub(crate) fn lines(archive: &[u8]) -> Vec<String> {
+    std::str::from_utf8(archive).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// An archive of these lines, the last being written anew so that it fits them.
+pub(crate) fn sealed(lines: &[String]) -> Vec<u8> {
+    let kept = &lines[..lines.len().saturating_sub(1)];
+    let text: String = kept.iter().map(|line| format!("{line}\n")).collect();
+    let end = json!({ "kind": "end", "lines": kept.len(), "sha256": Hash::of(&text) });
+    format!("{text}{end}\n").into_bytes()
 }
 
 /// The line and the text of an error about an archive.

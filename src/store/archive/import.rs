@@ -14,7 +14,7 @@ use crate::object::{AsOf, Nickname, ObjectId, TxId};
 use crate::store::{Op, Outcome, Receipt, Store};
 
 /// How often a chunk is planned anew because others wrote to its objects meanwhile.
-const MAX_CONFLICTS: u32 = 100;
+const MAX_CONFLICTS: u32 = 1_000;
 
 /// Objects whose latest version is seen to at once, after the last chunk.
 const SETTLED_AT_ONCE: usize = 256;
@@ -75,7 +75,7 @@ impl Import<'_> {
         while next < of {
             let done = next as u64;
             progress(Progress { stage: Stage::Importing, done, of: Some(of as u64) })?;
-            let (chunk, after) = self.merge.plan(next)?;
+            let (chunk, after) = self.merge.plan(next, self.conflicts)?;
             if self.commit(chunk)? {
                 next = after;
             }

@@ -93,11 +93,19 @@ pub(super) struct Merge<'a> {
     archive: &'a mut Archive,
     objects: HashMap<ObjectId, Standing>,
     forgotten: HashSet<ObjectId>,
+    /// Whether all transactions are written and only the latest versions are seen to.
+    is_settling: bool,
 }
 
 impl<'a> Merge<'a> {
     pub(super) fn new(store: &'a Store, archive: &'a mut Archive) -> Self {
-        Self { store, archive, objects: HashMap::new(), forgotten: HashSet::new() }
+        Self {
+            store,
+            archive,
+            objects: HashMap::new(),
+            forgotten: HashSet::new(),
+            is_settling: false,
+        }
     }
 
     /// The archive.
@@ -126,10 +134,12 @@ impl<'a> Merge<'a> {
     }
 
     /// Plans the next chunk from the archive's transaction `first` on; returns it and the transaction after it.
-    pub(super) fn plan(&mut self, first: usize) -> Result<(Chunk, usize)> {
+    ///
+    /// `conflicts`: how often the chunk was refused because others wrote to its objects. Each makes it shorter.
+    pub(super) fn plan(&mut self, first: usize, conflicts: u32) -> Result<(Chunk, usize)> {
         let mut chunk = Chunk::default();
         let mut next = first;
-        let mut room = CHUNK_ROWS;
+        let mut room = CHUNK_ROWS.checked_shr(conflicts).unwrap_or(0).max(1);
         let mut touched = Vec::new();
         while next < self.archive.transactions.len() && chunk.bytes < CHUNK_BYTES {
             if chunk.rows >= room {
@@ -150,6 +160,10 @@ impl<'a> Merge<'a> {
     /// Plans a chunk that makes the latest versions of these objects what they are to be, where they are not.
     pub(super) fn plan_settling(&mut self, ids: &[ObjectId]) -> Result<Chunk> {
         let mut chunk = Chunk::default();
+        if !self.is_settling {
+            self.is_settling = true;
+            self.begin_anew();
+        }
         for id in ids {
             self.load(id)?;
         }
@@ -266,9 +280,11 @@ impl<'a> Merge<'a> {
         let Some(object) = self.objects.get_mut(id) else {
             return Err(Error::internal(format!("`{id}` was not read")));
         };
-        // Later puts of the chunk follow in the same transaction of the backend: nobody comes between.
+        // Later puts of the chunk follow in the same transaction of the backend: nobody comes between. Where there is no list,
+        // what others write meanwhile is no reason to begin anew: the last step of the import sees to the latest versions.
+        let depends = put.items.is_some() || self.is_settling;
         put.expected = match object.latest {
-            _ if object.is_put => Expected::Any,
+            _ if object.is_put || !depends => Expected::Any,
             Some(tx_id) => Expected::Latest(tx_id),
             None => Expected::Absent,
         };
