@@ -163,7 +163,15 @@ fn an_archive_that_is_wrong_in_one_line_leaves_nothing_behind() {
             change(version, &hash_of(version, "content_hash"), &other),
             "payload that hashes",
         ),
-        (version, change(version, &hash_of(version, "content"), &other), "no line is before"),
+        (
+            version,
+            change(
+                version,
+                &format!("\"content\":\"{}\"", hash_of(version, "content")),
+                &format!("\"content\":\"{other}\""),
+            ),
+            "no line is before",
+        ),
         (version - 1, without(content), "no line is before"),
         (item, change(item, "one", "two"), "is not what its hash says"),
         (item, without(item), "is not what its hash says"),
@@ -175,7 +183,9 @@ fn an_archive_that_is_wrong_in_one_line_leaves_nothing_behind() {
         (2, [all[0].as_bytes(), b"\n\xff\xfe\n"].concat(), "UTF-8"),
     ] {
         for there in World::each() {
-            let (found_line, found) = malformed(there.try_import(&wrong));
+            let result = there.try_import(&wrong);
+            assert!(result.is_err(), "line {line} is to be refused: {problem}");
+            let (found_line, found) = malformed(result);
             assert!(found.contains(problem), "line {found_line} {found}, expected: {problem}");
             assert_eq!(found_line, line as u64, "{found}");
             assert!(there.versions().is_empty());
