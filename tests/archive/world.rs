@@ -225,7 +225,7 @@ pub(crate) fn lines(archive: &[u8]) -> Vec<String> {
 /// An archive of these lines, the last being written anew so that it fits them.
 pub(crate) fn sealed(lines: &[String]) -> Vec<u8> {
     let kept = &lines[..lines.len().saturating_sub(1)];
-    let text: String = kept.iter().map(|line| format!("{line}\n")).collect();
+    let text = kept.iter().flat_map(|line| [line, "\n"]).collect::<String>();
     let end = json!({ "kind": "end", "lines": kept.len(), "sha256": Hash::of(&text) });
     format!("{text}{end}\n").into_bytes()
 }
