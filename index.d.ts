@@ -151,6 +151,20 @@ export declare class Session {
 /** A store of versioned objects: one SQLite file, shared by any number of processes. */
 export declare class Store {
   /**
+   * Writes an archive: everything, a session, or an object. `docs/archive-format.md` describes it.
+   *
+   * Rejects with `INVALID_ARGUMENT`, `NOT_FOUND`, `FILE`, `HASH_MISMATCH` or `STORE_CORRUPT` where something stored is
+   * damaged, `CLOSED`.
+   */
+  exportArchive(options: ExportArchiveOptions): Promise<ExportedArchive>
+  /**
+   * Takes the versions of an archive that the store does not have. All of it is checked first: where a line is wrong
+   * nothing is written. What the store has stays as it is; an import that was interrupted is run again.
+   *
+   * Rejects with `MALFORMED_ARCHIVE`, `INVALID_ARGUMENT`, `FILE`, `CONFLICT`, `NO_SPACE`, `CLOSED`.
+   */
+  importArchive(options: ImportArchiveOptions): Promise<ImportedArchive>
+  /**
    * Checks everything that the store holds, as of its newest transaction, while it is in use: every hash, list, nickname
    * and pinned reference, and SQLite's own checks. Reads only. Takes a time in proportion to the store's size.
    *
@@ -420,6 +434,42 @@ export interface DoctorReport {
   moreFindings: number
 }
 
+/** What an archive is to hold, and where it goes. */
+export interface ExportArchiveOptions {
+  /** The file; what stands there is replaced once the archive is whole. `-` is standard output. */
+  path: string
+  /** ID of a session: it with all that it refers to, and with what was before it where it is a fork. */
+  session?: string
+  /** ID of an object: it with its history. Default, without `session` too: everything. */
+  object?: string
+  /** Whether what looks like a secret is replaced by `[redacted:RULE]`. Default: false. */
+  redact?: boolean
+  /** Whether the archive is compressed by zstd. Default: whether the path ends in `.zst`. */
+  compress?: boolean
+}
+
+/** What was written to an archive. */
+export interface ExportedArchive {
+  /** Objects. */
+  objects: number
+  /** Versions. */
+  versions: number
+  /** Distinct contents. */
+  contents: number
+  /** Items of chats and sessions. */
+  items: number
+  /** Nicknames. */
+  nicknames: number
+  /** Lines. */
+  lines: number
+  /** Bytes of the lines. */
+  bytes: number
+  /** Bytes written: fewer where they are compressed. */
+  writtenBytes: number
+  /** How often something was replaced, by rule. */
+  redactions: Record<string, number>
+}
+
 /** How to forget. */
 export interface ForgetOptions {
   /** Only report what would happen. Default: true. */
@@ -504,6 +554,36 @@ export interface HostSession {
   hostSession: string
 }
 
+/** Where an archive is. */
+export interface ImportArchiveOptions {
+  /** The file, plain or compressed by zstd. `-` is standard input. */
+  path: string
+  /** No line of it may be longer, in bytes. Default: 268,435,456 (256 MiB). */
+  maxLineBytes?: number
+}
+
+/** What became of an archive. */
+export interface ImportedArchive {
+  /** ID of the store that wrote the archive. */
+  storeId: string
+  /** Bytes read, uncompressed. */
+  bytes: number
+  /** Versions that the store did not have. */
+  versions: number
+  /** Objects of these. */
+  objects: number
+  /** Versions that the store had. */
+  present: number
+  /** Versions that were put again: to be the latest, or to stand beside another. */
+  putAgain: number
+  /** Nicknames given. */
+  nicknames: number
+  /** Everything that was left out, and why. */
+  leftOut: Array<LeftOutOfImport>
+  /** Lines of kinds that this program does not know, by kind; they were passed over. */
+  unknownLines: Record<string, number>
+}
+
 /** A file that was indexed. */
 export interface IndexedFile {
   /** Canonical path. */
@@ -549,6 +629,18 @@ export interface ItemsOptions {
   from?: number
   /** Position after the last. Default: all. */
   to?: number
+}
+
+/** Something of an archive that was not taken. */
+export interface LeftOutOfImport {
+  /** ID of the object. */
+  id: string
+  /** Why. */
+  reason: "forgotten" | "other_object" | "unknown_type" | "redacted_here" | "without_items" | "nickname_taken" | "nickname_without_object"
+  /** The reason in words. */
+  detail: string
+  /** Versions concerned; 0 for a nickname. */
+  versions: number
 }
 
 /** Which objects are listed. */

@@ -6,7 +6,9 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type {
   Difference,
+  ExportedArchive,
   ForgetReport,
+  ImportedArchive,
   IndexReport,
   SearchResults,
   SessionInfo,
@@ -128,16 +130,25 @@ describe("the store", () => {
     expect(at.json<{ path: string }>("stats").path).toBe(at.store);
   });
 
-  test.each(["sessions", "objects", "show x", "history x", "diff x", "name x y", "forget x", "gc", "doctor", "stats"])(
-    "is not made by `%s`",
-    (command) => {
-      const at = desk();
-      const { status, stdout, stderr } = at.run(...command.split(" "));
-      expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-      expect(stderr).toContain(`cannot use the store \`${at.store}\`: `);
-      expect(existsSync(at.store)).toBe(false);
-    },
-  );
+  test.each([
+    "sessions",
+    "objects",
+    "show x",
+    "history x",
+    "diff x",
+    "name x y",
+    "forget x",
+    "gc",
+    "doctor",
+    "export x",
+    "stats",
+  ])("is not made by `%s`", (command) => {
+    const at = desk();
+    const { status, stdout, stderr } = at.run(...command.split(" "));
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toContain(`cannot use the store \`${at.store}\`: `);
+    expect(existsSync(at.store)).toBe(false);
+  });
 
   test("may be given before the command as well", () => {
     const at = desk();
@@ -429,7 +440,11 @@ describe("lists", () => {
     const at = withTwoVersions();
     await withSession(at);
     const list = (...args: string[]) => at.json<{ objects: Version[] }>("objects", ...args).objects;
-    expect(list().map((version) => version.type)).toEqual(["file", "toolcall", "chat", "session"]);
+    expect(
+      list()
+        .map((version) => version.type)
+        .toSorted(),
+    ).toEqual(["chat", "file", "session", "toolcall"]);
     expect(list("--type", "file").length).toBe(1);
     expect(list("--limit", "2").length).toBe(2);
     expect(list("--limit", "0")).toEqual([]);
@@ -508,6 +523,67 @@ describe("diff", () => {
     const error = at.failure("diff", "a.md");
     expect(error).toMatchObject({ status: 3, code: "NOT_FOUND" });
     expect(error.message).toContain("has no version before transaction 1");
+  });
+});
+
+describe("export and import", () => {
+  test("carry everything to another store, once", async () => {
+    const at = withTwoVersions();
+    await withSession(at);
+    expect(at.run("export", "all.jsonl.zst")).toMatchObject({ status: 0, stderr: "" });
+    const other = ["--store", join(at.folder, "other.sqlite")];
+    const first = at.json<ImportedArchive>("import", "all.jsonl.zst", ...other);
+    expect(first).toMatchObject({ present: 0, leftOut: [], unknownLines: {} });
+    expect(at.run("show", "a.md@-1", ...other).stdout).toBe("one\ntwo\n");
+    expect(at.run("show", "chat:s", ...other).stdout).toBe(at.run("show", "chat:s").stdout);
+    expect(at.json("import", "all.jsonl.zst", ...other)).toMatchObject({ versions: 0, present: first.versions });
+    const again = `took 0 versions of 0 objects, ${first.versions} were there\n`;
+    expect(at.run("import", "all.jsonl.zst", ...other).stdout).toBe(again);
+  });
+
+  test("carry one session or one object, also through a pipe", async () => {
+    const at = withTwoVersions();
+    await withSession(at);
+    const { status, stdout, stderr } = at.run("export", "-", "--object", "a.md");
+    expect(status).toBe(0);
+    expect(stderr).toMatch(/^wrote 1 object, 2 versions, 0 items: \d+ bytes\n$/);
+    for (const line of stdout.trimEnd().split("\n")) {
+      JSON.parse(line);
+    }
+    const options = { cwd: at.folder, env: at.env, encoding: "utf8", input: stdout } as const;
+    const given = [program, "import", "-", "--store", "piped.sqlite"];
+    expect(spawnSync(pinnedNode(), given, options)).toMatchObject({
+      status: 0,
+      stdout: "took 2 versions of 1 object, 0 were there\n",
+    });
+    expect(at.run("show", "a.md", "--store", "piped.sqlite").stdout).toBe("one\n2\nthree\n");
+    const session = at.json<ExportedArchive & { path: string }>("export", "s.jsonl", "--session", "session:s");
+    expect(session).toMatchObject({ path: "s.jsonl", objects: expect.any(Number), redactions: {} });
+    expect(readFileSync(join(at.folder, "s.jsonl"), "utf8")).toContain("call_1");
+  });
+
+  test("replace secrets when told to", () => {
+    const at = desk();
+    const key = ["ghp", "Zk3vQ9xT7bLmR2sWc8Yd1NfH5uJp6GaE4tVo"].join("_");
+    at.write("a.md", `token ${key}\n`);
+    at.run("index", "a.md");
+    expect(at.run("export", "a.jsonl", "--redact").stdout).toMatch(/\nredacted 1\n {2}1 \S+\n$/);
+    expect(readFileSync(join(at.folder, "a.jsonl"), "utf8")).not.toContain(key);
+  });
+
+  test("refuse what is wrong and write nothing", () => {
+    const at = withTwoVersions();
+    at.run("export", "all.jsonl");
+    const lines = readFileSync(join(at.folder, "all.jsonl"), "utf8").split("\n");
+    at.write("torn.jsonl", [lines[0], "{broken", ...lines.slice(1)].join("\n"));
+    const error = at.failure("import", "torn.jsonl", "--store", "new.sqlite");
+    expect(error).toMatchObject({ status: 1, code: "MALFORMED_ARCHIVE" });
+    expect(error.message).toContain("line 2 ");
+    expect(at.json<StoreStats>("stats", "--store", "new.sqlite").versions).toBe(0);
+    expect(at.failure("import", "none.jsonl")).toMatchObject({ status: 1, code: "FILE" });
+    expect(at.failure("export", "x", "--session", "a", "--object", "b")).toMatchObject({ status: 2, code: "USAGE" });
+    expect(at.failure("export", "x", "--session", "nothing")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+    expect(at.failure("export", "-")).toMatchObject({ status: 2, code: "USAGE" });
   });
 });
 

@@ -2,6 +2,7 @@
 //!
 //! Only backends know SQL or HTTP. Nothing stored is changed or removed but by `forget` and `gc`, which a person asks for. Sources: DESIGN.md sections 2 and 4.
 
+mod archive;
 mod backend;
 mod diff;
 pub mod doctor;
@@ -18,6 +19,10 @@ mod sqlite;
 mod stats;
 mod transaction;
 
+pub use archive::{
+    ExportOptions, Exported, ImportOptions, Imported, LeftOut, OnProgress, Progress, Redacted,
+    Scope, Stage, redact_json, redact_text,
+};
 pub use backend::{
     Backend, Expected, Garbage, Item, Lost, Op, Outcome, Part, PlacedItem, Put, Receipt,
     Replacement, Size, Splice, Version,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use palimpsest::object::{
     AsOf, Envelope, Nickname, ObjectId, ObjectType, Payload, RedactionReason, Source, file_fields,
 };
-use palimpsest::store::{Expected, ForgetOptions, ForgetReport, Store};
+use palimpsest::store::{Expected, ForgetOptions, ForgetReport, SearchQuery, Store};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
@@ -134,7 +134,27 @@ fn traces(path: &Path, text: &str) -> Vec<String> {
             }
         }
     }
+    traces.extend(term_traces(&file, text));
     traces
+}
+
+/// Terms of the search index that are words of the text; terms that stand in the index's blocks one behind the other, each
+/// without what it shares with the one before, are read by SQLite itself.
+fn term_traces(file: &Connection, text: &str) -> Vec<String> {
+    let vocabulary = "CREATE VIRTUAL TABLE temp.vocabulary
+                      USING fts5vocab(main, 'search_index', 'instance')";
+    file.execute_batch(vocabulary).unwrap();
+    let words: Vec<String> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| word.len() > 4)
+        .map(str::to_lowercase)
+        .collect();
+    let mut terms = file.prepare("SELECT DISTINCT term FROM temp.vocabulary").unwrap();
+    let terms = terms.query_map([], |row| row.get::<_, String>(0)).unwrap().map(Result::unwrap);
+    terms
+        .filter(|term| words.iter().any(|word| word == term))
+        .map(|term| format!("term {term}"))
+        .collect()
 }
 
 /// As much of a zstd frame as can be read.
@@ -164,8 +184,10 @@ fn nothing_of_a_forgotten_text_is_left_in_the_files() {
     let (_folder, path) = place();
     let store = open(&path);
     let id = with_secret(&store);
-    // The control: the same search finds it in the table, in frames and in the log.
+    // The control: the same search finds it in the table, in frames, in the log and among the terms.
+    assert_eq!(store.search(&SearchQuery::new("PURPLE-MONKEY")).unwrap().hits.len(), 2);
     let before = traces(&path, SECRET);
+    assert!(before.iter().any(|trace| trace.starts_with("term ")), "{before:?}");
     assert!(before.iter().any(|trace| trace == "table pack"), "{before:?}");
     for part in ["of store", "of store-wal"] {
         let found = before.iter().any(|trace| trace.starts_with("frame") && trace.ends_with(part));

@@ -35,7 +35,9 @@ use super::{
     Replacement, SearchFilter, SearchIndex, Size, Version,
 };
 use crate::error::{Error, Result};
-use crate::object::{AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
+use crate::object::{
+    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Timestamp, TxId,
+};
 
 /// How the file is kept whole through a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -203,6 +205,10 @@ impl Backend for SqliteBackend {
         self.read(|connection| read::changes(connection, &self.store_id, after, limit))
     }
 
+    fn find_origin(&self, id: &ObjectId, origin: &Origin) -> Result<Vec<Version>> {
+        self.read(|connection| read::find_origin(connection, &self.store_id, id, origin))
+    }
+
     fn list(
         &self,
         kind: ObjectType,
@@ -247,7 +253,7 @@ impl Backend for SqliteBackend {
     fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
         self.write(|connection| {
             collect::overwriting(connection, |connection| {
-                replace::replace(connection, replacements, banned, newest)
+                replace::replace(connection, &self.store_id, replacements, banned, newest)
             })
         })
     }

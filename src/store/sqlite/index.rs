@@ -142,11 +142,6 @@ pub(super) fn clear(connection: &mut Connection) -> Step<()> {
     Ok(transaction.commit()?)
 }
 
-/// Removes the rows of an object. Their terms stay in the file until [`merge`].
-pub(super) fn remove(transaction: &Connection, object: i64) -> Step<()> {
-    Index { transaction }.remove(object, None)
-}
-
 fn progress(connection: &Connection) -> Step<Progress> {
     let sql = "SELECT tx_id, version, named_tx FROM search_progress";
     let read = |row: &Row<'_>| {

@@ -1,6 +1,6 @@
 //! Replacing what is stored, for explicit commands of a person: versions and items without the text that is to go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
 
@@ -11,9 +11,10 @@ use super::{derived, write};
 use crate::object::{Hash, ObjectId, TxId};
 use crate::store::{Item, Replacement, rules};
 
-/// Replaces all or nothing. What is replaced is overwritten in the file's pages, but not yet in the log.
+/// Replaces all or nothing, and renews what was derived from it. What is replaced is overwritten in the file's pages, but not yet in the log.
 pub(super) fn replace(
     connection: &mut Connection,
+    store_id: &str,
     replacements: &[Replacement],
     banned: &[Hash],
     newest: TxId,
@@ -32,6 +33,8 @@ pub(super) fn replace(
     }
     packer.finish()?;
     drop(packer);
+    let ids: BTreeSet<ObjectId> = replacements.iter().map(|one| one.id().clone()).collect();
+    derived::derive_anew(&transaction, store_id, &ids.into_iter().collect::<Vec<_>>())?;
     Ok(transaction.commit()?)
 }
 
@@ -45,7 +48,9 @@ fn apply(connection: &Connection, packer: &Packer<'_>, replacement: &Replacement
             replace_item(connection, packer, (object, *position, *from), item)?
         }
         Replacement::Forgotten { .. } => {
-            derived::remove(connection, object)?;
+            connection
+                .prepare_cached("DELETE FROM nickname WHERE object = :object")?
+                .execute(named_params! { ":object": object })?;
             let sql = "UPDATE object SET forgotten = 1, source = NULL WHERE object = :object";
             connection.prepare_cached(sql)?.execute(named_params! { ":object": object })?
         }

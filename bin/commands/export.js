@@ -1,0 +1,58 @@
+// `palimpsest export`: writes an archive of everything, of a session, or of an object.
+import { text, UsageError } from "../lib/arguments.js";
+import { plural } from "../lib/describe.js";
+import { write, writeError, writeJson } from "../lib/output.js";
+import { withProgress } from "../lib/progress.js";
+import { withStore } from "../lib/store.js";
+
+/** @type {import("../lib/arguments.js").Command} */
+export const exportArchive = {
+  name: "export",
+  usage: "FILE [--session NAME | --object NAME] [--redact] [--compress]",
+  summary: "Write an archive: everything, a session, or an object",
+  arguments: [1, 1],
+  options: {
+    session: { type: "string", value: "NAME", text: "a session with all that it refers to" },
+    object: { type: "string", value: "NAME", text: "an object with its history" },
+    redact: { type: "boolean", text: "replace what looks like a secret, such as keys and tokens" },
+    compress: { type: "boolean", text: "compress by zstd, as for a FILE that ends in .zst" },
+  },
+  notes: [
+    "An archive is JSON Lines, as docs/archive-format.md describes, and `palimpsest import` reads it. A FILE that is there is\nreplaced once the archive is whole. `-` is stdout; figures then go to stderr.",
+  ],
+  json: "ExportedArchive & { path: string }",
+  examples: ["palimpsest export backup.jsonl.zst", "palimpsest export - --session session:0189ab12 --redact | less"],
+  async run(given) {
+    const [path] = given.positionals;
+    const session = text(given, "session");
+    const object = text(given, "object");
+    if (session !== undefined && object !== undefined) {
+      throw new UsageError("`--session` and `--object` exclude each other", "export them one by one");
+    }
+    if (path === "-" && given.json) {
+      throw new UsageError("`--json` and the archive cannot both go to stdout", "export to a file");
+    }
+    await withStore(given, async (store) => {
+      const found = await withProgress("exporting", async () =>
+        store.exportArchive({
+          path,
+          session: session && (await store.find(session)),
+          object: object && (await store.find(object)),
+          redact: given.values.redact === true,
+          compress: given.values.compress === true ? true : undefined,
+        }),
+      );
+      if (given.json) {
+        return writeJson({ path, ...found });
+      }
+      const print = path === "-" ? writeError : write;
+      const counts = [plural(found.objects, "object"), plural(found.versions, "version"), plural(found.items, "item")];
+      await print(`wrote ${counts.join(", ")}: ${plural(found.writtenBytes, "byte")}\n`);
+      const redactions = Object.entries(found.redactions).sort(([a], [b]) => (a < b ? -1 : 1));
+      if (given.values.redact === true) {
+        const total = redactions.reduce((sum, [, count]) => sum + count, 0);
+        await print(`redacted ${total}${redactions.map(([rule, count]) => `\n  ${count} ${rule}`).join("")}\n`);
+      }
+    });
+  },
+};
