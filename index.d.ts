@@ -358,6 +358,44 @@ export interface StoreOptions {
   agentDir?: string
 }
 
+/** A table or index of a store's file. */
+export interface StorePart {
+  /** Its name. */
+  name: string
+  /** Its bytes. */
+  bytes: number
+}
+
+/** Counts and sizes of a store. */
+export interface StoreStats {
+  /** Objects by type. */
+  objects: Record<string, number>
+  /** Objects that were forgotten, among those. */
+  forgotten: number
+  /** Sessions. */
+  sessions: number
+  /** Versions. */
+  versions: number
+  /** Items, those that no longer stand in their list included. */
+  items: number
+  /** Contents. */
+  contents: number
+  /** UTF-8 bytes of contents, items and fields, before compression. */
+  plainBytes: number
+  /** Bytes of the file; 0 in memory. */
+  fileBytes: number
+  /** Bytes of the write-ahead log. */
+  logBytes: number
+  /** Bytes of the file that are free. */
+  freeBytes: number
+  /** Bytes by table and index, largest first. */
+  parts: Array<StorePart>
+  /** Oldest transaction that wrote a version; absent on an empty store. */
+  oldest?: TransactionTime
+  /** Newest transaction; absent on an empty store. */
+  newest?: TransactionTime
+}
+
 /** A block of text. */
 export interface TextBlock {
   /** Always `text`. */
