@@ -32,11 +32,36 @@ describe("the exports", () => {
       "openSession",
       "openStore",
       "setAside",
+      "storePath",
     ]);
   });
 
   test("have the documented classes", () => {
-    expect(methodsOf(addon.Store.prototype)).toEqual(["close", "doctor", "id", "notice", "path"]);
+    expect(methodsOf(addon.Store.prototype)).toEqual([
+      "close",
+      "content",
+      "diff",
+      "doctor",
+      "find",
+      "forget",
+      "gc",
+      "get",
+      "history",
+      "id",
+      "index",
+      "items",
+      "list",
+      "name",
+      "notice",
+      "path",
+      "put",
+      "query",
+      "resolve",
+      "search",
+      "sessions",
+      "stats",
+      "unname",
+    ]);
     expect(methodsOf(addon.Session.prototype)).toEqual([
       "close",
       "onEvent",

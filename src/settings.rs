@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::source::{
-    DEFAULT_MAX_TEXT_BYTES, FileState, absolute_path, canonical_path, data_folder, read_file,
+    self, DEFAULT_MAX_TEXT_BYTES, FileState, absolute_path, canonical_path, data_folder, read_file,
 };
 pub use validation::SettingType;
 
@@ -243,6 +243,16 @@ impl Settings {
         } else {
             Err(wrong(format!("has wrong values: {}", problems.join("; "))))
         }
+    }
+
+    /// Finds the ID of the filesystem namespace that files belong to, see [`source::filesystem_id`]. A machine without an ID
+    /// of its own keeps one in the platform's data folder, or where there is none, beside the store.
+    ///
+    /// `env`: the value of `PALIMPSEST_FILESYSTEM_ID`. `store`: path of the store.
+    pub fn filesystem_id(&self, env: Option<&str>, store: &Path) -> Result<String> {
+        let beside_store = || store.parent().map(PathBuf::from).unwrap_or_default();
+        let kept_in = data_folder().unwrap_or_else(|_| beside_store());
+        source::filesystem_id(env, self.filesystem_id.as_deref(), &kept_in)
     }
 
     fn from_checked(values: Map<String, Value>) -> Result<Self> {

@@ -4,11 +4,14 @@
 
 mod archive;
 mod backend;
+mod diff;
 pub mod doctor;
 mod forget;
 mod front;
 mod gc;
 mod memory;
+mod names;
+mod put;
 mod query;
 mod rules;
 mod search;
@@ -24,9 +27,12 @@ pub use backend::{
     Backend, Expected, Garbage, Item, Lost, Op, Outcome, Part, PlacedItem, Put, Receipt,
     Replacement, Size, Splice, Version,
 };
+pub use diff::{DEFAULT_DIFF_CONTEXT, Difference};
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
 pub use front::{Clock, Store};
 pub use memory::MemoryBackend;
+pub use names::{MAX_CANDIDATES, Named};
+pub use put::NewVersion;
 pub use query::{Comparison, Condition, Literal, Order, Query, Test};
 pub use search::{
     Expression, Found, FoundIn, FoundRows, SearchFilter, SearchHit, SearchIndex, SearchQuery,

@@ -12,14 +12,13 @@ use serde_json::{Value, json};
 
 use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking, to_js};
-use super::settings::settings_from;
+use super::settings::{filesystem_id, settings_from};
 use super::store::Store;
 use crate::context::live::{
     CallInfo, LiveSession, Notice, OpenSession, Status, ToolFinished, Transformed,
 };
 use crate::context::tokens;
 use crate::error::{Error, Result};
-use crate::source;
 use crate::store;
 
 /// What a session is opened with.
@@ -345,13 +344,7 @@ fn core_options(store: &store::Store, options: SessionOptions) -> Result<OpenSes
         return Err(Error::argument("sessionId", "is empty"));
     }
     let settings = settings_from(options.settings)?;
-    let env = std::env::var("PALIMPSEST_FILESYSTEM_ID").ok();
-    // Only a machine without an ID of its own keeps one there; without a home folder it goes beside the store.
-    let beside_store =
-        || PathBuf::from(store.path()).parent().map(PathBuf::from).unwrap_or_default();
-    let kept_in = source::data_folder().unwrap_or_else(|_| beside_store());
-    let filesystem_id =
-        source::filesystem_id(env.as_deref(), settings.filesystem_id.as_deref(), &kept_in)?;
+    let filesystem_id = filesystem_id(&settings, store)?;
     Ok(OpenSession {
         harness: options.harness,
         host_session: options.session_id,

@@ -85,6 +85,8 @@ export interface PalimpsestError extends Error {
   code: string;
   /** What to do about it, where there is something. */
   hint?: string;
+  /** What an ambiguous name fits: ID and path or type, at most 8. */
+  candidates?: string[];
   /** Message, causes and hint, for logs. */
   report?: string;
 }

@@ -13,6 +13,7 @@ mod ingest;
 mod names;
 mod origin;
 mod record;
+mod sessions;
 mod transform;
 
 use std::cell::RefCell;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 pub use activation::Wanted;
 pub use files::ToolFinished;
 pub use record::{Place, Replayed, replay_call};
+pub use sessions::{SessionSummary, sessions};
 pub use transform::{CallInfo, Transformed};
 
 use self::commit::{Staged, Stored};

@@ -47,6 +47,19 @@ impl Store {
         Ok(store)
     }
 
+    /// Opens the store at `path` as [`Self::open`] does, but makes none.
+    ///
+    /// # Errors
+    /// `STORE_UNAVAILABLE` if there is none, and those of [`Self::open`].
+    pub fn open_existing(path: &str) -> Result<Self> {
+        let file = Path::new(path);
+        if path != ":memory:" && matches!(file.try_exists(), Ok(false)) {
+            let problem = "there is none".to_owned();
+            return Err(Error::StoreUnavailable { path: file.to_owned(), problem, source: None });
+        }
+        Self::open(path)
+    }
+
     /// Opens the SQLite store at `path` to be looked at: it stays exactly as it is, and writes fail with `READ_ONLY`.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::object::{Handle, Hash, Name, ObjectId, VersionSelector};
 use crate::session::{
     ActiveView, Cause, Event, LineRange, Shows, SlotRecord, Subject, Treatment, merge_ranges,
+    parse_ranges,
 };
 use crate::settings::Layout;
 
@@ -285,7 +286,7 @@ impl LiveSession {
 fn select(subject: &Shown, wanted: &Wanted, lines: u64) -> Result<Result<Vec<LineRange>, String>> {
     let all = LineRange { first: 1, last: lines };
     let mut ranges = match &wanted.lines {
-        Some(text) => parse_lines(text, lines)?,
+        Some(text) => parse_ranges(text, lines)?,
         None => vec![subject.default.filter(|_| wanted.pattern.is_none()).unwrap_or(all)],
     };
     if let Some(pattern) = wanted.pattern.as_deref().filter(|pattern| !pattern.is_empty()) {
@@ -318,42 +319,12 @@ fn matching_lines(text: &str, regex: &Regex, within: &[LineRange]) -> Vec<LineRa
     merge_ranges(&around)
 }
 
-/// Reads `40-80`, `7`, `1-3,9`; ends beyond the text are cut.
-fn parse_lines(text: &str, lines: u64) -> Result<Vec<LineRange>> {
-    let wrong = |problem: String| Error::argument("lines", problem);
-    let mut ranges = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| text.trim().parse::<u64>().ok().filter(|number| *number > 0);
-        let (Some(first), Some(last)) = (number(first), number(last)) else {
-            return Err(wrong(format!("`{part}` is no line range such as `40-80`")));
-        };
-        if first > last || first > lines {
-            return Err(wrong(format!("`{part}` is outside the text, which has {lines} lines")));
-        }
-        ranges.push(LineRange { first, last: last.min(lines) });
-    }
-    if ranges.is_empty() {
-        return Err(wrong("names no line".to_owned()));
-    }
-    Ok(merge_ranges(&ranges))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn range(first: u64, last: u64) -> LineRange {
         LineRange { first, last }
-    }
-
-    #[test]
-    fn lines_are_read_merged_and_cut() {
-        assert_eq!(parse_lines("3-5, 4-9,20", 100).unwrap(), [range(3, 9), range(20, 20)]);
-        assert_eq!(parse_lines("90-500", 100).unwrap(), [range(90, 100)]);
-        for text in ["", "x", "0-4", "9-3", "101", "1-2-3"] {
-            assert_eq!(parse_lines(text, 100).unwrap_err().code(), "INVALID_ARGUMENT", "{text}");
-        }
     }
 
     #[test]

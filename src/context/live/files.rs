@@ -11,9 +11,7 @@ use crate::context::forms;
 use crate::context::log_layout::Texts;
 use crate::context::tokens;
 use crate::error::{Error, Result};
-use crate::object::{
-    AsOf, Envelope, Handle, Hash, ObjectId, ObjectType, Payload, Source, unified_diff,
-};
+use crate::object::{AsOf, Envelope, Handle, Hash, ObjectId, Payload, unified_diff};
 use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
 use crate::source::{self, FileReading, FileState};
 use crate::store::Expected;
@@ -70,15 +68,6 @@ impl LiveSession {
             _ => return Ok(None),
         };
         Ok(Some((cause, path)))
-    }
-
-    /// ID of the file object of a path.
-    pub(super) fn file_id(&self, path: &Path) -> Result<ObjectId> {
-        let source = Source::Filesystem {
-            filesystem_id: self.options.filesystem_id.clone(),
-            path: source::canonical_path(path).to_string_lossy().into_owned(),
-        };
-        Ok(Envelope::sourced(ObjectType::File, source)?.id)
     }
 
     /// Reads a file and makes a version of what is there (SSOT 5.6). Returns its object and version; `None` where nothing
