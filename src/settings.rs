@@ -51,7 +51,43 @@ pub struct Settings {
     pub max_text_bytes: u64,
     /// Share of the model's window above which `activate` and `pin` refuse. Default 0.8.
     pub high_water: f64,
+    /// Globs of files whose text is never stored, see [`crate::source::Exclude`]. Default `None`: [`DEFAULT_EXCLUDE`]. The user's list
+    /// stands in place of it; a project's is added.
+    pub exclude: Option<Vec<String>>,
 }
+
+/// Files that hold secrets: `.env*` but not their templates, keys, and the files in which programs keep passwords.
+pub const DEFAULT_EXCLUDE: [&str; 29] = [
+    ".env*",
+    "!.env*.example",
+    "!.env*.sample",
+    "!.env*.template",
+    "!.env*.dist",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.ppk",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+    "!id_*.pub",
+    ".netrc",
+    "_netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".htpasswd",
+    ".git-credentials",
+    ".aws/credentials",
+    ".docker/config.json",
+    ".kube/config",
+    ".config/gh/hosts.yml",
+];
 
 /// How the session's sets become messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,6 +222,12 @@ pub const SETTINGS: &[SettingDoc] = &[
         "0.8",
         "Share of the model's window above which `activate` and `pin` refuse",
     ),
+    setting(
+        "exclude",
+        SettingType::Globs,
+        "null",
+        "Files whose text is never stored, by globs as in a `.gitignore`; `null` is key files and `.env*`; a project's list is added to yours",
+    ),
 ];
 
 impl Default for Settings {
@@ -203,6 +245,7 @@ impl Default for Settings {
             pool_tokens: 8_000,
             max_text_bytes: DEFAULT_MAX_TEXT_BYTES,
             high_water: 0.8,
+            exclude: None,
         }
     }
 }
@@ -219,12 +262,22 @@ impl Settings {
     pub fn load(agent_dir: Option<&Path>, trusted_project: Option<&Path>) -> Result<Self> {
         let user = agent_dir.map(|folder| folder.join(SETTINGS_FILE));
         let project = trusted_project.map(|folder| folder.join(".pi").join(SETTINGS_FILE));
-        let mut values = Map::new();
-        for (path, may_set) in [(user, any_setting as MaySet), (project, project_setting)] {
-            if let Some(path) = path {
-                values.extend(read_values(&path, may_set)?);
-            }
+        let read = |path: Option<PathBuf>, may_set: MaySet| {
+            path.map_or_else(|| Ok(Map::new()), |path| read_values(&path, may_set))
+        };
+        let mut values = read(user, any_setting)?;
+        let mut project = read(project, project_setting)?;
+        if let Some(Value::Array(globs)) = project.get_mut("exclude") {
+            // The user's come last, and the last one decides: a repository that was cloned must not have stored what its
+            // user keeps out.
+            globs.extend(match values.remove("exclude") {
+                Some(Value::Array(globs)) => globs,
+                _ => DEFAULT_EXCLUDE.map(Value::from).to_vec(),
+            });
         }
+        values.extend(
+            project.into_iter().filter(|(key, value)| key != "exclude" || !value.is_null()),
+        );
         Self::from_checked(values)
     }
 
@@ -243,6 +296,11 @@ impl Settings {
         } else {
             Err(wrong(format!("has wrong values: {}", problems.join("; "))))
         }
+    }
+
+    /// The globs of files whose text is never stored.
+    pub fn exclude_globs(&self) -> Vec<String> {
+        self.exclude.clone().unwrap_or_else(|| DEFAULT_EXCLUDE.map(str::to_owned).to_vec())
     }
 
     fn from_checked(values: Map<String, Value>) -> Result<Self> {
@@ -400,6 +458,58 @@ mod tests {
             ..Settings::default()
         };
         assert_eq!(settings, expected);
+    }
+
+    #[test]
+    fn key_files_are_excluded_unless_told_otherwise_and_no_others() {
+        let exclude = crate::source::Exclude::new(&Settings::default().exclude_globs()).unwrap();
+        for path in [
+            "/p/.env",
+            "/p/.env.local",
+            "/p/.envrc",
+            "/p/a/.ENV",
+            "/p/server.pem",
+            "/p/x.key",
+            "/p/id_rsa",
+            "/h/.ssh/id_ed25519_work",
+            "/h/.netrc",
+            "/h/.npmrc",
+            "/h/.aws/credentials",
+            "/p/store.kdbx",
+            "/h/.git-credentials",
+            "/p/release.keystore",
+            "/h/.docker/config.json",
+            "/h/.kube/config",
+        ] {
+            assert!(exclude.excludes(Path::new(path)), "{path}");
+        }
+        for path in [
+            "/p/.env.example",
+            "/p/.env.local.sample",
+            "/h/.ssh/id_ed25519.pub",
+            "/p/environment",
+            "/p/src/env.rs",
+            "/p/keys.md",
+            "/p/credentials",
+            "/p/config.json",
+            "/p/.kube/cache",
+            "/p/key",
+            "/p/monkey.rs",
+        ] {
+            assert!(!exclude.excludes(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_project_adds_to_what_is_excluded_and_takes_nothing_away() {
+        let project = r#"{"exclude": ["*.dump", "!**"]}"#;
+        let mine = Folders::new(Some(r#"{"exclude": ["*.mine"]}"#), Some(project)).load().unwrap();
+        assert_eq!(mine.exclude_globs(), ["*.dump", "!**", "*.mine"]);
+        let default = Folders::new(None, Some(project)).load().unwrap().exclude_globs();
+        assert_eq!(default[..2], ["*.dump", "!**"]);
+        assert_eq!(default[2..], DEFAULT_EXCLUDE);
+        let none = Folders::new(Some(r#"{"exclude": []}"#), Some(r#"{"exclude": null}"#)).load();
+        assert_eq!(none.unwrap().exclude_globs(), Vec::<String>::new());
     }
 
     #[test]

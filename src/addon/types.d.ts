@@ -37,6 +37,7 @@ export interface Settings {
   poolTokens: number;
   maxTextBytes: number;
   highWater: number;
+  exclude: string[] | null;
 }
 
 /** JSON schema of a tool's arguments. */

@@ -14,6 +14,7 @@ mod names;
 mod origin;
 mod record;
 mod transform;
+mod withhold;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -35,6 +36,7 @@ use crate::error::{Error, Result};
 use crate::object::{Hash, ObjectId};
 use crate::session::{Session, Shows, SlotRecord, Treatment};
 use crate::settings::{Layout, Settings};
+use crate::source::Exclude;
 use crate::store::{Store, Version};
 
 /// Texts kept in memory, in bytes; beyond it the cache starts anew.
@@ -131,6 +133,9 @@ pub struct LiveSession {
     texts: RefCell<TextCache>,
     recorded: Vec<SlotRecord>,
     failed: FailedCalls,
+    exclude: Exclude,
+    /// Objects of which the store said that they were forgotten.
+    forgotten: HashSet<ObjectId>,
     stale: bool,
 }
 
@@ -146,9 +151,14 @@ impl LiveSession {
     /// One host session ID can occur with another harness or in another folder: that is another session. A session that
     /// another process has open may be opened too: of the two, the one that finds it changed goes on as a session of its own,
     /// `{id}+{8 hex}`, with all that was before; the one that wrote last is resumed later.
+    ///
+    /// # Errors
+    /// `FORGOTTEN` if a person had the session forgotten; whatever the store reports.
     pub fn open(store: Store, options: OpenSession) -> Result<Self> {
         let key = origin::session_key(&store, &options)?;
         let ids = Ids::stored(&store, &options, &key)?;
+        withhold::refuse_forgotten(&store, &ids.session)?;
+        let exclude = Exclude::new(&options.settings.exclude_globs())?;
         let mut live = Self {
             key,
             store,
@@ -163,6 +173,8 @@ impl LiveSession {
             texts: RefCell::default(),
             recorded: Vec::new(),
             failed: FailedCalls::default(),
+            exclude,
+            forgotten: HashSet::new(),
             stale: false,
         };
         live.reload()?;

@@ -22,13 +22,17 @@ pub trait Texts {
     fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>>;
 }
 
-/// Renders the content of the message at a position of the chat; `None` where it goes out as the host gave it.
+/// Renders the content of the message at a position of the chat; `None` where it goes out as the host gave it, as what is
+/// stored nowhere always does.
 pub fn render(
     session: &Session,
     at: u64,
     message: &HostMessage,
     texts: &dyn Texts,
 ) -> Result<Option<String>> {
+    if session.chat().get(at).is_some_and(|known| known.withheld) {
+        return Ok(None);
+    }
     let treated = match session.result(at) {
         Some(fact) => render_result(session, at, fact, message, texts)?,
         None => None,

@@ -52,7 +52,7 @@ pub struct ResultFact {
     pub lines: u64,
     /// Last line that is not blank, cut to 80 characters.
     pub last: String,
-    /// Whether it is one text block (and not images or several blocks).
+    /// Whether it is one text block (and not images or several blocks) that the store holds.
     pub plain: bool,
     /// What it shows.
     pub shows: Shows,

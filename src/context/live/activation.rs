@@ -1,6 +1,7 @@
 //! What `activate`, `deactivate`, `pin` and `unpin` do (SSOT 3.3, DESIGN.md sections 6 and 7).
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use regex::Regex;
@@ -164,9 +165,16 @@ impl LiveSession {
         else {
             return Err(Error::internal(format!("`{object}` is no file of the session")));
         };
-        let path = self.state.shown_path(&path).to_owned();
+        let absolute = path;
+        let path = self.state.shown_path(&absolute).to_owned();
         let mut name = path.clone();
         let mut wanted = latest.clone();
+        if version == VersionSelector::Latest
+            && lines.is_none()
+            && self.is_excluded(Path::new(&absolute))
+        {
+            return Ok(Err(format!("[{handle}] {path} · no text: the file is excluded")));
+        }
         if version != VersionSelector::Latest {
             wanted = self.store.select(object, version)?.content_hash;
         } else if lines.is_none() {

@@ -61,12 +61,22 @@ impl LiveSession {
     /// As [`Self::durably`], but leaves the state in doubt after a failed commit.
     pub(super) fn attempt<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
         self.refresh_if_stale()?;
-        match work(self) {
-            Err(Error::Conflict { id, .. }) if self.ids.contain(&id) => {
-                self.part()?;
-                work(self)
+        let mut parted = false;
+        loop {
+            match work(self) {
+                Err(Error::Conflict { id, .. }) if self.ids.contain(&id) && !parted => {
+                    self.part()?;
+                    parted = true;
+                }
+                // It was forgotten since this process looked: the work is done anew without it.
+                Err(Error::Forgotten { id })
+                    if !self.ids.contain(&id) && !self.forgotten.contains(&id) =>
+                {
+                    self.forgotten.insert(id);
+                    self.reload()?;
+                }
+                result => return result,
             }
-            result => result,
         }
     }
 

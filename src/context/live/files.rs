@@ -89,14 +89,26 @@ impl LiveSession {
         call: Option<&str>,
     ) -> Result<Option<(ObjectId, Hash)>> {
         let canonical = source::canonical_path(path);
-        let FileReading { state, stamp } =
-            source::read_file(&canonical, self.settings.max_text_bytes);
+        let is_excluded = self.is_excluded(path);
+        let max_bytes = if is_excluded { 0 } else { self.settings.max_text_bytes };
+        let FileReading { state, stamp } = source::read_file(&canonical, max_bytes);
         let is_unknown = matches!(state, FileState::Unreadable { .. } | FileState::NotAFile);
         if is_unknown || canonical.to_str().is_none() {
             return Ok(None);
         }
-        let (envelope, payload) =
-            source::file_object(&self.options.filesystem_id, &canonical, &state)?;
+        let filesystem = &self.options.filesystem_id;
+        let (envelope, payload) = match state {
+            FileState::TooLarge { size } if is_excluded => {
+                source::excluded_object(filesystem, &canonical, size)?
+            }
+            FileState::Text { .. } if is_excluded => {
+                source::excluded_object(filesystem, &canonical, 0)?
+            }
+            state => source::file_object(filesystem, &canonical, &state)?,
+        };
+        if self.forgotten.contains(&envelope.id) {
+            return Ok(None);
+        }
         let version = payload.content_hash(None)?;
         let object = envelope.id.clone();
         let text: Option<Arc<str>> = payload.content.as_deref().map(Arc::from);

@@ -1,5 +1,6 @@
 //! One call: the host's list in, the edits of what goes out.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Value, json};
@@ -76,9 +77,21 @@ impl LiveSession {
         messages_json: &str,
         call: &CallInfo,
     ) -> Result<Transformed> {
-        let messages = HostMessage::parse_list(messages_json)?;
-        let crossed = Crossed { skip, messages: &messages };
+        let mut messages = HostMessage::parse_list(messages_json)?;
+        // Nothing below sees text that is not to be stored, not even what is kept of a call that fails.
+        if let Err(error) =
+            self.refresh_if_stale().and_then(|()| self.withhold(skip, &mut messages))
+        {
+            self.stale = true;
+            self.drop_failed_list();
+            return Err(error);
+        }
+        let messages = RefCell::new(messages);
         let result = self.attempt(|live| {
+            if !live.forgotten.is_empty() {
+                live.withhold(skip, &mut messages.borrow_mut())?;
+            }
+            let crossed = Crossed { skip, messages: &messages.borrow() };
             // The view is empty after a restart, and when this session parted from another process.
             if skip > live.view.of_host() {
                 return Ok(Transformed::Resend);
@@ -87,7 +100,7 @@ impl LiveSession {
         });
         if result.is_err() {
             self.stale = true;
-            self.keep_failed_list(skip, &messages);
+            self.keep_failed_list(skip, &messages.borrow());
             self.refresh_after(&result);
         } else {
             self.drop_failed_list();
@@ -193,10 +206,11 @@ impl LiveSession {
         Ok(first)
     }
 
-    /// The newest message if it can carry a note: a tool result, or a user message.
+    /// The newest message if it can carry a note: a tool result, or a user message, that the store holds.
     fn newest_for_notes(&self) -> Option<u64> {
         let (at, message) = self.state.window().next_back()?;
-        matches!(message.kind, MessageKind::Result(_) | MessageKind::User).then_some(at)
+        let may = matches!(message.kind, MessageKind::Result(_) | MessageKind::User);
+        (may && !message.withheld).then_some(at)
     }
 
     fn log_edits(
