@@ -7,6 +7,7 @@
 pub mod addon;
 pub mod context;
 pub mod error;
+pub mod markdown;
 pub mod object;
 pub mod session;
 pub mod settings;

@@ -4,6 +4,7 @@
 
 mod canonical;
 mod envelope;
+mod field;
 mod hash;
 mod id;
 mod lines;
@@ -11,9 +12,11 @@ mod name;
 mod payload;
 mod reference;
 mod time;
+mod view;
 
 pub use canonical::canonical_json;
 pub use envelope::{Envelope, ObjectType, Source};
+pub use field::{FieldPath, FieldStep};
 pub use hash::{Hash, RunningHash};
 pub use id::ObjectId;
 pub use lines::{Slice, locate_slice, render_slice};
@@ -21,3 +24,4 @@ pub use name::{Handle, HandleKind, Name, Nickname, VersionSelector};
 pub use payload::{Payload, Redaction, RedactionReason, file_fields, file_type};
 pub use reference::{DynamicReference, Origin, Reference, StaticReference};
 pub use time::{AsOf, Timestamp, TxId};
+pub use view::{metadata_line, metadata_view};

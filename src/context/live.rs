@@ -278,7 +278,13 @@ impl Texts for LiveSession {
             return Ok(Arc::clone(text));
         }
         let found = stored_version(&self.store, object, version)?;
-        let text = self.store.content(&found)?.ok_or_else(|| no_text(object, version))?;
+        let text = match self.store.content(&found)? {
+            Some(text) => text,
+            None if withhold::is_forgotten(&found) => {
+                return Err(Error::Forgotten { id: object.clone() });
+            }
+            None => return Err(no_text(object, version)),
+        };
         let text: Arc<str> = text.into();
         self.remember_text(object, version, Arc::clone(&text));
         Ok(text)

@@ -104,7 +104,15 @@ fn render_result(
         Treatment::Reread { parts } => render_reread(session, fact, parts, &message.text())?,
         Treatment::Current { object, version, ranges, after_host } => {
             let host = if *after_host { Some(message.text()) } else { None };
-            render_current(session, object, &texts.text(object, version)?, ranges, host)?
+            match texts.text(object, version) {
+                Ok(text) => render_current(session, object, &text, ranges, host)?,
+                // Nobody can show it any more; the line says what stood here.
+                Err(Error::Forgotten { .. }) => match reference_line(session, fact) {
+                    Some(line) => line,
+                    None => return Ok(None),
+                },
+                Err(error) => return Err(error),
+            }
         }
     };
     Ok(Some(text_content(&text)))

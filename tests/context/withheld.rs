@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use palimpsest::context::live::{Place, Replayed, Wanted, replay_call};
+use palimpsest::context::live::{LiveSession, Place, Replayed, Wanted, replay_call};
 use palimpsest::object::{AsOf, ObjectId, RedactionReason};
 use palimpsest::session::WithheldReason;
 use palimpsest::settings::{Layout, Settings};
@@ -233,4 +233,96 @@ fn activating_an_excluded_file_says_why_there_is_no_text() {
     let file = host.live.state().index().entries()[0].id.clone();
     let version = host.store.get(&file, AsOf::Latest).unwrap().unwrap();
     assert_eq!((&version.fields["no_content"], version.source_hash), (&json!("excluded"), None));
+}
+
+/// Has the store forget an object.
+fn forget(backend: &FailingBackend, id: &str) {
+    backend.forgotten.lock().unwrap().insert(ObjectId::new(id));
+}
+
+fn chat_of(host: &Host) -> String {
+    let chat = ObjectId::new(host.live.id().as_str().replace("session:", "chat:"));
+    host.store.items(&chat, AsOf::Latest, 0..u64::MAX).unwrap().concat()
+}
+
+#[test]
+fn what_a_person_had_forgotten_is_not_stored_when_it_is_shown_again() {
+    for layout in [Layout::Log, Layout::Pools] {
+        let (mut host, backend) = session(Settings { layout, ..Settings::default() });
+        let file = host.live.state().index().entries()[0].id.clone();
+        forget(&backend, "call_2");
+        forget(&backend, file.as_str());
+        // Back, and then on with the same messages: they come as new ones.
+        let messages = host.messages.clone();
+        host.messages.truncate(1);
+        host.user("another way");
+        host.send();
+        host.messages = messages[..5].to_vec();
+        host.user("and now");
+        host.send();
+        assert!(!chat_of(&host).contains(SECRET), "{}", chat_of(&host));
+        let call = replay_call(&host.store, host.live.id(), host.live.state().calls()).unwrap();
+        let pool = usize::from(layout == Layout::Pools);
+        let expected =
+            [(2 + pool, WithheldReason::Forgotten), (4 + pool, WithheldReason::Forgotten)];
+        assert_eq!(reasons(&call)[..2], expected);
+        let answer = host.activate(&Wanted { name: "t2".into(), ..Wanted::default() }, false);
+        assert_eq!(answer, "object `call_2` was forgotten");
+        host.restart();
+        host.send();
+    }
+}
+
+#[test]
+fn what_is_forgotten_while_the_session_runs_is_not_stored_either() {
+    let backend = Arc::new(FailingBackend::default());
+    let store = Store::with_backend(Arc::clone(&backend) as _);
+    let mut host = Host::with_store(Settings::default(), store);
+    host.write_file("a.txt", SECRET);
+    host.user("go");
+    host.send();
+    // The store knows no version of them yet: only the write is refused.
+    forget(&backend, "call_1");
+    host.tool("bash", &json!({ "command": "make" }), SECRET);
+    host.send();
+    assert_eq!(host.sent, host.messages);
+    assert!(!chat_of(&host).contains(SECRET));
+    host.read("a.txt", None, None);
+    host.send();
+    let file = host.live.state().index().entries().last().unwrap().id.clone();
+    let standing = host.live.state().all_showings().next().unwrap().object.clone();
+    forget(&backend, standing.as_str());
+    host.write_file("a.txt", "changed");
+    host.user("on");
+    host.send();
+    assert_eq!(host.live.state().chat().messages().len(), host.messages.len(), "{file}");
+    host.restart();
+    host.user("end");
+    host.send();
+}
+
+#[test]
+fn a_forgotten_session_is_not_opened_again_and_a_fork_of_it_begins_anew() {
+    let (mut host, backend) = session(Settings::default());
+    host.live.close().unwrap();
+    for id in ["session:session-1", "chat:session-1", "system_prompt:session-1"] {
+        forget(&backend, id);
+    }
+    let error = LiveSession::open(host.store.clone(), host.options()).unwrap_err();
+    assert_eq!(error.code(), "FORGOTTEN");
+    host.fork("fork");
+    assert_eq!(host.live.state().chat().len(), 0);
+    host.send();
+}
+
+#[test]
+fn a_fork_keeps_what_is_known_of_redacted_messages() {
+    let (mut host, backend) = session(Settings::default());
+    *backend.taken_out.lock().unwrap() = Some((SECRET.to_owned(), RedactionReason::Secret));
+    host.fork("fork");
+    *backend.taken_out.lock().unwrap() = None;
+    host.user("on");
+    host.send();
+    let call = replay_call(&host.store, host.live.id(), host.live.state().calls()).unwrap();
+    assert_eq!(reasons(&call), [(5, WithheldReason::Redacted)]);
 }

@@ -50,7 +50,7 @@ impl LiveSession {
     /// `call`: ID of the tool call; empty for a person's command.
     ///
     /// # Errors
-    /// Those of names; `NO_ROOM` if it would pass the high-water mark, or pinned content half the window;
+    /// Those of names; `FORGOTTEN` if a person had the object forgotten; `NO_ROOM` if it would pass the high-water mark, or pinned content half the window;
     /// `INVALID_ARGUMENT` for lines or a pattern that cannot be read.
     pub fn activate(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
         self.durably(|live| {
@@ -90,6 +90,9 @@ impl LiveSession {
     fn activate_staged(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
         let name = Name::parse(&wanted.name)?;
         let object = self.find(&name)?;
+        if self.is_forgotten(&object)? {
+            return Err(Error::Forgotten { id: object });
+        }
         let subject = match self.subject(&object, name.version)? {
             Ok(subject) => subject,
             Err(reason) => return Ok(reason),

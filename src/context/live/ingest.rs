@@ -12,7 +12,7 @@ use super::commit::ChatChange;
 use crate::context::first_sight;
 use crate::context::host::{HostCall, HostMessage, MESSAGE_TOKENS};
 use crate::context::log_layout::{Texts, headed_lines};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::object::{Envelope, Hash, ObjectId, ObjectType, Payload, canonical_json, locate_slice};
 use crate::session::{Cause, Effect, Event, LineRange, MessageKind, ResultFact, Shows, Treatment};
 use crate::settings::Layout;
@@ -128,15 +128,24 @@ impl LiveSession {
         if let Some(change) = self.staged.chat.as_ref().filter(|change| at >= change.keep) {
             let place = usize::try_from(at - change.keep).unwrap_or(usize::MAX);
             if let Some(item) = change.add.get(place) {
-                return chat_item::read(item, self);
+                return self.message_of(at, item);
             }
         }
         let items = self.store.items(&self.ids.chat, self.stored.chat_at(), at..at + 1)?;
-        let item = items.first().ok_or_else(|| crate::Error::NotFound {
+        let item = items.first().ok_or_else(|| Error::NotFound {
             id: self.ids.chat.clone(),
             at: format!("with message {at}"),
         })?;
-        chat_item::read(item, self)
+        self.message_of(at, item)
+    }
+
+    fn message_of(&self, at: u64, item: &str) -> Result<HostMessage> {
+        match (chat_item::read(item, self), self.state.chat().get(at)) {
+            (Err(Error::Forgotten { .. }), Some(known)) => {
+                chat_item::read_forgotten(item, &known.digest, known.tokens)
+            }
+            (message, _) => message,
+        }
     }
 
     /// Works out a tool result. `None` if it answers no call that is known: it passes through.

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::object::{Envelope, Hash, ObjectId, ObjectType, Payload};
 use crate::session::{
     CallRecord, ChatMessage, Event, HostEntry, HostMatch, MessageKind, Rewrite, SlotEdit,
-    SlotRecord, VOLATILE_CHANGES, match_host_list,
+    SlotRecord, Treatment, VOLATILE_CHANGES, match_host_list,
 };
 use crate::settings::Layout;
 use crate::store::Expected;
@@ -305,6 +305,12 @@ impl LiveSession {
         };
         if self.state.chat().get(at).is_some_and(ChatMessage::is_volatile) {
             return Ok(Slot::of_volatile(index, message));
+        }
+        let is_gone =
+            message.withheld.is_some() && *self.state.treatment(at) != Treatment::Reference;
+        if let (true, None, Some(slot)) = (is_gone, crossed, self.view.slots().get(index)) {
+            // Its text was forgotten meanwhile: what was sent stays.
+            return Ok(slot.clone());
         }
         let content = log_layout::render(&self.state, at, message, self)?;
         Ok(Slot::of_host(index, at, message, content))

@@ -58,7 +58,8 @@ impl LiveSession {
 
     /// Whether a person had an object forgotten.
     pub(super) fn is_forgotten(&self, id: &ObjectId) -> Result<bool> {
-        Ok(self.forgotten.contains(id) || self.store.get(id, AsOf::Latest)?.is_some_and(forgotten))
+        let is_so = |version: Version| is_forgotten(&version);
+        Ok(self.forgotten.contains(id) || self.store.get(id, AsOf::Latest)?.is_some_and(is_so))
     }
 
     /// Calls of a message without text that they give to a file which is not stored, and why, if there is any.
@@ -203,12 +204,14 @@ impl LiveSession {
 
 /// Refuses a session that a person had forgotten.
 pub(super) fn refuse_forgotten(store: &Store, session: &ObjectId) -> Result<()> {
-    if store.get(session, AsOf::Latest)?.is_some_and(forgotten) {
+    if store.get(session, AsOf::Latest)?.is_some_and(|version| is_forgotten(&version)) {
         return Err(Error::Forgotten { id: session.clone() });
     }
     Ok(())
 }
 
-fn forgotten(version: Version) -> bool {
-    version.redacted.is_some_and(|redaction| redaction.reason == RedactionReason::Forgotten)
+/// Whether a person had an object forgotten of which this is a version.
+pub(super) fn is_forgotten(version: &Version) -> bool {
+    let reason = version.redacted.as_ref().map(|redaction| redaction.reason);
+    reason == Some(RedactionReason::Forgotten)
 }

@@ -1,0 +1,241 @@
+//! The plain data that a document is made of, and the lines and sections that places are told by. Must not parse.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::blocks::RawHeading;
+
+/// A place's path is cut to this many bytes, so that hostile headings and keys cannot multiply a text's size.
+const PATH_BYTES: usize = 512;
+
+/// What one text holds. Everything but `front_matter` is in the order of the text.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// The front matter; `None` where the text does not begin with one.
+    pub front_matter: Option<FrontMatter>,
+    /// Wikilinks, embeds, ordinary links and images.
+    pub links: Vec<Link>,
+    /// `#tags` of the content, and those of the fields `tags` and `tag`.
+    pub tags: Vec<Tag>,
+    /// Other names of the document: the fields `aliases` and `alias`.
+    pub aliases: Vec<Alias>,
+    /// Headings that stand in no quote and no list, as in Obsidian's outline.
+    pub headings: Vec<Heading>,
+    /// Blocks that have an ID.
+    pub blocks: Vec<Block>,
+}
+
+/// The YAML between `---` on the first line and the next line that is `---`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FrontMatter {
+    /// The fields in file order, by YAML 1.2's core schema; dates stay strings. Empty where `problem` stopped the reading.
+    pub fields: Map<String, Value>,
+    /// Why the fields are not all there.
+    pub problem: Option<Problem>,
+    /// Bytes of the text, both `---` lines included.
+    pub range: Range<usize>,
+}
+
+/// What is wrong with a front matter. The rest of the document is read all the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// Line of the text, from 1.
+    pub line: usize,
+    /// What is wrong, in lower case, without a period.
+    pub message: String,
+}
+
+/// The part of a document that a relation stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Field {
+    /// The text after the front matter.
+    Content,
+    /// The front matter.
+    FrontMatter,
+}
+
+/// Where a relation stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Content or front matter.
+    pub field: Field,
+    /// In the content the headings above, outermost first, joined by `#` (`Guide#Install`; empty before the first). In
+    /// front matter the keys, joined by `.`, with list positions from 0 (`related[0]`). At most 512 bytes, cut after that.
+    pub path: String,
+    /// Line of the text on which the relation begins, from 1; the front matter's lines count.
+    pub line: usize,
+    /// Bytes of the text: exactly what is written.
+    pub range: Range<usize>,
+}
+
+/// How a link is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkKind {
+    /// `[[target]]`.
+    Wikilink,
+    /// `[text](target)`, `[text][label]`, `![text](target)` that lead to a file.
+    Markdown,
+    /// The same, or `<address>`, that leads to a URL with a scheme (`https:`, `mailto:`) or a host (`//host`).
+    External,
+}
+
+/// A link. What it leads to is asked of a `VaultIndex`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// How it is written.
+    pub kind: LinkKind,
+    /// Whether the target is shown in place: `![[...]]` or an image.
+    pub embed: bool,
+    /// The file as written, without headings and block, trimmed; in `Markdown` links percent-decoded. Empty: this very
+    /// document. In `External` links the whole URL as written.
+    pub target: String,
+    /// The headings of `target#heading#subheading`, outermost first, trimmed. Never used in `External` links.
+    pub headings: Vec<String>,
+    /// The block ID of `target#^block`, without `^`.
+    pub block: Option<String>,
+    /// What is shown in its place: `[[target|alias]]`, the text of an ordinary link; for embeds also a size (`300`). As
+    /// written; `None` where empty, and in images more than eight texts deep.
+    pub alias: Option<String>,
+    /// Where it stands; the range holds brackets and `!`.
+    pub place: Place,
+}
+
+/// A tag.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tag {
+    /// The tag as written, without `#`; levels are separated by `/`. Obsidian compares tags without case.
+    pub name: String,
+    /// Where it stands; in the content the range holds `#`.
+    pub place: Place,
+}
+
+/// Another name of the document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Alias {
+    /// The name.
+    pub name: String,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// A heading and the section that it opens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heading {
+    /// 1 to 6.
+    pub level: u8,
+    /// Its Markdown, trimmed, on one line.
+    pub text: String,
+    /// Line of the text, from 1.
+    pub line: usize,
+    /// Last line of the section: the one before the next heading of this or a higher rank, else the text's last.
+    pub last_line: usize,
+    /// Position in `Document::headings` of the heading above it.
+    pub parent: Option<usize>,
+    /// Bytes of the heading.
+    pub range: Range<usize>,
+}
+
+/// A block with an ID: a paragraph, a list item with what is in it, a heading, or what stands before `^id` alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Block {
+    /// The ID without `^`.
+    pub id: String,
+    /// First line of the block, from 1.
+    pub line: usize,
+    /// Last line of the block.
+    pub last_line: usize,
+    /// Bytes of the block.
+    pub range: Range<usize>,
+}
+
+/// The lines of a text.
+#[derive(Debug)]
+pub(super) struct Lines {
+    starts: Vec<usize>,
+    end: usize,
+}
+
+impl Lines {
+    pub(super) fn new(text: &str) -> Self {
+        let after_breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let mut starts = vec![0];
+        starts.extend(after_breaks.map(|(at, _)| at + 1));
+        Self { starts, end: text.len() }
+    }
+
+    /// The line, from 1, that the byte `at` is on.
+    pub(super) fn line(&self, at: usize) -> usize {
+        self.starts.partition_point(|start| *start <= at)
+    }
+
+    /// The last line; a line break at the end begins no further one.
+    fn last(&self) -> usize {
+        let count = self.starts.len();
+        let empty_end = count > 1 && self.starts[count - 1] == self.end;
+        if empty_end { count - 1 } else { count }
+    }
+}
+
+/// The headings of a text and the path that each place under them has.
+#[derive(Debug)]
+pub(super) struct Sections {
+    pub(super) headings: Vec<Heading>,
+    paths: Vec<String>,
+}
+
+impl Sections {
+    /// `content` begins at byte `body` of the text that `lines` are of; the headings' ranges count from there.
+    pub(super) fn new(content: &str, body: usize, raw: &[RawHeading], lines: &Lines) -> Self {
+        let mut sections = Self { headings: Vec::new(), paths: Vec::new() };
+        let mut open: Vec<usize> = Vec::new();
+        for heading in raw {
+            let range = heading.range.start + body..heading.range.end + body;
+            let line = lines.line(range.start);
+            while let Some(top) = open.pop_if(|top| sections.headings[*top].level >= heading.level)
+            {
+                sections.headings[top].last_line = (line - 1).max(sections.headings[top].line);
+            }
+            let parent = open.last().copied();
+            let text =
+                content[heading.text.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
+            let above = parent.map(|parent| sections.paths[parent].as_str());
+            sections.paths.push(join(above, "#", &text));
+            open.push(sections.headings.len());
+            let last_line = lines.last().max(line);
+            sections.headings.push(Heading {
+                level: heading.level,
+                text,
+                line,
+                last_line,
+                parent,
+                range,
+            });
+        }
+        sections
+    }
+
+    /// The path of the byte `at` of the text.
+    pub(super) fn path(&self, at: usize) -> String {
+        let after = self.headings.partition_point(|heading| heading.range.start <= at);
+        after.checked_sub(1).map(|place| self.paths[place].clone()).unwrap_or_default()
+    }
+}
+
+/// Appends a step to a path, within what a path may hold.
+pub(super) fn join(above: Option<&str>, separator: &str, step: &str) -> String {
+    let above = above.unwrap_or_default();
+    let separator = if above.is_empty() { "" } else { separator };
+    let room = PATH_BYTES.saturating_sub(above.len() + separator.len());
+    if room == 0 {
+        return above.to_owned();
+    }
+    let mut cut = room.min(step.len());
+    while !step.is_char_boundary(cut) {
+        cut -= 1;
+    }
+    format!("{above}{separator}{}", &step[..cut])
+}

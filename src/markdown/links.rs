@@ -1,0 +1,220 @@
+//! Wikilinks found in a text, and the parts that links are made of. Must not know other files: see `resolve`.
+
+use std::ops::Range;
+
+use super::blocks::RawLink;
+use super::document::{Field, Lines, Link, LinkKind, Place, Sections};
+
+/// A wikilink: bytes of the text that was scanned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Brackets and `!` included.
+    pub(super) range: Range<usize>,
+    /// What is between the brackets.
+    pub(super) inner: Range<usize>,
+    pub(super) embed: bool,
+}
+
+/// The text that places refer to.
+#[derive(Debug)]
+pub(super) struct Source<'a> {
+    pub(super) text: &'a str,
+    /// Where the content begins.
+    pub(super) body: usize,
+    pub(super) sections: &'a Sections,
+    pub(super) lines: &'a Lines,
+}
+
+impl Source<'_> {
+    /// The place of a range of the content.
+    pub(super) fn place(&self, range: &Range<usize>) -> Place {
+        let range = range.start + self.body..range.end + self.body;
+        Place {
+            field: Field::Content,
+            path: self.sections.path(range.start),
+            line: self.lines.line(range.start),
+            range,
+        }
+    }
+
+    fn slice(&self, range: &Range<usize>) -> &str {
+        &self.text[range.start + self.body..range.end + self.body]
+    }
+}
+
+/// Finds the wikilinks in `range` of `text`, outside of `opaque` (sorted), in one pass. A link stands on one line, and the
+/// last `[[` before a `]]` opens it.
+pub(super) fn scan(text: &str, range: &Range<usize>, opaque: &[Range<usize>]) -> Vec<Found> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut next = opaque.partition_point(|hidden| hidden.end <= range.start);
+    let mut open: Option<usize> = None;
+    let mut at = range.start;
+    while at < range.end {
+        while opaque.get(next).is_some_and(|hidden| hidden.end <= at) {
+            next += 1;
+        }
+        if let Some(hidden) = opaque.get(next).filter(|hidden| hidden.start <= at) {
+            if ends_link(&bytes[hidden.clone()]) {
+                open = None;
+            }
+            at = hidden.end;
+            continue;
+        }
+        let double = bytes.get(at + 1) == bytes.get(at) && at + 1 < range.end;
+        match bytes[at] {
+            b'\\' => at += 1,
+            b'\n' | b'\r' => open = None,
+            b'[' if double => {
+                // Of three brackets the last two open the link.
+                open = Some(at + 2);
+                let third = bytes.get(at + 2) == Some(&b'[') && at + 2 < range.end;
+                at += usize::from(!third);
+            }
+            b']' if double => {
+                if let Some(inner) = open.take() {
+                    let embed = is_embed(bytes, range.start, inner - 2);
+                    let start = inner - 2 - usize::from(embed);
+                    found.push(Found { range: start..at + 2, inner: inner..at, embed });
+                }
+                at += 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    found.retain(|link| parts(&text[link.inner.clone()]).is_some());
+    found
+}
+
+/// Whether opaque bytes cannot stand in a wikilink, as code does in ``[[Filters#`date`]]``: more than one line, or the
+/// destination of an ordinary link.
+fn ends_link(opaque: &[u8]) -> bool {
+    matches!(opaque.first(), Some(b'(' | b'[')) || opaque.contains(&b'\n')
+}
+
+/// Whether a `!` that is not escaped stands before the brackets at `at`.
+fn is_embed(bytes: &[u8], floor: usize, at: usize) -> bool {
+    if at == floor || bytes[at - 1] != b'!' {
+        return false;
+    }
+    let escapes = bytes[floor..at - 1].iter().rev().take_while(|byte| **byte == b'\\').count();
+    escapes % 2 == 0
+}
+
+/// The parts of what stands in a wikilink.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Parts {
+    pub(super) target: String,
+    pub(super) headings: Vec<String>,
+    pub(super) block: Option<String>,
+    pub(super) alias: Option<String>,
+}
+
+/// Takes a wikilink apart: the first `|` ends the target, the first `#` begins headings or a block. `None` where there is
+/// neither a target nor a place in it.
+pub(super) fn parts(inner: &str) -> Option<Parts> {
+    let (link, alias) = match inner.split_once('|') {
+        Some((link, alias)) => (link.strip_suffix('\\').unwrap_or(link), Some(alias)),
+        None => (inner, None),
+    };
+    let (target, subpath) = link.split_once('#').unwrap_or((link, ""));
+    let (headings, block) = subpath_parts(subpath);
+    let target = target.trim().to_owned();
+    if target.is_empty() && headings.is_empty() && block.is_none() {
+        return None;
+    }
+    let alias = alias.map(str::to_owned).filter(|alias| !alias.trim().is_empty());
+    Some(Parts { target, headings, block, alias })
+}
+
+fn subpath_parts(subpath: &str) -> (Vec<String>, Option<String>) {
+    let mut steps: Vec<String> = subpath
+        .split('#')
+        .map(str::trim)
+        .filter(|step| !step.is_empty())
+        .map(str::to_owned)
+        .collect();
+    let block = steps.pop_if(|last| last.len() > 1 && last.starts_with('^'));
+    (steps, block.map(|block| block[1..].to_owned()))
+}
+
+/// The links of the content in order: wikilinks, and the ordinary links that do not begin inside of one.
+pub(super) fn collect(source: &Source, wikilinks: &[Found], ordinary: &[RawLink]) -> Vec<Link> {
+    let mut links: Vec<Link> = wikilinks
+        .iter()
+        .filter_map(|found| {
+            wikilink(source.slice(&found.inner), found.embed, source.place(&found.range))
+        })
+        .collect();
+    let inside = |link: &RawLink| {
+        let after = wikilinks.partition_point(|found| found.range.start <= link.range.start);
+        after.checked_sub(1).is_some_and(|place| wikilinks[place].range.end > link.range.start)
+    };
+    let kept = ordinary.iter().filter(|link| !inside(link));
+    links.extend(kept.filter_map(|link| ordinary_link(source, link)));
+    links.sort_by_key(|link| link.place.range.start);
+    links
+}
+
+/// A wikilink of what stands between its brackets.
+pub(super) fn wikilink(inner: &str, embed: bool, place: Place) -> Option<Link> {
+    let Parts { target, headings, block, alias } = parts(inner)?;
+    Some(Link { kind: LinkKind::Wikilink, embed, target, headings, block, alias, place })
+}
+
+fn ordinary_link(source: &Source, raw: &RawLink) -> Option<Link> {
+    let destination = raw.destination.trim();
+    if destination.is_empty() {
+        return None;
+    }
+    let text = source.slice(&raw.text);
+    let alias = (!raw.auto && !text.trim().is_empty()).then(|| text.to_owned());
+    let place = source.place(&raw.range);
+    let embed = raw.image;
+    if is_external(destination) {
+        let target = destination.to_owned();
+        let (headings, block) = (Vec::new(), None);
+        return Some(Link {
+            kind: LinkKind::External,
+            embed,
+            target,
+            headings,
+            block,
+            alias,
+            place,
+        });
+    }
+    let (target, subpath) = destination.split_once('#').unwrap_or((destination, ""));
+    let (headings, block) = subpath_parts(&percent_decoded(subpath));
+    let target = percent_decoded(target).trim().to_owned();
+    Some(Link { kind: LinkKind::Markdown, embed, target, headings, block, alias, place })
+}
+
+/// Whether a destination has a scheme (RFC 3986 section 3.1; one letter is a drive) or a host.
+fn is_external(destination: &str) -> bool {
+    if destination.starts_with("//") {
+        return true;
+    }
+    let Some((scheme, _)) = destination.split_once(':') else { return false };
+    let rest = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    scheme.len() > 1
+        && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.bytes().all(rest)
+}
+
+/// Decodes `%20` and its like; what is no UTF-8 then stays as written.
+fn percent_decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let digits = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
+        let byte = digits
+            .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        decoded.push(byte.unwrap_or(bytes[at]));
+        at += if byte.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8(decoded).unwrap_or_else(|_| text.to_owned())
+}
