@@ -36,6 +36,7 @@ export interface Settings {
   activeTurns: number;
   poolTokens: number;
   maxTextBytes: number;
+  maxOutputBytes: number;
   highWater: number;
   exclude: string[] | null;
 }
@@ -96,7 +97,10 @@ export declare class Session {
   transformContext(messages: Message[], call?: CallInfo): Promise<Message[]>
   /** Calls `listener` with what happens during calls. */
   onEvent(listener: (event: SessionEvent) => void): void
-  /** Takes the side effects of a tool call: files read, edited, written or found. */
+  /**
+   * Takes the side effects of a tool call: files read, edited, written or found. Takes its turn behind the calls of
+   * `transformContext` that came before.
+   */
   toolFinished(event: ToolFinishedEvent): Promise<void>
   /**
    * Why a `write` or `edit` must not run: its text holds a line that stands for content in this window. Null for every
@@ -108,8 +112,8 @@ export declare class Session {
   /** Figures for a status line, as of the last call or tool. */
   status(): SessionStatus
   /**
-   * Stores what is not stored yet and marks the session paused. Later calls reject with `CLOSED`. Idempotent. The store
-   * stays open; where it was closed before, what was not stored yet is not.
+   * Stores what is not stored yet and marks the session paused, behind the calls that came before. Later calls reject
+   * with `CLOSED`. Idempotent. The store stays open; where it was closed before, what was not stored yet is not.
    */
   close(): Promise<void>
 }

@@ -49,6 +49,8 @@ pub struct Settings {
     pub pool_tokens: u64,
     /// Files above this many bytes are kept as metadata only. Default 4 MiB.
     pub max_text_bytes: u64,
+    /// Outputs that the host cut are stored whole up to this many bytes; 0 never. Default 16 MiB.
+    pub max_output_bytes: u64,
     /// Share of the model's window above which `activate` and `pin` refuse. Default 0.8.
     pub high_water: f64,
     /// Globs of files whose text is never stored, see [`crate::source::Exclude`]. Default `None`: [`DEFAULT_EXCLUDE`]. The user's list
@@ -217,6 +219,12 @@ pub const SETTINGS: &[SettingDoc] = &[
         "Files with more bytes are kept as metadata only",
     ),
     setting(
+        "maxOutputBytes",
+        SettingType::Count { min: 0, max: 1 << 30 },
+        "16777216",
+        "Outputs that Pi cut are stored whole up to this many bytes; 0 never",
+    ),
+    setting(
         "highWater",
         SettingType::Share,
         "0.8",
@@ -244,6 +252,7 @@ impl Default for Settings {
             active_turns: 3,
             pool_tokens: 8_000,
             max_text_bytes: DEFAULT_MAX_TEXT_BYTES,
+            max_output_bytes: 16 << 20,
             high_water: 0.8,
             exclude: None,
         }

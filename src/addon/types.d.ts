@@ -36,6 +36,7 @@ export interface Settings {
   activeTurns: number;
   poolTokens: number;
   maxTextBytes: number;
+  maxOutputBytes: number;
   highWater: number;
   exclude: string[] | null;
 }

@@ -8,6 +8,7 @@ mod chat_item;
 mod commit;
 mod failed;
 mod files;
+mod full_output;
 mod guard;
 mod ingest;
 mod names;

@@ -129,11 +129,22 @@ impl LiveSession {
         version: VersionSelector,
     ) -> Result<Result<Shown, String>> {
         if let Some((file, range, seen)) = self.shown_file(object) {
+            if version != VersionSelector::Latest {
+                let (read, file) = (self.label(object), self.label(&file));
+                let problem = format!("asks for a version of {read}, which shows lines of {file}");
+                return Err(Error::argument(
+                    "name",
+                    format!("{problem}: name a version of {file}"),
+                ));
+            }
             return self.file_subject(&file, VersionSelector::Latest, Some((range, seen)));
         }
         match self.state.index().get(object).map(|entry| entry.subject.clone()) {
-            Some(Subject::Toolcall { tool, version: known, .. }) => {
+            Some(Subject::Toolcall { tool, version: mut known, .. }) => {
                 let handle = self.handle_of(object)?;
+                if version != VersionSelector::Latest {
+                    known = self.store.select(object, version)?.content_hash;
+                }
                 match self.text(object, &known) {
                     Ok(text) => Ok(Ok(Shown {
                         object: object.clone(),
@@ -189,20 +200,30 @@ impl LiveSession {
             name.push_str(" (no longer on disk; last version)");
             wanted = last;
         }
+        let mut default = None;
+        if let Some((range, read)) = seen {
+            default = Some(range);
+            if read != wanted {
+                let now = self.state.lines_now(object, &read, &[range]).first().copied();
+                name.push_str(if now.is_some() {
+                    " (changed since)"
+                } else {
+                    " (these lines are gone since)"
+                });
+                default = now.or(default);
+                wanted = if now.is_some() { wanted } else { read };
+            }
+        }
+        if self.settings.layout == Layout::Pools && wanted != latest && lines.is_some() {
+            // What is active is always shown as it is now.
+            return Ok(Err(format!("[{handle}] {name} · only the latest version can be active")));
+        }
         let text = match self.text(object, &wanted) {
             Ok(text) => text,
             Err(Error::NotFound { .. }) => {
                 return Ok(Err(format!("[{handle}] {path} · that version has no text")));
             }
             Err(error) => return Err(error),
-        };
-        let default = match seen {
-            Some((range, version)) if version != wanted => {
-                name.push_str(" (changed since)");
-                self.state.lines_now(object, &version, &[range]).first().copied()
-            }
-            Some((range, _)) => Some(range),
-            None => None,
         };
         Ok(Ok(Shown { object: object.clone(), version: wanted, handle, name, text, default }))
     }

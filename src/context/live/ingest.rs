@@ -292,8 +292,9 @@ impl LiveSession {
         if let Some(diff) = message.details.get("diff").filter(|diff| diff.is_string()) {
             fields.insert("diff".into(), diff.clone());
         }
+        let additional = self.full_output(message, &mut fields).into_iter().collect();
         let id = self.toolcall_id(call, &mut fields)?;
-        let payload = Payload { content, fields, ..Payload::default() };
+        let payload = Payload { content, fields, additional, ..Payload::default() };
         let version = payload.content_hash(None)?;
         if let Some(text) = &payload.content {
             self.remember_text(&id, &version, text.as_str().into());
@@ -337,6 +338,8 @@ impl LiveSession {
         let Some(mut fields) = self.latest_fields(id)? else { return Ok(Value::Null) };
         fields.insert("status".into(), json!(if fact.ok { "ok" } else { "fail" }));
         let args = fields.get("args").cloned().unwrap_or(Value::Null);
+        // What another extension took out may stand in the whole output.
+        fields.remove("full_output");
         let mut content = Some(message.text().into_owned());
         if let Some(withheld) = &message.withheld {
             content = None;
@@ -430,7 +433,7 @@ fn describe(message: &HostMessage, fact: ResultFact) -> ResultFact {
     ResultFact {
         ok: !message.is_error,
         exit: (fact.tool == "bash").then(|| exit_code(last, message.is_error)).flatten(),
-        lines: text.split('\n').count() as u64 - u64::from(text.ends_with('\n')),
+        lines: text.split('\n').count() as u64,
         last: cut(last.trim(), LAST_LINE_CHARS),
         plain: message.plain,
         ..fact

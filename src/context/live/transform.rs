@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::commit::ChatChange;
 use super::{LiveSession, Notice};
@@ -13,7 +13,9 @@ use crate::context::log_layout;
 use crate::context::pools_layout::{self, Limits};
 use crate::context::view::{self, Edit, Slot};
 use crate::error::{Error, Result};
-use crate::object::{Envelope, Hash, ObjectId, ObjectType, Payload};
+use crate::object::{
+    AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Payload, metadata_line, metadata_view,
+};
 use crate::session::{
     CallRecord, ChatMessage, Event, HostEntry, HostMatch, MessageKind, Rewrite, SlotEdit,
     SlotRecord, Treatment, VOLATILE_CHANGES, match_host_list,
@@ -327,8 +329,8 @@ impl LiveSession {
             turns: self.settings.active_turns,
             pool_tokens: self.settings.pool_tokens,
         };
-        let chars = |id: &ObjectId| self.char_count(id);
-        let slots = pools_layout::render(&self.state, &messages, &limits, self, &chars)?;
+        let metadata = |id: &ObjectId| self.metadata_line(id).ok().flatten();
+        let slots = pools_layout::render(&self.state, &messages, &limits, self, &metadata)?;
         Ok(view::edits_between(self.view.slots(), &slots))
     }
 
@@ -344,9 +346,33 @@ impl LiveSession {
         self.stored_message(at)
     }
 
-    fn char_count(&self, id: &ObjectId) -> u64 {
-        let fields = self.latest_fields(id).ok().flatten();
-        fields.and_then(|fields| fields.get("char_count")?.as_u64()).unwrap_or(0)
+    /// The metadata line of an object's latest version: its own `view` decides which fields, else its type.
+    fn metadata_line(&self, id: &ObjectId) -> Result<Option<String>> {
+        let staged = self.staged.objects.iter().rev().find(|(envelope, ..)| envelope.id == *id);
+        let view = if let Some((envelope, payload, _)) = staged {
+            let nickname = self.viewed_nickname(id, &payload.fields)?;
+            let additional = |name: &str| Ok(payload.additional.get(name).cloned());
+            metadata_view(envelope, &payload.fields, nickname.as_ref(), additional)?
+        } else {
+            let Some(version) = self.store.get(id, AsOf::Latest)? else { return Ok(None) };
+            let nickname = self.viewed_nickname(id, &version.fields)?;
+            let additional = |name: &str| self.store.additional(&version, name);
+            metadata_view(&version.envelope, &version.fields, nickname.as_ref(), additional)?
+        };
+        Ok(Some(metadata_line(&view)))
+    }
+
+    /// The nickname of an object whose view names it; others are not looked up, for there are many.
+    fn viewed_nickname(
+        &self,
+        id: &ObjectId,
+        fields: &Map<String, Value>,
+    ) -> Result<Option<Nickname>> {
+        let view = fields.get("view").and_then(Value::as_array);
+        if !view.is_some_and(|names| names.iter().any(|name| name == "nickname")) {
+            return Ok(None);
+        }
+        Ok(self.store.nicknames(id)?.into_iter().next())
     }
 
     /// Tokens above which a window of so many is under pressure.
