@@ -3,10 +3,14 @@
 //! One connection writes, two read, so that reads never wait for a write. Every commit is on disk when it returns
 //! (`synchronous=FULL`). Sources: DESIGN.md section 4; sqlite.org/wal.html, lang_transaction.html, pragma.html.
 
+mod collect;
+mod derived;
 mod failure;
 mod network;
 mod open;
+mod pack;
 mod read;
+mod replace;
 mod rows;
 mod schema;
 mod write;
@@ -18,7 +22,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 
 use self::failure::Step;
-use super::{Backend, Item, Op, PlacedItem, Receipt, Version};
+use super::{Backend, Garbage, Item, Op, PlacedItem, Receipt, Replacement, Size, Version};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
 
@@ -81,6 +85,12 @@ impl SqliteBackend {
         failure::while_busy(|| query(connection)).map_err(|failure| failure.at(&self.path))
     }
 
+    fn write<T>(&self, step: impl FnOnce(&mut Connection) -> Step<T>) -> Result<T> {
+        let mut slot = lock(&self.writer);
+        let connection = slot.as_mut().ok_or(Error::Closed { what: "store" })?;
+        step(connection).map_err(|failure| failure.at(&self.path))
+    }
+
     /// A reader that nobody uses, or the first one after waiting for it.
     fn free_reader(&self) -> MutexGuard<'_, Option<Connection>> {
         let free = self.readers.iter().find_map(|slot| slot.try_lock().ok());
@@ -98,10 +108,9 @@ impl Backend for SqliteBackend {
     }
 
     fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>> {
-        let mut slot = lock(&self.writer);
-        let connection = slot.as_mut().ok_or(Error::Closed { what: "store" })?;
-        failure::while_busy(|| write::commit_all(connection, transactions, now))
-            .map_err(|failure| failure.at(&self.path))
+        self.write(|connection| {
+            failure::while_busy(|| write::commit_all(connection, transactions, now))
+        })
     }
 
     fn newest(&self) -> Result<(TxId, Timestamp)> {
@@ -155,6 +164,26 @@ impl Backend for SqliteBackend {
 
     fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>> {
         self.read(|connection| read::content_hashes(connection, after, limit))
+    }
+
+    fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
+        self.write(|connection| {
+            collect::overwriting(connection, |connection| {
+                replace::replace(connection, replacements, banned, newest)
+            })
+        })
+    }
+
+    fn garbage(&self) -> Result<Garbage> {
+        self.read(|connection| collect::garbage(connection, &self.path))
+    }
+
+    fn collect(&self) -> Result<Garbage> {
+        self.write(|connection| collect::collect(connection, &self.path))
+    }
+
+    fn size(&self) -> Result<Size> {
+        self.read(|connection| collect::size(connection, &self.path))
     }
 
     fn close(&self) -> Result<()> {
