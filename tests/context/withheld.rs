@@ -9,7 +9,7 @@ use palimpsest::context::live::{LiveSession, Place, Replayed, Wanted, replay_cal
 use palimpsest::object::{AsOf, ObjectId, RedactionReason};
 use palimpsest::session::WithheldReason;
 use palimpsest::settings::{Layout, Settings};
-use palimpsest::store::Store;
+use palimpsest::store::{ForgetOptions, Store};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
@@ -325,4 +325,82 @@ fn a_fork_keeps_what_is_known_of_redacted_messages() {
     host.send();
     let call = replay_call(&host.store, host.live.id(), host.live.state().calls()).unwrap();
     assert_eq!(reasons(&call), [(5, WithheldReason::Redacted)]);
+}
+
+#[test]
+fn a_session_goes_on_when_a_toolcall_and_a_file_of_it_are_forgotten() {
+    for layout in [Layout::Log, Layout::Pools] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.sqlite");
+        let store = Store::open(path.to_str().unwrap()).unwrap();
+        let mut host = Host::with_store(Settings { layout, ..Settings::default() }, store);
+        host.rewrites = true;
+        host.write_file("config.txt", &format!("the key of the file is {SECRET}\n"));
+        host.user("look");
+        host.read("config.txt", None, None);
+        host.tool(
+            "bash",
+            &json!({ "command": "make" }),
+            &format!("the key of make is {SECRET}\nok"),
+        );
+        host.send();
+        let calls = host.live.state().calls();
+        host.live.close().unwrap();
+        let options = ForgetOptions { dry_run: false, everywhere: true };
+        let file = host.live.state().index().entries()[0].id.clone();
+        for id in [file, ObjectId::new("call_2")] {
+            host.store.forget(&id, options).unwrap();
+        }
+        assert!(!holds_secret(&path), "{layout:?}");
+        let call = replay_call(&host.store, host.live.id(), calls).unwrap();
+        assert!(!call.withheld.is_empty() && !call.messages.concat().contains(SECRET));
+        host.crash();
+        host.user("on");
+        host.send();
+        host.read("config.txt", None, None);
+        host.tool("bash", &json!({ "command": "true" }), "fine");
+        host.send();
+        host.restart();
+        host.messages.truncate(5);
+        host.user("another way");
+        host.send();
+        host.fork("fork");
+        host.user("end");
+        host.send();
+        host.live.close().unwrap();
+        assert!(!holds_secret(&path), "{layout:?}: it is not stored again");
+    }
+}
+
+#[test]
+fn a_session_that_was_forgotten_in_the_store_is_not_opened_again() {
+    let mut host = Host::new(Settings::default());
+    host.user("look");
+    host.send();
+    host.live.close().unwrap();
+    host.store.forget(host.live.id(), ForgetOptions { dry_run: false, everywhere: false }).unwrap();
+    let error = LiveSession::open(host.store.clone(), host.options()).unwrap_err();
+    assert_eq!(error.code(), "FORGOTTEN");
+}
+
+#[test]
+fn a_text_that_was_forgotten_is_not_stored_under_another_id_either() {
+    let mut host = Host::new(Settings::default());
+    let text = format!("a long text that holds the key {SECRET}");
+    host.user("look");
+    host.call_as("call_0", "bash", &json!({ "command": "a" }));
+    host.answer("call_0", "bash", &json!({}), &text, false);
+    host.send();
+    let options = ForgetOptions { dry_run: false, everywhere: false };
+    host.store.forget(&ObjectId::new("call_0"), options).unwrap();
+    host.call_as("call_0", "bash", &json!({ "command": "b" }));
+    host.answer("call_0", "bash", &json!({}), &text, false);
+    host.write_file("a.txt", &text);
+    host.read("a.txt", None, None);
+    host.send();
+    assert_eq!(host.sent, host.messages);
+    assert!(!chat_of(&host).contains(SECRET), "{}", chat_of(&host));
+    host.restart();
+    host.user("on");
+    host.send();
 }

@@ -163,7 +163,8 @@ pub(super) fn session_key(store: &Store, options: &OpenSession) -> Result<String
     let Some(version) = store.get(&ObjectId::session(&plain), AsOf::Latest)? else {
         return Ok(plain);
     };
-    if is_of(&version, options) {
+    // Of a session that was forgotten nobody can say where it was from: it is taken to be this one.
+    if is_of(&version, options) || is_forgotten(&version) {
         return Ok(plain);
     }
     let mark = Hash::of(format!("{}\n{}", options.harness, options.cwd.to_string_lossy()));

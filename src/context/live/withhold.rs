@@ -28,7 +28,7 @@ impl LiveSession {
     /// stand before these.
     pub(super) fn withhold(&self, skip: usize, messages: &mut [HostMessage]) -> Result<()> {
         let mut calls: Option<Vec<HostCall>> = None;
-        for message in messages.iter_mut() {
+        for (index, message) in (skip..).zip(messages.iter_mut()) {
             let found = match message.key.role.as_str() {
                 "assistant" => {
                     let (reason, without) = self.calls_without_text(message)?;
@@ -40,7 +40,11 @@ impl LiveSession {
                         Some(calls) => calls,
                         none => none.insert(self.calls_before(skip)?),
                     };
-                    self.result_reason(message, calls)?.map(|reason| (reason, Vec::new()))
+                    let reason = match self.known_reason(index, message)? {
+                        None => self.result_reason(message, calls)?,
+                        reason => reason,
+                    };
+                    reason.map(|reason| (reason, Vec::new()))
                 }
                 _ => self.text_reason(message).map(|reason| (reason, Vec::new())),
             };
@@ -107,6 +111,17 @@ impl LiveSession {
             }
         }
         Ok(Vec::new())
+    }
+
+    /// Why the text of a result that is known, at an index of the list, is not to be stored again.
+    fn known_reason(&self, index: usize, message: &HostMessage) -> Result<Option<WithheldReason>> {
+        let Some(at) = self.state.chat().window().get(index).copied() else { return Ok(None) };
+        let is_known = self.state.chat().get(at).is_some_and(|known| known.key == message.key);
+        let fact = self.state.result(at).filter(|_| is_known);
+        match fact.and_then(|fact| fact.object.as_ref()) {
+            Some(object) if self.is_forgotten(object)? => Ok(Some(WithheldReason::Forgotten)),
+            _ => Ok(None),
+        }
     }
 
     fn result_reason(
