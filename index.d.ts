@@ -120,6 +120,24 @@ export declare class Session {
 
 /** A store of versioned objects: one SQLite file, shared by any number of processes. */
 export declare class Store {
+  /**
+   * Forgets an object; of a session or chat, the session with its chat, system prompt and tool calls, and those of its
+   * files that nobody else knows. Its contents, fields, items and nicknames go, and its text in the records and chats
+   * that refer to it; it is not stored again. `target` is an ID. Without `dryRun: false` it only reports what would
+   * happen.
+   *
+   * Rejects with `NOT_FOUND`, `CONFLICT` if others write all the time, `NO_SPACE`.
+   */
+  forget(target: string, options?: ForgetOptions | undefined | null): Promise<ForgetReport>
+  /**
+   * Drops what nothing needs from the files, gives free space back and empties the log. Every version of every object
+   * stays. Without `dryRun: false` it only reports what would be dropped.
+   *
+   * Rejects with `NO_SPACE`: about as much space is needed as the file takes.
+   */
+  gc(options?: GcOptions | undefined | null): Promise<Garbage>
+  /** Counts and measures. Reads every page of the file. */
+  stats(): Promise<StoreStats>
   /** ID of the store, made when it was created. */
   get id(): string
   /** Absolute path of the file, or `:memory:`. */
@@ -147,6 +165,90 @@ export declare function createReadTool(): ContextTool
 
 /** `unpin`: takes the exemption away. */
 export declare function createUnpinTool(): ContextTool
+
+/** How to forget. */
+export interface ForgetOptions {
+  /** Only report what would happen. Default: true. */
+  dryRun?: boolean
+  /** Remove the text also from objects and sessions that have nothing to do with it. Default: false. */
+  everywhere?: boolean
+}
+
+/** What was forgotten, or would be. */
+export interface ForgetReport {
+  /** Whether nothing was done yet. */
+  dryRun: boolean
+  /** IDs of the objects that go. */
+  objects: Array<string>
+  /** Their versions. */
+  versions: number
+  /** Their items. */
+  items: number
+  /** Their contents that nothing else has. */
+  contents: number
+  /** UTF-8 bytes of these contents and of items and fields. */
+  textBytes: number
+  /** IDs of objects of the session that stay, for others know them. */
+  kept: Array<string>
+  /** Where lines are replaced by `[forgotten]`. */
+  rewritten: Array<Holder>
+  /** What still holds lines afterwards, most lines first. */
+  holders: Array<Holder>
+  /** Distinct lines that go. */
+  lines: number
+  /** Distinct lines that are left alone, for they are common. */
+  commonLines: number
+  /** Sessions concerned: their host's own files still hold the text. */
+  hosts: Array<HostSession>
+  /** What was then dropped from the files; absent in a dry run. */
+  collected?: Garbage
+}
+
+/** What was dropped from a store's files, or would be. */
+export interface Garbage {
+  /** Contents that no version has. */
+  contents: number
+  /** Their UTF-8 bytes. */
+  contentBytes: number
+  /** Bytes of the file and its log before. */
+  bytesBefore: number
+  /** Bytes of both afterwards; in a dry run, at most so many. */
+  bytesAfter: number
+  /** Whether somebody reads an older state, so that dropped text stays in the files until `gc` is called again. */
+  waitsForReaders: boolean
+}
+
+/** How to collect garbage. */
+export interface GcOptions {
+  /** Only report what would be dropped. Default: true. */
+  dryRun?: boolean
+}
+
+/** An object that holds lines of what is forgotten. */
+export interface Holder {
+  /** ID of the object. */
+  object: string
+  /** Its type. */
+  type: string
+  /** ID of the chat or session in which it is, where there is one. */
+  session?: string
+  /** Versions that hold lines in content, additional contents or fields. */
+  versions: number
+  /** Items that do. */
+  items: number
+  /** Distinct lines. */
+  lines: number
+  /** Share of all lines that go, 0 to 1. */
+  share: number
+}
+
+/** A session as its host names it. */
+export interface HostSession {
+  /** Host: `pi`, `openclaw`, ... */
+  harness: string
+  /** The host's own session ID. */
+  hostSession: string
+}
 
 /**
  * Reads and checks the settings; what no file sets has its default.
@@ -224,6 +326,44 @@ export interface StoreOptions {
   agentDir?: string
 }
 
+/** A table or index of a store's file. */
+export interface StorePart {
+  /** Its name. */
+  name: string
+  /** Its bytes. */
+  bytes: number
+}
+
+/** Counts and sizes of a store. */
+export interface StoreStats {
+  /** Objects by type. */
+  objects: Record<string, number>
+  /** Objects that were forgotten, among those. */
+  forgotten: number
+  /** Sessions. */
+  sessions: number
+  /** Versions. */
+  versions: number
+  /** Items, those that no longer stand in their list included. */
+  items: number
+  /** Contents. */
+  contents: number
+  /** UTF-8 bytes of contents, items and fields, before compression. */
+  plainBytes: number
+  /** Bytes of the file; 0 in memory. */
+  fileBytes: number
+  /** Bytes of the write-ahead log. */
+  logBytes: number
+  /** Bytes of the file that are free. */
+  freeBytes: number
+  /** Bytes by table and index, largest first. */
+  parts: Array<StorePart>
+  /** Oldest transaction that wrote a version; absent on an empty store. */
+  oldest?: TransactionTime
+  /** Newest transaction; absent on an empty store. */
+  newest?: TransactionTime
+}
+
 /** A block of text. */
 export interface TextBlock {
   /** Always `text`. */
@@ -250,4 +390,12 @@ export interface ToolFinishedEvent {
 export interface ToolResult {
   /** Blocks for the model. */
   content: Array<TextBlock>
+}
+
+/** A transaction and its time. */
+export interface TransactionTime {
+  /** Number in this store. */
+  txId: number
+  /** RFC 3339. */
+  time: string
 }

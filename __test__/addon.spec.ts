@@ -34,7 +34,7 @@ describe("the exports", () => {
   });
 
   test("have the documented classes", () => {
-    expect(methodsOf(addon.Store.prototype)).toEqual(["close", "id", "notice", "path"]);
+    expect(methodsOf(addon.Store.prototype)).toEqual(["close", "forget", "gc", "id", "notice", "path", "stats"]);
     expect(methodsOf(addon.Session.prototype)).toEqual([
       "close",
       "closeNow",

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { zstdDecompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
+import { openStore } from "../../index.js";
 import { runPi } from "../../scripts/lib/pi.js";
 import { expectPairedCalls, extension, start } from "./support.ts";
 
@@ -88,3 +89,28 @@ test("an output that Pi cut is stored whole", async () => {
   expect(whole.length).toBeGreaterThan(5_000_000);
   expect([...valuesOf(storeOf(sandbox.agentDir))].some((value) => value.equals(whole))).toBe(true);
 });
+
+test("a session that the user had forgotten stays forgotten: Pi goes on, and one line says so", async () => {
+  const { model, sandbox } = await start([{ text: "One." }, { text: "Two." }], { files: { "a.txt": `${secret}\n` } });
+  await runPi(sandbox, ["-e", extension, "-p", `my key is ${secret}`]);
+  const path = storeOf(sandbox.agentDir);
+  expect(holds(path, secret)).toBe(true);
+  const store = await openStore({ path });
+  await store.forget(sessionIn(path), { dryRun: false });
+  await store.close();
+  const finished = await runPi(sandbox, ["-e", extension, "-p", "--continue", "and now?"]);
+  expect(finished).toMatchObject({ code: 0, stdout: "Two.\n" });
+  expect(finished.stderr).toBe("Palimpsest: off for this session, which you had forgotten; Pi works as without it\n");
+  expect(JSON.stringify(model.requests[1].body.messages)).toContain(secret);
+  expect(holds(path, secret)).toBe(false);
+});
+
+/** The ID of the session document of a store that has one. */
+function sessionIn(path: string): string {
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    return String(database.prepare("SELECT id FROM object WHERE type = 'session'").get()?.id);
+  } finally {
+    database.close();
+  }
+}

@@ -55,7 +55,9 @@ pub fn named_in_output(output: &str) -> impl Iterator<Item = &str> {
             let part = |path| ["a/", "b/"].iter().find_map(|side| str::strip_prefix(path, side));
             rest.split_whitespace().map(move |path| part(path).unwrap_or(path))
         });
+        // A sentence may end so too.
         let searched = line.split_once(':').map(|(path, _)| path);
+        let searched = searched.filter(|path| !path.contains(char::is_whitespace));
         mark_offsets(line).map(|offset| &line[..offset]).chain(searched).chain(headed)
     })
 }

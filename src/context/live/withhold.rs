@@ -206,9 +206,14 @@ impl LiveSession {
     fn holds_excluded(&self, args: &Value) -> bool {
         match args {
             Value::String(text) => {
+                // A sentence may end like a path.
+                let is_path = || {
+                    let path = source::resolve_path(text, &self.options.cwd);
+                    !text.contains(char::is_whitespace) || path.is_ok_and(|path| path.exists())
+                };
                 text.len() <= MAX_PATH_BYTES
-                    && !text.contains('\n')
                     && self.exclude.excludes_given(text, &self.options.cwd)
+                    && is_path()
             }
             Value::Array(values) => values.iter().any(|value| self.holds_excluded(value)),
             Value::Object(fields) => fields.values().any(|value| self.holds_excluded(value)),
