@@ -121,6 +121,13 @@ export declare class Session {
 /** A store of versioned objects: one SQLite file, shared by any number of processes. */
 export declare class Store {
   /**
+   * Checks everything that the store holds, as of its newest transaction, while it is in use: every hash, list, nickname
+   * and pinned reference, and SQLite's own checks. Reads only. Takes a time in proportion to the store's size.
+   *
+   * Rejects with `CLOSED`.
+   */
+  doctor(): Promise<DoctorReport>
+  /**
    * Forgets an object; of a session or chat, the session with its chat, system prompt and tool calls, and those of its
    * files that nobody else knows. Its contents, fields, items and nicknames go, and its text in the records and chats
    * that refer to it; it is not stored again. `target` is an ID. Without `dryRun: false` it only reports what would
@@ -142,7 +149,10 @@ export declare class Store {
   get id(): string
   /** Absolute path of the file, or `:memory:`. */
   get path(): string
-  /** What the user should be told about the place of the store, if anything. */
+  /**
+   * What the user should be told about the store, if anything: that it is on a network file system, or that acknowledged
+   * writes were found missing when it was opened.
+   */
   get notice(): string | null
   /** Releases the file. Later calls reject with `CLOSED`. Idempotent. */
   close(): Promise<void>
@@ -165,6 +175,67 @@ export declare function createReadTool(): ContextTool
 
 /** `unpin`: takes the exemption away. */
 export declare function createUnpinTool(): ContextTool
+
+/**
+ * Checks the store at `path`, as `Store.doctor` does, and changes nothing there. Also for a file that `openStore` refuses:
+ * one that is damaged so that it cannot be opened resolves to a report that says so.
+ *
+ * Rejects with `STORE_UNAVAILABLE` (also where there is no file, or its schema is older than this program's),
+ * `NEWER_SCHEMA`, `INVALID_ARGUMENT`.
+ */
+export declare function doctor(path: string): Promise<DoctorReport>
+
+/** Counts of what a check looked at. */
+export interface DoctorChecked {
+  /** Objects: envelope, nicknames. */
+  objects: number
+  /** Versions: payload hash, order in time. */
+  versions: number
+  /** Distinct contents: hash. */
+  contents: number
+  /** UTF-8 bytes of these. */
+  contentBytes: number
+  /** Items of chats and sessions: running hash, place. */
+  items: number
+  /** UTF-8 bytes of these. */
+  itemBytes: number
+  /** Pinned references in fields and items: whether the store holds the version. */
+  references: number
+}
+
+/** One thing that is wrong with a store. */
+export interface DoctorFinding {
+  /** What kind of thing. */
+  kind: 'file' | 'content' | 'version' | 'envelope' | 'items' | 'nickname' | 'time' | 'lost' | 'reference'
+  /** The object that it concerns, where it is one. */
+  object?: string
+  /** The transaction of the version that it concerns. */
+  txId?: number
+  /** What is wrong, for people. */
+  problem: string
+  /** What can be done about it, for people. */
+  advice: string
+}
+
+/** What a check of a store looked at and found. */
+export interface DoctorReport {
+  /** The file, or `:memory:`. */
+  path: string
+  /** ID of the store; absent where the file is so damaged that it cannot be opened. */
+  storeId?: string
+  /** Whether nothing is wrong. */
+  healthy: boolean
+  /** Whether something in the file is not what was written; findings of kind `lost` and `reference` alone are no damage. */
+  damaged: boolean
+  /** The transaction as of which everything was checked. */
+  asOf: number
+  /** Counts of what was checked. */
+  checked: DoctorChecked
+  /** What is wrong, in the order in which it was found; at most 200. */
+  findings: Array<DoctorFinding>
+  /** Findings that are not listed. */
+  moreFindings: number
+}
 
 /** How to forget. */
 export interface ForgetOptions {
@@ -304,6 +375,17 @@ export interface SessionStatus {
   /** Objects pinned. */
   pinnedObjects: number
 }
+
+/**
+ * Moves a damaged store to `NAME.corrupt-N`, with the files that belong to it, and resolves to its new place. The next
+ * `openStore` makes a new store. Never done unasked.
+ *
+ * `force`: also where nothing is damaged. Default: false.
+ *
+ * Rejects with `INVALID_ARGUMENT` if nothing is damaged, `STORE_UNAVAILABLE` if there is no such file or a store is open
+ * there, in this process or another, `FILE`, `NEWER_SCHEMA`.
+ */
+export declare function setAside(path: string, force?: boolean | undefined | null): Promise<string>
 
 /** Where settings are read from. */
 export interface SettingsPlaces {

@@ -170,7 +170,7 @@ pub enum Error {
     /// A file outside the store cannot be read or written.
     #[error("cannot {act} `{path}`: {}", file_problem(source))]
     File {
-        /// `read`, `write`, `create`.
+        /// `read`, `write`, `create`, `move`.
         act: &'static str,
         /// The file.
         path: PathBuf,
@@ -230,7 +230,8 @@ impl Error {
             Self::NoRoom { .. } => "give a line range or a pattern, or deactivate something first",
             Self::NewerSchema { .. } => "update palimpsest",
             Self::StoreCorrupt { .. } => {
-                "move the file away to start a new store; keep it if it holds work you need"
+                "`palimpsest doctor` says what is damaged; `palimpsest doctor --set-aside` moves the file away, so \
+                 that a new store can start"
             }
             Self::ReadOnly { .. } => {
                 "make the file and its folder writable, or set PALIMPSEST_STORE to another place"

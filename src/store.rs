@@ -3,6 +3,7 @@
 //! Only backends know SQL or HTTP. Nothing stored is changed or removed but by `forget` and `gc`, which a person asks for. Sources: DESIGN.md sections 2 and 4.
 
 mod backend;
+pub mod doctor;
 mod forget;
 mod front;
 mod gc;
@@ -13,8 +14,8 @@ mod stats;
 mod transaction;
 
 pub use backend::{
-    Backend, Expected, Garbage, Item, Op, Outcome, Part, PlacedItem, Put, Receipt, Replacement,
-    Size, Splice, Version,
+    Backend, Expected, Garbage, Item, Lost, Op, Outcome, Part, PlacedItem, Put, Receipt,
+    Replacement, Size, Splice, Version,
 };
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
 pub use front::{Clock, Store};

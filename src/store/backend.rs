@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
@@ -242,6 +243,20 @@ pub struct Size {
     pub parts: Vec<Part>,
 }
 
+/// Acknowledged transactions that a backend found missing when it was opened: something outside the program removed or
+/// damaged what was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// The store that held them: this one, or one that stood in its place before.
+    pub store_id: String,
+    /// The first transaction that is missing.
+    pub from: TxId,
+    /// The last one.
+    pub to: TxId,
+    /// When it was noticed.
+    pub noticed: Timestamp,
+}
+
 /// Stores versions of objects. Implementations keep every version and are checked by one contract test body.
 ///
 /// Shaped for a remote server as well as for a file: whole documents and list elements by ID, no joins, no iteration
@@ -267,9 +282,10 @@ pub trait Backend: Debug + Send + Sync {
     ///
     /// # Errors
     /// `FORGOTTEN` if a put goes to an object that was forgotten or brings a content that is not to be stored again;
-    /// `CONFLICT` carrying the winner if a put's expectation fails; `INVALID_ARGUMENT` if one object is put twice, its envelope differs from that of earlier versions, a hash is malformed, a splice keeps more items than there are, or a
-    /// nickname goes to an unknown object; `INVALID_NICKNAME` if another object has it. Puts apply before names, each in
-    /// their order; the first that fails decides the error.
+    /// `CONFLICT` carrying the winner if a put's expectation fails; `INVALID_ARGUMENT` if one object is put twice, its
+    /// envelope differs from that of earlier versions, a hash is malformed, a splice keeps more items than there are, or a
+    /// nickname goes to an unknown object; `INVALID_NICKNAME` if another object has it. The shape of all transactions is
+    /// judged first. Puts apply before names, each in their order; the first that fails decides the error.
     fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>>;
 
     /// Number and time of the newest transaction; zeros on an empty store.
@@ -330,6 +346,16 @@ pub trait Backend: Debug + Send + Sync {
 
     /// Counts and measures.
     fn size(&self) -> Result<Size>;
+
+    /// Acknowledged transactions that were found missing, in the order in which it was noticed.
+    fn lost(&self) -> Result<Vec<Lost>> {
+        Ok(Vec::new())
+    }
+
+    /// Checks what the contract cannot see: pages, indexes, rows that name others. Reads only. One text per problem.
+    fn check_integrity(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
 
     /// Releases files and connections. Later calls fail with `CLOSED`. Idempotent.
     fn close(&self) -> Result<()>;

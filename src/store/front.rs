@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{Backend, Item, Journal, MemoryBackend, SqliteBackend, Transaction, Version};
+use super::{Backend, Item, Journal, Lost, MemoryBackend, SqliteBackend, Transaction, Version};
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Hash, Nickname, ObjectId, ObjectType, Payload, Reference, RunningHash, StaticReference,
@@ -38,13 +38,21 @@ impl Store {
         }
         let backend = SqliteBackend::open(Path::new(path))?;
         let path = backend.path().to_string_lossy().into_owned();
-        let notice = (backend.journal() == Journal::Rollback).then(|| {
-            format!("the store `{path}` is on a network file system: processes wait for each other")
-        });
+        let notice = notices(&backend, &path);
         let mut store = Self::with_backend(Arc::new(backend));
         store.path = path.into();
-        store.notice = notice.map(Into::into);
+        store.notice = (!notice.is_empty()).then(|| notice.join("; ").into());
         Ok(store)
+    }
+
+    /// Opens the SQLite store at `path` to be looked at: it stays exactly as it is, and writes fail with `READ_ONLY`.
+    ///
+    /// # Errors
+    /// Those of [`SqliteBackend::open_read_only`].
+    pub fn open_read_only(path: &str) -> Result<Self> {
+        let backend = SqliteBackend::open_read_only(Path::new(path))?;
+        let path = backend.path().to_string_lossy().into_owned();
+        Ok(Self { path: path.into(), ..Self::with_backend(Arc::new(backend)) })
     }
 
     /// Uses a backend that was made elsewhere; its name in colons stands for the path.
@@ -74,7 +82,8 @@ impl Store {
         &self.path
     }
 
-    /// What the user should be told about where the store is, if anything.
+    /// What the user should be told about the store, if anything: that it is on a network file system, that acknowledged
+    /// writes were found missing when it was opened.
     pub fn notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }
@@ -288,6 +297,16 @@ impl Store {
         self.backend.nicknames(id)
     }
 
+    /// Number and time of the newest transaction; zeros on an empty store.
+    pub fn newest(&self) -> Result<(TxId, Timestamp)> {
+        self.backend.newest()
+    }
+
+    /// Acknowledged transactions that were found missing, in the order in which it was noticed.
+    pub fn lost(&self) -> Result<Vec<Lost>> {
+        self.backend.lost()
+    }
+
     /// The backend, for transactions.
     pub(super) fn backend(&self) -> &dyn Backend {
         &*self.backend
@@ -327,6 +346,26 @@ impl fmt::Debug for Store {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Store").field("path", &self.path).finish_non_exhaustive()
     }
+}
+
+fn notices(backend: &SqliteBackend, path: &str) -> Vec<String> {
+    let network = (backend.journal() == Journal::Rollback).then(|| {
+        format!("the store `{path}` is on a network file system: processes wait for each other")
+    });
+    let lost = backend.lost_before().map(|Lost { store_id, from, to, .. }| {
+        if store_id == backend.store_id() {
+            format!(
+                "the store `{path}` lost transactions {from} to {to}, which had been written: its file or its \
+                 write-ahead log was damaged, replaced or removed; `palimpsest doctor` checks the rest"
+            )
+        } else {
+            format!(
+                "the store `{path}` is new: one with {to} transactions stood there before, and its file or its \
+                 write-ahead log is gone"
+            )
+        }
+    });
+    network.into_iter().chain(lost).collect()
 }
 
 fn not_found(id: &ObjectId, at: String) -> Error {

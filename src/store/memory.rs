@@ -80,6 +80,7 @@ impl Backend for MemoryBackend {
         if let [ops] = transactions {
             return Ok(vec![state.commit(&self.store_id, ops, now)?]);
         }
+        transactions.iter().try_for_each(|ops| rules::check_shape(ops))?;
         // Kept apart until all have succeeded.
         let mut next = state.clone();
         let commit = |ops: &&[Op]| next.commit(&self.store_id, ops, now);

@@ -3,9 +3,13 @@
 //! One connection writes, two read, so that reads never wait for a write. Every commit is on disk when it returns
 //! (`synchronous=FULL`). Sources: DESIGN.md section 4; sqlite.org/wal.html, lang_transaction.html, pragma.html.
 
+mod aside;
 mod collect;
 mod derived;
 mod failure;
+mod integrity;
+mod lost;
+mod mark;
 mod network;
 mod open;
 mod pack;
@@ -22,7 +26,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 
 use self::failure::Step;
-use super::{Backend, Garbage, Item, Op, PlacedItem, Receipt, Replacement, Size, Version};
+use self::mark::Mark;
+use super::{Backend, Garbage, Item, Lost, Op, PlacedItem, Receipt, Replacement, Size, Version};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
 
@@ -44,6 +49,10 @@ pub struct SqliteBackend {
     path: PathBuf,
     store_id: String,
     journal: Journal,
+    read_only: bool,
+    /// `None` where it cannot be kept, and once closed.
+    mark: Mutex<Option<Mark>>,
+    lost: Option<Lost>,
     writer: Slot,
     readers: [Slot; 2],
 }
@@ -56,17 +65,51 @@ impl SqliteBackend {
     /// `STORE_CORRUPT` if it is not a database or is damaged; `NEWER_SCHEMA`; `READ_ONLY` if a write would fail;
     /// `NO_SPACE`.
     pub fn open(path: &Path) -> Result<Self> {
-        // Absolute: independent of later changes of the working folder, and never taken for one of SQLite's URIs.
-        let path = std::path::absolute(path).map_err(|error| Error::StoreUnavailable {
-            path: path.to_owned(),
-            problem: "it is no path".to_owned(),
-            source: Some(error.into()),
-        })?;
+        let path = absolute(path)?;
         open::create(&path)?;
-        let open::Opened { writer, store_id, journal } = open::writer(&path)?;
+        let opened = open::writer(&path)?;
         let readers = [open::reader(&path)?, open::reader(&path)?];
         let slot = |connection| Mutex::new(Some(connection));
-        Ok(Self { path, store_id, journal, writer: slot(writer), readers: readers.map(slot) })
+        Ok(Self {
+            path,
+            store_id: opened.store_id,
+            journal: opened.journal,
+            read_only: false,
+            mark: Mutex::new(opened.mark),
+            lost: opened.lost,
+            writer: slot(opened.writer),
+            readers: readers.map(slot),
+        })
+    }
+
+    /// Opens the store at `path` to be looked at: the file, its log and its schema stay as they are. Writes fail with
+    /// `READ_ONLY`.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; `STORE_UNAVAILABLE` also if there is no such file, or its schema is older than this program's.
+    pub fn open_read_only(path: &Path) -> Result<Self> {
+        let path = absolute(path)?;
+        let viewed = open::viewers(&path)?;
+        Ok(Self {
+            path,
+            store_id: viewed.store_id,
+            journal: Journal::WriteAhead,
+            read_only: true,
+            mark: Mutex::new(viewed.mark),
+            lost: None,
+            writer: Mutex::new(None),
+            readers: viewed.readers.map(|reader| Mutex::new(Some(reader))),
+        })
+    }
+
+    /// Moves the store at `path` to `NAME.corrupt-N`, with the files that belong to it, and returns its new place; what they
+    /// hold stays as it is. The next [`Self::open`] makes a new store.
+    ///
+    /// # Errors
+    /// `STORE_UNAVAILABLE` if there is no such file or it is in use, by this process or another; `FILE` if it cannot be
+    /// moved.
+    pub fn set_aside(path: &Path) -> Result<PathBuf> {
+        aside::set_aside(&absolute(path)?)
     }
 
     /// The file, as an absolute path.
@@ -79,6 +122,11 @@ impl SqliteBackend {
         self.journal
     }
 
+    /// Acknowledged transactions that were found missing when this was opened; the user should be told.
+    pub fn lost_before(&self) -> Option<&Lost> {
+        self.lost.as_ref()
+    }
+
     fn read<T>(&self, mut query: impl FnMut(&Connection) -> Step<T>) -> Result<T> {
         let slot = self.free_reader();
         let connection = slot.as_ref().ok_or(Error::Closed { what: "store" })?;
@@ -86,9 +134,13 @@ impl SqliteBackend {
     }
 
     fn write<T>(&self, step: impl FnOnce(&mut Connection) -> Step<T>) -> Result<T> {
+        if self.read_only {
+            return Err(Error::ReadOnly { path: self.path.clone() });
+        }
         let mut slot = lock(&self.writer);
         let connection = slot.as_mut().ok_or(Error::Closed { what: "store" })?;
-        step(connection).map_err(|failure| failure.at(&self.path))
+        step(connection)
+            .map_err(|failure| failure.with_cause(connection, &self.path).at(&self.path))
     }
 
     /// A reader that nobody uses, or the first one after waiting for it.
@@ -108,9 +160,13 @@ impl Backend for SqliteBackend {
     }
 
     fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>> {
-        self.write(|connection| {
+        let receipts = self.write(|connection| {
             failure::while_busy(|| write::commit_all(connection, transactions, now))
-        })
+        })?;
+        if let (Some(mark), Some(last)) = (&*lock(&self.mark), receipts.last()) {
+            mark.raise(&self.store_id, last.tx_id);
+        }
+        Ok(receipts)
     }
 
     fn newest(&self) -> Result<(TxId, Timestamp)> {
@@ -186,6 +242,15 @@ impl Backend for SqliteBackend {
         self.read(|connection| collect::size(connection, &self.path))
     }
 
+    fn check_integrity(&self) -> Result<Vec<String>> {
+        self.read(integrity::check)
+    }
+
+    fn lost(&self) -> Result<Vec<Lost>> {
+        let mark = lock(&self.mark);
+        self.read(|connection| lost::all(connection, &self.store_id, mark.as_ref()))
+    }
+
     fn close(&self) -> Result<()> {
         // Readers first: the last connection to close moves the log into the file.
         for slot in self.readers.iter().chain([&self.writer]) {
@@ -195,12 +260,22 @@ impl Backend for SqliteBackend {
                     .map_err(|(_, error)| failure::Failure::from(error).at(&self.path))?;
             }
         }
+        lock(&self.mark).take();
         Ok(())
     }
 }
 
+/// Independent of later changes of the working folder, and never taken for one of SQLite's URIs.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|error| Error::StoreUnavailable {
+        path: path.to_owned(),
+        problem: "it is no path".to_owned(),
+        source: Some(error.into()),
+    })
+}
+
 /// A panic elsewhere leaves a connection whole: an open transaction was rolled back as it unwound.
-fn lock(slot: &Slot) -> MutexGuard<'_, Option<Connection>> {
+fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

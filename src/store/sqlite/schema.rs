@@ -161,10 +161,18 @@ fn check_snapshot(connection: &Transaction<'_>, path: &Path) -> Step<()> {
     Err(Error::StoreUnavailable { path: path.to_owned(), problem, source: None }.into())
 }
 
-/// Brings the schema up to date and returns the store's ID.
+/// What a file is after its schema was brought up to date.
+#[derive(Debug)]
+pub(super) struct Migrated {
+    pub store_id: String,
+    /// Whether the store was made just now.
+    pub is_new: bool,
+}
+
+/// Brings the schema up to date.
 ///
 /// Writes in any case, if only the header as it is, and so finds out whether the file can be written at all.
-pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Step<String> {
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Step<Migrated> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Again, now that no other process can change it.
     check_snapshot(&transaction, path)?;
@@ -190,7 +198,26 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Step<String> 
     } else {
         transaction.rollback()?;
     }
-    Ok(store_id)
+    Ok(Migrated { store_id, is_new: done == 0 })
+}
+
+/// The ID of a store that is to stay as it is, which [`check`] let through.
+///
+/// # Errors
+/// `STORE_UNAVAILABLE` for an empty file and one whose schema has to be brought up to date first.
+pub(super) fn identity(connection: &Connection, path: &Path) -> Step<String> {
+    let version: i64 = pragma(connection, "user_version")?;
+    if version == known() {
+        let sql = "SELECT value FROM meta WHERE key = 'store_id'";
+        return Ok(connection.query_row(sql, [], |row| row.get(0))?);
+    }
+    let problem = match version {
+        0 => "it is empty".to_owned(),
+        _ => {
+            format!("its schema is {version} and becomes {} when it is opened for writing", known())
+        }
+    };
+    Err(Error::StoreUnavailable { path: path.to_owned(), problem, source: None }.into())
 }
 
 /// The newest schema version that this program knows.
@@ -221,9 +248,9 @@ mod tests {
             let path = folder.path().join("store.sqlite");
             let (mut maker, checker) = (connect(&path), connect(&path));
             std::thread::scope(|scope| {
-                let making = scope.spawn(|| migrate(&mut maker, &path).map(drop));
+                let making = scope.spawn(|| failure::while_busy(|| migrate(&mut maker, &path)));
                 while !making.is_finished() {
-                    check(&checker, &path).unwrap();
+                    failure::while_busy(|| check(&checker, &path)).unwrap();
                 }
                 making.join().unwrap().unwrap();
             });
