@@ -4,6 +4,7 @@
 //! it. To add a setting: a field of [`Settings`] with its default, and a row of [`SETTINGS`]; validation and the tests of
 //! the documentation follow from the row.
 
+mod exclude;
 mod validation;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::source::{
     DEFAULT_MAX_TEXT_BYTES, FileState, absolute_path, canonical_path, data_folder, read_file,
 };
+pub use exclude::DEFAULT_EXCLUDE;
 pub use validation::SettingType;
 
 /// Name of the settings file, in both places.
@@ -57,39 +59,6 @@ pub struct Settings {
     /// stands in place of it; a project's is added.
     pub exclude: Option<Vec<String>>,
 }
-
-/// Files that hold secrets: `.env*` but not their templates, keys, and the files in which programs keep passwords.
-pub const DEFAULT_EXCLUDE: [&str; 29] = [
-    ".env*",
-    "!.env*.example",
-    "!.env*.sample",
-    "!.env*.template",
-    "!.env*.dist",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.ppk",
-    "*.jks",
-    "*.keystore",
-    "*.kdbx",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
-    "!id_*.pub",
-    ".netrc",
-    "_netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".htpasswd",
-    ".git-credentials",
-    ".aws/credentials",
-    ".docker/config.json",
-    ".kube/config",
-    ".config/gh/hosts.yml",
-];
 
 /// How the session's sets become messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -467,46 +436,6 @@ mod tests {
             ..Settings::default()
         };
         assert_eq!(settings, expected);
-    }
-
-    #[test]
-    fn key_files_are_excluded_unless_told_otherwise_and_no_others() {
-        let exclude = crate::source::Exclude::new(&Settings::default().exclude_globs()).unwrap();
-        for path in [
-            "/p/.env",
-            "/p/.env.local",
-            "/p/.envrc",
-            "/p/a/.ENV",
-            "/p/server.pem",
-            "/p/x.key",
-            "/p/id_rsa",
-            "/h/.ssh/id_ed25519_work",
-            "/h/.netrc",
-            "/h/.npmrc",
-            "/h/.aws/credentials",
-            "/p/store.kdbx",
-            "/h/.git-credentials",
-            "/p/release.keystore",
-            "/h/.docker/config.json",
-            "/h/.kube/config",
-        ] {
-            assert!(exclude.excludes(Path::new(path)), "{path}");
-        }
-        for path in [
-            "/p/.env.example",
-            "/p/.env.local.sample",
-            "/h/.ssh/id_ed25519.pub",
-            "/p/environment",
-            "/p/src/env.rs",
-            "/p/keys.md",
-            "/p/credentials",
-            "/p/config.json",
-            "/p/.kube/cache",
-            "/p/key",
-            "/p/monkey.rs",
-        ] {
-            assert!(!exclude.excludes(Path::new(path)), "{path}");
-        }
     }
 
     #[test]
