@@ -36,7 +36,9 @@ export interface Settings {
   activeTurns: number;
   poolTokens: number;
   maxTextBytes: number;
+  maxOutputBytes: number;
   highWater: number;
+  exclude: string[] | null;
 }
 
 /** JSON schema of a tool's arguments. */
@@ -130,7 +132,10 @@ export declare class Session {
   transformContext(messages: Message[], call?: CallInfo): Promise<Message[]>
   /** Calls `listener` with what happens during calls. */
   onEvent(listener: (event: SessionEvent) => void): void
-  /** Takes the side effects of a tool call: files read, edited, written or found. */
+  /**
+   * Takes the side effects of a tool call: files read, edited, written or found. Takes its turn behind the calls of
+   * `transformContext` that came before.
+   */
   toolFinished(event: ToolFinishedEvent): Promise<void>
   /**
    * Why a `write` or `edit` must not run: its text holds a line that stands for content in this window. Null for every
@@ -142,8 +147,8 @@ export declare class Session {
   /** Figures for a status line, as of the last call or tool. */
   status(): SessionStatus
   /**
-   * Stores what is not stored yet and marks the session paused. Later calls reject with `CLOSED`. Idempotent. The store
-   * stays open; where it was closed before, what was not stored yet is not.
+   * Stores what is not stored yet and marks the session paused, behind the calls that came before. Later calls reject
+   * with `CLOSED`. Idempotent. The store stays open; where it was closed before, what was not stored yet is not.
    */
   close(): Promise<void>
 }
@@ -818,6 +823,44 @@ export interface StorePart {
  * Rejects with `INVALID_ARGUMENT`.
  */
 export declare function storePath(options?: StoreOptions | undefined | null): Promise<string>
+
+/** Counts and sizes of a store. */
+export interface StoreStats {
+  /** Objects by type. */
+  objects: Record<string, number>
+  /** Objects that were forgotten, among those. */
+  forgotten: number
+  /** Sessions. */
+  sessions: number
+  /** Versions. */
+  versions: number
+  /** Items, those that no longer stand in their list included. */
+  items: number
+  /** Contents. */
+  contents: number
+  /** UTF-8 bytes of contents, items and fields, before compression. */
+  plainBytes: number
+  /** Bytes of the file; 0 in memory. */
+  fileBytes: number
+  /** Bytes of the write-ahead log. */
+  logBytes: number
+  /** Bytes of the file that are free. */
+  freeBytes: number
+  /** Bytes by table and index, largest first. */
+  parts: Array<StorePart>
+  /** Oldest transaction that wrote a version; absent on an empty store. */
+  oldest?: TransactionTime
+  /** Newest transaction; absent on an empty store. */
+  newest?: TransactionTime
+}
+
+/** A table or index of a store's file. */
+export interface StorePart {
+  /** Its name. */
+  name: string
+  /** Its bytes. */
+  bytes: number
+}
 
 /** Counts and sizes of a store. */
 export interface StoreStats {
