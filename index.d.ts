@@ -36,7 +36,9 @@ export interface Settings {
   activeTurns: number;
   poolTokens: number;
   maxTextBytes: number;
+  maxOutputBytes: number;
   highWater: number;
+  exclude: string[] | null;
 }
 
 /** JSON schema of a tool's arguments. */
@@ -130,7 +132,10 @@ export declare class Session {
   transformContext(messages: Message[], call?: CallInfo): Promise<Message[]>
   /** Calls `listener` with what happens during calls. */
   onEvent(listener: (event: SessionEvent) => void): void
-  /** Takes the side effects of a tool call: files read, edited, written or found. */
+  /**
+   * Takes the side effects of a tool call: files read, edited, written or found. Takes its turn behind the calls of
+   * `transformContext` that came before.
+   */
   toolFinished(event: ToolFinishedEvent): Promise<void>
   /**
    * Why a `write` or `edit` must not run: its text holds a line that stands for content in this window. Null for every
@@ -142,8 +147,8 @@ export declare class Session {
   /** Figures for a status line, as of the last call or tool. */
   status(): SessionStatus
   /**
-   * Stores what is not stored yet and marks the session paused. Later calls reject with `CLOSED`. Idempotent. The store
-   * stays open; where it was closed before, what was not stored yet is not.
+   * Stores what is not stored yet and marks the session paused, behind the calls that came before. Later calls reject
+   * with `CLOSED`. Idempotent. The store stays open; where it was closed before, what was not stored yet is not.
    */
   close(): Promise<void>
 }
@@ -194,8 +199,8 @@ export declare class Store {
    * written; a file that the store knows under a path and that is gone gets a version without content. One transaction
    * holds at most 200 files.
    *
-   * Files that `.gitignore` names and hidden ones are left out, unless given themselves. The settings `maxTextBytes` and
-   * `filesystemId` given to `openStore` count. `onProgress` hears how many files are done, after every 50.
+   * Files that `.gitignore` names and hidden ones are left out, unless given themselves. Of the settings given to `openStore`,
+   * `exclude`, `maxTextBytes` and `filesystemId` count. `onProgress` hears how many files are done, after every 50.
    *
    * Rejects with `INVALID_ARGUMENT` and with what the store reports; transactions before hold.
    */

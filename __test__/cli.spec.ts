@@ -217,6 +217,18 @@ describe("index", () => {
     expect(stdout).toContain(`${2 - unreadable} created, ${1 + unreadable} failed, 1 skipped\n`);
   });
 
+  test("stores no text of key files, nor of what the user's settings exclude", () => {
+    const at = desk();
+    at.write("server.pem", "secret");
+    at.write("a.dump", "secret");
+    expect(at.run("index", ".").stdout).toContain(`created    ${at.folder}/server.pem (excluded)\n`);
+    expect(at.run("show", "a.dump").stdout).toBe("secret");
+    writeFileSync(join(String(at.env.PI_CODING_AGENT_DIR), "palimpsest.json"), '{"exclude": ["*.dump"]}');
+    expect(at.run("index", ".").stdout).toBe(
+      `updated    ${at.folder}/a.dump (excluded)\nupdated    ${at.folder}/server.pem\n2 updated\n`,
+    );
+  });
+
   test("keeps names with line ends and escapes on one line", () => {
     const at = desk();
     at.write("a\n\u001b[31mb.md", "x");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use palimpsest::object::{AsOf, TxId};
 use palimpsest::source::{
-    IndexOptions, IndexOutcome, IndexReport, canonical_path, file_id, index_paths,
+    Exclude, IndexOptions, IndexOutcome, IndexReport, canonical_path, file_id, index_paths,
 };
 use palimpsest::store::Store;
 
@@ -38,7 +38,12 @@ impl Folder {
 
     fn index_with(&self, names: &[&str], all: bool) -> IndexReport {
         let paths: Vec<_> = names.iter().map(|name| self.root.path().join(name)).collect();
-        let options = IndexOptions { filesystem_id: "fs".into(), all, max_text_bytes: 100 };
+        let options = IndexOptions {
+            filesystem_id: "fs".into(),
+            all,
+            max_text_bytes: 100,
+            exclude: exclude(),
+        };
         index_paths(&self.store, &paths, &options, |_| ()).unwrap()
     }
 
@@ -62,6 +67,11 @@ impl Folder {
     fn versions(&self, name: &str) -> usize {
         self.store.history(&file_id("fs", &self.path(name)).unwrap()).unwrap().len()
     }
+}
+
+/// What these tests exclude.
+fn exclude() -> Exclude {
+    Exclude::new(&["*.pem".to_owned()]).unwrap()
 }
 
 fn listed(files: &[(&str, &'static str)]) -> Vec<(String, &'static str)> {
@@ -139,6 +149,18 @@ fn binary_and_large_files_are_metadata() {
 }
 
 #[test]
+fn excluded_files_are_metadata_and_their_text_is_stored_nowhere() {
+    let folder = Folder::new(&[("key.pem", "the secret of the key")]);
+    let report = folder.index_with(&["."], false);
+    assert_eq!(report.files[0].no_content.as_deref(), Some("excluded"));
+    assert_eq!(folder.content("key.pem"), None);
+    assert_eq!(folder.store.stats().unwrap().size.contents, 0);
+    assert_eq!(folder.index(&["."]), listed(&[("key.pem", "unchanged")]));
+    fs::remove_file(folder.path("key.pem")).unwrap();
+    assert_eq!(folder.index(&["."]), listed(&[("key.pem", "deleted")]));
+}
+
+#[test]
 fn paths_that_overlap_are_walked_once() {
     let folder = Folder::new(&[("a/b/c.md", "x")]);
     assert_eq!(folder.index(&["a/b", "a", "a/b/c.md", "a"]), listed(&[("a/b/c.md", "created")]));
@@ -197,7 +219,12 @@ fn names_that_are_not_utf_8_are_reported() {
 fn batches_are_transactions_and_progress_counts_files() {
     let names: Vec<String> = (0..450).map(|number| format!("{number:03}.md")).collect();
     let folder = Folder::new(&names.iter().map(|name| (name.as_str(), "x")).collect::<Vec<_>>());
-    let options = IndexOptions { filesystem_id: "fs".into(), all: false, max_text_bytes: 100 };
+    let options = IndexOptions {
+        filesystem_id: "fs".into(),
+        all: false,
+        max_text_bytes: 100,
+        exclude: exclude(),
+    };
     let mut told = Vec::new();
     let paths = [folder.root.path().to_owned()];
     let report = index_paths(&folder.store, &paths, &options, |files| told.push(files)).unwrap();

@@ -17,7 +17,7 @@ export const index = {
     verbose: { type: "boolean", text: "also the unchanged files, and what was skipped" },
   },
   notes: [
-    "Text is stored with its content; binary files and those above the setting `maxTextBytes` as metadata. Links are not\nfollowed, FIFOs and devices not opened. A file that the store knows under a PATH and that is gone gets a version without\ncontent. Exit code 1 if something could not be read; the rest is stored.",
+    "Text is stored with its content; binary files, those above the setting `maxTextBytes` and those that `exclude` names as\nmetadata. Links are not\nfollowed, FIFOs and devices not opened. A file that the store knows under a PATH and that is gone gets a version without\ncontent. Exit code 1 if something could not be read; the rest is stored.",
   ],
   json: "{ summary: Record<string, number>, files: IndexedFile[], failed: PathProblem[], skipped: PathProblem[] }",
   examples: ["palimpsest index notes/", "palimpsest index . --all --json"],

@@ -36,7 +36,9 @@ export interface Settings {
   activeTurns: number;
   poolTokens: number;
   maxTextBytes: number;
+  maxOutputBytes: number;
   highWater: number;
+  exclude: string[] | null;
 }
 
 /** JSON schema of a tool's arguments. */

@@ -117,7 +117,7 @@ pub fn cut_ranges(text: &str, ranges: &[LineRange]) -> String {
 }
 
 /// Above so many changed lines the difference is taken as one block: the exact one would cost seconds.
-const MAX_DIFF_LINES: usize = 5_000;
+const MAX_DIFF_LINES: usize = 4_000;
 
 /// How lines moved between two versions of a text: changed blocks as `(old_first, old_len, new_first, new_len)`, from 1.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,6 +150,12 @@ impl LineMap {
                 })
                 .collect(),
         )
+    }
+
+    /// Whether the texts differ in so many lines that nobody worked out which.
+    pub fn is_coarse(&self) -> bool {
+        let lines = |(_, old, _, new): &(u64, u64, u64, u64)| old + new;
+        self.0.iter().any(|block| lines(block) > MAX_DIFF_LINES as u64)
     }
 
     /// Lines that the new text has and the old has not, and the reverse.

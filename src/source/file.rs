@@ -154,6 +154,15 @@ pub fn file_id(filesystem_id: &str, path: &Path) -> Result<ObjectId> {
     Ok(file_envelope(filesystem_id, &path)?.id)
 }
 
+/// The file object for a file that is excluded (`no_content`: `excluded`; `size_bytes`): nothing of it is known but its path
+/// and size.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` if the path is not UTF-8.
+pub fn excluded_object(filesystem_id: &str, path: &Path, size: u64) -> Result<(Envelope, Payload)> {
+    object(filesystem_id, path, None, Content::None("excluded", Some(size)))
+}
+
 #[derive(Clone, Copy)]
 enum Content<'text> {
     Text(&'text str),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::walk::{self, Met, Problem, WalkOptions};
-use super::{FileState, canonical_path, file_object, read_file};
+use super::{Exclude, FileState, canonical_path, excluded_object, file_object, read_file};
 use crate::error::{Error, Result};
 use crate::object::{Envelope, ObjectId, ObjectType, Payload, Source, TxId};
 use crate::store::{Expected, Outcome, Receipt, Store, Version};
@@ -29,6 +29,8 @@ pub struct IndexOptions {
     pub all: bool,
     /// Files with more bytes are metadata only.
     pub max_text_bytes: u64,
+    /// These files are metadata only, and not read.
+    pub exclude: Exclude,
 }
 
 /// What became of one file.
@@ -67,7 +69,7 @@ pub struct IndexedFile {
     pub outcome: IndexOutcome,
     /// Transaction of its latest version.
     pub tx_id: TxId,
-    /// Why it has no content (`binary`, `too_large`, `deleted`); `None` where it has.
+    /// Why it has no content (`binary`, `too_large`, `excluded`, `deleted`); `None` where it has.
     pub no_content: Option<String>,
 }
 
@@ -175,6 +177,9 @@ impl Work<'_> {
             self.fail(path, "its name is not UTF-8");
             return Ok(());
         }
+        if self.options.exclude.excludes_name(&path) {
+            return self.exclude(path);
+        }
         match read_file(&path, self.options.max_text_bytes).state {
             FileState::Unreadable { reason } => self.fail(path, &reason),
             FileState::NotAFile => {
@@ -182,9 +187,24 @@ impl Work<'_> {
             }
             // It went while its folder was read.
             FileState::Missing => {}
-            state => self.stage(path, &state)?,
+            state => self.stage_state(path, &state)?,
         }
         Ok(())
+    }
+
+    /// Takes a file whose text is not to be stored.
+    fn exclude(&mut self, path: PathBuf) -> Result<()> {
+        match path.metadata() {
+            Ok(found) => {
+                let id = &self.options.filesystem_id;
+                let (envelope, payload) = excluded_object(id, &path, found.len())?;
+                self.stage(path, envelope, payload)
+            }
+            Err(error) => {
+                self.fail(path, &error.kind().to_string());
+                Ok(())
+            }
+        }
     }
 
     /// Takes the files that the store knows and that were not met: those that are gone. Others are hidden, ignored or out of
@@ -199,21 +219,25 @@ impl Work<'_> {
         gone.sort();
         for path in gone {
             if is_missing(&path) {
-                self.stage(path, &FileState::Missing)?;
+                self.stage_state(path, &FileState::Missing)?;
             }
         }
         Ok(())
     }
 
-    fn stage(&mut self, path: PathBuf, state: &FileState) -> Result<()> {
+    fn stage_state(&mut self, path: PathBuf, state: &FileState) -> Result<()> {
         let (envelope, payload) = file_object(&self.options.filesystem_id, &path, state)?;
+        self.stage(path, envelope, payload)
+    }
+
+    fn stage(&mut self, path: PathBuf, envelope: Envelope, payload: Payload) -> Result<()> {
         let known = self.known.remove(&envelope.id);
-        let outcome = match (state, &known) {
-            (FileState::Missing, _) => IndexOutcome::Deleted,
+        let no_content = payload.fields.get("no_content").and_then(Value::as_str);
+        let outcome = match (no_content, &known) {
+            (Some("deleted"), _) => IndexOutcome::Deleted,
             (_, Some(_)) => IndexOutcome::Updated,
             (_, None) => IndexOutcome::Created,
         };
-        let no_content = payload.fields.get("no_content").and_then(Value::as_str);
         let file = IndexedFile {
             path,
             id: envelope.id.clone(),

@@ -23,6 +23,9 @@ const NOTE_TOKENS: u64 = 1_000;
 /// Paths that one listing or search may bring into the session index.
 const FOUND_PATHS: usize = 200;
 
+/// Fields of a file that reading it gives.
+const READ_FIELDS: [&str; 4] = ["file_type", "char_count", "no_content", "size_bytes"];
+
 /// A tool call that came to its end.
 #[derive(Debug, Clone)]
 pub struct ToolFinished {
@@ -79,14 +82,27 @@ impl LiveSession {
         call: Option<&str>,
     ) -> Result<Option<(ObjectId, Hash)>> {
         let canonical = source::canonical_path(path);
-        let FileReading { state, stamp } =
-            source::read_file(&canonical, self.settings.max_text_bytes);
+        let is_excluded = self.is_excluded(path);
+        let max_bytes = if is_excluded { 0 } else { self.settings.max_text_bytes };
+        let FileReading { state, stamp } = source::read_file(&canonical, max_bytes);
         let is_unknown = matches!(state, FileState::Unreadable { .. } | FileState::NotAFile);
         if is_unknown || canonical.to_str().is_none() {
             return Ok(None);
         }
-        let (envelope, payload) =
-            source::file_object(&self.options.filesystem_id, &canonical, &state)?;
+        let filesystem = &self.options.filesystem_id;
+        let (envelope, payload) = match state {
+            FileState::TooLarge { size } if is_excluded => {
+                source::excluded_object(filesystem, &canonical, size)?
+            }
+            FileState::Text { .. } if is_excluded => {
+                source::excluded_object(filesystem, &canonical, 0)?
+            }
+            state => source::file_object(filesystem, &canonical, &state)?,
+        };
+        if self.forgotten.contains(&envelope.id) {
+            return Ok(None);
+        }
+        let payload = self.with_known_fields(&envelope.id, payload)?;
         let version = payload.content_hash(None)?;
         let object = envelope.id.clone();
         let text: Option<Arc<str>> = payload.content.as_deref().map(Arc::from);
@@ -111,6 +127,17 @@ impl LiveSession {
             moved,
         }));
         Ok(Some((object, version)))
+    }
+
+    /// The payload of a file with the fields that its latest version has besides those that reading it gives: they are
+    /// people's, such as `view`.
+    fn with_known_fields(&self, id: &ObjectId, mut payload: Payload) -> Result<Payload> {
+        for (name, value) in self.latest_fields(id)?.unwrap_or_default() {
+            if !READ_FIELDS.contains(&name.as_str()) {
+                payload.fields.entry(name).or_insert(value);
+            }
+        }
+        Ok(payload)
     }
 
     /// Files whose text stands in the window.
@@ -175,7 +202,12 @@ impl LiveSession {
         }
         let Some(old) = self.text_told(file, told)? else { return Ok(None) };
         let new = self.text(file, now)?;
-        let (added, removed) = LineMap::between(&old, &new).added_removed();
+        if old == new && self.text(file, told).is_ok() {
+            // Only what people say of the file differs.
+            return Ok(None);
+        }
+        let moved = LineMap::between(&old, &new);
+        let (added, removed) = moved.added_removed();
         let path_shown = path.to_owned();
         notices.push(Notice::FileChanged {
             handle: handle.to_string(),
@@ -187,6 +219,10 @@ impl LiveSession {
             return Ok(Some(forms::back_line(handle, path, seen)));
         }
         let head = forms::changed_line(handle, path, seen, added, removed);
+        if moved.is_coarse() {
+            let rest = forms::more_changes_line(handle, added + removed);
+            return Ok(Some(format!("{head}\n{rest}")));
+        }
         Ok(Some(with_difference(head, handle, &old, &new, budget)))
     }
 

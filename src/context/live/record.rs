@@ -300,12 +300,13 @@ impl Call<'_> {
         let item = usize::try_from(at).ok().and_then(|at| self.chat.get(at));
         let item = item.ok_or_else(|| Error::internal(format!("the chat has no message {at}")))?;
         let texts = StoredTexts::new(self.store);
-        let mut message = chat_item::read(&item.text, &texts)?;
+        let message = chat_item::read(&item.text, &texts)?;
         let gap = texts.gap.take();
-        if let Some(gap) = gap.as_ref().filter(|gap| gap.is_empty) {
-            message.raw = message.with_content(&text_content(&gap.line()));
-        }
-        Ok((item, message, gap))
+        let Some(line) = gap.as_ref().filter(|gap| gap.is_empty).map(Gap::line) else {
+            return Ok((item, message, gap));
+        };
+        let raw = message.with_content(&text_content(&line));
+        Ok((item, HostMessage::from_stored(&raw, message.withheld), gap))
     }
 
     /// SHA-256 of a message of the chat as it came, from the event that took it in.
