@@ -562,6 +562,22 @@ fn several_transactions_are_one_step_to_others() {
 }
 
 #[test]
+fn a_transaction_sees_the_items_of_the_one_that_is_committed_with_it() {
+    on_each_backend(|backend| {
+        let list = item_list(&[], &["one", "two"]);
+        let whole = [op(splice(0, &list, Expected::Absent))];
+        // Adds nothing, so its hash is that of an item which the transaction before wrote.
+        let shorter = [op(splice(1, &list[..1], Expected::Any))];
+        let receipts = backend.commit_all(&[&whole, &shorter], T).unwrap();
+        let at = AsOf::Tx(receipts[1].tx_id);
+        let items = backend.items(&ObjectId::chat("s"), at, 0..9).unwrap();
+        assert_eq!(items, list[..1]);
+        let version = backend.get(&ObjectId::chat("s"), at).unwrap().unwrap();
+        assert_eq!(version.items_hash.as_ref(), Some(&list[0].running_hash));
+    });
+}
+
+#[test]
 fn changes_come_in_whole_transactions_as_they_were_written() {
     on_each_backend(|backend| {
         let write = |path, text| op(put(file(path), text, Expected::Any));

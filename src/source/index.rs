@@ -29,7 +29,7 @@ pub struct IndexOptions {
     pub all: bool,
     /// Files with more bytes are metadata only.
     pub max_text_bytes: u64,
-    /// These files are metadata only, and not read.
+    /// Files of which the path and size alone are stored.
     pub exclude: Exclude,
 }
 
@@ -177,8 +177,8 @@ impl Work<'_> {
             self.fail(path, "its name is not UTF-8");
             return Ok(());
         }
-        if self.options.exclude.excludes_name(&path) {
-            return self.exclude(path);
+        if self.options.exclude.excludes(&path) {
+            return self.index_excluded(path);
         }
         match read_file(&path, self.options.max_text_bytes).state {
             FileState::Unreadable { reason } => self.fail(path, &reason),
@@ -187,19 +187,20 @@ impl Work<'_> {
             }
             // It went while its folder was read.
             FileState::Missing => {}
-            state => self.stage_state(path, &state)?,
+            state => self.stage(path, &state)?,
         }
         Ok(())
     }
 
-    /// Takes a file whose text is not to be stored.
-    fn exclude(&mut self, path: PathBuf) -> Result<()> {
-        match path.metadata() {
-            Ok(found) => {
-                let id = &self.options.filesystem_id;
-                let (envelope, payload) = excluded_object(id, &path, found.len())?;
-                self.stage(path, envelope, payload)
+    /// Takes a file whose text is not to be stored, without opening it.
+    fn index_excluded(&mut self, path: PathBuf) -> Result<()> {
+        match std::fs::metadata(&path) {
+            Ok(metadata) => {
+                let (envelope, payload) =
+                    excluded_object(&self.options.filesystem_id, &path, metadata.len())?;
+                self.stage_object(path, envelope, payload, false)
             }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
             Err(error) => {
                 self.fail(path, &error.kind().to_string());
                 Ok(())
@@ -219,25 +220,31 @@ impl Work<'_> {
         gone.sort();
         for path in gone {
             if is_missing(&path) {
-                self.stage_state(path, &FileState::Missing)?;
+                self.stage(path, &FileState::Missing)?;
             }
         }
         Ok(())
     }
 
-    fn stage_state(&mut self, path: PathBuf, state: &FileState) -> Result<()> {
+    fn stage(&mut self, path: PathBuf, state: &FileState) -> Result<()> {
         let (envelope, payload) = file_object(&self.options.filesystem_id, &path, state)?;
-        self.stage(path, envelope, payload)
+        self.stage_object(path, envelope, payload, *state == FileState::Missing)
     }
 
-    fn stage(&mut self, path: PathBuf, envelope: Envelope, payload: Payload) -> Result<()> {
+    fn stage_object(
+        &mut self,
+        path: PathBuf,
+        envelope: Envelope,
+        payload: Payload,
+        is_gone: bool,
+    ) -> Result<()> {
         let known = self.known.remove(&envelope.id);
-        let no_content = payload.fields.get("no_content").and_then(Value::as_str);
-        let outcome = match (no_content, &known) {
-            (Some("deleted"), _) => IndexOutcome::Deleted,
-            (_, Some(_)) => IndexOutcome::Updated,
-            (_, None) => IndexOutcome::Created,
+        let outcome = match &known {
+            _ if is_gone => IndexOutcome::Deleted,
+            Some(_) => IndexOutcome::Updated,
+            None => IndexOutcome::Created,
         };
+        let no_content = payload.fields.get("no_content").and_then(Value::as_str);
         let file = IndexedFile {
             path,
             id: envelope.id.clone(),

@@ -284,6 +284,8 @@ impl Writer<'_> {
             (Some(_), _) => Value::Blob(Vec::new()),
             (None, 0) => hash_value(RunningHash::default().hash()),
             (None, _) => {
+                // The item may come from an earlier transaction of this commit.
+                self.packer.finish()?;
                 let last = super::read::items(
                     self.transaction,
                     id,
