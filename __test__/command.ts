@@ -3,8 +3,10 @@
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { openSession, openStore } from "../index.js";
 import { pinnedNode, root } from "../scripts/setup.js";
 import { temporaryFolder } from "./e2e/support.ts";
+import { step, user } from "./sessions.ts";
 
 export const program = join(root, "bin", "palimpsest.js");
 
@@ -70,4 +72,25 @@ export function desk(): Desk {
       return { status, ...JSON.parse(stdout).error };
     },
   };
+}
+
+/** A desk whose file `a.md` has two versions, `one` and `two` lines. */
+export function withTwoVersions(): Desk {
+  const at = desk();
+  at.write("a.md", "one\ntwo\n");
+  at.run("index", "a.md");
+  at.write("a.md", "one\n2\nthree\n");
+  at.run("index", "a.md");
+  return at;
+}
+
+/** Plays two calls of a session into the desk's store. */
+export async function withSession(at: Desk, sessionId = "s", parentSessionId?: string): Promise<void> {
+  const store = await openStore({ path: at.store });
+  const session = await openSession(store, { harness: "test", sessionId, cwd: at.folder, parentSessionId });
+  const messages = [user("Run it.")];
+  await session.transformContext(messages);
+  await session.transformContext([...messages, ...step(1, "done\n")]);
+  await session.close();
+  await store.close();
 }

@@ -11,7 +11,7 @@ export const sessions = {
   arguments: [0, 0],
   options: {},
   notes: [
-    "Columns: ID, harness, state, calls, first opened, last written, origin, working folder. A session is `active` while it\nis open, or if its process was killed. `parted` is one that went on by itself because another process wrote to its origin.",
+    "Columns: ID, calls, state, last written, working folder, harness, first opened, origin. A session is `active` while it\nis open, or if its process was killed. `parted` is one that went on by itself because another process wrote to its origin.",
   ],
   json: "{ sessions: SessionInfo[] }",
   examples: ["palimpsest sessions --json"],
@@ -21,16 +21,16 @@ export const sessions = {
       if (given.json) {
         return writeJson({ sessions: found });
       }
-      const headings = ["SESSION", "HARNESS", "STATE", "CALLS", "STARTED", "UPDATED", "ORIGIN", "FOLDER"];
+      const headings = ["SESSION", "CALLS", "STATE", "UPDATED", "FOLDER", "HARNESS", "STARTED", "ORIGIN"];
       const rows = found.map((session) => [
         session.id,
-        session.harness,
-        session.state,
         String(session.calls),
-        shownTime(session.started),
+        session.state,
         shownTime(session.updated),
-        session.parentId === null ? "-" : `${session.origin} from ${session.parentId}`,
         session.cwd,
+        session.harness,
+        shownTime(session.started),
+        session.parentId === null ? "-" : `${session.origin} from ${session.parentId}`,
       ]);
       await writeTable(headings, rows);
     });

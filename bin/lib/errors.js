@@ -24,12 +24,14 @@ export function exitCode(error) {
  * @param {boolean} json
  */
 export async function printError(error, json) {
-  const { code, message, hint, candidates } = coded(error);
+  const { code, message, hint, candidates, causes } = coded(error);
   if (json) {
-    await writeJson({ error: { code, message, hint: hint ?? null, ...(candidates && { candidates }) } });
+    const more = { ...(candidates && { candidates }), ...(causes.length > 0 && { causes }) };
+    await writeJson({ error: { code, message, hint: hint ?? null, ...more } });
     return;
   }
   const lines = [`palimpsest: ${code === "INTERNAL" ? message : oneLine(message)}`];
+  lines.push(...causes.map((cause) => `caused by: ${oneLine(cause)}`));
   if (hint !== undefined) {
     lines.push(`hint: ${hint}`);
   }
@@ -38,15 +40,16 @@ export async function printError(error, json) {
 
 /**
  * @param {unknown} error
- * @returns {{ code: string, message: string, hint?: string, candidates?: string[] }}
+ * @returns {{ code: string, message: string, hint?: string, candidates?: string[], causes: string[] }}
  */
 function coded(error) {
-  const { code, message, hint, candidates } = /** @type {Partial<import("../../index.js").PalimpsestError>} */ (
+  const { code, message, hint, candidates, report } = /** @type {Partial<import("../../index.js").PalimpsestError>} */ (
     error ?? {}
   );
   if (typeof code === "string" && typeof message === "string") {
-    return { code, message, hint, candidates };
+    const causes = [...(report ?? "").matchAll(/^ {2}caused by: (.*)$/gm)].map(([, cause]) => cause);
+    return { code, message, hint, candidates, causes };
   }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return { code: "INTERNAL", message: text, hint: "please report this with the text of the error" };
+  return { code: "INTERNAL", message: text, hint: "please report this with the text of the error", causes: [] };
 }

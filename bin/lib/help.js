@@ -12,7 +12,7 @@ export function version() {
 /** `palimpsest --help`: fits one screen. */
 export function overview() {
   // Their options stand in their own help.
-  const plain = (/** @type {string} */ usage) => usage.replace(/ ?\[--[^\]]*\]| \| --.*/g, "");
+  const plain = (/** @type {string} */ usage) => usage.replace(/ ?(\[|\| )--.*/, "");
   const rows = commands.map(
     ({ name, usage, summary }) => /** @type {const} */ ([`${name} ${plain(usage)}`.trim(), summary]),
   );
@@ -43,7 +43,7 @@ export function commandHelp({ name, usage, summary, options, notes, json, exampl
     `palimpsest ${[name, usage].join(" ").trim()}\n\n${summary}.`,
     ...(notes ?? []),
     `Options:\n${columns(rows)}`,
-    `With --json, by the types of index.d.ts:\n  ${json}\nAn error:\n  { error: { code: string, message: string, hint: string | null, candidates?: string[] } }`,
+    `With --json, by the types of index.d.ts:\n  ${json}\nAn error:\n  { error: { code: string, message: string, hint: string | null, candidates?: string[], causes?: string[] } }`,
     `${examples.length === 1 ? "Example" : "Examples"}:\n${examples.map((example) => `  ${example}`).join("\n")}`,
   ];
   return `${paragraphs.join("\n\n")}\n`;

@@ -1,0 +1,286 @@
+// The commands that read objects, as processes of their own, on real stores: show, names, lists, search, diff.
+import { spawn, spawnSync } from "node:child_process";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Difference, SearchResults, SessionInfo, Version } from "../index.js";
+import { openStore } from "../index.js";
+import { pinnedNode } from "../scripts/setup.js";
+import { desk, program, withSession, withTwoVersions } from "./command.ts";
+
+describe("show", () => {
+  test("prints the bytes of a content unchanged and nothing more", () => {
+    const at = desk();
+    const text = "\ufeffa\r\nb\u0000\u001b[31m\n👍 é\u2028no end";
+    at.write("odd.txt", text);
+    at.run("index", "odd.txt");
+    const options = { cwd: at.folder, env: at.env } as const;
+    const { stdout } = spawnSync(pinnedNode(), [program, "show", "odd.txt"], options);
+    expect(stdout).toEqual(Buffer.from(text));
+  });
+
+  test("prints versions by transaction, step, time and name", () => {
+    const at = withTwoVersions();
+    const old = "one\ntwo\n";
+    const now = "one\n2\nthree\n";
+    const [latest, first] = at.json<{ versions: Version[] }>("history", "a.md").versions;
+    expect(at.run("show", "a.md").stdout).toBe(now);
+    for (const at_ of [`${first.txId}`, "-1", "@-1", first.systemTime]) {
+      expect(at.run("show", "a.md", "--as-of", at_).stdout).toBe(old);
+    }
+    expect(at.run("show", "a.md", "--as-of", latest.systemTime).stdout).toBe(now);
+    expect(at.run("show", "a.md@-1").stdout).toBe(old);
+    expect(at.run("show", `a.md@${first.txId}`).stdout).toBe(old);
+    expect(at.run("show", join(at.folder, "a.md")).stdout).toBe(now);
+    expect(at.run("show", latest.id).stdout).toBe(now);
+    expect(at.run("show", latest.id.slice(0, 8)).stdout).toBe(now);
+    expect(at.failure("show", "a.md", "--as-of", "2001-01-01")).toMatchObject({ status: 3, code: "NOT_FOUND" });
+    expect(at.failure("show", "a.md", "--as-of", "soon")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+  });
+
+  test("prints lines with their ends", () => {
+    const at = withTwoVersions();
+    expect(at.run("show", "a.md", "--lines", "2-3").stdout).toBe("2\nthree\n");
+    expect(at.run("show", "a.md", "--lines", "1,3").stdout).toBe("one\nthree\n");
+    expect(at.run("show", "a.md", "--lines", "2-99").stdout).toBe("2\nthree\n");
+    for (const lines of ["0", "9-3", "99", "x"]) {
+      expect(at.failure("show", "a.md", "--lines", lines)).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    }
+  });
+
+  test("prints what is known of a version, for people and as JSON", () => {
+    const at = withTwoVersions();
+    const { stdout } = at.run("show", "a.md@-1", "--metadata");
+    expect(stdout).toMatch(/^what +.*a\.md$/m);
+    expect(stdout).toMatch(/^tx +1$/m);
+    expect(stdout).toMatch(/^field char_count +8$/m);
+    const version = at.json<Version>("show", "a.md", "--metadata");
+    expect(version).toMatchObject({ type: "file", txId: 2, itemCount: 0, nicknames: [], redacted: null });
+    expect(version.source).toMatchObject({ type: "filesystem", path: join(at.folder, "a.md") });
+    expect(version.reference).toEqual({
+      id: version.id,
+      content_hash: version.contentHash,
+      origin: { store_id: version.origin.storeId, tx_id: 2, time: Date.parse(version.origin.time) },
+    });
+    expect(at.json<{ text: string }>("show", "a.md").text).toBe("one\n2\nthree\n");
+  });
+
+  test("says why there is no content", () => {
+    const at = desk();
+    at.write("a.md", "one");
+    at.write("b.bin", Buffer.from([0xff]));
+    at.run("index", ".");
+    rmSync(join(at.folder, "a.md"));
+    at.run("index", ".");
+    expect(at.failure("show", "b.bin")).toMatchObject({ status: 1, code: "NO_CONTENT" });
+    expect(at.run("show", "a.md").stderr).toContain("has no content (deleted)\nhint: ");
+    expect(at.run("show", "a.md@-1").stdout).toBe("one");
+  });
+
+  test("prints an additional content", async () => {
+    const at = desk();
+    const store = await openStore({ path: at.store });
+    await store.put({ type: "toolcall", id: "call", content: "long\n", additional: { short_summary: "short\n" } });
+    await store.close();
+    expect(at.run("show", "call").stdout).toBe("long\n");
+    expect(at.run("show", "call", "--field", "short_summary").stdout).toBe("short\n");
+    expect(at.failure("show", "call", "--field", "other")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+  });
+
+  test("prints a chat as one message per line", async () => {
+    const at = desk();
+    await withSession(at);
+    const lines = at.run("show", "chat:s").stdout.trimEnd().split("\n");
+    expect(lines.length).toBe(3);
+    expect(lines.map((line) => JSON.parse(line).message.role)).toEqual(["user", "assistant", "toolResult"]);
+    expect(at.run("show", "chat:s", "--lines", "2").stdout).toBe(`${lines[1]}\n`);
+    expect(at.failure("show", "chat:s", "--lines", "4")).toMatchObject({ status: 2, code: "USAGE" });
+    expect(at.json<{ items: unknown[] }>("show", "chat:s").items).toEqual(lines.map((line) => JSON.parse(line)));
+    expect(at.run("show", "call_1").stdout).toBe("done\n");
+  });
+
+  test("prints a large content whole, and stops quietly when its reader has enough", async () => {
+    const at = desk();
+    const store = await openStore({ path: at.store });
+    const content = `${"x".repeat(99)}\n`.repeat(200_000);
+    await store.put({ type: "toolcall", id: "big", content });
+    await store.close();
+    expect(at.run("show", "big").stdout).toBe(content);
+    const child = spawn(pinnedNode(), [program, "show", "big"], { cwd: at.folder, env: at.env });
+    let stderr = "";
+    child.stderr.on("data", (chunk) => {
+      stderr += chunk;
+    });
+    child.stdout.once("data", () => child.stdout.destroy());
+    const status = await new Promise((done) => child.on("close", done));
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  });
+});
+
+describe("names", () => {
+  test.each([
+    ["nothing", "UNKNOWN_NAME"],
+    ["t17", "UNKNOWN_NAME"],
+    ["deadbeefdeadbeef", "UNKNOWN_NAME"],
+    ["''; DROP TABLE object; --", "UNKNOWN_NAME"],
+    ["a\nb\u001b[2J%s../../é👍", "UNKNOWN_NAME"],
+    [" ", "INVALID_ARGUMENT"],
+  ])("%j is a clear error", (name, code) => {
+    const at = withTwoVersions();
+    expect(at.failure("show", name).code).toBe(code);
+    const { status, stdout, stderr } = at.run("history", name);
+    expect({ status, stdout }).toEqual({ status: code === "UNKNOWN_NAME" ? 3 : 1, stdout: "" });
+    expect(stderr).toMatch(/^palimpsest: /);
+  });
+
+  test("that fit several objects list these", async () => {
+    const at = desk();
+    const store = await openStore({ path: at.store });
+    for (const id of ["0189abcd-1", "0189abcd-2"]) {
+      await store.put({ type: "toolcall", id, content: id });
+    }
+    await store.close();
+    const { status, stderr } = at.run("show", "0189abcd");
+    expect(status).toBe(3);
+    expect(stderr).toBe(
+      "palimpsest: `0189abcd` fits 2 objects: `0189abcd-1 toolcall`, `0189abcd-2 toolcall`\n" +
+        "hint: give more of the name, or the full ID\n",
+    );
+    expect(at.failure("show", "0189abcd")).toMatchObject({
+      code: "AMBIGUOUS_NAME",
+      candidates: ["0189abcd-1 toolcall", "0189abcd-2 toolcall"],
+    });
+  });
+
+  test("can be given and taken away, once each", () => {
+    const at = withTwoVersions();
+    at.write("b.md", "b");
+    at.run("index", "b.md");
+    const { id } = at.json<Version>("show", "a.md", "--metadata");
+    expect(at.run("name", "a.md", "entry").stdout).toBe(`${id} is named entry\n`);
+    expect(at.run("show", "entry@-1").stdout).toBe("one\ntwo\n");
+    expect(at.json<Version>("show", "entry", "--metadata").nicknames).toEqual(["entry"]);
+    expect(at.failure("name", "b.md", "entry")).toMatchObject({ status: 1, code: "INVALID_NICKNAME" });
+    expect(at.failure("name", "b.md", "t17")).toMatchObject({ status: 1, code: "INVALID_NICKNAME" });
+    expect(at.json("name", "--remove", "entry")).toEqual({ id, nickname: "entry", removed: true });
+    expect(at.failure("name", "--remove", "entry")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+  });
+});
+
+describe("lists", () => {
+  test("of versions have the newest first", () => {
+    const at = withTwoVersions();
+    const { id, versions } = at.json<{ id: string; versions: Version[] }>("history", "a.md");
+    expect(versions.map((version) => [version.id, version.txId])).toEqual([
+      [id, 2],
+      [id, 1],
+    ]);
+    const rows = at.run("history", "a.md").stdout.trimEnd().split("\n");
+    expect(rows.map((row) => row.split("\t").length)).toEqual([4, 4]);
+    expect(rows[0].split("\t")).toEqual(["2", versions[0].systemTime, versions[0].contentHash, "12 chars"]);
+  });
+
+  test("of sessions say how each came about and how many calls it made", async () => {
+    const at = desk();
+    await withSession(at);
+    await withSession(at, "fork", "s");
+    const { sessions } = at.json<{ sessions: SessionInfo[] }>("sessions");
+    expect(sessions.map((found) => [found.id, found.state, found.calls, found.parentId, found.origin])).toEqual([
+      ["session:fork", "paused", 4, "session:s", "forked"],
+      ["session:s", "paused", 2, null, null],
+    ]);
+    expect(sessions[1]).toMatchObject({ harness: "test", hostSessionId: "s", cwd: at.folder, chatId: "chat:s" });
+    expect(Date.parse(sessions[0].started)).toBeGreaterThanOrEqual(Date.parse(sessions[1].updated));
+    const rows = at.run("sessions").stdout.trimEnd().split("\n");
+    expect(rows[0]).toContain("forked from session:s");
+  });
+
+  test("of objects can be narrowed", async () => {
+    const at = withTwoVersions();
+    await withSession(at);
+    const list = (...args: string[]) => at.json<{ objects: Version[] }>("objects", ...args).objects;
+    expect(
+      list()
+        .map((version) => version.type)
+        .toSorted(),
+    ).toEqual(["chat", "file", "session", "toolcall"]);
+    expect(list("--type", "file").length).toBe(1);
+    expect(list("--limit", "2").length).toBe(2);
+    expect(list("--limit", "0")).toEqual([]);
+    expect(at.failure("objects", "--type", "folder")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    const query = (text: string, ...args: string[]) => list("--query", text, ...args).map((version) => version.id);
+    expect(query("tool = bash or type = chat")).toEqual(["call_1", "chat:s"]);
+    expect(query("tool = bash or type = chat", "--type", "toolcall")).toEqual(["call_1"]);
+    expect(query("order by type desc limit 3", "--limit", "2")).toEqual(["call_1", "session:s"]);
+    expect(query("type = file", "--as-of", "1").length).toBe(1);
+    expect(at.failure("objects", "--query", "tool =")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    expect(at.failure("objects", "--query", "colour = red")).toMatchObject({ status: 1, code: "UNKNOWN_FIELD" });
+    const row = at.run("objects", "--type", "toolcall").stdout.split("\t");
+    expect(row[0]).toBe("call_1");
+    expect(row[5]).toBe('bash {"command":"run 1"}\n');
+  });
+
+  test("are empty on an empty store, in both forms", async () => {
+    const at = desk();
+    await (await openStore({ path: at.store })).close();
+    expect(at.run("sessions")).toEqual({ status: 0, stdout: "", stderr: "" });
+    expect(at.json("sessions")).toEqual({ sessions: [] });
+    expect(at.json("objects")).toEqual({ objects: [] });
+    expect(at.json("stats")).toMatchObject({ objects: {}, versions: 0, path: at.store });
+  });
+});
+
+describe("search", () => {
+  test("finds texts with their place and lines, of old versions on request", async () => {
+    const at = withTwoVersions();
+    await withSession(at);
+    const { id } = at.json<Version>("show", "a.md", "--metadata");
+    expect(at.run("search", "three").stdout).toBe(`${id}@2\t${at.folder}/a.md\tcontent\t3\tthree\n`);
+    const found = at.json<SearchResults>("search", "three");
+    expect(found).toMatchObject({ total: 1, complete: true, unindexed: 0 });
+    expect(found.hits[0]).toMatchObject({ id, type: "file", txId: 2, part: "version", item: null, latest: true });
+    expect(found.hits[0].lines).toEqual([{ line: 3, text: "three", matches: [[0, 5]] }]);
+    const hits = (...args: string[]) => at.json<SearchResults>("search", ...args).hits;
+    expect(hits("two")).toEqual([]);
+    expect(hits("two", "--all-versions").map((hit) => [hit.txId, hit.latest])).toEqual([[1, false]]);
+    expect(hits("done", "--session", "session:s").map((hit) => hit.id)).toContain("call_1");
+    expect(hits("one", "--type", "toolcall")).toEqual([]);
+    expect(hits("one", "--path", ".").length).toBe(1);
+    expect(hits("one", "--path", "elsewhere")).toEqual([]);
+    expect(hits("one", "three", "done", "--limit", "1").length).toBe(1);
+  });
+
+  test("refuses what holds no word", () => {
+    const at = withTwoVersions();
+    for (const text of ["", "  ", "-one", "…"]) {
+      expect(at.failure("search", "--", text)).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    }
+    expect(at.failure("search", "one", "--limit", "0")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    expect(at.run("search", "nowhere")).toEqual({ status: 0, stdout: "", stderr: "" });
+  });
+});
+
+describe("diff", () => {
+  test("compares any two versions", () => {
+    const at = withTwoVersions();
+    const { id } = at.json<Version>("show", "a.md", "--metadata");
+    const unified = `--- ${id}@1\n+++ ${id}@2\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+three\n`;
+    expect(at.run("diff", "a.md").stdout).toBe(unified);
+    expect(at.run("diff", "a.md", "-1").stdout).toBe(unified);
+    expect(at.run("diff", "a.md", "1", "latest").stdout).toBe(unified);
+    const back = at.json<Difference>("diff", "a.md", "latest", "1");
+    expect(back).toMatchObject({ added: 1, removed: 2, from: { txId: 2 }, to: { txId: 1 } });
+    expect(back.fields).toEqual([{ name: "char_count", before: 12, after: 8 }]);
+    expect(at.run("diff", "a.md", "2", "2").stdout).toBe("");
+    expect(at.run("diff", "a.md", "--context", "0").stdout).toContain("@@ -2 +2,2 @@\n-two\n+2\n+three\n");
+  });
+
+  test("needs two versions", () => {
+    const at = desk();
+    at.write("a.md", "one");
+    at.run("index", "a.md");
+    const error = at.failure("diff", "a.md");
+    expect(error).toMatchObject({ status: 3, code: "NOT_FOUND" });
+    expect(error.message).toContain("has no version before transaction 1");
+  });
+});

@@ -1,0 +1,136 @@
+// The commands that look after a store, as processes of their own: export, import, forget, gc, doctor.
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import type { ExportedArchive, ForgetReport, ImportedArchive, StoreStats } from "../index.js";
+import { pinnedNode } from "../scripts/setup.js";
+import { desk, program, withSession, withTwoVersions } from "./command.ts";
+
+describe("export and import", () => {
+  test("carry everything to another store, once", async () => {
+    const at = withTwoVersions();
+    await withSession(at);
+    expect(at.run("export", "all.jsonl.zst")).toMatchObject({ status: 0, stderr: "" });
+    const other = ["--store", join(at.folder, "other.sqlite")];
+    const first = at.json<ImportedArchive>("import", "all.jsonl.zst", ...other);
+    expect(first).toMatchObject({ present: 0, leftOut: [], unknownLines: {} });
+    expect(at.run("show", "a.md@-1", ...other).stdout).toBe("one\ntwo\n");
+    expect(at.run("show", "chat:s", ...other).stdout).toBe(at.run("show", "chat:s").stdout);
+    expect(at.json("import", "all.jsonl.zst", ...other)).toMatchObject({ versions: 0, present: first.versions });
+    const again = `took 0 versions of 0 objects, ${first.versions} were there\n`;
+    expect(at.run("import", "all.jsonl.zst", ...other).stdout).toBe(again);
+  });
+
+  test("carry one session or one object, also through a pipe", async () => {
+    const at = withTwoVersions();
+    await withSession(at);
+    const { status, stdout, stderr } = at.run("export", "-", "--object", "a.md");
+    expect(status).toBe(0);
+    expect(stderr).toMatch(/^wrote 1 object, 2 versions, 0 items: \d+ bytes\n$/);
+    for (const line of stdout.trimEnd().split("\n")) {
+      JSON.parse(line);
+    }
+    const options = { cwd: at.folder, env: at.env, encoding: "utf8", input: stdout } as const;
+    const given = [program, "import", "-", "--store", "piped.sqlite"];
+    expect(spawnSync(pinnedNode(), given, options)).toMatchObject({
+      status: 0,
+      stdout: "took 2 versions of 1 object, 0 were there\n",
+    });
+    expect(at.run("show", "a.md", "--store", "piped.sqlite").stdout).toBe("one\n2\nthree\n");
+    const session = at.json<ExportedArchive & { path: string }>("export", "s.jsonl", "--session", "session:s");
+    expect(session).toMatchObject({ path: "s.jsonl", objects: expect.any(Number), redactions: {} });
+    expect(readFileSync(join(at.folder, "s.jsonl"), "utf8")).toContain("call_1");
+  });
+
+  test("replace secrets when told to", () => {
+    const at = desk();
+    const key = ["ghp", "Zk3vQ9xT7bLmR2sWc8Yd1NfH5uJp6GaE4tVo"].join("_");
+    at.write("a.md", `token ${key}\n`);
+    at.run("index", "a.md");
+    expect(at.run("export", "a.jsonl", "--redact").stdout).toMatch(/\nredacted 1\n {2}1 \S+\n$/);
+    expect(readFileSync(join(at.folder, "a.jsonl"), "utf8")).not.toContain(key);
+  });
+
+  test("refuse what is wrong and write nothing", () => {
+    const at = withTwoVersions();
+    at.run("export", "all.jsonl");
+    const lines = readFileSync(join(at.folder, "all.jsonl"), "utf8").split("\n");
+    at.write("torn.jsonl", [lines[0], "{broken", ...lines.slice(1)].join("\n"));
+    const error = at.failure("import", "torn.jsonl", "--store", "new.sqlite");
+    expect(error).toMatchObject({ status: 1, code: "MALFORMED_ARCHIVE" });
+    expect(error.message).toContain("line 2 ");
+    expect(at.json<StoreStats>("stats", "--store", "new.sqlite").versions).toBe(0);
+    expect(at.failure("import", "none.jsonl")).toMatchObject({ status: 1, code: "FILE" });
+    expect(at.failure("export", "x", "--session", "a", "--object", "b")).toMatchObject({ status: 2, code: "USAGE" });
+    expect(at.failure("export", "x", "--session", "nothing")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+    expect(at.failure("export", "-")).toMatchObject({ status: 2, code: "USAGE" });
+  });
+});
+
+describe("forget and gc", () => {
+  test("say what would happen, and do it with --yes", async () => {
+    const at = desk();
+    await withSession(at);
+    const secret = "the launch code is 0000 and nobody may know it";
+    at.write("a.md", `${secret}\n`);
+    at.run("index", "a.md");
+    const dry = at.json<ForgetReport>("forget", "a.md");
+    expect(dry).toMatchObject({ dryRun: true, versions: 1, contents: 1 });
+    expect(at.run("forget", "a.md").stdout).toContain("Nothing was changed: add --yes to do it.\n");
+    expect(at.run("show", "a.md").stdout).toBe(`${secret}\n`);
+    const done = at.run("forget", "a.md", "--yes");
+    expect(done.status).toBe(0);
+    expect(done.stdout).toMatch(/^gone +1 object$/m);
+    expect(at.run("show", "a.md").stdout).toBe("");
+    expect(at.failure("show", "a.md")).toMatchObject({ status: 1, code: "NO_CONTENT" });
+    expect(readFileSync(at.store).includes(secret)).toBe(false);
+    // What was forgotten is not stored again, and nothing else suffers for it.
+    at.write("b.md", "b");
+    expect(at.json("index", ".")).toMatchObject({
+      summary: { created: 1, skipped: 1 },
+      skipped: [{ path: join(at.folder, "a.md"), problem: "it was forgotten" }],
+    });
+    const session = at.run("forget", "session:s");
+    expect(session.stdout).toContain("The session file that test keeps of s still holds the text.\n");
+    expect(at.failure("forget", "nothing")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+  });
+
+  test("give bytes before and after", () => {
+    const at = withTwoVersions();
+    expect(at.json("gc")).toMatchObject({ dryRun: true, contents: 0, bytesBefore: expect.any(Number) });
+    expect(at.run("gc").stdout).toContain("Nothing was changed: add --yes to do it.\n");
+    expect(at.json("gc", "--yes")).toMatchObject({ dryRun: false, bytesAfter: expect.any(Number) });
+    expect(at.run("show", "a.md@-1").stdout).toBe("one\ntwo\n");
+  });
+});
+
+describe("doctor", () => {
+  test("says that nothing is wrong, and what it checked", () => {
+    const at = withTwoVersions();
+    const { status, stdout } = at.run("doctor");
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^versions +2$/m);
+    expect(stdout).toMatch(/\nnothing is wrong\n$/);
+    expect(at.json("doctor")).toMatchObject({ healthy: true, damaged: false, asOf: 2, findings: [] });
+    expect(at.failure("doctor", "--set-aside")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    expect(at.failure("doctor", "--force")).toMatchObject({ status: 2, code: "USAGE" });
+  });
+
+  test("names what is damaged, exits with 1, and sets the store aside when told to", () => {
+    const at = withTwoVersions();
+    const database = new DatabaseSync(at.store);
+    database.exec("UPDATE version SET content_hash = randomblob(32) WHERE tx_id = 1");
+    database.close();
+    const { status, stdout } = at.run("doctor");
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^version [0-9a-f]{64}@1: /m);
+    const { stdout: json } = at.run("doctor", "--json");
+    expect(JSON.parse(json)).toMatchObject({ healthy: false, damaged: true });
+    const { setAside } = at.json<{ setAside: string }>("doctor", "--set-aside");
+    expect(setAside).toBe(`${at.store}.corrupt-1`);
+    expect([existsSync(setAside), existsSync(at.store)]).toEqual([true, false]);
+    expect(at.failure("doctor")).toMatchObject({ status: 1, code: "STORE_UNAVAILABLE" });
+  });
+});
