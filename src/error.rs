@@ -177,6 +177,14 @@ pub enum Error {
         /// Cause.
         source: std::io::Error,
     },
+    /// The backend lacks an ability that not all have.
+    #[error("the {backend} backend has no {what}")]
+    Unsupported {
+        /// The ability.
+        what: &'static str,
+        /// The backend's name.
+        backend: &'static str,
+    },
     /// The store, session or tool was used after `close()`.
     #[error("the {what} is closed")]
     Closed {
@@ -215,6 +223,7 @@ impl Error {
             Self::ReadOnly { .. } => "READ_ONLY",
             Self::NoSpace { .. } => "NO_SPACE",
             Self::File { .. } => "FILE",
+            Self::Unsupported { .. } => "UNSUPPORTED",
             Self::Closed { .. } => "CLOSED",
             Self::Internal { .. } => "INTERNAL",
         }

@@ -5,6 +5,7 @@
 mod backend;
 mod front;
 mod memory;
+mod relations;
 mod rules;
 mod sqlite;
 mod transaction;
@@ -14,5 +15,8 @@ pub use backend::{
 };
 pub use front::{Clock, Store};
 pub use memory::MemoryBackend;
+pub use relations::{
+    Pin, PlacedRelation, Relation, RelationIndex, RelationKind, RelationPlace, Written,
+};
 pub use sqlite::{Journal, SqliteBackend};
 pub use transaction::Transaction;

@@ -61,6 +61,19 @@ impl FieldPath {
         Self(vec![FieldStep::Key(key.into())])
     }
 
+    /// The path with one more step.
+    #[must_use]
+    pub fn then(mut self, step: FieldStep) -> Self {
+        self.0.push(step);
+        self
+    }
+
+    /// The path of a member of what is at this path.
+    #[must_use]
+    pub fn then_key(self, key: impl Into<String>) -> Self {
+        self.then(FieldStep::Key(key.into()))
+    }
+
     /// The steps.
     pub fn steps(&self) -> &[FieldStep] {
         &self.0

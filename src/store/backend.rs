@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
+use super::RelationIndex;
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, Timestamp, TxId,
@@ -218,6 +219,11 @@ pub trait Backend: Debug + Send + Sync {
 
     /// Lists the hashes of all contents, in order, that come after `after`; at most `limit`.
     fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>>;
+
+    /// The backend's index of relations; `None` where it has none.
+    fn relation_index(&self) -> Option<&dyn RelationIndex> {
+        None
+    }
 
     /// Releases files and connections. Later calls fail with `CLOSED`. Idempotent.
     fn close(&self) -> Result<()>;

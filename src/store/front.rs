@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{Backend, Item, Journal, MemoryBackend, SqliteBackend, Transaction, Version};
+use super::{
+    Backend, Item, Journal, MemoryBackend, RelationIndex, SqliteBackend, Transaction, Version,
+};
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Hash, Nickname, ObjectId, ObjectType, Payload, Reference, RunningHash, StaticReference,
@@ -286,6 +288,30 @@ impl Store {
     /// The nicknames of an object, in order.
     pub fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>> {
         self.backend.nicknames(id)
+    }
+
+    /// The index of relations, with all in it that the store holds now.
+    ///
+    /// # Errors
+    /// `UNSUPPORTED` where the backend has none; `READ_ONLY`, `NO_SPACE` where it cannot be filled.
+    pub fn relations(&self) -> Result<&dyn RelationIndex> {
+        let backend = self.backend.name();
+        let index = self.backend.relation_index();
+        let index = index.ok_or(Error::Unsupported { what: "index of relations", backend })?;
+        index.catch_up()?;
+        Ok(index)
+    }
+
+    /// Finds the version that a static reference means, by its portable identity; `None` if the store does not hold it. Its
+    /// payload is not read.
+    ///
+    /// # Errors
+    /// `HASH_MISMATCH` naming both hashes if the version there has another one.
+    pub fn locate(&self, reference: &StaticReference) -> Result<Option<Version>> {
+        let Some(version) = self.find_origin(reference)? else { return Ok(None) };
+        let what = || format!("version of `{}`", reference.id);
+        same_hash(what, &version.content_hash, &reference.content_hash)?;
+        Ok(Some(version))
     }
 
     /// The backend, for transactions.

@@ -1,13 +1,15 @@
 //! A store in memory: the reference that other backends are tested against, and `:memory:` stores. Keeps nothing on disk.
 
+mod relations;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::{Bound, Range};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use uuid::Uuid;
 
 use super::rules::{self, Latest};
-use super::{Backend, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version};
+use super::{Backend, Item, Op, Outcome, PlacedItem, Put, Receipt, RelationIndex, Splice, Version};
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Hash, Nickname, ObjectId, ObjectType, Origin, RunningHash, Timestamp, TxId,
@@ -19,6 +21,8 @@ pub struct MemoryBackend {
     store_id: String,
     /// `None` once closed.
     state: RwLock<Option<State>>,
+    /// Derived from the state; locked after it.
+    derived: Mutex<relations::Derived>,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -44,7 +48,11 @@ struct Object {
 impl MemoryBackend {
     /// Makes an empty store with an ID of its own.
     pub fn new() -> Self {
-        Self { store_id: Uuid::now_v7().to_string(), state: RwLock::new(Some(State::default())) }
+        Self {
+            store_id: Uuid::now_v7().to_string(),
+            state: RwLock::new(Some(State::default())),
+            derived: Mutex::default(),
+        }
     }
 
     fn read<T>(&self, reading: impl FnOnce(&State) -> T) -> Result<T> {
@@ -169,6 +177,10 @@ impl Backend for MemoryBackend {
             let hashes = state.contents.range::<Hash, _>((start, Bound::Unbounded));
             hashes.take(limit).map(|(hash, _)| hash.clone()).collect()
         })
+    }
+
+    fn relation_index(&self) -> Option<&dyn RelationIndex> {
+        Some(self)
     }
 
     fn close(&self) -> Result<()> {

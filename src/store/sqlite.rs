@@ -7,6 +7,8 @@ mod failure;
 mod network;
 mod open;
 mod read;
+mod relation_index;
+mod relations;
 mod rows;
 mod schema;
 mod write;
@@ -18,7 +20,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 
 use self::failure::Step;
-use super::{Backend, Item, Op, PlacedItem, Receipt, Version};
+use super::{
+    Backend, Item, Op, PlacedItem, PlacedRelation, Receipt, RelationIndex, RelationKind, Version,
+};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
 
@@ -81,6 +85,12 @@ impl SqliteBackend {
         failure::while_busy(|| query(connection)).map_err(|failure| failure.at(&self.path))
     }
 
+    fn write<T>(&self, mut change: impl FnMut(&mut Connection) -> Step<T>) -> Result<T> {
+        let mut slot = lock(&self.writer);
+        let connection = slot.as_mut().ok_or(Error::Closed { what: "store" })?;
+        failure::while_busy(|| change(connection)).map_err(|failure| failure.at(&self.path))
+    }
+
     /// A reader that nobody uses, or the first one after waiting for it.
     fn free_reader(&self) -> MutexGuard<'_, Option<Connection>> {
         let free = self.readers.iter().find_map(|slot| slot.try_lock().ok());
@@ -98,10 +108,7 @@ impl Backend for SqliteBackend {
     }
 
     fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>> {
-        let mut slot = lock(&self.writer);
-        let connection = slot.as_mut().ok_or(Error::Closed { what: "store" })?;
-        failure::while_busy(|| write::commit_all(connection, transactions, now))
-            .map_err(|failure| failure.at(&self.path))
+        self.write(|connection| write::commit_all(connection, transactions, now))
     }
 
     fn newest(&self) -> Result<(TxId, Timestamp)> {
@@ -157,6 +164,10 @@ impl Backend for SqliteBackend {
         self.read(|connection| read::content_hashes(connection, after, limit))
     }
 
+    fn relation_index(&self) -> Option<&dyn RelationIndex> {
+        Some(self)
+    }
+
     fn close(&self) -> Result<()> {
         // Readers first: the last connection to close moves the log into the file.
         for slot in self.readers.iter().chain([&self.writer]) {
@@ -167,6 +178,41 @@ impl Backend for SqliteBackend {
             }
         }
         Ok(())
+    }
+}
+
+impl RelationIndex for SqliteBackend {
+    fn catch_up(&self) -> Result<()> {
+        let prepare = |connection: &Connection| relation_index::prepare(connection, &self.store_id);
+        while let Some(batch) = self.read(prepare)? {
+            self.write(|connection| relation_index::apply(connection, &batch))?;
+        }
+        Ok(())
+    }
+
+    fn unindexed(&self) -> Result<u64> {
+        self.read(relation_index::unindexed)
+    }
+
+    fn relations_of(&self, id: &ObjectId, at: AsOf) -> Result<Vec<PlacedRelation>> {
+        self.read(|connection| relations::of(connection, id, at))
+    }
+
+    fn relations_to(
+        &self,
+        kinds: &[RelationKind],
+        key: &str,
+        at: AsOf,
+    ) -> Result<Vec<PlacedRelation>> {
+        self.read(|connection| relations::to(connection, kinds, key, at))
+    }
+
+    fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
+        self.write(|connection| relation_index::reindex(connection, &self.store_id, ids))
+    }
+
+    fn clear(&self) -> Result<()> {
+        self.write(relation_index::clear)
     }
 }
 

@@ -167,13 +167,13 @@ pub(super) fn content_hashes(
 }
 
 /// A point in the store's history as an expression for the last transaction visible at it, with the value of `:at`.
-struct Point {
-    condition: &'static str,
-    value: i64,
+pub(super) struct Point {
+    pub(super) condition: &'static str,
+    pub(super) value: i64,
 }
 
 impl Point {
-    fn new(at: AsOf) -> Self {
+    pub(super) fn new(at: AsOf) -> Self {
         const BY_TIME: &str = "coalesce((SELECT tx_id FROM tx WHERE system_time <= :at
              ORDER BY system_time DESC, tx_id DESC LIMIT 1), 0)";
         match at {
@@ -184,7 +184,7 @@ impl Point {
     }
 }
 
-fn collect<T>(
+pub(super) fn collect<T>(
     connection: &Connection,
     sql: &str,
     parameters: &[(&str, &dyn ToSql)],
