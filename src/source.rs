@@ -7,6 +7,7 @@ mod discovery;
 mod file;
 mod filesystem;
 mod path;
+mod vault;
 
 pub use discovery::discovered_paths;
 pub use file::{
@@ -15,3 +16,4 @@ pub use file::{
 };
 pub use filesystem::{data_folder, filesystem_id};
 pub use path::{absolute_path, canonical_path, comparison_key, read_path, resolve_path};
+pub use vault::exists_on;

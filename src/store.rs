@@ -15,6 +15,7 @@ pub use backend::{
 };
 pub use front::{Clock, Store};
 pub use memory::MemoryBackend;
+pub(crate) use relations::slashed;
 pub use relations::{
     Pin, PlacedRelation, Relation, RelationIndex, RelationKind, RelationPlace, Written,
 };

@@ -290,6 +290,11 @@ impl Store {
         self.backend.nicknames(id)
     }
 
+    /// Number of the newest transaction; 0 on an empty store.
+    pub fn newest(&self) -> Result<TxId> {
+        Ok(self.backend.newest()?.0)
+    }
+
     /// The index of relations, with all in it that the store holds now.
     ///
     /// # Errors
