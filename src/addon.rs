@@ -5,6 +5,7 @@
 //! what is new in the host's list, so that only that crosses, and builds the list that goes out.
 pub mod argument;
 pub mod blocking;
+pub mod forget;
 pub mod session;
 pub mod settings;
 pub mod store;

@@ -98,12 +98,13 @@ fn equal_contents_are_kept_once_and_compressed() {
     write(&store, "short", "short").unwrap();
     let file = Connection::open(&path).unwrap();
     let mut statement =
-        file.prepare("SELECT typeof(text), length(text) FROM content ORDER BY content").unwrap();
+        file.prepare("SELECT typeof(text), length(text) FROM content ORDER BY 2").unwrap();
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
     let rows: Vec<(String, i64)> = rows.collect::<rusqlite::Result<_>>().unwrap();
     assert_eq!(rows.len(), 2);
-    assert!(rows[0].0 == "blob" && rows[0].1 < 650, "{rows:?}");
-    assert_eq!(rows[1], ("text".to_owned(), 5));
+    // The short one is in a pack; its row holds the place.
+    assert_eq!(rows[0].0, "integer");
+    assert!(rows[1].0 == "blob" && rows[1].1 < 650, "{rows:?}");
 }
 
 #[test]

@@ -148,6 +148,101 @@ pub struct Receipt {
     pub outcomes: Vec<Outcome>,
 }
 
+/// A change of what is stored, for explicit commands of a person alone: nothing else changes or removes anything.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Replacement {
+    /// Takes text out of a version. Its hashes, times and items stay.
+    Version {
+        /// The object.
+        id: ObjectId,
+        /// The version's transaction.
+        tx_id: TxId,
+        /// The fields from now on.
+        fields: Map<String, Value>,
+        /// The content from now on, with its SHA-256.
+        content: Option<(Hash, String)>,
+        /// The additional contents from now on.
+        additional: BTreeMap<String, (Hash, String)>,
+        /// Why, and the hash of what is there now.
+        redacted: Redaction,
+    },
+    /// Takes text out of an item that is or was in a list.
+    Item {
+        /// The object.
+        id: ObjectId,
+        /// Place in the list.
+        position: u64,
+        /// First transaction at which it stands there.
+        from: TxId,
+        /// The item from now on: with the running hash that it has, and `redacted` set.
+        item: Item,
+    },
+    /// Marks an object forgotten: it gets no further version. Its nicknames go, and its source, whose path may be private.
+    Forgotten {
+        /// The object.
+        id: ObjectId,
+    },
+}
+
+impl Replacement {
+    /// The object that it concerns.
+    pub fn id(&self) -> &ObjectId {
+        match self {
+            Self::Version { id, .. } | Self::Item { id, .. } | Self::Forgotten { id } => id,
+        }
+    }
+}
+
+/// What [`Backend::collect`] would drop, or dropped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Garbage {
+    /// Contents that no version has.
+    pub contents: u64,
+    /// Their UTF-8 bytes.
+    pub content_bytes: u64,
+    /// Bytes of files before.
+    pub bytes_before: u64,
+    /// Bytes of files after; before the fact, what is certain at least to be given back subtracted.
+    pub bytes_after: u64,
+    /// Whether a reader of an older state, in this process or another, keeps dropped text in the log until it is collected
+    /// again.
+    pub waits_for_readers: bool,
+}
+
+/// A part of a store and its bytes on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Name of the table or index.
+    pub name: String,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// Sizes of a store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Objects by type.
+    pub objects: BTreeMap<ObjectType, u64>,
+    /// Objects that were forgotten, among those.
+    pub forgotten: u64,
+    /// Versions.
+    pub versions: u64,
+    /// Items, those that no longer stand in their list included.
+    pub items: u64,
+    /// Contents.
+    pub contents: u64,
+    /// UTF-8 bytes of contents, items and fields, before compression.
+    pub plain_bytes: u64,
+    /// Bytes of the file; 0 in memory.
+    pub file_bytes: u64,
+    /// Bytes of the write-ahead log.
+    pub log_bytes: u64,
+    /// Bytes of the file that are free.
+    pub free_bytes: u64,
+    /// Bytes by table and index, largest first.
+    pub parts: Vec<Part>,
+}
+
 /// Stores versions of objects. Implementations keep every version and are checked by one contract test body.
 ///
 /// Shaped for a remote server as well as for a file: whole documents and list elements by ID, no joins, no iteration
@@ -172,8 +267,8 @@ pub trait Backend: Debug + Send + Sync {
     /// `tx_id`s grow, with gaps allowed; the first is at least 1. Durable when it returns.
     ///
     /// # Errors
-    /// `FORGOTTEN` if a put goes to an object that was forgotten; `CONFLICT` carrying the winner if a put's expectation fails; `INVALID_ARGUMENT` if one object is put twice, its
-    /// envelope differs from that of earlier versions, a hash is malformed, a splice keeps more items than there are, or a
+    /// `FORGOTTEN` if a put goes to an object that was forgotten or brings a content that is not to be stored again;
+    /// `CONFLICT` carrying the winner if a put's expectation fails; `INVALID_ARGUMENT` if one object is put twice, its envelope differs from that of earlier versions, a hash is malformed, a splice keeps more items than there are, or a
     /// nickname goes to an unknown object; `INVALID_NICKNAME` if another object has it. Puts apply before names, each in
     /// their order; the first that fails decides the error.
     fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>>;
@@ -224,6 +319,23 @@ pub trait Backend: Debug + Send + Sync {
     fn relation_index(&self) -> Option<&dyn RelationIndex> {
         None
     }
+
+    /// Replaces what is stored, all of it or nothing, and from then on refuses contents with the hashes `banned`. For
+    /// explicit commands of a person alone. What is replaced is dropped by [`Self::collect`], and not yet here.
+    ///
+    /// # Errors
+    /// `CONFLICT` if the newest transaction is no longer `newest`; `INVALID_ARGUMENT` if something replaced is not there.
+    fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()>;
+
+    /// Finds what no version, item or object needs, without dropping it.
+    fn garbage(&self) -> Result<Garbage>;
+
+    /// Drops it so that no byte of it is left in the store's files, and gives free space back. Every version of every object
+    /// stays. For explicit commands of a person alone.
+    fn collect(&self) -> Result<Garbage>;
+
+    /// Counts and measures.
+    fn size(&self) -> Result<Size>;
 
     /// Releases files and connections. Later calls fail with `CLOSED`. Idempotent.
     fn close(&self) -> Result<()>;

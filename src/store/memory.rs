@@ -9,7 +9,10 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 use uuid::Uuid;
 
 use super::rules::{self, Latest};
-use super::{Backend, Item, Op, Outcome, PlacedItem, Put, Receipt, RelationIndex, Splice, Version};
+use super::{
+    Backend, Garbage, Item, Op, Outcome, PlacedItem, Put, Receipt, RelationIndex, Replacement,
+    Size, Splice, Version,
+};
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Hash, Nickname, ObjectId, ObjectType, Origin, RunningHash, Timestamp, TxId,
@@ -33,6 +36,8 @@ struct State {
     objects: BTreeMap<ObjectId, Object>,
     contents: BTreeMap<Hash, String>,
     nicknames: BTreeMap<Nickname, ObjectId>,
+    /// Contents that are not to be stored again.
+    banned: HashSet<Hash>,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -183,6 +188,58 @@ impl Backend for MemoryBackend {
         Some(self)
     }
 
+    fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
+        let mut guard = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let state = guard.as_mut().ok_or(Error::Closed { what: "store" })?;
+        rules::expect_newest(replacements, state.newest.map(|(tx_id, _)| tx_id), newest)?;
+        // Kept apart until all have succeeded.
+        let mut next = state.clone();
+        for replacement in replacements {
+            next.replace(replacement).ok_or_else(|| rules::nothing_to_replace(replacement.id()))?;
+        }
+        next.banned.extend(banned.iter().cloned());
+        *state = next;
+        *self.derived.lock().unwrap_or_else(PoisonError::into_inner) =
+            relations::Derived::default();
+        Ok(())
+    }
+
+    fn garbage(&self) -> Result<Garbage> {
+        self.read(State::garbage)
+    }
+
+    fn collect(&self) -> Result<Garbage> {
+        let mut guard = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let state = guard.as_mut().ok_or(Error::Closed { what: "store" })?;
+        let garbage = state.garbage();
+        let used = state.used_contents();
+        state.contents.retain(|hash, _| used.contains(hash));
+        Ok(garbage)
+    }
+
+    fn size(&self) -> Result<Size> {
+        self.read(|state| {
+            let mut size = Size { contents: state.contents.len() as u64, ..Size::default() };
+            for object in state.objects.values() {
+                if let Some(version) = object.versions.last() {
+                    *size.objects.entry(version.envelope.kind).or_default() += 1;
+                }
+                size.forgotten += u64::from(object.forgotten);
+                size.versions += object.versions.len() as u64;
+                for version in &object.versions {
+                    let fields = serde_json::to_string(&version.fields).unwrap_or_default();
+                    size.plain_bytes += fields.len() as u64;
+                }
+                for placed in object.places.iter().flatten() {
+                    size.items += 1;
+                    size.plain_bytes += placed.item.text.len() as u64;
+                }
+            }
+            size.plain_bytes += state.contents.values().map(|text| text.len() as u64).sum::<u64>();
+            size
+        })
+    }
+
     fn close(&self) -> Result<()> {
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(())
@@ -224,6 +281,9 @@ impl<'a> Plan<'a> {
         let writes = rules::writes(put, latest.as_ref())?;
         if let (Some(latest), false) = (latest, writes) {
             return Ok(Outcome::Unchanged(latest.tx_id));
+        }
+        if rules::contents(put).any(|hash| state.banned.contains(hash)) {
+            return Err(Error::Forgotten { id: put.envelope.id.clone() });
         }
         self.written.insert(&put.envelope.id);
         Ok(Outcome::Written)
@@ -291,6 +351,55 @@ impl State {
 
     fn newest(&self) -> (TxId, Timestamp) {
         self.newest.unwrap_or((TxId(0), Timestamp(0)))
+    }
+
+    /// `None` where there is nothing to replace.
+    fn replace(&mut self, replacement: &Replacement) -> Option<()> {
+        let object = self.objects.get_mut(replacement.id())?;
+        match replacement {
+            Replacement::Version { tx_id, fields, content, additional, redacted, .. } => {
+                let version = object.versions.iter_mut().find(|version| version.tx_id == *tx_id)?;
+                for (hash, text) in content.iter().chain(additional.values()) {
+                    self.contents.entry(hash.clone()).or_insert_with(|| text.clone());
+                }
+                let hash =
+                    |(name, (hash, _)): (&String, &(Hash, String))| (name.clone(), hash.clone());
+                version.fields.clone_from(fields);
+                version.content = content.as_ref().map(|(hash, _)| hash.clone());
+                version.additional = additional.iter().map(hash).collect();
+                version.redacted = Some(redacted.clone());
+            }
+            Replacement::Item { position, from, item, .. } => {
+                let place = object.places.get_mut(usize::try_from(*position).ok()?)?;
+                place.iter_mut().find(|placed| placed.from == *from)?.item = item.clone();
+            }
+            Replacement::Forgotten { id } => {
+                object.forgotten = true;
+                for version in &mut object.versions {
+                    version.envelope.source = None;
+                }
+                self.nicknames.retain(|_, owner| owner != id);
+            }
+        }
+        Some(())
+    }
+
+    fn used_contents(&self) -> HashSet<Hash> {
+        let versions = self.objects.values().flat_map(|object| &object.versions);
+        versions
+            .flat_map(|version| version.content.iter().chain(version.additional.values()))
+            .cloned()
+            .collect()
+    }
+
+    fn garbage(&self) -> Garbage {
+        let used = self.used_contents();
+        let unused = self.contents.iter().filter(|(hash, _)| !used.contains(*hash));
+        unused.fold(Garbage::default(), |garbage, (_, text)| Garbage {
+            contents: garbage.contents + 1,
+            content_bytes: garbage.content_bytes + text.len() as u64,
+            ..garbage
+        })
     }
 
     fn newest_tx(&self) -> TxId {

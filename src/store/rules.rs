@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Expected, Op, Put, Splice};
+use super::{Expected, Op, Put, Replacement, Splice};
 use crate::error::{Error, Result};
 use crate::object::{Hash, Nickname, ObjectId, Timestamp, TxId};
 
@@ -69,6 +69,33 @@ pub(super) fn writes(put: &Put, latest: Option<&Latest>) -> Result<bool> {
             Err(Error::argument("keep", format!("is {keep}, `{id}` has {count} items")))
         }
         _ => Ok(true),
+    }
+}
+
+/// The hashes of the contents that a put brings.
+pub(super) fn contents(put: &Put) -> impl Iterator<Item = &Hash> {
+    put.content.iter().chain(put.additional.values()).map(|(hash, _)| hash)
+}
+
+/// The error for a replacement of something that is not there.
+pub(super) fn nothing_to_replace(id: &ObjectId) -> Error {
+    Error::argument("replacement", format!("names what `{id}` does not have"))
+}
+
+/// Refuses replacements that were made for another state of the store.
+///
+/// # Errors
+/// `CONFLICT` if the newest transaction is not the one expected.
+pub(super) fn expect_newest(
+    replacements: &[Replacement],
+    found: Option<TxId>,
+    expected: TxId,
+) -> Result<()> {
+    match replacements.first() {
+        Some(first) if found.unwrap_or(TxId(0)) != expected => {
+            Err(Error::Conflict { id: first.id().clone(), winner: found })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -3,12 +3,16 @@
 //! One connection writes, two read, so that reads never wait for a write. Every commit is on disk when it returns
 //! (`synchronous=FULL`). Sources: DESIGN.md section 4; sqlite.org/wal.html, lang_transaction.html, pragma.html.
 
+mod collect;
+mod derived;
 mod failure;
 mod network;
 mod open;
+mod pack;
 mod read;
 mod relation_index;
 mod relations;
+mod replace;
 mod rows;
 mod schema;
 mod write;
@@ -21,7 +25,8 @@ use rusqlite::Connection;
 
 use self::failure::Step;
 use super::{
-    Backend, Item, Op, PlacedItem, PlacedRelation, Receipt, RelationIndex, RelationKind, Version,
+    Backend, Garbage, Item, Op, PlacedItem, PlacedRelation, Receipt, RelationIndex, RelationKind,
+    Replacement, Size, Version,
 };
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
@@ -85,10 +90,10 @@ impl SqliteBackend {
         failure::while_busy(|| query(connection)).map_err(|failure| failure.at(&self.path))
     }
 
-    fn write<T>(&self, mut change: impl FnMut(&mut Connection) -> Step<T>) -> Result<T> {
+    fn write<T>(&self, step: impl FnOnce(&mut Connection) -> Step<T>) -> Result<T> {
         let mut slot = lock(&self.writer);
         let connection = slot.as_mut().ok_or(Error::Closed { what: "store" })?;
-        failure::while_busy(|| change(connection)).map_err(|failure| failure.at(&self.path))
+        step(connection).map_err(|failure| failure.at(&self.path))
     }
 
     /// A reader that nobody uses, or the first one after waiting for it.
@@ -108,7 +113,9 @@ impl Backend for SqliteBackend {
     }
 
     fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>> {
-        self.write(|connection| write::commit_all(connection, transactions, now))
+        self.write(|connection| {
+            failure::while_busy(|| write::commit_all(connection, transactions, now))
+        })
     }
 
     fn newest(&self) -> Result<(TxId, Timestamp)> {
@@ -168,6 +175,26 @@ impl Backend for SqliteBackend {
         Some(self)
     }
 
+    fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
+        self.write(|connection| {
+            collect::overwriting(connection, |connection| {
+                replace::replace(connection, &self.store_id, replacements, banned, newest)
+            })
+        })
+    }
+
+    fn garbage(&self) -> Result<Garbage> {
+        self.read(|connection| collect::garbage(connection, &self.path))
+    }
+
+    fn collect(&self) -> Result<Garbage> {
+        self.write(|connection| collect::collect(connection, &self.path))
+    }
+
+    fn size(&self) -> Result<Size> {
+        self.read(|connection| collect::size(connection, &self.path))
+    }
+
     fn close(&self) -> Result<()> {
         // Readers first: the last connection to close moves the log into the file.
         for slot in self.readers.iter().chain([&self.writer]) {
@@ -185,7 +212,9 @@ impl RelationIndex for SqliteBackend {
     fn catch_up(&self) -> Result<()> {
         let prepare = |connection: &Connection| relation_index::prepare(connection, &self.store_id);
         while let Some(batch) = self.read(prepare)? {
-            self.write(|connection| relation_index::apply(connection, &batch))?;
+            self.write(|connection| {
+                failure::while_busy(|| relation_index::apply(connection, &batch))
+            })?;
         }
         Ok(())
     }
@@ -208,11 +237,15 @@ impl RelationIndex for SqliteBackend {
     }
 
     fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
-        self.write(|connection| relation_index::reindex(connection, &self.store_id, ids))
+        self.write(|connection| {
+            collect::overwriting(connection, |connection| {
+                failure::while_busy(|| relation_index::reindex(connection, &self.store_id, ids))
+            })
+        })
     }
 
     fn clear(&self) -> Result<()> {
-        self.write(relation_index::clear)
+        self.write(|connection| failure::while_busy(|| relation_index::clear(connection)))
     }
 }
 

@@ -8,7 +8,9 @@ use palimpsest::error::{Error, Result};
 use palimpsest::object::{
     AsOf, Hash, Nickname, ObjectId, ObjectType, Redaction, RedactionReason, Timestamp, TxId,
 };
-use palimpsest::store::{Backend, Item, MemoryBackend, Op, PlacedItem, Receipt, Version};
+use palimpsest::store::{
+    Backend, Garbage, Item, MemoryBackend, Op, PlacedItem, Receipt, Replacement, Size, Version,
+};
 
 #[derive(Debug, Default)]
 pub(crate) struct FailingBackend {
@@ -119,6 +121,22 @@ impl Backend for FailingBackend {
 
     fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>> {
         self.memory.content_hashes(after, limit)
+    }
+
+    fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
+        self.memory.replace(replacements, banned, newest)
+    }
+
+    fn garbage(&self) -> Result<Garbage> {
+        self.memory.garbage()
+    }
+
+    fn collect(&self) -> Result<Garbage> {
+        self.memory.collect()
+    }
+
+    fn size(&self) -> Result<Size> {
+        self.memory.size()
     }
 
     fn close(&self) -> Result<()> {

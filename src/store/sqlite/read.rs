@@ -1,4 +1,4 @@
-//! Queries. Each is one statement, so it sees one state of the file without a transaction.
+//! Queries.
 
 use std::ops::Range;
 
@@ -6,8 +6,9 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, named_params};
 
 use super::failure::{Failure, Step};
-use super::rows::{self, VERSION_COLUMNS, hash_value};
-use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, TxId};
+use super::pack::Packs;
+use super::rows::{self, ItemRow, VERSION_COLUMNS, hash_value};
+use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, RunningHash, TxId};
 use crate::store::{Item, PlacedItem, Version};
 
 pub(super) fn get(
@@ -24,7 +25,8 @@ pub(super) fn get(
     );
     let mut statement = connection.prepare_cached(&sql)?;
     let mut found = statement.query(named_params! { ":id": id.as_str(), ":at": value })?;
-    found.next()?.map(|row| rows::version(row, store_id)).transpose()
+    let packs = Packs::new(connection);
+    found.next()?.map(|row| rows::version(row, store_id, &packs)).transpose()
 }
 
 pub(super) fn history(
@@ -37,14 +39,15 @@ pub(super) fn history(
          JOIN version AS v ON v.object = o.object JOIN tx AS t ON t.tx_id = v.tx_id
          WHERE o.id = :id ORDER BY v.tx_id DESC"
     );
-    let read = |row: &Row<'_>| rows::version(row, store_id);
+    let packs = Packs::new(connection);
+    let read = |row: &Row<'_>| rows::version(row, store_id, &packs);
     collect(connection, &sql, named_params! { ":id": id.as_str() }, read)
 }
 
 pub(super) fn content(connection: &Connection, hash: &Hash) -> Step<Option<String>> {
     let mut statement = connection.prepare_cached("SELECT text FROM content WHERE hash = :hash")?;
     let mut found = statement.query(named_params! { ":hash": hash_value(hash) })?;
-    found.next()?.map(|row| rows::text(row, 0)).transpose()
+    found.next()?.map(|row| rows::text(row, 0, &Packs::new(connection))).transpose()
 }
 
 pub(super) fn items(
@@ -55,15 +58,37 @@ pub(super) fn items(
 ) -> Step<Vec<Item>> {
     let Point { condition, value } = Point::new(at);
     let sql = format!(
-        "SELECT i.running_hash, i.text, i.redacted FROM object AS o JOIN item AS i ON i.object = o.object
+        "SELECT {} FROM object AS o JOIN item AS i ON i.object = o.object
          WHERE o.id = :id AND i.position >= :start AND i.position < :end
          AND i.from_tx <= {condition} AND (i.until_tx IS NULL OR i.until_tx > {condition})
-         ORDER BY i.position"
+         ORDER BY i.position",
+        ItemRow::COLUMNS
     );
+    let packs = Packs::new(connection);
+    let read = |row: &Row<'_>| ItemRow::read(row, &packs);
     let parameters = named_params! {
         ":id": id.as_str(), ":at": value, ":start": clip(range.start), ":end": clip(range.end),
     };
-    collect(connection, &sql, parameters, rows::item)
+    let rows = collect(connection, &sql, parameters, read)?;
+    let mut running = RunningHash::default().hash().clone();
+    if let Some(first) = rows.first().filter(|first| first.running_hash.is_none()) {
+        // Those before it back to the nearest that has a running hash of its own, as they stood when it was written: they
+        // stand as long as it does, and another writer may have ended all of them meanwhile.
+        let sql = format!(
+            "SELECT {} FROM object AS o JOIN item AS i ON i.object = o.object
+             WHERE o.id = :id AND i.position < :start
+             AND i.from_tx <= :at AND (i.until_tx IS NULL OR i.until_tx > :at)
+             ORDER BY i.position DESC",
+            ItemRow::COLUMNS
+        );
+        let parameters = named_params! {
+            ":id": id.as_str(), ":at": first.from.0, ":start": clip(first.position),
+        };
+        for before in until_hash(connection, &sql, parameters, read)?.into_iter().rev() {
+            running = before.item(&running).running_hash;
+        }
+    }
+    Ok(continued(rows, running))
 }
 
 pub(super) fn placed_items(
@@ -71,14 +96,69 @@ pub(super) fn placed_items(
     id: &ObjectId,
     range: Range<u64>,
 ) -> Step<Vec<PlacedItem>> {
-    let sql = "SELECT i.running_hash, i.text, i.redacted, i.position, i.from_tx, i.until_tx
-               FROM object AS o JOIN item AS i ON i.object = o.object
-               WHERE o.id = :id AND i.position >= :start AND i.position < :end
-               ORDER BY i.position, i.from_tx";
+    let sql = format!(
+        "SELECT {} FROM object AS o JOIN item AS i ON i.object = o.object
+         WHERE o.id = :id AND i.position >= :start AND i.position < :end
+         ORDER BY i.position, i.from_tx",
+        ItemRow::COLUMNS
+    );
     let parameters = named_params! {
         ":id": id.as_str(), ":start": clip(range.start), ":end": clip(range.end),
     };
-    collect(connection, sql, parameters, rows::placed_item)
+    let packs = Packs::new(connection);
+    let rows = collect(connection, &sql, parameters, |row| ItemRow::read(row, &packs))?;
+    let mut placed: Vec<PlacedItem> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let (position, from, until) = (row.position, row.from, row.until);
+        let before =
+            placed.iter().rev().take_while(|known| known.position + 1 >= position).find(|known| {
+                let stands = known.until.is_none_or(|until| until > from);
+                known.position + 1 == position && known.from <= from && stands
+            });
+        let item = match (&row.running_hash, before) {
+            (None, None) if position > 0 => {
+                let alone = items(connection, id, AsOf::Tx(from), position..position + 1)?;
+                let missing = || Failure::damaged(format!("item {position} of `{id}` is gone"));
+                alone.into_iter().next().ok_or_else(missing)?
+            }
+            (_, Some(before)) => row.item(&before.item.running_hash),
+            (_, None) => row.item(RunningHash::default().hash()),
+        };
+        placed.push(PlacedItem { position, from, until, item });
+    }
+    Ok(placed)
+}
+
+/// Items with their running hashes, `running` being that of the item before them.
+fn continued(rows: Vec<ItemRow>, mut running: Hash) -> Vec<Item> {
+    let mut items = Vec::with_capacity(rows.len());
+    for row in rows {
+        let item = row.item(&running);
+        running = item.running_hash.clone();
+        items.push(item);
+    }
+    items
+}
+
+/// Rows up to the first that has a running hash of its own.
+fn until_hash(
+    connection: &Connection,
+    sql: &str,
+    parameters: &[(&str, &dyn ToSql)],
+    read: impl Fn(&Row<'_>) -> Step<ItemRow>,
+) -> Step<Vec<ItemRow>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut found = statement.query(parameters)?;
+    let mut rows = Vec::new();
+    while let Some(row) = found.next()? {
+        let row = read(row)?;
+        let ends = row.running_hash.is_some();
+        rows.push(row);
+        if ends {
+            break;
+        }
+    }
+    Ok(rows)
 }
 
 pub(super) fn changes(
@@ -97,7 +177,8 @@ pub(super) fn changes(
     );
     let rest = clip(limit.saturating_sub(1) as u64);
     let parameters = named_params! { ":after": after.0, ":rest": rest, ":end": i64::MAX };
-    collect(connection, &sql, parameters, |row| rows::version(row, store_id))
+    let packs = Packs::new(connection);
+    collect(connection, &sql, parameters, |row| rows::version(row, store_id, &packs))
 }
 
 pub(super) fn list(
@@ -109,19 +190,22 @@ pub(super) fn list(
 ) -> Step<Vec<Version>> {
     // Every ID is at least the empty one, so a first page needs no statement of its own.
     let comparison = if after.is_some() { ">" } else { ">=" };
+    // Lets SQLite see that it may use the index, which has no toolcalls.
+    let indexed = if kind == ObjectType::Toolcall { "" } else { "AND o.type <> 'toolcall'" };
     let sql = format!(
         "SELECT {VERSION_COLUMNS} FROM object AS o
          JOIN version AS v ON v.object = o.object
          AND v.tx_id = (SELECT max(tx_id) FROM version WHERE object = o.object)
          JOIN tx AS t ON t.tx_id = v.tx_id
-         WHERE o.type = :type AND o.id {comparison} :after ORDER BY o.id LIMIT :limit"
+         WHERE o.type = :type {indexed} AND o.id {comparison} :after ORDER BY o.id LIMIT :limit"
     );
     let parameters = named_params! {
         ":type": kind.as_str(),
         ":after": after.map_or("", ObjectId::as_str),
         ":limit": clip(limit as u64),
     };
-    collect(connection, &sql, parameters, |row| rows::version(row, store_id))
+    let packs = Packs::new(connection);
+    collect(connection, &sql, parameters, |row| rows::version(row, store_id, &packs))
 }
 
 pub(super) fn find_prefix(

@@ -8,9 +8,10 @@ use rusqlite::{
 };
 
 use super::failure::{Failure, Step};
+use super::pack::Packs;
 use super::read;
 use super::relations::{Data, VERSION};
-use super::rows::{self, VERSION_COLUMNS};
+use super::rows::{self, ItemRow, VERSION_COLUMNS};
 use crate::object::{Hash, ObjectId};
 use crate::store::relations::{of_item, of_version};
 use crate::store::{Relation, Version};
@@ -68,9 +69,10 @@ pub(super) fn prepare(connection: &Connection, store_id: &str) -> Step<Option<Ba
     let mut statement = snapshot.prepare_cached(&sql)?;
     let mut found =
         statement.query(named_params! { ":tx_id": before.tx_id, ":version": before.version })?;
+    let packs = Packs::new(&snapshot);
     let mut relations = 0;
     while let Some(row) = found.next()? {
-        let version = rows::version(row, store_id)?;
+        let version = rows::version(row, store_id, &packs)?;
         let indexed = Indexed::read(&snapshot, row.get("owner")?, &version)?;
         relations += indexed.count();
         batch.after = Progress { tx_id: version.tx_id.0, version: row.get("row")? };
@@ -108,14 +110,11 @@ pub(super) fn unindexed(connection: &Connection) -> Step<u64> {
     Ok(statement.query_row(parameters, |row| row.get::<_, i64>(0))?.unsigned_abs())
 }
 
-/// Derives the relations of some objects anew, then leaves nothing of the former ones in the file.
+/// Derives the relations of some objects anew. With SQLite's `secure_delete`, nothing of the former ones is left in the file.
 pub(super) fn reindex(connection: &mut Connection, store_id: &str, ids: &[ObjectId]) -> Step<()> {
-    // Freed pages are overwritten.
-    let secure: i64 = connection.pragma_query_value(None, "secure_delete", |row| row.get(0))?;
-    connection.pragma_update(None, "secure_delete", 1)?;
-    let result = reindex_objects(connection, store_id, ids);
-    connection.pragma_update(None, "secure_delete", secure)?;
-    result
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    reindex_objects(&transaction, store_id, ids)?;
+    Ok(transaction.commit()?)
 }
 
 /// Empties the index.
@@ -134,14 +133,19 @@ fn progress(connection: &Connection) -> Step<Progress> {
     Ok(connection.prepare_cached(sql)?.query_row([], read)?)
 }
 
-fn reindex_objects(connection: &mut Connection, store_id: &str, ids: &[ObjectId]) -> Step<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let Progress { tx_id, version } = progress(&transaction)?;
+/// As [`reindex`], within a transaction.
+pub(super) fn reindex_objects(
+    transaction: &Connection,
+    store_id: &str,
+    ids: &[ObjectId],
+) -> Step<()> {
+    let Progress { tx_id, version } = progress(transaction)?;
     let sql = format!(
         "SELECT {VERSION_COLUMNS} FROM object AS o
          JOIN version AS v ON v.object = o.object JOIN tx AS t ON t.tx_id = v.tx_id
          WHERE o.object = :object AND (v.tx_id, v.version) <= (:tx_id, :version) ORDER BY v.tx_id"
     );
+    let packs = Packs::new(transaction);
     for id in ids {
         let object: Option<i64> = transaction
             .prepare_cached("SELECT object FROM object WHERE id = :id")?
@@ -152,9 +156,9 @@ fn reindex_objects(connection: &mut Connection, store_id: &str, ids: &[ObjectId]
             .prepare_cached("DELETE FROM relation WHERE object = :object")?
             .execute(named_params! { ":object": object })?;
         let parameters = named_params! { ":object": object, ":tx_id": tx_id, ":version": version };
-        let read = |row: &Row<'_>| rows::version(row, store_id);
-        for version in read::collect(&transaction, &sql, parameters, read)? {
-            add_version(&transaction, &Indexed::read(&transaction, object, &version)?)?;
+        let read = |row: &Row<'_>| rows::version(row, store_id, &packs);
+        for version in read::collect(transaction, &sql, parameters, read)? {
+            add_version(transaction, &Indexed::read(transaction, object, &version)?)?;
         }
     }
     transaction.execute(
@@ -162,7 +166,7 @@ fn reindex_objects(connection: &mut Connection, store_id: &str, ids: &[ObjectId]
          WHERE NOT EXISTS (SELECT 1 FROM relation AS r WHERE r.key = relation_key.key)",
         [],
     )?;
-    Ok(transaction.commit()?)
+    Ok(())
 }
 
 impl Indexed {
@@ -181,16 +185,23 @@ impl Indexed {
     /// Reads the items that this version added: the last ones of its list.
     fn read_items(&mut self, connection: &Connection, version: &Version) -> Step<()> {
         self.keep = self.first_added(connection, version.item_count)?;
-        let added = self.keep.unsigned_abs()..version.item_count;
-        let items = match read::placed_items(connection, &version.envelope.id, added) {
-            Err(Failure::Damaged(_)) => return Ok(()),
-            items => items?,
+        let sql = format!(
+            "SELECT {} FROM item AS i WHERE i.object = :object AND i.position >= :keep
+             AND i.from_tx = :tx_id ORDER BY i.position",
+            ItemRow::COLUMNS
+        );
+        let parameters =
+            named_params! { ":object": self.object, ":keep": self.keep, ":tx_id": self.tx_id };
+        let packs = Packs::new(connection);
+        let read = |row: &Row<'_>| match ItemRow::read(row, &packs) {
+            Err(Failure::Damaged(_)) => Ok(None),
+            item => item.map(Some),
         };
-        for placed in items.iter().filter(|placed| placed.from == version.tx_id) {
-            let relations = of_item(version.envelope.kind, placed.position, &placed.item.text);
+        for item in read::collect(connection, &sql, parameters, read)?.into_iter().flatten() {
+            let relations = of_item(version.envelope.kind, item.position, &item.text);
             if !relations.is_empty() {
                 let rows = relations.iter().map(Stored::new).collect::<Step<_>>()?;
-                self.items.push((i64::try_from(placed.position).unwrap_or(i64::MAX), rows));
+                self.items.push((i64::try_from(item.position).unwrap_or(i64::MAX), rows));
             }
         }
         Ok(())
@@ -236,7 +247,7 @@ fn readable(connection: &Connection, hash: &Hash) -> Step<Option<String>> {
     }
 }
 
-fn add_version(transaction: &Transaction<'_>, version: &Indexed) -> Step<()> {
+fn add_version(transaction: &Connection, version: &Indexed) -> Step<()> {
     let Indexed { object, rows, items, keep, .. } = version;
     if standing(transaction, *object)? != *rows {
         end(transaction, version, VERSION, VERSION + 1)?;
@@ -252,7 +263,7 @@ fn add_version(transaction: &Transaction<'_>, version: &Indexed) -> Step<()> {
 }
 
 /// What stands in the latest version's fields and content.
-fn standing(transaction: &Transaction<'_>, object: i64) -> Step<Vec<Stored>> {
+fn standing(transaction: &Connection, object: i64) -> Step<Vec<Stored>> {
     let sql = "SELECT r.kind, k.text, r.data FROM relation AS r JOIN relation_key AS k USING (key)
                WHERE r.object = :object AND r.part = -1 AND r.until_tx IS NULL ORDER BY r.place";
     let read =
@@ -261,7 +272,7 @@ fn standing(transaction: &Transaction<'_>, object: i64) -> Step<Vec<Stored>> {
 }
 
 /// Ends what stands in the parts from `first` to before `end`.
-fn end(transaction: &Transaction<'_>, version: &Indexed, first: i64, end: i64) -> Step<()> {
+fn end(transaction: &Connection, version: &Indexed, first: i64, end: i64) -> Step<()> {
     let sql = "UPDATE relation SET until_tx = :tx_id WHERE object = :object
                AND part >= :first AND part < :end AND until_tx IS NULL";
     transaction.prepare_cached(sql)?.execute(named_params! {
@@ -270,7 +281,7 @@ fn end(transaction: &Transaction<'_>, version: &Indexed, first: i64, end: i64) -
     Ok(())
 }
 
-fn add(transaction: &Transaction<'_>, version: &Indexed, part: i64, rows: &[Stored]) -> Step<()> {
+fn add(transaction: &Connection, version: &Indexed, part: i64, rows: &[Stored]) -> Step<()> {
     let mut statement = transaction.prepare_cached(
         "INSERT INTO relation (object, part, place, from_tx, kind, key, data)
          VALUES (:object, :part, :place, :from_tx, :kind, :key, :data)",
@@ -284,7 +295,7 @@ fn add(transaction: &Transaction<'_>, version: &Indexed, part: i64, rows: &[Stor
     Ok(())
 }
 
-fn key(transaction: &Transaction<'_>, text: &str) -> Step<i64> {
+fn key(transaction: &Connection, text: &str) -> Step<i64> {
     transaction
         .prepare_cached("INSERT OR IGNORE INTO relation_key (text) VALUES (:text)")?
         .execute(named_params! { ":text": text })?;

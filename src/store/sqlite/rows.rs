@@ -3,28 +3,30 @@
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Result as SqlResult, Row};
 use serde::de::DeserializeOwned;
+use serde_json::Map;
 
 use super::failure::{Failure, Step};
-use crate::object::{Envelope, Hash, ObjectId, ObjectType, Origin, Timestamp, TxId};
-use crate::store::{Item, PlacedItem, Version};
-
-/// Shorter text is not worth a zstd frame's header and the time.
-const COMPRESS_FROM_BYTES: usize = 256;
+use super::pack::{Packer, Packs, Place};
+use crate::object::{Envelope, Hash, ObjectId, ObjectType, Origin, RunningHash, Timestamp, TxId};
+use crate::store::{Item, Version};
 
 /// zstd's default; higher levels gain a few per cent on source text at several times the cost.
 const ZSTD_LEVEL: i32 = 3;
 
-/// Text as it is kept: TEXT as it is, or a BLOB holding a zstd frame where that is smaller.
+/// Shorter fields stay in their row, where reading them costs nothing.
+const FIELDS_FROM_BYTES: usize = 48;
+
+/// Text as it is kept: in a pack (INTEGER), or where it is long, on its own: a BLOB holding a zstd frame, or TEXT as it is
+/// where that is smaller.
 pub(super) enum Stored<'a> {
+    Packed(Place),
     Plain(&'a str),
     Zstd(Vec<u8>),
 }
 
 impl<'a> Stored<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        if text.len() < COMPRESS_FROM_BYTES {
-            return Self::Plain(text);
-        }
+    /// On its own.
+    pub(super) fn alone(text: &'a str) -> Self {
         // Compressing into memory has no reason to fail; if it does, the text is kept as it is.
         match zstd::bulk::compress(text.as_bytes(), ZSTD_LEVEL) {
             Ok(frame) if frame.len() < text.len() => Self::Zstd(frame),
@@ -36,6 +38,7 @@ impl<'a> Stored<'a> {
 impl ToSql for Stored<'_> {
     fn to_sql(&self) -> SqlResult<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
+            Self::Packed(place) => ValueRef::Integer(place.number()),
             Self::Plain(text) => ValueRef::Text(text.as_bytes()),
             Self::Zstd(frame) => ValueRef::Blob(frame),
         }))
@@ -43,13 +46,27 @@ impl ToSql for Stored<'_> {
 }
 
 /// Reads text that [`Stored`] wrote.
-pub(super) fn text(row: &Row<'_>, column: usize) -> Step<String> {
+pub(super) fn text(row: &Row<'_>, column: usize, packs: &Packs<'_>) -> Step<String> {
     let bytes = match row.get_ref(column)? {
+        ValueRef::Integer(number) => return packs.text(Place::from_stored(number)),
         ValueRef::Text(bytes) => bytes.to_vec(),
         ValueRef::Blob(frame) => zstd::stream::decode_all(frame).map_err(Failure::damaged)?,
         other => return Err(Failure::damaged(format!("text is stored as {}", other.data_type()))),
     };
     String::from_utf8(bytes).map_err(Failure::damaged)
+}
+
+/// Fields as they are kept: JSON, or the place of it in a pack, in digits.
+pub(super) fn stored_fields(json: String, packer: &Packer<'_>) -> Step<String> {
+    if json.len() < FIELDS_FROM_BYTES {
+        return Ok(json);
+    }
+    Ok(packer.add(&json)?.number().to_string())
+}
+
+/// The place of fields that are kept in a pack; `None` for those that are in their row.
+pub(super) fn fields_place(stored: &str) -> Option<Place> {
+    stored.parse().ok().map(Place::from_stored)
 }
 
 /// A hash as 32 bytes.
@@ -72,11 +89,13 @@ pub(super) fn hash_value(hash: &Hash) -> Value {
 
 /// Columns that [`version`] reads, of `object AS o`, `version AS v` and `tx AS t`.
 pub(super) const VERSION_COLUMNS: &str = "o.id, o.type, o.source, o.identity_hash, v.tx_id, \
-     t.system_time, v.source_hash, v.content_hash, v.fields, v.content, v.item_count, v.items_hash, \
-     v.origin_store, v.origin_tx, v.origin_time, v.additional, v.redacted";
+     t.system_time, v.source_hash, v.content_hash, v.fields, v.content, v.item_count, \
+     CASE v.items_hash WHEN x'' THEN (SELECT i.running_hash FROM item AS i WHERE i.object = v.object \
+     AND i.position = v.item_count - 1 AND i.from_tx <= v.tx_id \
+     AND (i.until_tx IS NULL OR i.until_tx > v.tx_id)) ELSE v.items_hash END, v.origin_store, v.origin_tx, v.origin_time, v.additional, v.redacted";
 
 /// Reads a version. Its origin is this store unless another is named.
-pub(super) fn version(row: &Row<'_>, store_id: &str) -> Step<Version> {
+pub(super) fn version(row: &Row<'_>, store_id: &str, packs: &Packs<'_>) -> Step<Version> {
     let tx_id = TxId(row.get(4)?);
     let system_time = Timestamp(row.get(5)?);
     let origin = match row.get::<_, Option<String>>(12)? {
@@ -92,7 +111,7 @@ pub(super) fn version(row: &Row<'_>, store_id: &str) -> Step<Version> {
         origin,
         source_hash: optional_hash(row, 6)?,
         content_hash: hash(row, 7)?,
-        fields: serde_json::from_str(str_ref(row, 8)?).map_err(Failure::damaged)?,
+        fields: fields(str_ref(row, 8)?, packs)?,
         content: optional_hash(row, 9)?,
         item_count: row.get::<_, i64>(10)?.unsigned_abs(),
         items_hash: optional_hash(row, 11)?,
@@ -101,19 +120,38 @@ pub(super) fn version(row: &Row<'_>, store_id: &str) -> Step<Version> {
     })
 }
 
-/// Reads an item from `running_hash, text, redacted`.
-pub(super) fn item(row: &Row<'_>) -> Step<Item> {
-    Ok(Item { running_hash: hash(row, 0)?, text: text(row, 1)?, redacted: optional_hash(row, 2)? })
+/// An item as it is kept: without its running hash where that continues the one of the item before.
+pub(super) struct ItemRow {
+    pub text: String,
+    pub running_hash: Option<Hash>,
+    pub redacted: Option<Hash>,
+    pub position: u64,
+    pub from: TxId,
+    pub until: Option<TxId>,
 }
 
-/// Reads an item with its place from `running_hash, text, redacted, position, from_tx, until_tx`.
-pub(super) fn placed_item(row: &Row<'_>) -> Step<PlacedItem> {
-    Ok(PlacedItem {
-        position: row.get::<_, i64>(3)?.unsigned_abs(),
-        from: TxId(row.get(4)?),
-        until: row.get::<_, Option<i64>>(5)?.map(TxId),
-        item: item(row)?,
-    })
+impl ItemRow {
+    /// Columns that [`Self::read`] reads, of `item AS i`.
+    pub(super) const COLUMNS: &str =
+        "i.running_hash, i.text, i.redacted, i.position, i.from_tx, i.until_tx";
+
+    pub(super) fn read(row: &Row<'_>, packs: &Packs<'_>) -> Step<Self> {
+        Ok(Self {
+            text: text(row, 1, packs)?,
+            running_hash: optional_hash(row, 0)?,
+            redacted: optional_hash(row, 2)?,
+            position: row.get::<_, i64>(3)?.unsigned_abs(),
+            from: TxId(row.get(4)?),
+            until: row.get::<_, Option<i64>>(5)?.map(TxId),
+        })
+    }
+
+    /// The item, `before` being the running hash of the one before.
+    pub(super) fn item(self, before: &Hash) -> Item {
+        let continued = || RunningHash::from_stored(before.clone()).push(&self.text);
+        let running_hash = self.running_hash.unwrap_or_else(continued);
+        Item { text: self.text, running_hash, redacted: self.redacted }
+    }
 }
 
 pub(super) fn hash(row: &Row<'_>, column: usize) -> Step<Hash> {
@@ -122,6 +160,14 @@ pub(super) fn hash(row: &Row<'_>, column: usize) -> Step<Hash> {
 
 pub(super) fn optional_hash(row: &Row<'_>, column: usize) -> Step<Option<Hash>> {
     Ok(row.get::<_, Option<HashBytes>>(column)?.map(|bytes| bytes.0))
+}
+
+fn fields(stored: &str, packs: &Packs<'_>) -> Step<Map<String, serde_json::Value>> {
+    let fields = match fields_place(stored) {
+        Some(place) => serde_json::from_str(&packs.text(place)?),
+        None => serde_json::from_str(stored),
+    };
+    fields.map_err(Failure::damaged)
 }
 
 /// Reads JSON that may be null.

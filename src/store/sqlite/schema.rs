@@ -83,6 +83,13 @@ CREATE TABLE nickname (
 /// - `additional`: JSON object, name to SHA-256 of an additional content. `redacted`: JSON of `Redaction`.
 /// - `item.redacted`: SHA-256 of the item's text where something was taken out of it since its running hash was made.
 /// - `forgotten`: 1 where a person had the object forgotten; it gets no further version.
+/// - `tombstone`: SHA-256 of contents that were forgotten and are not stored again.
+/// - `pack`: short texts compressed together, see `pack.rs`. An INTEGER in `item.text` and `content.text`, and digits in
+///   `version.fields`, are the place of a text in a pack.
+/// - `item` and `content` have no row IDs any more: with texts in packs most rows are short, and their key is stored once.
+/// - `item.running_hash` is null where it continues that of the item before in the list; `version.items_hash` is empty where
+///   it is that of the last item.
+/// - `object_type` leaves out toolcalls, which are most objects: these are listed by ID.
 ///
 /// The relations; all of it is made from the rest and can be made anew:
 /// - `relation.part`: -1 for a version's fields and content, else the position of an item; `place`: order within the part. It
@@ -95,9 +102,42 @@ ALTER TABLE version ADD COLUMN origin_tx INTEGER;
 ALTER TABLE version ADD COLUMN origin_time INTEGER;
 ALTER TABLE version ADD COLUMN additional TEXT;
 ALTER TABLE version ADD COLUMN redacted TEXT;
-ALTER TABLE item ADD COLUMN redacted BLOB;
 ALTER TABLE object ADD COLUMN forgotten INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX version_tx ON version (tx_id);
+
+CREATE TABLE tombstone (
+    hash BLOB PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE pack (
+    pack INTEGER PRIMARY KEY,
+    texts BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE placed_item (
+    object INTEGER NOT NULL REFERENCES object,
+    position INTEGER NOT NULL,
+    from_tx INTEGER NOT NULL,
+    until_tx INTEGER,
+    running_hash BLOB,
+    redacted BLOB,
+    text ANY NOT NULL,
+    PRIMARY KEY (object, position, from_tx)
+) STRICT, WITHOUT ROWID;
+INSERT INTO placed_item SELECT object, position, from_tx, until_tx, running_hash, NULL, text FROM item;
+DROP TABLE item;
+ALTER TABLE placed_item RENAME TO item;
+
+CREATE TABLE hashed_content (
+    hash BLOB PRIMARY KEY,
+    text ANY NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO hashed_content SELECT hash, text FROM content;
+DROP TABLE content;
+ALTER TABLE hashed_content RENAME TO content;
+
+DROP INDEX object_type;
+CREATE INDEX object_type ON object (type, id) WHERE type <> 'toolcall';
 
 CREATE TABLE relation_key (
     key INTEGER PRIMARY KEY,

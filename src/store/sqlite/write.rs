@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, named_params};
 use serde::Serialize;
 
-use super::failure::Step;
+use super::failure::{Failure, Step};
+use super::pack::{PACKED_BELOW_BYTES, Packer};
 use super::rows::{self, Stored, hash_value};
 use crate::error::Error;
-use crate::object::{Envelope, Hash, Nickname, ObjectId, RunningHash, Timestamp, TxId};
+use crate::object::{AsOf, Envelope, Hash, Nickname, ObjectId, RunningHash, Timestamp, TxId};
 use crate::store::rules::{self, Latest};
 use crate::store::{Op, Outcome, Put, Receipt, Splice};
 
@@ -25,13 +27,17 @@ pub(super) fn commit_all(
         texts.push(Texts::prepare(connection, ops)?);
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let packer = Packer::new(&transaction);
     let mut receipts = Vec::with_capacity(transactions.len());
     for (ops, texts) in transactions.iter().zip(texts) {
-        receipts.push(apply(&transaction, ops, texts, now)?);
+        receipts.push(apply(&transaction, &packer, ops, texts, now)?);
     }
     if receipts.iter().any(|receipt| receipt.outcomes.contains(&Outcome::Written)) {
+        packer.finish()?;
+        drop(packer);
         transaction.commit()?;
     } else {
+        drop(packer);
         transaction.rollback()?;
     }
     Ok(receipts)
@@ -40,6 +46,7 @@ pub(super) fn commit_all(
 /// Applies the operations of one transaction.
 fn apply(
     transaction: &Transaction<'_>,
+    packer: &Packer<'_>,
     ops: &[Op],
     texts: Texts<'_>,
     now: Timestamp,
@@ -49,7 +56,7 @@ fn apply(
     transaction
         .prepare_cached("INSERT INTO tx (tx_id, system_time) VALUES (:tx_id, :system_time)")?
         .execute(named_params! { ":tx_id": tx_id.0, ":system_time": system_time.0 })?;
-    let outcomes = Writer { transaction, texts, tx_id, newest }.apply(ops)?;
+    let outcomes = Writer { transaction, packer, texts, tx_id, newest }.apply(ops)?;
     if outcomes.contains(&Outcome::Written) {
         return Ok(Receipt { tx_id, system_time, outcomes });
     }
@@ -60,12 +67,12 @@ fn apply(
     Ok(Receipt { tx_id, system_time, outcomes })
 }
 
-/// The texts of a transaction in the form in which they are kept.
+/// The long texts of a transaction in the form in which they are kept; the short ones go into packs.
 struct Texts<'a> {
     /// Contents that the store did not hold just before.
     contents: HashMap<&'a Hash, Stored<'a>>,
-    /// Items by object, in order.
-    items: HashMap<&'a ObjectId, Vec<Stored<'a>>>,
+    /// Items by object and number among those that are added.
+    items: HashMap<(&'a ObjectId, usize), Stored<'a>>,
 }
 
 impl<'a> Texts<'a> {
@@ -73,13 +80,13 @@ impl<'a> Texts<'a> {
         let mut texts = Self { contents: HashMap::new(), items: HashMap::new() };
         for put in rules::puts(ops) {
             for (hash, text) in put.content.iter().chain(put.additional.values()) {
-                if !holds_content(connection, hash)? {
-                    texts.contents.entry(hash).or_insert_with(|| Stored::new(text));
+                if text.len() >= PACKED_BELOW_BYTES && !holds_content(connection, hash)? {
+                    texts.contents.entry(hash).or_insert_with(|| Stored::alone(text));
                 }
             }
-            if let Some(splice) = &put.items {
-                let items = splice.add.iter().map(|item| Stored::new(&item.text)).collect();
-                texts.items.insert(&put.envelope.id, items);
+            let added = put.items.iter().flat_map(|splice| splice.add.iter().enumerate());
+            for (number, item) in added.filter(|(_, item)| item.text.len() >= PACKED_BELOW_BYTES) {
+                texts.items.insert((&put.envelope.id, number), Stored::alone(&item.text));
             }
         }
         Ok(texts)
@@ -88,6 +95,7 @@ impl<'a> Texts<'a> {
 
 struct Writer<'a> {
     transaction: &'a Transaction<'a>,
+    packer: &'a Packer<'a>,
     texts: Texts<'a>,
     tx_id: TxId,
     /// The transaction before this one.
@@ -119,6 +127,11 @@ impl Writer<'_> {
         if let (Some(found), false) = (&found, writes) {
             return Ok(Outcome::Unchanged(found.latest.tx_id));
         }
+        for hash in rules::contents(put) {
+            if self.is_banned(hash)? {
+                return Err(Error::Forgotten { id: put.envelope.id.clone() }.into());
+            }
+        }
         for (hash, text) in put.content.iter().chain(put.additional.values()) {
             self.add_content(hash, text)?;
         }
@@ -131,17 +144,22 @@ impl Writer<'_> {
                 let count = found.map_or(0, |found| found.latest.item_count);
                 self.splice(object, &put.envelope.id, splice, count)?
             }
-            (None, Some(found)) => (found.latest.item_count, found.items_hash),
-            (None, None) => (0, None),
+            (None, Some(found)) => {
+                let hash = found.items_hash.as_ref().map_or(Value::Null, hash_value);
+                (found.latest.item_count, hash)
+            }
+            (None, None) => (0, Value::Null),
         };
-        self.add_version(object, put, item_count, items_hash.as_ref())?;
+        self.add_version(object, put, item_count, &items_hash)?;
         Ok(Outcome::Written)
     }
 
     fn latest(&self, id: &ObjectId) -> Step<Option<Found>> {
         let mut statement = self.transaction.prepare_cached(
             "SELECT o.object, v.tx_id, o.identity_hash, v.content_hash, v.source_hash, v.item_count,
-             v.items_hash, o.forgotten FROM object AS o JOIN version AS v ON v.object = o.object
+             CASE v.items_hash WHEN x'' THEN (SELECT running_hash FROM item WHERE object = o.object
+             AND position = v.item_count - 1 AND until_tx IS NULL) ELSE v.items_hash END,
+             o.forgotten FROM object AS o JOIN version AS v ON v.object = o.object
              WHERE o.id = :id ORDER BY v.tx_id DESC LIMIT 1",
         )?;
         let mut found = statement.query(named_params! { ":id": id.as_str() })?;
@@ -171,22 +189,18 @@ impl Writer<'_> {
         })?)
     }
 
+    fn is_banned(&self, hash: &Hash) -> Step<bool> {
+        let mut statement =
+            self.transaction.prepare_cached("SELECT 1 FROM tombstone WHERE hash = :hash")?;
+        Ok(statement.exists(named_params! { ":hash": hash_value(hash) })?)
+    }
+
     fn add_content(&self, hash: &Hash, text: &str) -> Step<()> {
-        if holds_content(self.transaction, hash)? {
-            return Ok(());
-        }
-        let mut statement = self
-            .transaction
-            .prepare_cached("INSERT INTO content (hash, text) VALUES (:hash, :text)")?;
-        let mut insert = |text: &Stored<'_>| {
-            statement.execute(named_params! { ":hash": hash_value(hash), ":text": text })
-        };
         match self.texts.contents.get(hash) {
-            Some(prepared) => insert(prepared)?,
-            // Another process removed it (`gc`) after this transaction was prepared.
-            None => insert(&Stored::new(text))?,
-        };
-        Ok(())
+            Some(prepared) => insert_content(self.transaction, hash, prepared),
+            // It is short, or another process removed it (`gc`) after this transaction was prepared.
+            None => add_content(self.transaction, self.packer, hash, text),
+        }
     }
 
     fn add_version(
@@ -194,7 +208,7 @@ impl Writer<'_> {
         object: ObjectRow,
         put: &Put,
         item_count: u64,
-        items_hash: Option<&Hash>,
+        items_hash: &Value,
     ) -> Step<()> {
         let mut statement = self.transaction.prepare_cached(
             "INSERT INTO version (object, tx_id, source_hash, content_hash, content, item_count,
@@ -213,8 +227,8 @@ impl Writer<'_> {
             ":content_hash": hash_value(&put.content_hash),
             ":content": put.content.as_ref().map(|(hash, _)| hash_value(hash)),
             ":item_count": position(item_count)?,
-            ":items_hash": items_hash.map(hash_value),
-            ":fields": json(&put.fields)?,
+            ":items_hash": items_hash,
+            ":fields": rows::stored_fields(json(&put.fields)?, self.packer)?,
             ":origin_store": origin.map(|origin| &origin.store_id),
             ":origin_tx": origin.map(|origin| origin.tx_id.0),
             ":origin_time": origin.map(|origin| origin.time.0),
@@ -224,14 +238,15 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Ends the items from `keep` on and adds those that follow. Returns the number of items and their running hash.
+    /// Ends the items from `keep` on and adds those that follow. Returns the number of items and what is kept as their
+    /// running hash.
     fn splice(
         &self,
         object: ObjectRow,
         id: &ObjectId,
         splice: &Splice,
         count: u64,
-    ) -> Step<(u64, Option<Hash>)> {
+    ) -> Step<(u64, Value)> {
         if splice.keep < count {
             let sql = "UPDATE item SET until_tx = :tx_id
                        WHERE object = :object AND position >= :keep AND until_tx IS NULL";
@@ -243,35 +258,56 @@ impl Writer<'_> {
             "INSERT INTO item (object, position, from_tx, running_hash, text, redacted)
              VALUES (:object, :position, :from_tx, :running_hash, :text, :redacted)",
         )?;
-        let texts = self.texts.items.get(id).into_iter().flatten();
-        for (place, (item, text)) in (splice.keep..).zip(splice.add.iter().zip(texts)) {
+        let mut before = self.running_hash(object, splice.keep)?.map(RunningHash::from_stored);
+        for (number, item) in splice.add.iter().enumerate() {
+            let packed = match self.texts.items.get(&(id, number)) {
+                Some(_) => None,
+                None => Some(Stored::Packed(self.packer.add(&item.text)?)),
+            };
+            // The last one's is kept: the next splice continues it.
+            let continues =
+                before.is_some_and(|mut hash| hash.push(&item.text) == item.running_hash);
+            let kept = !continues || number + 1 == splice.add.len();
             statement.execute(named_params! {
                 ":object": object,
-                ":position": position(place)?,
+                ":position": position(splice.keep + number as u64)?,
                 ":from_tx": self.tx_id.0,
-                ":running_hash": hash_value(&item.running_hash),
-                ":text": text,
+                ":running_hash": kept.then(|| hash_value(&item.running_hash)),
+                ":text": packed.as_ref().or_else(|| self.texts.items.get(&(id, number))),
                 ":redacted": item.redacted.as_ref().map(hash_value),
             })?;
+            before = Some(RunningHash::from_stored(item.running_hash.clone()));
         }
-        let hash = match splice.add.last() {
-            Some(last) => last.running_hash.clone(),
-            None => self.running_hash(object, splice.keep)?,
+        let count = splice.keep + splice.add.len() as u64;
+        let hash = match (splice.add.last(), count) {
+            // Empty: that of the last item.
+            (Some(_), _) => Value::Blob(Vec::new()),
+            (None, 0) => hash_value(RunningHash::default().hash()),
+            (None, _) => {
+                let last = super::read::items(
+                    self.transaction,
+                    id,
+                    AsOf::Tx(self.tx_id),
+                    count - 1..count,
+                )?;
+                let missing = || Failure::damaged(format!("the last item of `{id}` is gone"));
+                hash_value(&last.into_iter().next().ok_or_else(missing)?.running_hash)
+            }
         };
-        Ok((splice.keep + splice.add.len() as u64, Some(hash)))
+        Ok((count, hash))
     }
 
-    /// Running hash of the first `count` present items.
-    fn running_hash(&self, object: ObjectRow, count: u64) -> Step<Hash> {
+    /// Running hash of the first `count` present items; `None` where the last of them has none of its own.
+    fn running_hash(&self, object: ObjectRow, count: u64) -> Step<Option<Hash>> {
         let Some(last) = count.checked_sub(1) else {
-            return Ok(RunningHash::default().hash().clone());
+            return Ok(Some(RunningHash::default().hash().clone()));
         };
         let mut statement = self.transaction.prepare_cached(
             "SELECT running_hash FROM item
              WHERE object = :object AND position = :position AND until_tx IS NULL",
         )?;
         let parameters = named_params! { ":object": object, ":position": position(last)? };
-        statement.query_row(parameters, |row| Ok(rows::hash(row, 0)))?
+        statement.query_row(parameters, |row| Ok(rows::optional_hash(row, 0)))?
     }
 
     fn name(&self, nickname: &Nickname, id: Option<&ObjectId>) -> Step<Outcome> {
@@ -317,17 +353,45 @@ pub(super) fn newest(connection: &Connection) -> Step<Option<(TxId, Timestamp)>>
     Ok(statement.query_row([], read).optional()?)
 }
 
+/// Adds a content that may be there already.
+pub(super) fn add_content(
+    connection: &Connection,
+    packer: &Packer<'_>,
+    hash: &Hash,
+    text: &str,
+) -> Step<()> {
+    if holds_content(connection, hash)? {
+        return Ok(());
+    }
+    insert_content(connection, hash, &stored(packer, text)?)
+}
+
+/// A text as it is kept: in a pack, or on its own where it is long.
+pub(super) fn stored<'t>(packer: &Packer<'_>, text: &'t str) -> Step<Stored<'t>> {
+    if text.len() < PACKED_BELOW_BYTES {
+        return Ok(Stored::Packed(packer.add(text)?));
+    }
+    Ok(Stored::alone(text))
+}
+
+fn insert_content(connection: &Connection, hash: &Hash, text: &Stored<'_>) -> Step<()> {
+    let sql = "INSERT INTO content (hash, text) VALUES (:hash, :text) ON CONFLICT DO NOTHING";
+    let parameters = named_params! { ":hash": hash_value(hash), ":text": text };
+    connection.prepare_cached(sql)?.execute(parameters)?;
+    Ok(())
+}
+
 fn holds_content(connection: &Connection, hash: &Hash) -> Step<bool> {
     let mut statement = connection.prepare_cached("SELECT 1 FROM content WHERE hash = :hash")?;
     Ok(statement.exists(named_params! { ":hash": hash_value(hash) })?)
 }
 
-fn position(number: u64) -> Step<i64> {
+pub(super) fn position(number: u64) -> Step<i64> {
     let too_long = |_| Error::argument("items", "are more than the store can count");
     Ok(i64::try_from(number).map_err(too_long)?)
 }
 
-fn json(value: &impl Serialize) -> Step<String> {
+pub(super) fn json(value: &impl Serialize) -> Step<String> {
     let not_json = |error| Error::argument("fields", format!("are not JSON: {error}"));
     Ok(serde_json::to_string(value).map_err(not_json)?)
 }

@@ -1,0 +1,294 @@
+//! What forgetting changes: found first, as a whole, and reported, before anything is done.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use super::lines::{Collector, Lines, MARK};
+use super::scan::{Held, Scan, each_item, reference, session_of};
+use super::targets::Targets;
+use super::{ForgetOptions, ForgetReport, Holder, HostSession};
+use crate::error::Result;
+use crate::object::{AsOf, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason};
+use crate::store::{Item, PlacedItem, Replacement, Store, Version};
+
+/// So many other objects make a line common.
+const COMMON_FROM: usize = 3;
+
+/// Shorter contents may be stored again: they stand anywhere.
+const BANNED_CHARS: usize = 32;
+
+pub(super) struct Plan {
+    pub(super) report: ForgetReport,
+    pub(super) replacements: Vec<Replacement>,
+    /// Contents that are not to be stored again.
+    pub(super) banned: Vec<Hash>,
+}
+
+impl Plan {
+    pub(super) fn make(store: &Store, target: &ObjectId, options: ForgetOptions) -> Result<Self> {
+        let targets = Targets::of(store, target, options.everywhere)?;
+        let mut gone = Gone::default();
+        for id in &targets.ids {
+            gone.add(store, id)?;
+        }
+        let lines = Lines::new(std::mem::take(&mut gone.lines))?;
+        let ids: HashSet<ObjectId> = targets.ids.iter().cloned().collect();
+        let contents: HashSet<Hash> = gone.contents.keys().cloned().collect();
+        let (held, paths) = Scan::new(store, &lines, &ids, &contents).run()?;
+        let own = if targets.is_session { HashSet::new() } else { own(&held) };
+        let goes = goes(&lines, &held, &own, &paths, targets.is_session);
+        let mut rest = Rest { store, lines: &lines, goes: &goes, replacements: gone.replacements };
+        let mut report = ForgetReport {
+            dry_run: options.dry_run,
+            versions: gone.versions,
+            items: gone.items,
+            text_bytes: gone.text_bytes,
+            kept: targets.kept,
+            lines: goes.iter().filter(|goes| **goes).count() as u64,
+            common_lines: goes.iter().filter(|goes| !**goes).count() as u64,
+            ..ForgetReport::default()
+        };
+        let mut hosts = gone.sessions;
+        let mut shared = HashSet::new();
+        for held in &held {
+            let is_own = own.contains(&held.id);
+            let holder = rest.holder(held);
+            if is_own || options.everywhere {
+                let holds = rest.rewrite(held, is_own)?;
+                if !holds {
+                    shared.extend(&held.contents);
+                } else if let Some(holder) = holder {
+                    hosts.extend(held.session.clone());
+                    report.rewritten.push(holder);
+                }
+            } else {
+                shared.extend(&held.contents);
+                report.holders.extend(holder);
+            }
+            if is_own {
+                hosts.extend(held.session.clone());
+            }
+        }
+        report.holders.sort_by(|a, b| b.lines.cmp(&a.lines).then_with(|| a.object.cmp(&b.object)));
+        report.hosts = host_sessions(store, &hosts)?;
+        report.objects = targets.ids;
+        let removed = gone.contents.into_iter().filter(|(hash, _)| !shared.contains(hash));
+        let mut banned = Vec::new();
+        for (hash, (bytes, chars)) in removed {
+            report.contents += 1;
+            report.text_bytes += bytes;
+            if chars >= BANNED_CHARS {
+                banned.push(hash);
+            }
+        }
+        Ok(Self { report, replacements: rest.replacements, banned })
+    }
+}
+
+/// What goes as a whole.
+#[derive(Default)]
+struct Gone {
+    lines: Collector,
+    /// Contents with their bytes and characters.
+    contents: BTreeMap<Hash, (u64, usize)>,
+    sessions: BTreeSet<ObjectId>,
+    versions: u64,
+    items: u64,
+    text_bytes: u64,
+    replacements: Vec<Replacement>,
+}
+
+impl Gone {
+    fn add(&mut self, store: &Store, id: &ObjectId) -> Result<()> {
+        let versions = store.history(id)?;
+        for version in &versions {
+            self.add_version(store, version)?;
+        }
+        each_item(store, &versions, |placed| {
+            self.add_item(id, placed);
+            Ok(())
+        })?;
+        self.sessions.extend(versions.first().and_then(session_of));
+        self.replacements.push(Replacement::Forgotten { id: id.clone() });
+        Ok(())
+    }
+
+    fn add_version(&mut self, store: &Store, version: &Version) -> Result<()> {
+        for hash in version.content.iter().chain(version.additional.values()) {
+            if !self.contents.contains_key(hash) {
+                let text = store.backend().content(hash)?.unwrap_or_default();
+                self.lines.add_text(&text);
+                self.contents.insert(hash.clone(), (text.len() as u64, text.chars().count()));
+            }
+        }
+        self.lines.add_fields(&version.fields);
+        if let Some(source) = &version.envelope.source {
+            self.lines.add_text(source.path());
+        }
+        self.versions += 1;
+        self.text_bytes += Value::Object(version.fields.clone()).to_string().len() as u64;
+        let nothing = Payload { source_hash: version.source_hash.clone(), ..Payload::default() };
+        self.replacements.push(replacement(version, &nothing)?);
+        Ok(())
+    }
+
+    fn add_item(&mut self, id: &ObjectId, placed: PlacedItem) {
+        self.lines.add_item(&placed.item.text);
+        self.items += 1;
+        self.text_bytes += placed.item.text.len() as u64;
+        // A JSON string, for a reader that expects JSON.
+        let text = Value::from(MARK).to_string();
+        self.replacements.push(item_replacement(id, placed, text));
+    }
+}
+
+/// Documents that are about what is forgotten: those that refer to it, and where one is a session's, both of the session's.
+fn own(held: &[Held]) -> HashSet<ObjectId> {
+    let refer = held.iter().filter(|held| held.refers);
+    refer.flat_map(|held| [Some(held.id.clone()), held.partner.clone()]).flatten().collect()
+}
+
+/// Which lines go, by number.
+fn goes(
+    lines: &Lines,
+    held: &[Held],
+    own: &HashSet<ObjectId>,
+    paths: &BTreeSet<usize>,
+    is_session: bool,
+) -> Vec<bool> {
+    let mut objects: HashMap<usize, usize> = HashMap::new();
+    let mut stays = paths.clone();
+    for held in held.iter().filter(|held| !own.contains(&held.id)) {
+        let others_text = matches!(held.kind, ObjectType::File | ObjectType::SystemPrompt);
+        if is_session && others_text {
+            stays.extend(&held.whole);
+        }
+        // A session's events show its chat's text again; the chat has been counted.
+        if !held.is_copy && held.kind != ObjectType::Session {
+            held.whole.iter().for_each(|line| *objects.entry(*line).or_default() += 1);
+        }
+    }
+    let goes = |line: usize| {
+        let common_from = if lines.is_of_text(line) { COMMON_FROM } else { 1 };
+        let common = objects.get(&line).is_some_and(|objects| *objects >= common_from);
+        !stays.contains(&line) && (!common || lines.looks_like_key(line))
+    };
+    (0..lines.count()).map(goes).collect()
+}
+
+/// What stays, without the lines that go.
+struct Rest<'a> {
+    store: &'a Store,
+    lines: &'a Lines,
+    goes: &'a [bool],
+    replacements: Vec<Replacement>,
+}
+
+impl Rest<'_> {
+    fn holder(&self, held: &Held) -> Option<Holder> {
+        let goes = |line: &&usize| self.goes.get(**line).copied().unwrap_or_default();
+        let lines = held.inside.iter().filter(goes).count();
+        let all = self.goes.iter().filter(|goes| **goes).count();
+        #[expect(clippy::cast_precision_loss, reason = "a share for people")]
+        (lines > 0).then(|| Holder {
+            object: held.id.clone(),
+            kind: held.kind,
+            session: held.session.clone(),
+            versions: held.versions.len() as u64,
+            items: held.items.len() as u64,
+            lines: lines as u64,
+            share: lines as f64 / all as f64,
+        })
+    }
+
+    /// Takes the lines out of an object; whether it held any.
+    fn rewrite(&mut self, held: &Held, is_own: bool) -> Result<bool> {
+        let before = self.replacements.len();
+        for tx_id in &held.versions {
+            let version = self.store.require(&held.id, AsOf::Tx(*tx_id))?;
+            self.rewrite_version(&version, is_own)?;
+        }
+        let places: HashSet<_> = held.items.iter().copied().collect();
+        let ends = held.items.iter().map(|(position, _)| *position);
+        let (Some(first), Some(last)) = (ends.clone().min(), ends.max()) else {
+            return Ok(self.replacements.len() > before);
+        };
+        for placed in self.store.backend().placed_items(&held.id, first..last + 1)? {
+            let holds = places.contains(&(placed.position, placed.from));
+            let text = holds
+                .then(|| self.lines.replaced_item(&placed.item.text, self.goes, is_own))
+                .flatten();
+            if let Some(text) = text {
+                self.replacements.push(item_replacement(&held.id, placed, text));
+            }
+        }
+        Ok(self.replacements.len() > before)
+    }
+
+    fn rewrite_version(&mut self, version: &Version, is_own: bool) -> Result<()> {
+        let replaced = |text: &str| self.lines.replaced(text, self.goes, is_own);
+        let mut payload = self.store.payload(version)?;
+        let content = payload.content.as_deref().and_then(replaced);
+        let mut changed = content.is_some();
+        payload.content = content.or(payload.content);
+        for text in payload.additional.values_mut() {
+            if let Some(without) = self.lines.replaced(text, self.goes, is_own) {
+                *text = without;
+                changed = true;
+            }
+        }
+        let mut fields = Value::Object(std::mem::take(&mut payload.fields));
+        changed |= self.lines.replace_json(&mut fields, self.goes, is_own);
+        if let Value::Object(fields) = fields {
+            payload.fields = fields;
+        }
+        if changed {
+            self.replacements.push(replacement(version, &payload)?);
+        }
+        Ok(())
+    }
+}
+
+/// A version with another payload from now on.
+fn replacement(version: &Version, payload: &Payload) -> Result<Replacement> {
+    let hashed = |text: &String| (Hash::of(text), text.clone());
+    let found_hash = payload.content_hash(version.items_hash.as_ref())?;
+    Ok(Replacement::Version {
+        id: version.envelope.id.clone(),
+        tx_id: version.tx_id,
+        fields: Map::clone(&payload.fields),
+        content: payload.content.as_ref().map(hashed),
+        additional: payload
+            .additional
+            .iter()
+            .map(|(name, text)| (name.clone(), hashed(text)))
+            .collect(),
+        redacted: Redaction { reason: RedactionReason::Forgotten, found_hash },
+    })
+}
+
+/// An item with another text from now on, its running hash being that of the first.
+fn item_replacement(id: &ObjectId, placed: PlacedItem, text: String) -> Replacement {
+    let PlacedItem { position, from, item, .. } = placed;
+    let redacted = Some(Hash::of(&text));
+    let item = Item { text, running_hash: item.running_hash, redacted };
+    Replacement::Item { id: id.clone(), position, from, item }
+}
+
+/// How the hosts name the sessions of these chats and sessions.
+fn host_sessions(store: &Store, documents: &BTreeSet<ObjectId>) -> Result<Vec<HostSession>> {
+    let mut hosts = BTreeSet::new();
+    for id in documents {
+        let Some(mut version) = store.get(id, AsOf::Latest)? else { continue };
+        if let Some(session) = reference(&version, "session_ref") {
+            let Some(found) = store.get(&session, AsOf::Latest)? else { continue };
+            version = found;
+        }
+        let field = |name: &str| version.fields.get(name)?.as_str().map(str::to_owned);
+        if let (Some(harness), Some(host_session)) = (field("harness"), field("host_session")) {
+            hosts.insert(HostSession { harness, host_session });
+        }
+    }
+    Ok(hosts.into_iter().collect())
+}

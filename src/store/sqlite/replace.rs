@@ -1,0 +1,111 @@
+//! Replacing what is stored, for explicit commands of a person: versions and items without the text that is to go.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
+
+use super::failure::Step;
+use super::pack::Packer;
+use super::rows::{self, hash_value};
+use super::{derived, write};
+use crate::object::{Hash, ObjectId, TxId};
+use crate::store::{Item, Replacement, rules};
+
+/// Replaces all or nothing. What is replaced is overwritten in the file's pages, but not yet in the log.
+pub(super) fn replace(
+    connection: &mut Connection,
+    store_id: &str,
+    replacements: &[Replacement],
+    banned: &[Hash],
+    newest: TxId,
+) -> Step<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found = write::newest(&transaction)?.map(|(tx_id, _)| tx_id);
+    rules::expect_newest(replacements, found, newest)?;
+    let packer = Packer::new(&transaction);
+    for replacement in replacements {
+        apply(&transaction, &packer, replacement)?;
+    }
+    for hash in banned {
+        transaction
+            .prepare_cached("INSERT INTO tombstone (hash) VALUES (:hash) ON CONFLICT DO NOTHING")?
+            .execute(named_params! { ":hash": hash_value(hash) })?;
+    }
+    packer.finish()?;
+    drop(packer);
+    let ids: BTreeSet<ObjectId> = replacements.iter().map(|one| one.id().clone()).collect();
+    derived::derive_anew(&transaction, store_id, &ids.into_iter().collect::<Vec<_>>())?;
+    Ok(transaction.commit()?)
+}
+
+fn apply(connection: &Connection, packer: &Packer<'_>, replacement: &Replacement) -> Step<()> {
+    let id = replacement.id();
+    let nothing = || rules::nothing_to_replace(id);
+    let object = object(connection, id)?.ok_or_else(nothing)?;
+    let changed = match replacement {
+        Replacement::Version { .. } => version(connection, packer, object, replacement)?,
+        Replacement::Item { position, from, item, .. } => {
+            replace_item(connection, packer, (object, *position, *from), item)?
+        }
+        Replacement::Forgotten { .. } => {
+            derived::remove(connection, object)?;
+            let sql = "UPDATE object SET forgotten = 1, source = NULL WHERE object = :object";
+            connection.prepare_cached(sql)?.execute(named_params! { ":object": object })?
+        }
+    };
+    if changed == 0 {
+        return Err(nothing().into());
+    }
+    Ok(())
+}
+
+fn object(connection: &Connection, id: &ObjectId) -> Step<Option<i64>> {
+    let mut statement = connection.prepare_cached("SELECT object FROM object WHERE id = :id")?;
+    Ok(statement.query_row(named_params! { ":id": id.as_str() }, |row| row.get(0)).optional()?)
+}
+
+fn version(
+    connection: &Connection,
+    packer: &Packer<'_>,
+    object: i64,
+    replacement: &Replacement,
+) -> Step<usize> {
+    let Replacement::Version { tx_id, fields, content, additional, redacted, .. } = replacement
+    else {
+        return Ok(0);
+    };
+    for (hash, text) in content.iter().chain(additional.values()) {
+        write::add_content(connection, packer, hash, text)?;
+    }
+    let hashes: BTreeMap<_, _> = additional.iter().map(|(name, (hash, _))| (name, hash)).collect();
+    let additional = (!hashes.is_empty()).then(|| write::json(&hashes)).transpose()?;
+    let sql = "UPDATE version SET fields = :fields, content = :content, additional = :additional,
+               redacted = :redacted WHERE object = :object AND tx_id = :tx_id";
+    Ok(connection.prepare_cached(sql)?.execute(named_params! {
+        ":fields": rows::stored_fields(write::json(fields)?, packer)?,
+        ":content": content.as_ref().map(|(hash, _)| hash_value(hash)),
+        ":additional": additional,
+        ":redacted": write::json(redacted)?,
+        ":object": object,
+        ":tx_id": tx_id.0,
+    })?)
+}
+
+fn replace_item(
+    connection: &Connection,
+    packer: &Packer<'_>,
+    (object, position, from): (i64, u64, TxId),
+    item: &Item,
+) -> Step<usize> {
+    // With its running hash, which can no longer be made from its text.
+    let sql = "UPDATE item SET text = :text, redacted = :redacted, running_hash = :running_hash
+               WHERE object = :object AND position = :position AND from_tx = :from_tx";
+    Ok(connection.prepare_cached(sql)?.execute(named_params! {
+        ":text": write::stored(packer, &item.text)?,
+        ":redacted": item.redacted.as_ref().map(hash_value),
+        ":running_hash": hash_value(&item.running_hash),
+        ":object": object,
+        ":position": write::position(position)?,
+        ":from_tx": from.0,
+    })?)
+}
