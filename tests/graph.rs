@@ -11,7 +11,7 @@ use palimpsest::object::{
     AsOf, DynamicReference, Envelope, Hash, ObjectId, ObjectType, Payload, Reference, Source, TxId,
     file_fields,
 };
-use palimpsest::store::{Expected, RelationKind, Store, Version};
+use palimpsest::store::{Expected, ForgetOptions, RelationKind, Store, Version};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -414,6 +414,30 @@ fn fields_places_limit_and_budget_select() {
         });
         assert_eq!(ids(&back), ["c", "root"]);
     });
+}
+
+#[test]
+fn what_is_forgotten_leaves_no_relation_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.sqlite");
+    let store = Store::open(path.to_str().unwrap()).unwrap();
+    let a = note(&store, "/v/a.md", "[[codename-quokka]]\n#quokka-tag").envelope.id;
+    let t = toolcall(&store, "t", &json!({"file_refs": [a]}), "").envelope.id;
+    assert_eq!(links(&store, &a, AsOf::Latest).len(), 2);
+    let held = || {
+        let log = path.with_file_name("store.sqlite-wal");
+        let files = [&path, &log].map(|file| std::fs::read(file).unwrap_or_default());
+        String::from_utf8_lossy(&files.concat()).contains("codename-quokka")
+    };
+    assert!(held());
+    let options = ForgetOptions { dry_run: false, ..ForgetOptions::default() };
+    store.forget(&a, options).unwrap();
+    assert!(!held());
+    assert_eq!(links(&store, &a, AsOf::Latest), [""; 0]);
+    assert_eq!(
+        links(&store, &t, AsOf::Latest),
+        ["file_refs[0]: forgotten ".to_owned() + a.as_str()]
+    );
 }
 
 /// References of random objects: of each version of each object the objects that it refers to, and which version (counted
