@@ -6,6 +6,7 @@
 pub mod argument;
 pub mod blocking;
 pub mod forget;
+pub mod graph;
 pub mod session;
 pub mod settings;
 pub mod store;

@@ -31,7 +31,7 @@ impl Part {
     }
 
     /// The part that a relation means; `None` for all of the text.
-    pub(super) fn of(written: &Written) -> Option<Self> {
+    pub fn of(written: &Written) -> Option<Self> {
         match written {
             Written::Object { lines, .. } if !lines.is_empty() => Some(Self::Lines(lines.clone())),
             Written::Link { block: Some(block), .. } => Some(Self::Block(block.clone())),
