@@ -46,6 +46,39 @@ export interface ToolSchema {
   required: string[];
 }
 
+/** Type of an object. Files, toolcalls and chat segments have contents, chats and sessions have items. */
+export type ObjectType = "file" | "toolcall" | "chat_segment" | "chat" | "system_prompt" | "session";
+
+/** What an object tracks: a file, by the ID of its filesystem and its canonical absolute path there. */
+export interface Source {
+  type: "filesystem";
+  filesystemId: string;
+  path: string;
+}
+
+/** A reference to the latest version of an object, in the form in which documents hold it. */
+export interface DynamicReference {
+  id: string;
+}
+
+/** A reference to one version, which resolves in any store that holds it, in the form in which documents hold it. */
+export interface StaticReference {
+  id: string;
+  /** Hash of the version's payload. */
+  content_hash: string;
+  /** Where the version was first written; `time` in milliseconds since 1970-01-01 UTC. */
+  origin: { store_id: string; tx_id: number; time: number };
+}
+
+export type Reference = DynamicReference | StaticReference;
+
+/** A field that differs between two versions; null also stands where a version has no such field. */
+export interface FieldChange {
+  name: string;
+  before: unknown;
+  after: unknown;
+}
+
 /** An error of this package. */
 export interface PalimpsestError extends Error {
   /** Stable code: `CONFLICT`, `STORE_CORRUPT`, `INVALID_SETTINGS`, ... */
@@ -115,14 +148,39 @@ export declare class Session {
 
 /** A store of versioned objects: one SQLite file, shared by any number of processes. */
 export declare class Store {
+  /**
+   * Checks everything that the store holds, as of its newest transaction, while it is in use: every hash, list, nickname
+   * and pinned reference, and SQLite's own checks. Reads only. Takes a time in proportion to the store's size.
+   *
+   * Rejects with `CLOSED`.
+   */
+  doctor(): Promise<DoctorReport>
   /** ID of the store, made when it was created. */
   get id(): string
   /** Absolute path of the file, or `:memory:`. */
   get path(): string
-  /** What the user should be told about the place of the store, if anything. */
+  /**
+   * What the user should be told about the store, if anything: that it is on a network file system, or that acknowledged
+   * writes were found missing when it was opened.
+   */
   get notice(): string | null
   /** Releases the file. Later calls reject with `CLOSED`. Idempotent. */
   close(): Promise<void>
+  /**
+   * Finds versions by their metadata, one per object, without reading contents:
+   * `tool = bash and args.command contains "cargo test" order by system_time desc limit 20`.
+   *
+   * A test is a field, then `=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`, `starts_with` or `~` (`*`, `?`, `[a-z]`) with a
+   * value, or `in (a, b)`, `exists`, `missing`; `and`, `or`, `not` and parentheses join tests; `order by FIELD [desc]`,
+   * `limit N` and `offset N` follow. Ties are by ID. Fields: `id`, `type`, `path`, `source.*`, `tx_id`, `system_time`,
+   * `origin.store_id`, `origin.tx_id`, `origin.time`, `content_hash`, `source_hash`, `identity_hash`, `has_content`,
+   * `item_count`, `redacted.*`, `additional.*`, `forgotten`, `nickname`, and every field of a payload by its path
+   * (`args.command`, `tags[0]`, `tags[*]`; odd keys in `"`). A test of a missing field is false, `!=` too. Types that
+   * differ are unequal and have no order. A time as a value is a date or RFC 3339.
+   *
+   * Rejects with `INVALID_ARGUMENT`, naming the column, and with `UNKNOWN_FIELD` for a field that no object has.
+   */
+  query(query: string, options?: QueryOptions): Promise<Version[]>
 }
 
 /** Tokens of a text by `o200k_base`; above 1 MiB an estimate from samples. */
@@ -144,6 +202,67 @@ export declare function createReadTool(): ContextTool
 export declare function createUnpinTool(): ContextTool
 
 /**
+ * Checks the store at `path`, as `Store.doctor` does, and changes nothing there. Also for a file that `openStore` refuses:
+ * one that is damaged so that it cannot be opened resolves to a report that says so.
+ *
+ * Rejects with `STORE_UNAVAILABLE` (also where there is no file, or its schema is older than this program's),
+ * `NEWER_SCHEMA`, `INVALID_ARGUMENT`.
+ */
+export declare function doctor(path: string): Promise<DoctorReport>
+
+/** Counts of what a check looked at. */
+export interface DoctorChecked {
+  /** Objects: envelope, nicknames. */
+  objects: number
+  /** Versions: payload hash, order in time. */
+  versions: number
+  /** Distinct contents: hash. */
+  contents: number
+  /** UTF-8 bytes of these. */
+  contentBytes: number
+  /** Items of chats and sessions: running hash, place. */
+  items: number
+  /** UTF-8 bytes of these. */
+  itemBytes: number
+  /** Pinned references in fields and items: whether the store holds the version. */
+  references: number
+}
+
+/** One thing that is wrong with a store. */
+export interface DoctorFinding {
+  /** What kind of thing. */
+  kind: 'file' | 'content' | 'version' | 'envelope' | 'items' | 'nickname' | 'time' | 'lost' | 'reference'
+  /** The object that it concerns, where it is one. */
+  object?: string
+  /** The transaction of the version that it concerns. */
+  txId?: number
+  /** What is wrong, for people. */
+  problem: string
+  /** What can be done about it, for people. */
+  advice: string
+}
+
+/** What a check of a store looked at and found. */
+export interface DoctorReport {
+  /** The file, or `:memory:`. */
+  path: string
+  /** ID of the store; absent where the file is so damaged that it cannot be opened. */
+  storeId?: string
+  /** Whether nothing is wrong. */
+  healthy: boolean
+  /** Whether something in the file is not what was written; findings of kind `lost` and `reference` alone are no damage. */
+  damaged: boolean
+  /** The transaction as of which everything was checked. */
+  asOf: number
+  /** Counts of what was checked. */
+  checked: DoctorChecked
+  /** What is wrong, in the order in which it was found; at most 200. */
+  findings: Array<DoctorFinding>
+  /** Findings that are not listed. */
+  moreFindings: number
+}
+
+/**
  * Reads and checks the settings; what no file sets has its default.
  *
  * Rejects with `INVALID_SETTINGS`, naming the file, each wrong key and what was expected, and `INVALID_ARGUMENT`.
@@ -163,6 +282,15 @@ export declare function openSession(store: Store, options: SessionOptions): Prom
  * Rejects with `INVALID_ARGUMENT`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
  */
 export declare function openStore(options?: StoreOptions | undefined | null): Promise<Store>
+
+/** How a query is answered. */
+export interface QueryOptions {
+  /**
+   * The point in the store's history that is asked about: a transaction (`12`), or a time in RFC 3339 or a date (its first
+   * moment in UTC). Default: the latest versions.
+   */
+  at?: number | string
+}
 
 /** What a session is opened with. */
 export interface SessionOptions {
@@ -197,6 +325,17 @@ export interface SessionStatus {
   /** Objects pinned. */
   pinnedObjects: number
 }
+
+/**
+ * Moves a damaged store to `NAME.corrupt-N`, with the files that belong to it, and resolves to its new place. The next
+ * `openStore` makes a new store. Never done unasked.
+ *
+ * `force`: also where nothing is damaged. Default: false.
+ *
+ * Rejects with `INVALID_ARGUMENT` if nothing is damaged, `STORE_UNAVAILABLE` if there is no such file or a store is open
+ * there, in this process or another, `FILE`, `NEWER_SCHEMA`.
+ */
+export declare function setAside(path: string, force?: boolean | undefined | null): Promise<string>
 
 /** Where settings are read from. */
 export interface SettingsPlaces {
@@ -245,4 +384,50 @@ export interface ToolFinishedEvent {
 export interface ToolResult {
   /** Blocks for the model. */
   content: Array<TextBlock>
+}
+
+/** A version of an object: everything but its content. */
+export interface Version {
+  /** Full ID of the object. */
+  id: string
+  /** Its type. */
+  type: ObjectType
+  /** What the object tracks; null for objects without a source. */
+  source: Source | null
+  /** SHA-256 of the immutable part, in 64 hexadecimal digits like all hashes. */
+  identityHash: string
+  /** The transaction that wrote the version, a number of this store alone. */
+  txId: number
+  /** Time of that transaction in this store, in RFC 3339, UTC. */
+  systemTime: string
+  /** Where the version was first written: this store, unless it was imported. */
+  origin: VersionOrigin
+  /** SHA-256 of the bytes that were read from the source; null where there are none. */
+  sourceHash: string | null
+  /** SHA-256 over all that a change of makes a new version: fields, content, items, additional contents. */
+  contentHash: string
+  /** Fields by type, such as `char_count` of a file or `tool` of a toolcall; your own as well. */
+  fields: Record<string, unknown>
+  /** SHA-256 of the content's UTF-8 bytes; null where the content is null. */
+  content: string | null
+  /** Number of items (messages of a chat, events of a session); 0 for other objects. */
+  itemCount: number
+  /** SHA-256 of each additional content, by name. */
+  additional: Record<string, string>
+  /** Why text was taken out of the version after it was written; null where none was. */
+  redacted: "secret" | "forgotten" | null | null
+  /** The object's nicknames. */
+  nicknames: Array<string>
+  /** What pins this version in any store that holds it, see `resolve`. */
+  reference: StaticReference
+}
+
+/** Where a version was first written. */
+export interface VersionOrigin {
+  /** ID of that store. */
+  storeId: string
+  /** Its transaction there. */
+  txId: number
+  /** Its time there, in RFC 3339, UTC. */
+  time: string
 }

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { ContextTool, Session, Store, countTokens, createActivateTool, createDeactivateTool, createPinTool, createReadTool, createUnpinTool, loadSettings, openSession, openStore } = nativeBinding
+const { ContextTool, Session, Store, countTokens, createActivateTool, createDeactivateTool, createPinTool, createReadTool, createUnpinTool, doctor, loadSettings, openSession, openStore, setAside } = nativeBinding
 export { ContextTool }
 export { Session }
 export { Store }
@@ -783,7 +783,9 @@ export { createDeactivateTool }
 export { createPinTool }
 export { createReadTool }
 export { createUnpinTool }
+export { doctor }
 export { loadSettings }
 export { openSession }
 export { openStore }
+export { setAside }
 export const __napiBindingTarget = __napiLoadedBindingTarget

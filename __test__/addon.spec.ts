@@ -27,14 +27,16 @@ describe("the exports", () => {
       "createPinTool",
       "createReadTool",
       "createUnpinTool",
+      "doctor",
       "loadSettings",
       "openSession",
       "openStore",
+      "setAside",
     ]);
   });
 
   test("have the documented classes", () => {
-    expect(methodsOf(addon.Store.prototype)).toEqual(["close", "id", "notice", "path"]);
+    expect(methodsOf(addon.Store.prototype)).toEqual(["close", "doctor", "id", "notice", "path"]);
     expect(methodsOf(addon.Session.prototype)).toEqual([
       "close",
       "onEvent",
@@ -119,7 +121,7 @@ describe("openStore rejects", () => {
     const path = join(temporaryFolder(), "store.sqlite");
     writeFileSync(path, "garbage ".repeat(1_000));
     const error = await rejection(() => openStore({ path }));
-    expect(error).toMatchObject({ code: "STORE_CORRUPT", hint: expect.stringContaining("move the file away") });
+    expect(error).toMatchObject({ code: "STORE_CORRUPT", hint: expect.stringContaining("doctor --set-aside") });
   });
 
   test("a store of a newer schema, with both numbers", async () => {

@@ -5,9 +5,12 @@
 //! what is new in the host's list, so that only that crosses, and builds the list that goes out.
 pub mod argument;
 pub mod blocking;
+pub mod doctor;
 pub mod forget;
 pub mod graph;
+pub mod query;
 pub mod session;
 pub mod settings;
 pub mod store;
 pub mod tools;
+pub mod version;

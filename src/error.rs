@@ -60,7 +60,7 @@ pub enum Error {
         id: ObjectId,
     },
     /// A query names a field that no object of the store has.
-    #[error("no object has the field `{field}`")]
+    #[error("no object has the field `{field}`{}", near_text(known))]
     UnknownField {
         /// The field as given.
         field: String,
@@ -170,7 +170,7 @@ pub enum Error {
     /// A file outside the store cannot be read or written.
     #[error("cannot {act} `{path}`: {}", file_problem(source))]
     File {
-        /// `read`, `write`, `create`.
+        /// `read`, `write`, `create`, `move`.
         act: &'static str,
         /// The file.
         path: PathBuf,
@@ -236,10 +236,15 @@ impl Error {
             Self::UnknownName { .. } => {
                 "name it by a handle such as `t17` or `f3`, by its path, or by its ID"
             }
+            Self::UnknownField { .. } => {
+                "fields of a payload are named by path (`args.command`), odd names in quotes; a text to compare with goes \
+                 to the right"
+            }
             Self::NoRoom { .. } => "give a line range or a pattern, or deactivate something first",
             Self::NewerSchema { .. } => "update palimpsest",
             Self::StoreCorrupt { .. } => {
-                "move the file away to start a new store; keep it if it holds work you need"
+                "`palimpsest doctor` says what is damaged; `palimpsest doctor --set-aside` moves the file away, so \
+                 that a new store can start"
             }
             Self::ReadOnly { .. } => {
                 "make the file and its folder writable, or set PALIMPSEST_STORE to another place"
@@ -291,6 +296,11 @@ fn file_problem(source: &std::io::Error) -> String {
 
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The rest of the message where names come near.
+fn near_text(names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!("; near it: {}", quoted(names)) }
 }
 
 fn winner_text(winner: Option<TxId>) -> String {

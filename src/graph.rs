@@ -126,7 +126,7 @@ impl<'a> Graph<'a> {
     /// Those of [`Store::relations`].
     pub fn open(store: &'a Store, at: AsOf, exists: Exists<'a>) -> Result<Self> {
         let at = match at {
-            AsOf::Latest => AsOf::Tx(store.newest()?),
+            AsOf::Latest => AsOf::Tx(store.newest()?.0),
             at => at,
         };
         let index = store.relations()?;
@@ -189,10 +189,9 @@ impl<'a> Graph<'a> {
 
     /// The relations that stand in a version.
     fn links_at(&self, id: &ObjectId, at: AsOf) -> Result<Vec<Resolved>> {
-        let hidden = [RelationKind::Path, RelationKind::Vault];
         let mut found = Vec::new();
         for placed in self.index.relations_of(id, at)? {
-            if hidden.contains(&placed.relation.kind) {
+            if !RelationKind::LISTED.contains(&placed.relation.kind) {
                 continue;
             }
             let is_call = placed.relation.kind == RelationKind::Call;

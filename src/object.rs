@@ -3,6 +3,7 @@
 //! Plain data. Must not do I/O, read the clock or know a backend. Sources: DESIGN.md sections 1 and 2, SSOT section 2.
 
 mod canonical;
+mod diff;
 mod envelope;
 mod field;
 mod hash;
@@ -15,13 +16,17 @@ mod time;
 mod view;
 
 pub use canonical::canonical_json;
+pub use diff::{
+    AdditionalChange, ContentDiff, FieldChange, PayloadDiff, diff_payloads, unified_diff,
+};
 pub use envelope::{Envelope, ObjectType, Source};
 pub use field::{FieldPath, FieldStep};
+pub(crate) use field::{is_reserved, values_at};
 pub use hash::{Hash, RunningHash};
 pub use id::ObjectId;
 pub use lines::{Slice, locate_slice, render_slice};
 pub use name::{Handle, HandleKind, Name, Nickname, VersionSelector};
-pub use payload::{Payload, Redaction, RedactionReason, file_fields, file_type};
+pub use payload::{Payload, RESERVED_FIELDS, Redaction, RedactionReason, file_fields, file_type};
 pub use reference::{DynamicReference, Origin, Reference, StaticReference};
 pub use time::{AsOf, Timestamp, TxId};
 pub use view::{metadata_line, metadata_view};

@@ -3,26 +3,34 @@
 //! Only backends know SQL or HTTP. Nothing stored is changed or removed but by `forget` and `gc`, which a person asks for. Sources: DESIGN.md sections 2 and 4.
 
 mod backend;
+pub mod doctor;
 mod forget;
 mod front;
 mod gc;
 mod memory;
+mod query;
 mod relations;
 mod rules;
+mod search;
 mod sqlite;
 mod stats;
 mod transaction;
 
 pub use backend::{
-    Backend, Expected, Garbage, Item, Op, Outcome, Part, PlacedItem, Put, Receipt, Replacement,
-    Size, Splice, Version,
+    Backend, Expected, Garbage, Item, Lost, Op, Outcome, Part, PlacedItem, Put, Receipt,
+    Replacement, Size, Splice, Version,
 };
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
 pub use front::{Clock, Store};
 pub use memory::MemoryBackend;
+pub use query::{Comparison, Condition, Literal, Order, Query, Test};
 pub(crate) use relations::slashed;
 pub use relations::{
-    Pin, PlacedRelation, Relation, RelationIndex, RelationKind, RelationPlace, Written,
+    Pin, PlacedRelation, Properties, Relation, RelationIndex, RelationKind, RelationPlace, Written,
+};
+pub use search::{
+    Expression, Found, FoundIn, FoundRows, SearchFilter, SearchHit, SearchIndex, SearchQuery,
+    SearchResults, SnippetLine,
 };
 pub use sqlite::{Journal, SqliteBackend};
 pub use stats::Stats;

@@ -11,7 +11,7 @@ use palimpsest::object::{
     AsOf, DynamicReference, Envelope, Hash, ObjectId, ObjectType, Payload, Reference, Source, TxId,
     file_fields,
 };
-use palimpsest::store::{Expected, ForgetOptions, RelationKind, Store, Version};
+use palimpsest::store::{Expected, ForgetOptions, Query, RelationKind, Store, Version};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -413,6 +413,45 @@ fn fields_places_limit_and_budget_select() {
             expansion.direction = Direction::Back;
         });
         assert_eq!(ids(&back), ["c", "root"]);
+    });
+}
+
+#[test]
+fn tags_and_front_matter_are_queried_like_fields() {
+    on_each_store(|store| {
+        let text = "---\nstatus: open\ntags: [one]\nlist: [{a: 1}]\n---\n#two/deep text #one\n";
+        let first = note(store, "/v/a.md", text);
+        note(store, "/v/b.md", "none");
+        toolcall(
+            store,
+            "t",
+            &json!({"tags": ["one", "own"], "front_matter": {"status": 5}}),
+            "#no",
+        );
+        note(store, "/v/a.md", "#three");
+        let find = |query: &str, at: AsOf| -> Vec<String> {
+            let query = Query { at, ..Query::parse(query).unwrap() };
+            let found = store.query(&query).unwrap().into_iter();
+            let name = |version: Version| match version.envelope.source {
+                Some(source) => source.path().to_owned(),
+                None => version.envelope.id.to_string(),
+            };
+            let mut found: Vec<_> = found.map(name).collect();
+            found.sort();
+            found
+        };
+        let then = AsOf::Tx(TxId(first.tx_id.0 + 2));
+        assert_eq!(find("tags contains one", then), ["/v/a.md", "t"]);
+        assert_eq!(find("tags[*] starts_with \"two/\"", then), ["/v/a.md"]);
+        assert_eq!(find("front_matter.status = open", then), ["/v/a.md"]);
+        assert_eq!(find("front_matter.status = 5", then), ["t"]);
+        assert_eq!(find("front_matter.list[0].a = 1", then), ["/v/a.md"]);
+        assert_eq!(find("front_matter missing", then), ["/v/b.md"]);
+        assert_eq!(find("tags contains one", AsOf::Latest), ["t"]);
+        assert_eq!(find("tags contains three", AsOf::Latest), ["/v/a.md"]);
+        assert_eq!(find("tags missing", AsOf::Latest), ["/v/b.md"]);
+        let unknown = store.query(&Query::parse("front_matter.satus = open").unwrap()).unwrap_err();
+        assert_eq!(unknown.code(), "UNKNOWN_FIELD");
     });
 }
 

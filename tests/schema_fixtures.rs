@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use palimpsest::object::{AsOf, Nickname, ObjectId, ObjectType, Reference, TxId};
-use palimpsest::store::Store;
+use palimpsest::store::{SearchQuery, Store, doctor};
 use rusqlite::Connection;
 
 fn open(fixture: &str) -> (tempfile::TempDir, Store) {
@@ -38,8 +38,42 @@ fn version_1_opens_and_reads_as_it_was_written() {
     let items = |at| store.items(&chat, at, 0..9).unwrap();
     assert_eq!(items(AsOf::Latest), ["one", "two", "other three", "four"]);
     assert_eq!(items(AsOf::Tx(TxId(5))), ["one", "two", "three"]);
+    let hits = store.search(&SearchQuery::new("passed")).unwrap().hits;
+    assert_eq!(hits.iter().map(|hit| &hit.id).collect::<Vec<_>>(), [&tests]);
     store.close().unwrap();
     let file = Connection::open(folder.path().join("store.sqlite")).unwrap();
     let version: i64 = file.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     assert_eq!(version, 2);
+}
+
+#[test]
+fn programs_that_bring_one_file_up_to_date_at_once_agree() {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-v1.sqlite");
+    for _ in 0..12 {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.sqlite");
+        std::fs::copy(&fixture, &path).unwrap();
+        // Threads with connections of their own, as processes have.
+        let opened: Vec<Store> = std::thread::scope(|scope| {
+            let open = || Store::open(path.to_str().unwrap()).unwrap();
+            let opening: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
+            opening.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for store in opened {
+            assert_eq!(store.notice(), None);
+            assert_eq!(doctor::check(&store).unwrap().findings, []);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_only_looked_at_keeps_its_schema() {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-v1.sqlite");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.sqlite");
+    std::fs::copy(&fixture, &path).unwrap();
+    let error = doctor::check_file(&path).unwrap_err();
+    assert_eq!(error.code(), "STORE_UNAVAILABLE");
+    assert!(error.to_string().contains("schema is 1"), "{error}");
+    assert!(std::fs::read(&path).unwrap() == std::fs::read(&fixture).unwrap());
 }

@@ -55,13 +55,15 @@ fn a_reopened_store_is_the_same() {
 }
 
 #[test]
-fn closing_leaves_one_file() {
+fn closing_leaves_the_store_and_its_mark() {
     let (folder, path) = place();
     let store = open(&path).unwrap();
     write(&store, "a", "text").unwrap();
     store.close().unwrap();
-    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().path()).collect();
-    assert_eq!(names, [path]);
+    let entries = fs::read_dir(folder.path()).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["store.sqlite", "store.sqlite-ack"]);
 }
 
 #[test]
@@ -75,7 +77,7 @@ fn only_its_user_may_read_what_is_made() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder.path().join("new")), 0o700);
     assert_eq!(mode(path.parent().unwrap()), 0o700);
-    for name in ["store.sqlite", "store.sqlite-wal", "store.sqlite-shm"] {
+    for name in ["store.sqlite", "store.sqlite-wal", "store.sqlite-shm", "store.sqlite-ack"] {
         assert_eq!(mode(&path.with_file_name(name)), 0o600, "{name}");
     }
 }
@@ -147,6 +149,11 @@ fn a_file_that_is_no_database_is_reported_and_left_alone() {
         assert_eq!(code(&path), "STORE_CORRUPT");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
+    assert_eq!(
+        fs::read_dir(path.parent().unwrap()).unwrap().count(),
+        1,
+        "nothing stands beside it"
+    );
 }
 
 #[test]
@@ -268,6 +275,14 @@ fn acts_as_another_process_when_asked() {
             let code = open(&path).map_or_else(|error| error.code(), |_| "OPENED");
             writeln!(out, "\n= {code}").unwrap();
         }
+        "hold" => {
+            let holder = Connection::open(&path).unwrap();
+            holder.execute_batch("BEGIN IMMEDIATE; UPDATE tx SET system_time = 9e9").unwrap();
+            writeln!(out, "\n= holding").unwrap();
+            loop {
+                std::thread::park();
+            }
+        }
         "count" => count_up(&open(&path).unwrap(), 40),
         "write" => {
             let store = open(&path).unwrap();
@@ -360,6 +375,32 @@ fn what_was_acknowledged_survives_a_kill() {
             .unwrap();
         assert_eq!(check, "ok");
     }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_stopped_process_that_holds_the_file_blocks_no_read_and_no_write_for_ever() {
+    let (_folder, path) = place();
+    let store = open(&path).unwrap();
+    write(&store, "a", "text").unwrap();
+    let mut holder = spawn("hold", &path, false);
+    let lines = BufReader::new(holder.stdout.take().unwrap()).lines();
+    assert!(lines.map_while(std::result::Result::ok).any(|line| line == "= holding"));
+    let stopped = Command::new("kill").args(["-STOP", &holder.id().to_string()]).status();
+    assert!(stopped.unwrap().success());
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| write(&store, "b", "text"));
+        assert!(store.get(&ObjectId::new("a"), AsOf::Latest).unwrap().is_some());
+        let error = writing.join().unwrap().unwrap_err();
+        assert_eq!(error.code(), "STORE_UNAVAILABLE");
+        assert!(error.to_string().ends_with("busy"), "{error}");
+    });
+    // Killed, it no longer holds anything.
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    write(&store, "b", "text").unwrap();
+    let version = store.require(&ObjectId::new("b"), AsOf::Latest).unwrap();
+    assert!(version.system_time.0 < 9_000_000_000_000, "what it had begun is gone");
 }
 
 #[cfg(unix)]

@@ -9,9 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use common::{content, file, item_list, op, put, splice};
-use palimpsest::object::{AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
+use palimpsest::object::{
+    AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Payload, Timestamp, TxId,
+};
 use palimpsest::store::{
-    Backend, Expected, Item, MemoryBackend, Op, Outcome, Put, SqliteBackend, Version,
+    Backend, Expected, Item, MemoryBackend, Op, Outcome, PlacedItem, Put, SqliteBackend, Version,
 };
 use proptest::prelude::*;
 
@@ -26,15 +28,35 @@ enum Expecting {
 
 #[derive(Debug, Clone)]
 enum Change {
-    Put { object: usize, text: usize, expecting: Expecting },
-    Splice { keep: u64, add: Vec<usize>, expecting: Expecting },
-    Name { nickname: usize, object: Option<usize> },
+    Put {
+        object: usize,
+        text: usize,
+        /// Text of an additional content.
+        additional: Option<usize>,
+        /// Transaction in another store, from which the version comes.
+        origin: Option<i64>,
+        expecting: Expecting,
+    },
+    Splice {
+        keep: u64,
+        add: Vec<usize>,
+        expecting: Expecting,
+    },
+    Name {
+        nickname: usize,
+        object: Option<usize>,
+    },
 }
 
 #[derive(Debug, Clone)]
 enum Step {
-    Commit { changes: Vec<Change>, now: i64 },
+    Commit {
+        transactions: Vec<Vec<Change>>,
+        now: i64,
+    },
     Reopen,
+    /// Another process opens the store and goes on beside this one.
+    OpenTwice,
 }
 
 /// Texts below and above the size from which text is compressed.
@@ -69,15 +91,23 @@ struct Snapshot {
     nicknames: BTreeMap<String, ObjectId>,
 }
 
+/// What became of the operations of several transactions, or the code of the error.
+type Outcomes = Result<Vec<Vec<Outcome>>, &'static str>;
+
 /// Every state of the store, by transaction; the first is the empty one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Model {
     states: Vec<(TxId, Timestamp, Snapshot)>,
+    /// Versions in the order in which they were written.
+    log: Vec<(TxId, ObjectId)>,
+    /// Every item that ever stood in the chat.
+    placed: Vec<PlacedItem>,
 }
 
 impl Model {
     fn new() -> Self {
-        Self { states: vec![(TxId(0), Timestamp(0), Snapshot::default())] }
+        let states = vec![(TxId(0), Timestamp(0), Snapshot::default())];
+        Self { states, log: Vec::new(), placed: Vec::new() }
     }
 
     fn newest(&self) -> &(TxId, Timestamp, Snapshot) {
@@ -99,10 +129,12 @@ impl Model {
             Expecting::Stale(tx_id) => Expected::Latest(TxId(tx_id)),
         };
         match change {
-            Change::Put { object: index, text: content, expecting } => {
+            Change::Put { object: index, text: content, additional, origin, expecting } => {
                 let envelope = object(*index);
                 let expected = expected(&envelope.id, *expecting);
-                op(put(envelope, &text(*content), expected))
+                let mut put = put(envelope, &text(*content), expected);
+                add_to(&mut put, *additional, *origin);
+                op(put)
             }
             Change::Splice { keep, add, expecting } => {
                 let id = ObjectId::chat("s");
@@ -118,6 +150,33 @@ impl Model {
         }
     }
 
+    /// Applies transactions, all or none. Those after the first are made when those before them are done.
+    fn commit_all(
+        &mut self,
+        transactions: &[Vec<Change>],
+        now: Timestamp,
+    ) -> (Vec<Vec<Op>>, Outcomes) {
+        let mut next = self.clone();
+        let (mut all, mut outcomes) = (Vec::new(), Ok(Vec::new()));
+        for changes in transactions {
+            all.push(next.operations(changes));
+            if let Ok(done) = &mut outcomes {
+                match next.commit(&all[all.len() - 1], now) {
+                    Ok(outcome) => done.push(outcome),
+                    Err(code) => outcomes = Err(code),
+                }
+            }
+        }
+        // Whatever the store holds, the shape of all is judged first.
+        if all.iter().any(|ops| puts_twice(ops)) {
+            outcomes = Err("INVALID_ARGUMENT");
+        }
+        if outcomes.is_ok() {
+            *self = next;
+        }
+        (all, outcomes)
+    }
+
     /// Applies a transaction by the words of the contract; an error is its code.
     fn commit(&mut self, ops: &[Op], now: Timestamp) -> Result<Vec<Outcome>, &'static str> {
         let (newest, newest_time, mut state) = self.newest().clone();
@@ -125,9 +184,7 @@ impl Model {
             1 => (TxId(newest.0 + 1), now),
             _ => (TxId(newest.0 + 1), now.max(newest_time)),
         };
-        let puts: Vec<&Put> = ops.iter().filter_map(as_put).collect();
-        let ids: BTreeSet<&ObjectId> = puts.iter().map(|put| &put.envelope.id).collect();
-        if ids.len() < puts.len() {
+        if puts_twice(ops) {
             return Err("INVALID_ARGUMENT");
         }
         let mut outcomes = vec![Outcome::Written; ops.len()];
@@ -144,8 +201,53 @@ impl Model {
         if outcomes.contains(&Outcome::Written) {
             self.states.push((tx_id, system_time, state));
         }
+        for (op, outcome) in ops.iter().zip(&outcomes) {
+            if let (Op::Put(put), Outcome::Written) = (op, outcome) {
+                self.note(put, tx_id);
+            }
+        }
         Ok(outcomes)
     }
+
+    fn note(&mut self, put: &Put, tx_id: TxId) {
+        self.log.push((tx_id, put.envelope.id.clone()));
+        let Some(splice) = &put.items else { return };
+        for placed in &mut self.placed {
+            if placed.position >= splice.keep && placed.until.is_none() {
+                placed.until = Some(tx_id);
+            }
+        }
+        for (position, item) in (splice.keep..).zip(splice.add.iter().cloned()) {
+            self.placed.push(PlacedItem { position, from: tx_id, until: None, item });
+        }
+        self.placed.sort_by_key(|placed| (placed.position, placed.from));
+    }
+}
+
+/// Gives a put an additional content and an origin.
+fn add_to(put: &mut Put, additional: Option<usize>, origin: Option<i64>) {
+    if let Some(index) = additional {
+        let payload = Payload {
+            content: put.content.as_ref().map(|(_, text)| text.clone()),
+            fields: put.fields.clone(),
+            additional: BTreeMap::from([("short_summary".to_owned(), text(index))]),
+            ..Payload::default()
+        };
+        put.content_hash = payload.content_hash(None).unwrap();
+        put.additional =
+            BTreeMap::from([("short_summary".to_owned(), (Hash::of(text(index)), text(index)))]);
+    }
+    put.origin = origin.map(|tx_id| Origin {
+        store_id: "elsewhere".to_owned(),
+        tx_id: TxId(tx_id),
+        time: Timestamp(100 - tx_id),
+    });
+}
+
+fn puts_twice(ops: &[Op]) -> bool {
+    let puts: Vec<&Put> = ops.iter().filter_map(as_put).collect();
+    let ids: BTreeSet<&ObjectId> = puts.iter().map(|put| &put.envelope.id).collect();
+    ids.len() < puts.len()
 }
 
 impl Snapshot {
@@ -154,6 +256,7 @@ impl Snapshot {
         if let Some(latest) = latest
             && latest.put.content_hash == put.content_hash
             && latest.put.source_hash == put.source_hash
+            && put.origin.is_none()
         {
             return Ok(Outcome::Unchanged(latest.tx_id));
         }
@@ -238,6 +341,12 @@ fn compare(backend: &dyn Backend, model: &Model) {
     }
     let ids: Vec<ObjectId> = present.documents.keys().cloned().collect();
     assert_eq!(backend.find_prefix("", 9).unwrap(), ids);
+    for id in &ids {
+        let owned = present.nicknames.iter().filter(|(_, owner)| *owner == id);
+        let names: Vec<Nickname> = owned.map(|(name, _)| Nickname::parse(name).unwrap()).collect();
+        assert_eq!(backend.nicknames(id).unwrap(), names);
+    }
+    compare_log(backend, model);
     for kind in ObjectType::ALL {
         let listed = backend.list(kind, None, 9).unwrap();
         let expected: Vec<TxId> = present
@@ -248,6 +357,28 @@ fn compare(backend: &dyn Backend, model: &Model) {
             .collect();
         assert_eq!(listed.iter().map(|version| version.tx_id).collect::<Vec<_>>(), expected);
     }
+}
+
+/// The versions in the order in which they were written, in pages, and all items with their places.
+fn compare_log(backend: &dyn Backend, model: &Model) {
+    for limit in [1, 2, 99] {
+        let (mut found, mut after) = (Vec::new(), TxId(0));
+        loop {
+            let page = backend.changes(after, limit).unwrap();
+            let Some(last) = page.last() else { break };
+            after = last.tx_id;
+            // Whole transactions, no more than reach the limit.
+            let before = page.iter().filter(|version| version.tx_id < after).count();
+            assert!(before < limit);
+            found.extend(page.into_iter().map(|version| (version.tx_id, version.envelope.id)));
+        }
+        assert_eq!(found, model.log, "in pages of {limit} on {}", backend.name());
+    }
+    let chat = ObjectId::chat("s");
+    assert_eq!(backend.placed_items(&chat, 0..99).unwrap(), model.placed, "{}", backend.name());
+    let some: Vec<PlacedItem> =
+        model.placed.iter().filter(|placed| (1..3).contains(&placed.position)).cloned().collect();
+    assert_eq!(backend.placed_items(&chat, 1..3).unwrap(), some);
 }
 
 fn compare_version(backend: &dyn Backend, at: AsOf, id: &ObjectId, document: Option<&Document>) {
@@ -264,6 +395,14 @@ fn compare_version(backend: &dyn Backend, at: AsOf, id: &ObjectId, document: Opt
     assert_eq!((&version.envelope, &version.fields), (&put.envelope, &put.fields));
     assert_eq!(version.content_hash, put.content_hash);
     assert_eq!(version.source_hash, put.source_hash);
+    let own =
+        || Origin { store_id: backend.store_id().to_owned(), tx_id: *tx_id, time: *system_time };
+    assert_eq!(version.origin, put.origin.clone().unwrap_or_else(own));
+    let hashes = put.additional.iter().map(|(name, (hash, _))| (name.clone(), hash.clone()));
+    assert_eq!(version.additional, hashes.collect::<BTreeMap<_, _>>());
+    for (hash, text) in put.additional.values() {
+        assert_eq!(backend.content(hash).unwrap().as_ref(), Some(text));
+    }
     assert_eq!(content(backend, &version), put.content.as_ref().map(|(_, text)| text.clone()));
     assert_eq!(items, document.items, "{id} {at} on {}", backend.name());
     assert_eq!(version.item_count, items.len() as u64);
@@ -294,20 +433,30 @@ fn check(
     reopen: Option<&dyn Fn() -> Box<dyn Backend>>,
 ) {
     let mut model = Model::new();
+    let mut beside = Vec::new();
     for step in steps {
         match step {
-            Step::Commit { changes, now } => {
-                let ops = model.operations(changes);
-                let expected = model.commit(&ops, Timestamp(*now));
-                let found = backend.commit(&ops, Timestamp(*now));
+            Step::Commit { transactions, now } => {
+                let (all, expected) = model.commit_all(transactions, Timestamp(*now));
+                let transactions: Vec<&[Op]> = all.iter().map(Vec::as_slice).collect();
+                let found = backend.commit_all(&transactions, Timestamp(*now));
                 let (tx_id, system_time, _) = model.newest();
                 match (expected, found) {
-                    (Ok(outcomes), Ok(receipt)) => {
-                        assert_eq!(receipt.outcomes, outcomes, "{ops:?}");
-                        assert_eq!((receipt.tx_id, receipt.system_time), (*tx_id, *system_time));
+                    (Ok(outcomes), Ok(receipts)) => {
+                        let last = receipts.last().unwrap();
+                        assert_eq!((last.tx_id, last.system_time), (*tx_id, *system_time));
+                        let found: Vec<_> =
+                            receipts.into_iter().map(|receipt| receipt.outcomes).collect();
+                        assert_eq!(found, outcomes, "{all:?}");
                     }
-                    (Err(code), Err(error)) => assert_eq!(error.code(), code, "{ops:?}"),
-                    (expected, found) => panic!("{expected:?} but {found:?} for {ops:?}"),
+                    (Err(code), Err(error)) => assert_eq!(error.code(), code, "{all:?}"),
+                    (expected, found) => panic!("{expected:?} but {found:?} for {all:?}"),
+                }
+                assert_eq!(backend.newest().unwrap(), (model.newest().0, model.newest().1));
+            }
+            Step::OpenTwice => {
+                if let Some(reopen) = reopen {
+                    beside.push(std::mem::replace(&mut backend, reopen()));
                 }
             }
             Step::Reopen => {
@@ -321,6 +470,9 @@ fn check(
         }
     }
     compare(&*backend, &model);
+    for other in beside {
+        compare(&*other, &model);
+    }
     assert_eq!(backend.content(&Hash::of("never stored")).unwrap(), None);
 }
 
@@ -336,8 +488,16 @@ fn expecting() -> impl Strategy<Value = Expecting> {
 fn change() -> impl Strategy<Value = Change> {
     let add = proptest::collection::vec(0_usize..4, 0..4);
     prop_oneof![
-        4 => (0_usize..3, 0_usize..4, expecting())
-            .prop_map(|(object, text, expecting)| Change::Put { object, text, expecting }),
+        4 => (
+            0_usize..3,
+            0_usize..4,
+            proptest::option::weighted(0.2, 0_usize..4),
+            proptest::option::weighted(0.2, 1_i64..9),
+            expecting(),
+        )
+            .prop_map(|(object, text, additional, origin, expecting)| Change::Put {
+                object, text, additional, origin, expecting
+            }),
         4 => (0_u64..5, add, expecting())
             .prop_map(|(keep, add, expecting)| Change::Splice { keep, add, expecting }),
         1 => (0_usize..2, proptest::option::of(0_usize..4))
@@ -346,10 +506,14 @@ fn change() -> impl Strategy<Value = Change> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let changes = proptest::collection::vec(change(), 1..4);
+    let changes = || proptest::collection::vec(change(), 1..4);
+    let commit = |transactions, now| Step::Commit { transactions, now };
     prop_oneof![
-        9 => (changes, 0_i64..12).prop_map(|(changes, now)| Step::Commit { changes, now }),
+        8 => (changes(), 0_i64..12).prop_map(move |(changes, now)| commit(vec![changes], now)),
+        2 => (proptest::collection::vec(changes(), 2..4), 0_i64..12)
+            .prop_map(move |(transactions, now)| commit(transactions, now)),
         1 => Just(Step::Reopen),
+        1 => Just(Step::OpenTwice),
     ]
 }
 
@@ -358,7 +522,7 @@ fn open(path: &Path) -> Box<dyn Backend> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn backends_read_what_the_model_holds(steps in proptest::collection::vec(step(), 1..24)) {

@@ -12,6 +12,7 @@
 
 const lengths = [100, 1_000, 5_000];
 const versions = [1_000, 10_000];
+const shares = ["0.01 %", "0.1 %", "0.9 %", "10 %", "50 %", "0.1 % and 50 %", "10 % and 50 %", "three in most"];
 
 /**
  * The rows for all benches that ran.
@@ -52,6 +53,12 @@ export function comparison(criterion, vitest) {
         ),
       ),
     ]),
+    ...shares.map((share) =>
+      row(
+        [`search, 100,000 objects, words in ${share}`, criterion(`search/store/${share}`)],
+        ["plain FTS5", criterion(`search/plain/${share}`)],
+      ),
+    ),
   ];
   return rows.filter((found) => found !== undefined);
 }

@@ -6,10 +6,12 @@ use serde_json::{Map, Value};
 
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
+use super::query::as_of;
 use super::store::Store;
+use super::version::At;
 use crate::error::{Error, Result};
 use crate::graph::{self, Direction, Expansion, Graph, Part, PlacePattern, What};
-use crate::object::{AsOf, DynamicReference, ObjectId, ObjectType, Reference, Timestamp, TxId};
+use crate::object::{DynamicReference, ObjectId, ObjectType, Reference};
 use crate::source;
 use crate::store::{self, Relation, RelationKind, Written};
 
@@ -17,10 +19,9 @@ use crate::store::{self, Relation, RelationKind, Written};
 #[napi(object)]
 #[derive(Default)]
 pub struct LinksOptions {
-    /// A transaction: what was visible after it. Default: the newest.
-    pub at: Option<i64>,
-    /// A time in milliseconds since 1970. Not together with `at`.
-    pub time: Option<i64>,
+    /// A transaction (`12`: what was visible after it) or a time in RFC 3339 or a date. Default: the newest transaction.
+    #[napi(ts_type = "number | string")]
+    pub at: Option<At>,
 }
 
 /// Which relations that lead to an object are asked for.
@@ -28,9 +29,8 @@ pub struct LinksOptions {
 #[derive(Default)]
 pub struct BacklinksOptions {
     /// As in `LinksOptions`.
-    pub at: Option<i64>,
-    /// As in `LinksOptions`.
-    pub time: Option<i64>,
+    #[napi(ts_type = "number | string")]
+    pub at: Option<At>,
     /// Only links to this heading (`Guide#Install`) or block (`^id`). Default: all.
     pub part: Option<String>,
 }
@@ -105,9 +105,7 @@ pub struct ObjectLink {
 #[napi(object)]
 pub struct ExpandOptions {
     /// Where to start: full IDs, or static references.
-    #[napi(
-        ts_type = "(string | { id: string; content_hash: string; origin: { store_id: string; tx_id: number; time: number } })[]"
-    )]
+    #[napi(ts_type = "(string | StaticReference)[]")]
     pub roots: Vec<Value>,
     /// Kinds of relations that are followed. Default: all that lead to objects.
     #[napi(ts_type = "RelationKind[]")]
@@ -121,7 +119,7 @@ pub struct ExpandOptions {
     /// How many relations away from a root; 0: the roots alone. Default: 1.
     pub depth: Option<u32>,
     /// Types that are listed; objects of others are passed through. Default: all.
-    #[napi(ts_type = "string[]")]
+    #[napi(ts_type = "ObjectType[]")]
     pub types: Option<Vec<String>>,
     /// Whether contents are given: of the section, block or lines that a relation means, else whole. Default: no.
     pub content: Option<bool>,
@@ -133,9 +131,8 @@ pub struct ExpandOptions {
     /// Default: no bound.
     pub budget_chars: Option<i64>,
     /// As in `LinksOptions`.
-    pub at: Option<i64>,
-    /// As in `LinksOptions`.
-    pub time: Option<i64>,
+    #[napi(ts_type = "number | string")]
+    pub at: Option<At>,
 }
 
 /// One object that was reached, or a target that is none.
@@ -204,8 +201,8 @@ impl Store {
         let core = self.core.clone();
         blocking(move || {
             let id = ObjectId::new(id.named("id")?);
-            let LinksOptions { at, time } = options.named("options")?.unwrap_or_default();
-            with_graph(&core, at, time, |graph| {
+            let LinksOptions { at } = options.named("options")?.unwrap_or_default();
+            with_graph(&core, at, |graph| {
                 Ok(graph.links(&id)?.into_iter().map(object_link).collect())
             })
         })
@@ -226,9 +223,9 @@ impl Store {
         let core = self.core.clone();
         blocking(move || {
             let id = ObjectId::new(id.named("id")?);
-            let BacklinksOptions { at, time, part } = options.named("options")?.unwrap_or_default();
+            let BacklinksOptions { at, part } = options.named("options")?.unwrap_or_default();
             let part = part.map(|part| part_of(&part)).transpose()?;
-            with_graph(&core, at, time, |graph| {
+            with_graph(&core, at, |graph| {
                 let found = graph.backlinks(&id, part.as_ref())?;
                 Ok(found.into_iter().map(object_link).collect())
             })
@@ -242,10 +239,10 @@ impl Store {
     pub fn expand(&self, options: Given<ExpandOptions>) -> AsyncTask<Blocking<Expanded>> {
         let core = self.core.clone();
         blocking(move || {
-            let options = options.named("options")?;
-            let (at, time) = (options.at, options.time);
+            let mut options = options.named("options")?;
+            let at = options.at.take();
             let expansion = expansion(options)?;
-            with_graph(&core, at, time, |graph| {
+            with_graph(&core, at, |graph| {
                 let graph::Expanded { nodes, more } = graph.expand(&expansion)?;
                 Ok(Expanded { nodes: nodes.into_iter().map(expanded_node).collect(), more })
             })
@@ -255,16 +252,10 @@ impl Store {
 
 fn with_graph<T>(
     store: &store::Store,
-    at: Option<i64>,
-    time: Option<i64>,
+    at: Option<At>,
     ask: impl FnOnce(&Graph<'_>) -> Result<T>,
 ) -> Result<T> {
-    let at = match (at, time) {
-        (None, None) => AsOf::Latest,
-        (Some(tx_id), None) => AsOf::Tx(TxId(tx_id)),
-        (None, Some(time)) => AsOf::Time(Timestamp(time)),
-        (Some(_), Some(_)) => return Err(Error::argument("time", "stands beside `at`")),
-    };
+    let at = as_of(at)?;
     let env = std::env::var("PALIMPSEST_FILESYSTEM_ID").ok();
     let filesystem_id = source::filesystem_id(env.as_deref(), None, &source::data_folder()?)?;
     let exists = source::exists_on(&filesystem_id);
@@ -331,7 +322,7 @@ fn object_link(resolved: graph::Resolved) -> ObjectLink {
     let (embed, alias, pin) = match &relation.written {
         Written::Link { embed, alias, .. } => (*embed, alias.clone(), None),
         Written::Object { pin, .. } => (false, None, pin.as_ref()),
-        Written::Call { .. } | Written::Name { .. } => (false, None, None),
+        Written::Call { .. } | Written::Name { .. } | Written::Properties(_) => (false, None, None),
     };
     let candidate = |candidate: graph::Candidate| LinkCandidate {
         id: candidate.id.to_string(),
@@ -395,5 +386,6 @@ fn written(relation: &Relation) -> String {
         Written::Call { id, .. } => id.clone(),
         Written::Link { target, .. } => target.clone(),
         Written::Name { name } => name.clone(),
+        Written::Properties(_) => String::new(),
     }
 }

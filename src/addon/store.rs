@@ -74,7 +74,8 @@ impl Store {
         self.core.path().to_owned()
     }
 
-    /// What the user should be told about the place of the store, if anything.
+    /// What the user should be told about the store, if anything: that it is on a network file system, or that acknowledged
+    /// writes were found missing when it was opened.
     #[napi(getter)]
     pub fn notice(&self) -> Option<String> {
         self.core.notice().map(str::to_owned)

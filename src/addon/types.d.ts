@@ -46,6 +46,39 @@ export interface ToolSchema {
   required: string[];
 }
 
+/** Type of an object. Files, toolcalls and chat segments have contents, chats and sessions have items. */
+export type ObjectType = "file" | "toolcall" | "chat_segment" | "chat" | "system_prompt" | "session";
+
+/** What an object tracks: a file, by the ID of its filesystem and its canonical absolute path there. */
+export interface Source {
+  type: "filesystem";
+  filesystemId: string;
+  path: string;
+}
+
+/** A reference to the latest version of an object, in the form in which documents hold it. */
+export interface DynamicReference {
+  id: string;
+}
+
+/** A reference to one version, which resolves in any store that holds it, in the form in which documents hold it. */
+export interface StaticReference {
+  id: string;
+  /** Hash of the version's payload. */
+  content_hash: string;
+  /** Where the version was first written; `time` in milliseconds since 1970-01-01 UTC. */
+  origin: { store_id: string; tx_id: number; time: number };
+}
+
+export type Reference = DynamicReference | StaticReference;
+
+/** A field that differs between two versions; null also stands where a version has no such field. */
+export interface FieldChange {
+  name: string;
+  before: unknown;
+  after: unknown;
+}
+
 /** An error of this package. */
 export interface PalimpsestError extends Error {
   /** Stable code: `CONFLICT`, `STORE_CORRUPT`, `INVALID_SETTINGS`, ... */

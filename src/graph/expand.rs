@@ -8,9 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{Graph, Part, PlacePattern, Resolved, Target, TargetState, resolve};
 use crate::error::{Error, Result};
-use crate::object::{
-    AsOf, FieldPath, FieldStep, Hash, ObjectId, ObjectType, Reference, TxId, metadata_view,
-};
+use crate::object::{AsOf, FieldPath, FieldStep, Hash, ObjectId, ObjectType, Reference, TxId};
 use crate::store::{Pin, Relation, RelationKind, Version, Written};
 
 /// Which way relations are followed.
@@ -96,7 +94,7 @@ pub struct Node {
     pub content_hash: Option<Hash>,
     /// The part of its text that is meant; `None` for all.
     pub part: Option<Part>,
-    /// Its metadata, see [`metadata_view`].
+    /// Its metadata, see [`crate::object::metadata_view`].
     pub metadata: Vec<(String, Value)>,
     /// The content that was asked for; `None` where it is null too.
     pub content: Option<String>,
@@ -300,10 +298,7 @@ impl Walk<'_> {
         };
         let Some(version) = &reached.version else { return Ok(node) };
         let store = self.graph.store;
-        let nickname = store.nicknames(&version.envelope.id)?.into_iter().next();
-        let additional = |name: &str| store.additional(version, name);
-        node.metadata =
-            metadata_view(&version.envelope, &version.fields, nickname.as_ref(), additional)?;
+        node.metadata = store.metadata_view(version)?;
         if self.expansion.what == What::Metadata || reached.state != TargetState::Found {
             return Ok(node);
         }

@@ -83,7 +83,9 @@ impl<'a> Resolver<'a> {
             Written::Link { .. } if relation.kind != RelationKind::External => {
                 self.link(from, relation)
             }
-            Written::Link { .. } | Written::Name { .. } => Ok(Target::nothing(TargetState::None)),
+            Written::Link { .. } | Written::Name { .. } | Written::Properties(_) => {
+                Ok(Target::nothing(TargetState::None))
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::iter::Peekable;
 use std::str::{CharIndices, FromStr};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
@@ -30,7 +31,7 @@ const RESERVED: [&str; 14] = [
 ];
 
 /// One step into JSON.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum FieldStep {
     /// The member of an object.
     Key(String),
@@ -61,17 +62,18 @@ impl FieldPath {
         Self(vec![FieldStep::Key(key.into())])
     }
 
-    /// The path with one more step.
+    /// The path of a member of what is here.
     #[must_use]
-    pub fn then(mut self, step: FieldStep) -> Self {
-        self.0.push(step);
+    pub fn member(mut self, key: impl Into<String>) -> Self {
+        self.0.push(FieldStep::Key(key.into()));
         self
     }
 
-    /// The path of a member of what is at this path.
+    /// The path of an element of what is here.
     #[must_use]
-    pub fn then_key(self, key: impl Into<String>) -> Self {
-        self.then(FieldStep::Key(key.into()))
+    pub fn element(mut self, index: usize) -> Self {
+        self.0.push(FieldStep::Index(index));
+        self
     }
 
     /// The steps.

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::TxId;
+use super::{Timestamp, TxId};
 use crate::error::{Error, Result};
 
 /// Kind of object that a handle names, by its letter.
@@ -87,6 +87,40 @@ pub enum VersionSelector {
     Tx(TxId),
     /// `NAME@-1`: so many versions before the latest.
     Back(u32),
+    /// `NAME@2026-11-21T10:00:00Z`: the version visible at a time, see [`Timestamp::parse`].
+    Time(Timestamp),
+}
+
+impl VersionSelector {
+    /// Reads `latest`, a transaction (`12`), a step back (`-1`), each also after an `@`, or a time, see [`Timestamp::parse`].
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT`, naming `argument`, for anything else.
+    pub fn parse(argument: &str, text: &str) -> Result<Self> {
+        let text = text.trim();
+        let numbered = text.strip_prefix('@').unwrap_or(text);
+        let selector = match text {
+            "latest" => Some(Self::Latest),
+            _ => Self::numbered(numbered).or_else(|| Timestamp::parse(text).map(Self::Time)),
+        };
+        selector.ok_or_else(|| {
+            let problem = format!(
+                "is `{text}`; it must be a transaction such as `12`, a step back such as `-1`, or a time such as \
+                 `2026-03-01T12:30:00Z`"
+            );
+            Error::argument(argument, problem)
+        })
+    }
+
+    /// A transaction or a step back; digits alone, without a sign of their own.
+    fn numbered(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+        match text.strip_prefix('-').filter(|_| plain) {
+            Some(back) => back.parse().ok().map(Self::Back),
+            None => text.parse().ok().filter(|_| plain).map(|tx| Self::Tx(TxId(tx))),
+        }
+    }
 }
 
 /// A name as typed, split from its version.
@@ -102,7 +136,8 @@ pub struct Name {
 const MIN_PREFIX: usize = 8;
 
 impl Name {
-    /// Splits `NAME`, `NAME@TX` or `NAME@-N`. An `@` not followed by a number belongs to the name (paths may hold one).
+    /// Splits `NAME`, `NAME@TX`, `NAME@TIME` or `NAME@-N`. An `@` not followed by one of these belongs to the name (paths
+    /// may hold one).
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if the name is empty.
@@ -111,14 +146,13 @@ impl Name {
         if text.is_empty() {
             return Err(Error::argument("name", "is empty"));
         }
-        if let Some((name, version)) = text.rsplit_once('@').filter(|(name, _)| !name.is_empty()) {
-            let selector = match version.strip_prefix('-') {
-                Some(back) => back.parse().ok().map(VersionSelector::Back),
-                None => version.parse().ok().map(|tx| VersionSelector::Tx(TxId(tx))),
-            };
-            if let Some(version) = selector {
-                return Ok(Self { text: name.to_owned(), version });
-            }
+        let parts = text.rsplit_once('@').filter(|(name, _)| !name.is_empty());
+        let versioned = parts.and_then(|(name, version)| {
+            let time = || Timestamp::parse(version).map(VersionSelector::Time);
+            Some((name, VersionSelector::numbered(version).or_else(time)?))
+        });
+        if let Some((name, version)) = versioned {
+            return Ok(Self { text: name.to_owned(), version });
         }
         Ok(Self { text: text.to_owned(), version: VersionSelector::Latest })
     }
@@ -175,6 +209,8 @@ fn looks_like_hex(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -197,7 +233,63 @@ mod tests {
         );
         assert_eq!(parse("node_modules/@types/node").text, "node_modules/@types/node");
         assert_eq!(parse("@12").text, "@12");
+        assert_eq!(
+            parse("f3@1970-01-01T00:00:01Z").version,
+            VersionSelector::Time(Timestamp(1_000))
+        );
+        assert_eq!(parse("a@b@1970-01-02").version, VersionSelector::Time(Timestamp(86_400_000)));
+        for whole in
+            ["f3@+1", "f3@--1", "f3@1.0", "f3@1970-13-01", "f3@", "f3@99999999999999999999"]
+        {
+            let name = parse(whole);
+            assert_eq!((name.text.as_str(), name.version), (whole, VersionSelector::Latest));
+        }
         assert!(Name::parse("  ").is_err());
+    }
+
+    #[test]
+    fn versions_are_chosen_by_number_step_or_time() {
+        let parse = |text| VersionSelector::parse("at", text);
+        for (text, expected) in [
+            ("latest", VersionSelector::Latest),
+            ("12", VersionSelector::Tx(TxId(12))),
+            ("@12", VersionSelector::Tx(TxId(12))),
+            ("-1", VersionSelector::Back(1)),
+            ("@-2", VersionSelector::Back(2)),
+            ("1970-01-01T00:00:01Z", VersionSelector::Time(Timestamp(1_000))),
+        ] {
+            assert_eq!(parse(text).unwrap(), expected, "{text}");
+        }
+        for text in ["", "x", "--1", "1.5", "last", "12:00"] {
+            assert_eq!(parse(text).unwrap_err().code(), "INVALID_ARGUMENT", "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_a_name_panic(text in "[a-f0-9@tTZ:. é\\[\\]+-]{0,24}") {
+            if let Ok(name) = Name::parse(&text) {
+                prop_assert!(text.trim().starts_with(&name.text) && !name.text.is_empty());
+                let _ = (name.handle(), name.id_prefix());
+            }
+            if let Ok(nickname) = Nickname::parse(&text) {
+                let name = Name::parse(nickname.as_str()).unwrap();
+                prop_assert_eq!((&*name.text, name.version), (nickname.as_str(), VersionSelector::Latest));
+                prop_assert!(name.handle().is_none() && name.id_prefix().is_none());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_time_of_four_digit_years_reads_back(ms in -62_167_219_200_000_i64..253_402_300_800_000) {
+            prop_assert_eq!(Timestamp::parse(&Timestamp(ms).to_string()), Some(Timestamp(ms)));
+        }
+
+        #[test]
+        fn no_text_makes_reading_a_time_panic(text in "[0-9TZ:.+é-]{0,26}") {
+            let _ = Timestamp::parse(&text);
+        }
     }
 
     #[test]

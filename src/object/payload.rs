@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Number, Value, json};
 
-use super::{Hash, canonical_json};
+use super::{FieldPath, Hash, canonical_json};
 use crate::error::Result;
 
 /// The mutable part of an object: a change makes a new version.
@@ -30,8 +30,15 @@ impl Payload {
     ///
     /// `items_hash`: running hash of the document's items (chat messages, session events), where it has any; it stands
     /// in for the items themselves under the key `items`, so that appending stays O(1).
+    ///
+    /// Canonical JSON rounds integers that no double holds. Their digits stand under the key `integers`, as strings by their
+    /// path ([`FieldPath`]); it is absent where there are none. So a change of them counts too.
     pub fn content_hash(&self, items_hash: Option<&Hash>) -> Result<Hash> {
         let mut document = self.fields.clone();
+        let integers = inexact_integers(&self.fields);
+        if !integers.is_empty() {
+            document.insert("integers".into(), json!(integers));
+        }
         document.insert("content".into(), json!(self.content));
         if let Some(hash) = items_hash {
             document.insert("items".into(), json!(hash));
@@ -43,6 +50,48 @@ impl Payload {
         }
         Ok(Hash::of(canonical_json(&Value::Object(document))?))
     }
+}
+
+/// Names that no field may have: what stands for the other parts of a payload where it is hashed (SSOT 2.2).
+pub const RESERVED_FIELDS: [&str; 6] =
+    ["content", "items", "additional", "integers", "source_hash", "content_hash"];
+
+/// Digits of the integers that no double holds, by the text of their path.
+fn inexact_integers(fields: &Map<String, Value>) -> Map<String, Value> {
+    fn walk(value: &Value, path: &FieldPath, found: &mut Map<String, Value>) {
+        match value {
+            Value::Number(number) if !is_exact(number) => {
+                found.insert(path.to_string(), json!(number.to_string()));
+            }
+            Value::Array(elements) => {
+                for (index, element) in elements.iter().enumerate() {
+                    walk(element, &path.clone().element(index), found);
+                }
+            }
+            Value::Object(members) => {
+                for (key, member) in members {
+                    walk(member, &path.clone().member(key), found);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut found = Map::new();
+    for (key, value) in fields {
+        walk(value, &FieldPath::key(key), &mut found);
+    }
+    found
+}
+
+/// Whether a number is the same as a double.
+fn is_exact(number: &Number) -> bool {
+    let whole = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from));
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the double of an integer is an integer of 65 bits at most"
+    )]
+    let double = number.as_f64().map(|double| double as i128);
+    whole.is_none() || whole == double
 }
 
 /// What was taken out of a version after it was written (DESIGN.md section 4). Its `content_hash` stays that of the
@@ -107,6 +156,26 @@ mod tests {
             Hash::of("greeting")
         );
         assert_eq!(payload.content_hash(None).unwrap(), Hash::of(document));
+    }
+
+    #[test]
+    fn integers_that_no_double_holds_count_by_their_digits() {
+        let hash = |fields: Value| {
+            let Value::Object(fields) = fields else { panic!("fields are an object") };
+            Payload { fields, ..Payload::default() }.content_hash(None).unwrap()
+        };
+        let odd = (1_u64 << 53) + 1;
+        assert_ne!(hash(json!({"n": odd})), hash(json!({"n": odd - 1})));
+        assert_ne!(hash(json!({"a": [odd, odd - 1]})), hash(json!({"a": [odd - 1, odd]})));
+        assert_ne!(hash(json!({"a": odd, "b": odd + 2})), hash(json!({"a": odd + 2, "b": odd})));
+        assert_eq!(hash(json!({"a": odd, "b": u64::MAX})), hash(json!({"b": u64::MAX, "a": odd})));
+        // What doubles hold hashes as RFC 8785 says, nothing else.
+        let plain = Hash::of(r#"{"content":null,"n":9007199254740992}"#);
+        assert_eq!(hash(json!({"n": odd - 1})), plain);
+        let named = Hash::of(
+            r#"{"content":null,"integers":{"n[0]":"9007199254740993"},"n":[9007199254740992]}"#,
+        );
+        assert_eq!(hash(json!({"n": [odd]})), named);
     }
 
     #[test]

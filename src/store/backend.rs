@@ -4,12 +4,16 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::Query;
 use super::RelationIndex;
+use super::SearchIndex;
 use crate::error::{Error, Result};
 use crate::object::{
-    AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, Timestamp, TxId,
+    AsOf, Envelope, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, Timestamp,
+    TxId,
 };
 
 /// One version of an object, without its content: that is loaded apart, by [`Backend::content`].
@@ -243,6 +247,20 @@ pub struct Size {
     pub parts: Vec<Part>,
 }
 
+/// Acknowledged transactions that a backend found missing when it was opened: something outside the program removed or
+/// damaged what was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// The store that held them: this one, or one that stood in its place before.
+    pub store_id: String,
+    /// The first transaction that is missing.
+    pub from: TxId,
+    /// The last one.
+    pub to: TxId,
+    /// When it was noticed.
+    pub noticed: Timestamp,
+}
+
 /// Stores versions of objects. Implementations keep every version and are checked by one contract test body.
 ///
 /// Shaped for a remote server as well as for a file: whole documents and list elements by ID, no joins, no iteration
@@ -268,9 +286,11 @@ pub trait Backend: Debug + Send + Sync {
     ///
     /// # Errors
     /// `FORGOTTEN` if a put goes to an object that was forgotten or brings a content that is not to be stored again;
-    /// `CONFLICT` carrying the winner if a put's expectation fails; `INVALID_ARGUMENT` if one object is put twice, its envelope differs from that of earlier versions, a hash is malformed, a splice keeps more items than there are, or a
-    /// nickname goes to an unknown object; `INVALID_NICKNAME` if another object has it. Puts apply before names, each in
-    /// their order; the first that fails decides the error.
+    /// `CONFLICT` carrying the winner if a put's expectation fails; `INVALID_ARGUMENT` if one object is put twice, a text has
+    /// more than 256 MiB, a field has more than 100 levels or a name of [`crate::object::RESERVED_FIELDS`], an envelope
+    /// differs from that of earlier versions, a hash is malformed, a splice keeps more items than there are, or a nickname
+    /// goes to an unknown object; `INVALID_NICKNAME` if another object has it. The shape of all transactions is judged
+    /// first. Puts apply before names, each in their order; the first that fails decides the error.
     fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>>;
 
     /// Number and time of the newest transaction; zeros on an empty store.
@@ -303,6 +323,23 @@ pub trait Backend: Debug + Send + Sync {
         limit: usize,
     ) -> Result<Vec<Version>>;
 
+    /// Finds versions by their metadata, see [`Query`]. Reads neither contents nor items. A payload field that a version lacks
+    /// is missing there, also where no version has it.
+    ///
+    /// # Errors
+    /// Those of [`Query::check`].
+    fn query(&self, query: &Query) -> Result<Vec<Version>>;
+
+    /// Whether a version of any object, the latest or not, has a value at a path.
+    ///
+    /// # Errors
+    /// `UNKNOWN_FIELD` as [`Query::check`].
+    fn has_field(&self, path: &FieldPath) -> Result<bool>;
+
+    /// Lists payload fields that there are, with the members of those that are objects, in order: enough for a hint, at most
+    /// about 1,000 of at most 10,000 versions.
+    fn field_paths(&self) -> Result<Vec<FieldPath>>;
+
     /// Lists IDs that start with `prefix`, in order; at most `limit`.
     fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>>;
 
@@ -314,6 +351,11 @@ pub trait Backend: Debug + Send + Sync {
 
     /// Lists the hashes of all contents, in order, that come after `after`; at most `limit`.
     fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>>;
+
+    /// The backend's full-text index; `None` where it has none.
+    fn search_index(&self) -> Option<&dyn SearchIndex> {
+        None
+    }
 
     /// The backend's index of relations; `None` where it has none.
     fn relation_index(&self) -> Option<&dyn RelationIndex> {
@@ -336,6 +378,16 @@ pub trait Backend: Debug + Send + Sync {
 
     /// Counts and measures.
     fn size(&self) -> Result<Size>;
+
+    /// Acknowledged transactions that were found missing, in the order in which it was noticed.
+    fn lost(&self) -> Result<Vec<Lost>> {
+        Ok(Vec::new())
+    }
+
+    /// Checks what the contract cannot see: pages, indexes, rows that name others. Reads only. One text per problem.
+    fn check_integrity(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
 
     /// Releases files and connections. Later calls fail with `CLOSED`. Idempotent.
     fn close(&self) -> Result<()>;

@@ -8,14 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::query::{Field, Query, unknown};
 use super::{
-    Backend, Item, Journal, MemoryBackend, RelationIndex, SqliteBackend, Transaction, Version,
+    Backend, Item, Journal, Lost, MemoryBackend, RelationIndex, SqliteBackend, Transaction, Version,
 };
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Hash, Nickname, ObjectId, ObjectType, Payload, Reference, RunningHash, StaticReference,
-    Timestamp, TxId, VersionSelector,
+    Timestamp, TxId, VersionSelector, metadata_view,
 };
+use serde_json::Value;
 
 /// Tells the time of writes.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -40,13 +42,21 @@ impl Store {
         }
         let backend = SqliteBackend::open(Path::new(path))?;
         let path = backend.path().to_string_lossy().into_owned();
-        let notice = (backend.journal() == Journal::Rollback).then(|| {
-            format!("the store `{path}` is on a network file system: processes wait for each other")
-        });
+        let notice = notices(&backend, &path);
         let mut store = Self::with_backend(Arc::new(backend));
         store.path = path.into();
-        store.notice = notice.map(Into::into);
+        store.notice = (!notice.is_empty()).then(|| notice.join("; ").into());
         Ok(store)
+    }
+
+    /// Opens the SQLite store at `path` to be looked at: it stays exactly as it is, and writes fail with `READ_ONLY`.
+    ///
+    /// # Errors
+    /// Those of [`SqliteBackend::open_read_only`].
+    pub fn open_read_only(path: &str) -> Result<Self> {
+        let backend = SqliteBackend::open_read_only(Path::new(path))?;
+        let path = backend.path().to_string_lossy().into_owned();
+        Ok(Self { path: path.into(), ..Self::with_backend(Arc::new(backend)) })
     }
 
     /// Uses a backend that was made elsewhere; its name in colons stands for the path.
@@ -76,7 +86,8 @@ impl Store {
         &self.path
     }
 
-    /// What the user should be told about where the store is, if anything.
+    /// What the user should be told about the store, if anything: that it is on a network file system, that acknowledged
+    /// writes were found missing when it was opened.
     pub fn notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }
@@ -188,6 +199,39 @@ impl Store {
         self.backend.list(kind, after, limit)
     }
 
+    /// Finds versions by their metadata, without reading contents or items; see [`Query`] for fields, logic and order.
+    ///
+    /// # Errors
+    /// Those of [`Query::check`]; `UNKNOWN_FIELD` with near names if the query names a payload field or an additional
+    /// content that no version of any object has. An empty store knows every field.
+    pub fn query(&self, query: &Query) -> Result<Vec<Version>> {
+        for path in query.fields() {
+            if Field::of(path)?.is_derived() {
+                self.relations()?;
+                break;
+            }
+        }
+        let found = self.backend.query(query)?;
+        if self.backend.newest()?.0 != TxId(0) {
+            for path in query.fields() {
+                if Field::of(path)?.is_open() && !self.backend.has_field(path)? {
+                    return Err(unknown(path, &self.backend.field_paths()?));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The fields of a version's metadata line, see [`metadata_view`]. The first nickname counts.
+    ///
+    /// # Errors
+    /// As [`Self::content`], for additional contents that its view names.
+    pub fn metadata_view(&self, version: &Version) -> Result<Vec<(String, Value)>> {
+        let nicknames = self.nicknames(&version.envelope.id)?;
+        let additional = |name: &str| self.additional(version, name);
+        metadata_view(&version.envelope, &version.fields, nicknames.first(), additional)
+    }
+
     /// Lists IDs that start with `prefix`, in order; at most `limit`.
     pub fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
         self.backend.find_prefix(prefix, limit)
@@ -206,6 +250,7 @@ impl Store {
         match selector {
             VersionSelector::Latest => self.require(id, AsOf::Latest),
             VersionSelector::Tx(tx_id) => self.require(id, AsOf::Tx(tx_id)),
+            VersionSelector::Time(time) => self.require(id, AsOf::Time(time)),
             VersionSelector::Back(back) => {
                 let mut version = self.require(id, AsOf::Latest)?;
                 for _ in 0..back {
@@ -250,6 +295,17 @@ impl Store {
         Ok(version)
     }
 
+    /// Reads the version visible at `at` and checks that it is the one that was pinned by its hash.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` if there is none; `HASH_MISMATCH` naming both hashes if it is another or its payload is damaged.
+    pub fn resolve_at(&self, id: &ObjectId, at: AsOf, content_hash: &Hash) -> Result<Version> {
+        let version = self.require(id, at)?;
+        same_hash(|| format!("version of `{id}` {at}"), &version.content_hash, content_hash)?;
+        self.verify(&version)?;
+        Ok(version)
+    }
+
     /// Reads the payload of a version, without its items.
     ///
     /// # Errors
@@ -290,9 +346,14 @@ impl Store {
         self.backend.nicknames(id)
     }
 
-    /// Number of the newest transaction; 0 on an empty store.
-    pub fn newest(&self) -> Result<TxId> {
-        Ok(self.backend.newest()?.0)
+    /// Number and time of the newest transaction; zeros on an empty store.
+    pub fn newest(&self) -> Result<(TxId, Timestamp)> {
+        self.backend.newest()
+    }
+
+    /// Acknowledged transactions that were found missing, in the order in which it was noticed.
+    pub fn lost(&self) -> Result<Vec<Lost>> {
+        self.backend.lost()
     }
 
     /// The index of relations, with all in it that the store holds now.
@@ -358,6 +419,26 @@ impl fmt::Debug for Store {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Store").field("path", &self.path).finish_non_exhaustive()
     }
+}
+
+fn notices(backend: &SqliteBackend, path: &str) -> Vec<String> {
+    let network = (backend.journal() == Journal::Rollback).then(|| {
+        format!("the store `{path}` is on a network file system: processes wait for each other")
+    });
+    let lost = backend.lost_before().map(|Lost { store_id, from, to, .. }| {
+        if store_id == backend.store_id() {
+            format!(
+                "the store `{path}` lost transactions {from} to {to}, which had been written: its file or its \
+                 write-ahead log was damaged, replaced or removed; `palimpsest doctor` checks the rest"
+            )
+        } else {
+            format!(
+                "the store `{path}` is new: one with {to} transactions stood there before, and its file or its \
+                 write-ahead log is gone"
+            )
+        }
+    });
+    network.into_iter().chain(lost).collect()
 }
 
 fn not_found(id: &ObjectId, at: String) -> Error {

@@ -1,6 +1,7 @@
 //! A store in memory: the reference that other backends are tested against, and `:memory:` stores. Keeps nothing on disk.
 
 mod relations;
+mod search;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::{Bound, Range};
@@ -8,14 +9,15 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use uuid::Uuid;
 
+use super::query::{Candidate, FieldPaths};
 use super::rules::{self, Latest};
 use super::{
-    Backend, Garbage, Item, Op, Outcome, PlacedItem, Put, Receipt, RelationIndex, Replacement,
-    Size, Splice, Version,
+    Backend, Condition, Garbage, Item, Op, Outcome, PlacedItem, Put, Query, Receipt, RelationIndex,
+    Replacement, SearchIndex, Size, Splice, Test, Version,
 };
 use crate::error::{Error, Result};
 use crate::object::{
-    AsOf, Hash, Nickname, ObjectId, ObjectType, Origin, RunningHash, Timestamp, TxId,
+    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, RunningHash, Timestamp, TxId,
 };
 
 /// A store that lives as long as the process.
@@ -88,6 +90,7 @@ impl Backend for MemoryBackend {
         if let [ops] = transactions {
             return Ok(vec![state.commit(&self.store_id, ops, now)?]);
         }
+        transactions.iter().try_for_each(|ops| rules::check_shape(ops))?;
         // Kept apart until all have succeeded.
         let mut next = state.clone();
         let commit = |ops: &&[Op]| next.commit(&self.store_id, ops, now);
@@ -157,6 +160,39 @@ impl Backend for MemoryBackend {
         })
     }
 
+    fn query(&self, query: &Query) -> Result<Vec<Version>> {
+        self.read(|state| {
+            let objects = state.objects.values();
+            let candidates = objects.filter_map(|object| state.candidate(object, query.at));
+            let found = query.answer(candidates.collect())?;
+            Ok(found.into_iter().map(|candidate| candidate.version.clone()).collect())
+        })?
+    }
+
+    fn has_field(&self, path: &FieldPath) -> Result<bool> {
+        let condition = Condition::Test(path.clone(), Test::Exists);
+        let query = Query { condition: Some(condition), ..Query::default() };
+        self.read(|state| {
+            let at = |(tx_id, id): &(TxId, ObjectId)| {
+                state.candidate(state.objects.get(id)?, AsOf::Tx(*tx_id))
+            };
+            Ok(!query.answer(state.log.iter().filter_map(at).collect())?.is_empty())
+        })?
+    }
+
+    fn field_paths(&self) -> Result<Vec<FieldPath>> {
+        self.read(|state| {
+            let mut paths = FieldPaths::default();
+            for (tx_id, id) in state.log.iter().rev() {
+                let object = state.objects.get(id).and_then(|object| object.at(AsOf::Tx(*tx_id)));
+                if object.is_some_and(|version| paths.add(&version.fields).is_break()) {
+                    break;
+                }
+            }
+            paths.into_list()
+        })
+    }
+
     fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
         let start = ObjectId::new(prefix);
         self.read(|state| {
@@ -182,6 +218,10 @@ impl Backend for MemoryBackend {
             let hashes = state.contents.range::<Hash, _>((start, Bound::Unbounded));
             hashes.take(limit).map(|(hash, _)| hash.clone()).collect()
         })
+    }
+
+    fn search_index(&self) -> Option<&dyn SearchIndex> {
+        Some(self)
     }
 
     fn relation_index(&self) -> Option<&dyn RelationIndex> {
@@ -404,6 +444,16 @@ impl State {
 
     fn newest_tx(&self) -> TxId {
         self.newest().0
+    }
+
+    /// An object as a query sees it.
+    fn candidate<'s>(&'s self, object: &'s Object, at: AsOf) -> Option<Candidate<'s>> {
+        let version = object.at(at)?;
+        let owned = self.nicknames.iter().filter(|(_, owner)| **owner == version.envelope.id);
+        let nicknames = owned.map(|(nickname, _)| nickname).collect();
+        let content = version.content.as_ref().and_then(|hash| self.contents.get(hash));
+        let content = content.map(String::as_str);
+        Some(Candidate { version, nicknames, content, forgotten: object.forgotten })
     }
 
     fn latest(&self, id: &ObjectId) -> Option<Latest> {

@@ -9,8 +9,9 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-pub(super) use self::derive::{of_item, of_version};
+pub(super) use self::derive::{of_item, of_version, properties_of};
 use crate::error::Result;
 use crate::markdown::{Field, Link, LinkKind, Place};
 use crate::object::{AsOf, Hash, ObjectId, Origin, TxId};
@@ -39,6 +40,8 @@ pub enum RelationKind {
     Path,
     /// The folder that a file shows to be a vault: one with a `.obsidian`. Shown to nobody.
     Vault,
+    /// Tags and front matter of a document, for queries. Shown to nobody.
+    Properties,
 }
 
 impl RelationKind {
@@ -67,6 +70,7 @@ impl RelationKind {
             Self::Alias => "alias",
             Self::Path => "path",
             Self::Vault => "vault",
+            Self::Properties => "properties",
         }
     }
 
@@ -82,7 +86,7 @@ impl RelationKind {
 
     /// The kind with a number.
     pub(super) fn numbered(number: u8) -> Option<Self> {
-        let hidden = [Self::Path, Self::Vault];
+        let hidden = [Self::Path, Self::Vault, Self::Properties];
         Self::LISTED.into_iter().chain(hidden).find(|kind| kind.number() == number)
     }
 }
@@ -131,6 +135,18 @@ pub enum Written {
         /// The name.
         name: String,
     },
+    /// What queries find a document by.
+    Properties(Properties),
+}
+
+/// The properties of a document that are derived from its text and queried like fields.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Properties {
+    /// Its tags, as written, without `#`, each once.
+    pub tags: Vec<String>,
+    /// Its front matter; `None` where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub front_matter: Option<Map<String, Value>>,
 }
 
 /// A pinned version.
@@ -195,6 +211,7 @@ impl Relation {
             (Written::Name { name }, RelationKind::Tag) => name.to_lowercase(),
             (Written::Name { name }, RelationKind::Vault) => name.clone(),
             (Written::Name { name }, _) => crate::markdown::link_key(&slashed(name)),
+            (Written::Properties(_), _) => String::new(),
         }
     }
 

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use super::{Expected, Op, Put, Replacement, Splice};
 use crate::error::{Error, Result};
-use crate::object::{Hash, Nickname, ObjectId, Timestamp, TxId};
+use crate::object::{Hash, Nickname, ObjectId, RESERVED_FIELDS, Timestamp, TxId};
+use serde_json::Value;
 
 /// What a put is judged by: the latest version of its object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,10 +18,18 @@ pub(super) struct Latest {
     pub forgotten: bool,
 }
 
+/// Largest text that a store takes, 256 MiB: whole texts are held in memory several times over while they are hashed and
+/// compressed, and SQLite's rows end at 10^9 bytes.
+const MAX_TEXT_BYTES: usize = 256 << 20;
+
+/// Most levels of a payload's fields: readers of JSON stop at 128, the store's own too.
+const MAX_LEVELS: usize = 100;
+
 /// Refuses a transaction that is malformed whatever the store holds.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` if one object is put twice or a hash is malformed.
+/// `INVALID_ARGUMENT` if one object is put twice, a hash is malformed, a text has more than 256 MiB, or a
+/// field has a reserved name or more than 100 levels.
 pub(super) fn check_shape(ops: &[Op]) -> Result<()> {
     let mut seen = HashSet::new();
     for put in puts(ops) {
@@ -29,6 +38,8 @@ pub(super) fn check_shape(ops: &[Op]) -> Result<()> {
             return Err(Error::argument("transaction", problem));
         }
         check_hashes(put)?;
+        check_fields(put)?;
+        check_texts(put)?;
     }
     Ok(())
 }
@@ -141,4 +152,44 @@ fn check_hashes(put: &Put) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn check_fields(put: &Put) -> Result<()> {
+    let id = &put.envelope.id;
+    if let Some(name) = RESERVED_FIELDS.into_iter().find(|name| put.fields.contains_key(*name)) {
+        let problem =
+            format!("of `{id}` hold `{name}`, which stands for another part of a payload");
+        return Err(Error::argument("fields", problem));
+    }
+    if !put.fields.values().all(|value| has_levels(value, MAX_LEVELS)) {
+        let problem = format!("of `{id}` have more than {MAX_LEVELS} levels");
+        return Err(Error::argument("fields", problem));
+    }
+    Ok(())
+}
+
+/// Whether a value has at most so many levels.
+fn has_levels(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(elements) => {
+            levels > 0 && elements.iter().all(|element| has_levels(element, levels - 1))
+        }
+        Value::Object(members) => {
+            levels > 0 && members.values().all(|member| has_levels(member, levels - 1))
+        }
+        _ => true,
+    }
+}
+
+fn check_texts(put: &Put) -> Result<()> {
+    let contents = put.content.iter().chain(put.additional.values()).map(|(_, text)| text);
+    let items = put.items.iter().flat_map(|splice| &splice.add).map(|item| &item.text);
+    match contents.chain(items).map(String::len).find(|bytes| *bytes > MAX_TEXT_BYTES) {
+        Some(bytes) => {
+            let id = &put.envelope.id;
+            let problem = format!("of `{id}` has {bytes} bytes, the store takes {MAX_TEXT_BYTES}");
+            Err(Error::argument("content", problem))
+        }
+        None => Ok(()),
+    }
 }

@@ -3,18 +3,25 @@
 //! One connection writes, two read, so that reads never wait for a write. Every commit is on disk when it returns
 //! (`synchronous=FULL`). Sources: DESIGN.md section 4; sqlite.org/wal.html, lang_transaction.html, pragma.html.
 
+mod aside;
 mod collect;
 mod derived;
 mod failure;
+mod index;
+mod integrity;
+mod lost;
+mod mark;
 mod network;
 mod open;
 mod pack;
+mod query;
 mod read;
 mod relation_index;
 mod relations;
 mod replace;
 mod rows;
 mod schema;
+mod search;
 mod write;
 
 use std::ops::Range;
@@ -24,12 +31,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 
 use self::failure::Step;
+use self::mark::Mark;
 use super::{
-    Backend, Garbage, Item, Op, PlacedItem, PlacedRelation, Receipt, RelationIndex, RelationKind,
-    Replacement, Size, Version,
+    Backend, Expression, FoundRows, Garbage, Item, Lost, Op, PlacedItem, Query, Receipt,
+    RelationIndex, Replacement, SearchFilter, SearchIndex, Size, Version,
 };
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
+use crate::object::{AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
 
 /// How the file is kept whole through a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +57,10 @@ pub struct SqliteBackend {
     path: PathBuf,
     store_id: String,
     journal: Journal,
+    read_only: bool,
+    /// `None` where it cannot be kept, and once closed.
+    mark: Mutex<Option<Mark>>,
+    lost: Option<Lost>,
     writer: Slot,
     readers: [Slot; 2],
 }
@@ -61,17 +73,51 @@ impl SqliteBackend {
     /// `STORE_CORRUPT` if it is not a database or is damaged; `NEWER_SCHEMA`; `READ_ONLY` if a write would fail;
     /// `NO_SPACE`.
     pub fn open(path: &Path) -> Result<Self> {
-        // Absolute: independent of later changes of the working folder, and never taken for one of SQLite's URIs.
-        let path = std::path::absolute(path).map_err(|error| Error::StoreUnavailable {
-            path: path.to_owned(),
-            problem: "it is no path".to_owned(),
-            source: Some(error.into()),
-        })?;
+        let path = absolute(path)?;
         open::create(&path)?;
-        let open::Opened { writer, store_id, journal } = open::writer(&path)?;
+        let opened = open::writer(&path)?;
         let readers = [open::reader(&path)?, open::reader(&path)?];
         let slot = |connection| Mutex::new(Some(connection));
-        Ok(Self { path, store_id, journal, writer: slot(writer), readers: readers.map(slot) })
+        Ok(Self {
+            path,
+            store_id: opened.store_id,
+            journal: opened.journal,
+            read_only: false,
+            mark: Mutex::new(opened.mark),
+            lost: opened.lost,
+            writer: slot(opened.writer),
+            readers: readers.map(slot),
+        })
+    }
+
+    /// Opens the store at `path` to be looked at: the file, its log and its schema stay as they are. Writes fail with
+    /// `READ_ONLY`.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; `STORE_UNAVAILABLE` also if there is no such file, or its schema is older than this program's.
+    pub fn open_read_only(path: &Path) -> Result<Self> {
+        let path = absolute(path)?;
+        let viewed = open::viewers(&path)?;
+        Ok(Self {
+            path,
+            store_id: viewed.store_id,
+            journal: Journal::WriteAhead,
+            read_only: true,
+            mark: Mutex::new(viewed.mark),
+            lost: None,
+            writer: Mutex::new(None),
+            readers: viewed.readers.map(|reader| Mutex::new(Some(reader))),
+        })
+    }
+
+    /// Moves the store at `path` to `NAME.corrupt-N`, with the files that belong to it, and returns its new place; what they
+    /// hold stays as it is. The next [`Self::open`] makes a new store.
+    ///
+    /// # Errors
+    /// `STORE_UNAVAILABLE` if there is no such file or it is in use, by this process or another; `FILE` if it cannot be
+    /// moved.
+    pub fn set_aside(path: &Path) -> Result<PathBuf> {
+        aside::set_aside(&absolute(path)?)
     }
 
     /// The file, as an absolute path.
@@ -84,6 +130,11 @@ impl SqliteBackend {
         self.journal
     }
 
+    /// Acknowledged transactions that were found missing when this was opened; the user should be told.
+    pub fn lost_before(&self) -> Option<&Lost> {
+        self.lost.as_ref()
+    }
+
     fn read<T>(&self, mut query: impl FnMut(&Connection) -> Step<T>) -> Result<T> {
         let slot = self.free_reader();
         let connection = slot.as_ref().ok_or(Error::Closed { what: "store" })?;
@@ -91,9 +142,13 @@ impl SqliteBackend {
     }
 
     fn write<T>(&self, step: impl FnOnce(&mut Connection) -> Step<T>) -> Result<T> {
+        if self.read_only {
+            return Err(Error::ReadOnly { path: self.path.clone() });
+        }
         let mut slot = lock(&self.writer);
         let connection = slot.as_mut().ok_or(Error::Closed { what: "store" })?;
-        step(connection).map_err(|failure| failure.at(&self.path))
+        step(connection)
+            .map_err(|failure| failure.with_cause(connection, &self.path).at(&self.path))
     }
 
     /// A reader that nobody uses, or the first one after waiting for it.
@@ -113,9 +168,13 @@ impl Backend for SqliteBackend {
     }
 
     fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>> {
-        self.write(|connection| {
+        let receipts = self.write(|connection| {
             failure::while_busy(|| write::commit_all(connection, transactions, now))
-        })
+        })?;
+        if let (Some(mark), Some(last)) = (&*lock(&self.mark), receipts.last()) {
+            mark.raise(&self.store_id, last.tx_id);
+        }
+        Ok(receipts)
     }
 
     fn newest(&self) -> Result<(TxId, Timestamp)> {
@@ -155,6 +214,18 @@ impl Backend for SqliteBackend {
         self.read(|connection| read::list(connection, &self.store_id, kind, after, limit))
     }
 
+    fn query(&self, query: &Query) -> Result<Vec<Version>> {
+        self.read(|connection| query::query(connection, &self.store_id, query))
+    }
+
+    fn has_field(&self, path: &FieldPath) -> Result<bool> {
+        self.read(|connection| query::has_field(connection, path))
+    }
+
+    fn field_paths(&self) -> Result<Vec<FieldPath>> {
+        self.read(query::field_paths)
+    }
+
     fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
         self.read(|connection| read::find_prefix(connection, prefix, limit))
     }
@@ -169,6 +240,10 @@ impl Backend for SqliteBackend {
 
     fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>> {
         self.read(|connection| read::content_hashes(connection, after, limit))
+    }
+
+    fn search_index(&self) -> Option<&dyn SearchIndex> {
+        Some(self)
     }
 
     fn relation_index(&self) -> Option<&dyn RelationIndex> {
@@ -195,6 +270,15 @@ impl Backend for SqliteBackend {
         self.read(|connection| collect::size(connection, &self.path))
     }
 
+    fn check_integrity(&self) -> Result<Vec<String>> {
+        self.read(integrity::check)
+    }
+
+    fn lost(&self) -> Result<Vec<Lost>> {
+        let mark = lock(&self.mark);
+        self.read(|connection| lost::all(connection, &self.store_id, mark.as_ref()))
+    }
+
     fn close(&self) -> Result<()> {
         // Readers first: the last connection to close moves the log into the file.
         for slot in self.readers.iter().chain([&self.writer]) {
@@ -204,65 +288,69 @@ impl Backend for SqliteBackend {
                     .map_err(|(_, error)| failure::Failure::from(error).at(&self.path))?;
             }
         }
+        lock(&self.mark).take();
         Ok(())
     }
 }
 
-impl RelationIndex for SqliteBackend {
+impl SearchIndex for SqliteBackend {
     fn catch_up(&self) -> Result<()> {
-        let prepare = |connection: &Connection| relation_index::prepare(connection, &self.store_id);
-        while let Some(batch) = self.read(prepare)? {
-            self.write(|connection| {
-                failure::while_busy(|| relation_index::apply(connection, &batch))
-            })?;
+        while let Some(batch) =
+            self.read(|connection| index::prepare(connection, &self.store_id))?
+        {
+            self.write(|connection| failure::while_busy(|| index::apply(connection, &batch)))?;
         }
         Ok(())
     }
 
     fn unindexed(&self) -> Result<u64> {
-        self.read(relation_index::unindexed)
+        self.read(index::unindexed)
     }
 
-    fn relations_of(&self, id: &ObjectId, at: AsOf) -> Result<Vec<PlacedRelation>> {
-        self.read(|connection| relations::of(connection, id, at))
-    }
-
-    fn relations_to(
+    fn find(
         &self,
-        kinds: &[RelationKind],
-        key: &str,
-        at: AsOf,
-    ) -> Result<Vec<PlacedRelation>> {
-        self.read(|connection| relations::to(connection, kinds, key, at))
+        expression: &Expression,
+        filter: &SearchFilter,
+        limit: usize,
+    ) -> Result<FoundRows> {
+        self.read(|connection| search::find(connection, expression, filter, limit))
     }
 
     fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
         self.write(|connection| {
-            collect::overwriting(connection, |connection| {
-                failure::while_busy(|| relation_index::reindex(connection, &self.store_id, ids))
-            })
+            failure::while_busy(|| index::reindex(connection, &self.store_id, ids))
         })
     }
 
     fn clear(&self) -> Result<()> {
-        self.write(|connection| failure::while_busy(|| relation_index::clear(connection)))
+        self.write(|connection| failure::while_busy(|| index::clear(connection)))
     }
 }
 
+/// Independent of later changes of the working folder, and never taken for one of SQLite's URIs.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|error| Error::StoreUnavailable {
+        path: path.to_owned(),
+        problem: "it is no path".to_owned(),
+        source: Some(error.into()),
+    })
+}
+
 /// A panic elsewhere leaves a connection whole: an open transaction was rolled back as it unwound.
-fn lock(slot: &Slot) -> MutexGuard<'_, Option<Connection>> {
+fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::sync::Arc;
 
     use serde_json::Map;
 
     use super::*;
     use crate::object::Envelope;
-    use crate::store::{Expected, Put};
+    use crate::store::{Expected, Put, SearchQuery, Store};
 
     fn put(id: &str, text: &str) -> Op {
         Op::Put(Box::new(Put {
@@ -299,6 +387,29 @@ mod tests {
         limit(1 << 20);
         backend.commit(&[put("b", &random)], Timestamp(3)).unwrap();
         assert_eq!(backend.content(&Hash::of(&random)).unwrap(), Some(random));
+    }
+
+    #[test]
+    fn on_a_full_disk_what_is_indexed_is_searched() {
+        let folder = tempfile::tempdir().unwrap();
+        let backend = Arc::new(SqliteBackend::open(&folder.path().join("store.sqlite")).unwrap());
+        let store = Store::with_backend(backend.clone());
+        let search = || {
+            let found = store.search(&SearchQuery::new("needle")).unwrap();
+            (found.total, found.unindexed)
+        };
+        let limit = |pages: i64| {
+            let slot = lock(&backend.writer);
+            slot.as_ref().unwrap().pragma_update(None, "max_page_count", pages).unwrap();
+        };
+        backend.commit(&[put("a", "a needle")], Timestamp(1)).unwrap();
+        assert_eq!(search(), (1, 0));
+        let words: Vec<String> = (0..9_000).map(|number| format!("needle w{number}")).collect();
+        backend.commit(&[put("b", &words.join(" "))], Timestamp(2)).unwrap();
+        limit(1);
+        assert_eq!(search(), (1, 1));
+        limit(1 << 20);
+        assert_eq!(search(), (2, 0));
     }
 
     #[test]

@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use palimpsest::error::{Error, Result};
 use palimpsest::object::{
-    AsOf, Hash, Nickname, ObjectId, ObjectType, Redaction, RedactionReason, Timestamp, TxId,
+    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Redaction, RedactionReason, Timestamp,
+    TxId,
 };
 use palimpsest::store::{
-    Backend, Garbage, Item, MemoryBackend, Op, PlacedItem, Receipt, Replacement, Size, Version,
+    Backend, Garbage, Item, MemoryBackend, Op, PlacedItem, Query, Receipt, Replacement, Size,
+    Version,
 };
 
 #[derive(Debug, Default)]
@@ -105,6 +107,18 @@ impl Backend for FailingBackend {
         limit: usize,
     ) -> Result<Vec<Version>> {
         self.memory.list(kind, after, limit)
+    }
+
+    fn query(&self, query: &Query) -> Result<Vec<Version>> {
+        self.memory.query(query)
+    }
+
+    fn has_field(&self, path: &FieldPath) -> Result<bool> {
+        self.memory.has_field(path)
+    }
+
+    fn field_paths(&self) -> Result<Vec<FieldPath>> {
+        self.memory.field_paths()
     }
 
     fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {

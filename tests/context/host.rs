@@ -10,7 +10,7 @@ use palimpsest::context::live::{
 use palimpsest::error::Result;
 use palimpsest::object::Timestamp;
 use palimpsest::settings::{Layout, Settings};
-use palimpsest::store::Store;
+use palimpsest::store::{Store, doctor};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -33,6 +33,18 @@ pub(crate) struct Host {
     known: Vec<Value>,
     time: i64,
     next_call: u64,
+}
+
+/// Whatever a session wrote is whole, and what it refers to is there.
+impl Drop for Host {
+    fn drop(&mut self) {
+        // A test that failed has said so; one that closed the store has nothing to read.
+        if !std::thread::panicking()
+            && let Ok(report) = doctor::check(&self.store)
+        {
+            assert_eq!(report.findings, []);
+        }
+    }
 }
 
 impl Host {

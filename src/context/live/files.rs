@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use similar::TextDiff;
 
 use super::{LiveSession, Notice};
 use crate::context::forms;
 use crate::context::log_layout::Texts;
 use crate::context::tokens;
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Envelope, Handle, Hash, ObjectId, ObjectType, Payload, Source};
+use crate::object::{
+    AsOf, Envelope, Handle, Hash, ObjectId, ObjectType, Payload, Source, unified_diff,
+};
 use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
 use crate::source::{self, FileReading, FileState};
 use crate::store::Expected;
@@ -291,8 +292,7 @@ impl LiveSession {
 
 /// A heading and the unified difference of two texts, within the limits of a note.
 fn with_difference(head: String, handle: Handle, old: &str, new: &str, budget: &mut u64) -> String {
-    let diff = TextDiff::from_lines(old, new);
-    let unified = diff.unified_diff().context_radius(2).to_string();
+    let unified = unified_diff(old, new, 2);
     let lines: Vec<&str> = unified.lines().collect();
     let mut shown = vec![head];
     let mut rest = 0;

@@ -6,8 +6,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{Pin, Relation, RelationKind, RelationPlace, Written, slashed};
-use crate::markdown::{self, Field, LinkKind, Place};
+use super::{Pin, Properties, Relation, RelationKind, RelationPlace, Written, slashed};
+use crate::markdown::{self, Document, Field, LinkKind, Place};
 use crate::object::{Envelope, FieldPath, FieldStep, Hash, ObjectId, ObjectType, StaticReference};
 
 /// Types of files that are read as Markdown.
@@ -44,22 +44,44 @@ pub(in crate::store) fn of_version(
 pub(in crate::store) fn of_item(kind: ObjectType, position: u64, text: &str) -> Vec<Relation> {
     let Ok(item) = serde_json::from_str::<Value>(text) else { return Vec::new() };
     let mut found = Finder::default();
-    let index = FieldStep::Index(usize::try_from(position).unwrap_or(usize::MAX));
-    let path = FieldPath::key("items").then(index);
+    let index = usize::try_from(position).unwrap_or(usize::MAX);
+    let path = FieldPath::key("items").element(index);
     match kind {
         ObjectType::Chat => {
-            found.calls(position, &item["message"], &path.clone().then_key("message"));
+            found.calls(position, &item["message"], &path.clone().member("message"));
         }
         // What an event is about; deeper down only whole references count.
         ObjectType::Session if item.get("version").is_none() => {
             if let Some(id) = item.get("object").and_then(Value::as_str) {
-                found.dynamic(id, &path.clone().then_key("object"));
+                found.dynamic(id, &path.clone().member("object"));
             }
         }
         _ => {}
     }
     found.value(&item, &path);
     found.relations
+}
+
+/// The properties of a version that is a document.
+pub(in crate::store) fn properties_of(
+    envelope: &Envelope,
+    fields: &Map<String, Value>,
+    content: Option<&str>,
+) -> Option<Properties> {
+    let text = content.filter(|_| is_markdown(envelope, fields))?;
+    properties(&markdown::parse(text))
+}
+
+/// `None` where a document has neither tags nor front matter.
+fn properties(document: &Document) -> Option<Properties> {
+    let mut tags: Vec<String> = Vec::new();
+    for tag in &document.tags {
+        if !tags.contains(&tag.name) {
+            tags.push(tag.name.clone());
+        }
+    }
+    let front_matter = document.front_matter.as_ref().map(|matter| matter.fields.clone());
+    (!tags.is_empty() || front_matter.is_some()).then_some(Properties { tags, front_matter })
 }
 
 fn is_markdown(envelope: &Envelope, fields: &Map<String, Value>) -> bool {
@@ -82,7 +104,7 @@ impl Finder {
         match value {
             Value::Array(elements) if name.ends_with("_refs") => {
                 for (index, element) in elements.iter().enumerate() {
-                    self.named(element, &path.clone().then(FieldStep::Index(index)));
+                    self.named(element, &path.clone().element(index));
                 }
             }
             value if naming => self.named(value, path),
@@ -112,12 +134,12 @@ impl Finder {
                     self.add(RelationKind::Static, written, path);
                 }
                 for (name, value) in members {
-                    self.member(name, value, &path.clone().then_key(name));
+                    self.member(name, value, &path.clone().member(name));
                 }
             }
             Value::Array(elements) => {
                 for (index, element) in elements.iter().enumerate() {
-                    self.value(element, &path.clone().then(FieldStep::Index(index)));
+                    self.value(element, &path.clone().element(index));
                 }
             }
             _ => {}
@@ -134,14 +156,14 @@ impl Finder {
                     parts.enumerate().filter(|(_, part)| part["type"] == "toolCall")
                 {
                     if let Some(id) = part["id"].as_str() {
-                        let path = path.clone().then_key("content").then(FieldStep::Index(index));
-                        self.add(RelationKind::Call, call(id), &path.then_key("id"));
+                        let path = path.clone().member("content").element(index);
+                        self.add(RelationKind::Call, call(id), &path.member("id"));
                     }
                 }
             }
             Some("toolResult") => {
                 if let Some(id) = message["toolCallId"].as_str() {
-                    let path = path.clone().then_key("toolCallId");
+                    let path = path.clone().member("toolCallId");
                     self.add(RelationKind::Call, call(id), &path);
                 }
             }
@@ -175,6 +197,10 @@ impl Finder {
 
     fn markdown(&mut self, text: &str) {
         let document = markdown::parse(text);
+        if let Some(properties) = properties(&document) {
+            let path = FieldPath::key("properties");
+            self.add(RelationKind::Properties, Written::Properties(properties), &path);
+        }
         for link in document.links {
             let kind = match link.kind {
                 LinkKind::Wikilink => RelationKind::Wikilink,
@@ -259,6 +285,7 @@ mod tests {
                     format!("{}{target}", if *embed { "!" } else { "" })
                 }
                 Written::Name { name } => name.clone(),
+                Written::Properties(properties) => json!(properties).to_string(),
             };
             format!("{} {place}{line}: {written}", relation.kind.as_str())
         };
@@ -277,6 +304,7 @@ mod tests {
         let found = of_version(&file("/v/a.md"), &fields, Some(text));
         let expected = [
             "path path: /v/a.md",
+            r#"properties properties: {"tags":["tag"],"front_matter":{"aliases":"Other","up":"[[Home]]"}}"#,
             "wikilink front_matter.up:3: Home",
             "wikilink content#A:6: b",
             "wikilink content#A:6: !e",

@@ -9,6 +9,7 @@ use rusqlite::{Connection, Row, TransactionBehavior, named_params};
 
 use zstd::zstd_safe;
 
+use super::derived;
 use super::failure::{self, Failure, Step};
 use super::pack::{self, Pack, Packs};
 use super::rows;
@@ -35,7 +36,10 @@ pub(super) fn garbage(connection: &Connection, path: &Path) -> Step<Garbage> {
 /// Drops it, writes the file anew without free pages, and empties the log.
 pub(super) fn collect(connection: &mut Connection, path: &Path) -> Step<Garbage> {
     let mut garbage = garbage(connection, path)?;
-    overwriting(connection, drop_unused)?;
+    overwriting(connection, |connection| {
+        drop_unused(connection)?;
+        derived::drop_former(connection)
+    })?;
     failure::while_busy(|| Ok(connection.execute_batch("VACUUM")?))?;
     garbage.waits_for_readers = !empty_log(connection)?;
     garbage.bytes_after = bytes_of(path) + bytes_of(&log_of(path));

@@ -1,20 +1,24 @@
-//! What the file holds of an object beside its versions and items, and how it is removed. Only explicit commands come here.
+//! What is derived from versions and items, and how it follows when these are replaced. Only explicit commands come here.
 
-use rusqlite::{Connection, named_params};
+use rusqlite::{Connection, Transaction};
 
 use super::failure::Step;
+use super::index;
 use super::relation_index;
 use crate::object::ObjectId;
 
-/// Removes what was derived from an object, or points to it, so that nothing of its text is left there.
-pub(super) fn remove(connection: &Connection, object: i64) -> Step<()> {
-    connection
-        .prepare_cached("DELETE FROM nickname WHERE object = :object")?
-        .execute(named_params! { ":object": object })?;
-    Ok(())
+/// Makes what is derived from some objects that of the versions that there are now. What was derived from the text before
+/// stays in the file's pages until [`drop_former`].
+pub(super) fn derive_anew(
+    transaction: &Transaction<'_>,
+    store_id: &str,
+    ids: &[ObjectId],
+) -> Step<()> {
+    index::reindex_objects(transaction, store_id, ids)?;
+    relation_index::reindex_objects(transaction, store_id, ids)
 }
 
-/// Derives from objects anew what is derived from them, after their texts were replaced.
-pub(super) fn derive_anew(connection: &Connection, store_id: &str, ids: &[ObjectId]) -> Step<()> {
-    relation_index::reindex_objects(connection, store_id, ids)
+/// Leaves nothing in the indexes of what was derived from text that is gone.
+pub(super) fn drop_former(connection: &Connection) -> Step<()> {
+    index::merge(connection)
 }

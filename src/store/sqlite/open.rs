@@ -9,8 +9,10 @@ use rusqlite::{Connection, OpenFlags};
 use uuid::Uuid;
 
 use super::failure::{self, Step};
-use super::{Journal, network, schema};
+use super::mark::Mark;
+use super::{Journal, lost, network, query, schema};
 use crate::error::{Error, Result};
+use crate::store::Lost;
 
 /// Statements kept prepared per connection; there are about 25 in all.
 const STATEMENTS: usize = 32;
@@ -23,6 +25,10 @@ pub(super) struct Opened {
     pub writer: Connection,
     pub store_id: String,
     pub journal: Journal,
+    /// `None` where it cannot be kept.
+    pub mark: Option<Mark>,
+    /// What was found missing just now.
+    pub lost: Option<Lost>,
 }
 
 /// Makes the file and its folders if they are missing, readable by their user only.
@@ -65,22 +71,40 @@ pub(super) fn create(path: &Path) -> Result<()> {
 
 /// Opens the connection that writes, checks the file and brings its schema up to date.
 pub(super) fn writer(path: &Path) -> Result<Opened> {
-    let open = || {
+    // SQLite keeps its own files beside the file that symbolic links lead to.
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    // First of all, so that the store is not set aside meanwhile. Where there is none, it is made once the file is known to be
+    // ours.
+    let mut mark = Mark::open_existing(&real)?;
+    let mut open = || {
         let mut writer = connect(path)?;
         schema::check(&writer, path)?;
+        if mark.is_none() {
+            mark = Mark::open(&real)?;
+        }
         if writer.is_readonly("main")? {
             return Err(Error::ReadOnly { path: path.to_owned() }.into());
         }
         let journal = set_journal(&writer, path)?;
-        let store_id = schema::migrate(&mut writer, path)?;
-        Ok(Opened { writer, store_id, journal })
+        let migrated = schema::migrate(&mut writer, path)
+            .map_err(|failure| failure.with_cause(&writer, path))?;
+        if migrated.is_new {
+            // The tables and the ID stand in the file from the start, whatever becomes of its log. If it fails now, the log is
+            // moved later.
+            let _ = writer.pragma_query(None, "wal_checkpoint", |_| Ok(()));
+        }
+        let note = |mark| lost::note(&mut writer, &migrated, mark);
+        let lost = mark.as_ref().map(note).transpose()?.flatten();
+        Ok((writer, migrated.store_id, journal, lost))
     };
-    failure::while_busy(open).map_err(|failure| {
+    let opened = failure::while_busy(&mut open).map_err(|failure| {
         if failure.is_cannot_open() && folder_is_read_only(path) {
             return Error::ReadOnly { path: path.to_owned() };
         }
         failure.at(path)
-    })
+    });
+    let (writer, store_id, journal, lost) = opened?;
+    Ok(Opened { writer, store_id, journal, mark, lost })
 }
 
 /// Opens a connection that only reads.
@@ -88,15 +112,48 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
     let open = || {
         let reader = connect(path)?;
         reader.pragma_update(None, "query_only", true)?;
+        query::register(&reader)?;
         Ok(reader)
     };
     failure::while_busy(open).map_err(|failure| failure.at(path))
 }
 
+/// A file that was opened to be looked at.
+pub(super) struct Viewed {
+    pub readers: [Connection; 2],
+    pub store_id: String,
+    pub mark: Option<Mark>,
+}
+
+/// Opens connections that leave the file and its log as they are. Nothing is made, brought up to date or moved.
+pub(super) fn viewers(path: &Path) -> Result<Viewed> {
+    let real = path.canonicalize().map_err(|error| Error::StoreUnavailable {
+        path: path.to_owned(),
+        problem: "it cannot be found".to_owned(),
+        source: Some(error.into()),
+    })?;
+    let view = || {
+        let open = || -> Step<Connection> {
+            let viewer = connect_with(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+            schema::check(&viewer, path)?;
+            Ok(viewer)
+        };
+        let readers = [open()?, open()?];
+        let store_id = schema::identity(&readers[0], path)?;
+        Ok((readers, store_id))
+    };
+    let (readers, store_id) = failure::while_busy(view).map_err(|failure| failure.at(path))?;
+    Ok(Viewed { readers, store_id, mark: Mark::open_read_only(&real) })
+}
+
 fn connect(path: &Path) -> Step<Connection> {
-    // Opened for writing by readers too: in WAL mode they take part in the shared memory. One thread at a time uses a
-    // connection, so SQLite's own mutexes are not needed.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    // Opened for writing by readers too: in WAL mode they take part in the shared memory.
+    connect_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+}
+
+fn connect_with(path: &Path, access: OpenFlags) -> Step<Connection> {
+    // One thread at a time uses a connection, so SQLite's own mutexes are not needed.
+    let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(failure::wait_for_lock))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);

@@ -197,6 +197,11 @@ thread_local! {
     static RECENTLY: RefCell<Vec<(Vec<u8>, Rc<Pack>)>> = const { RefCell::new(Vec::new()) };
 }
 
+/// The text at a place of the pack with this frame.
+pub(super) fn text(frame: &[u8], place: Place) -> Step<Option<String>> {
+    Ok(decode(frame)?.get(place).map(str::to_owned))
+}
+
 /// Decodes a frame, unless this thread did lately.
 fn decode(frame: &[u8]) -> Step<Rc<Pack>> {
     let known = RECENTLY.with_borrow(|recent| {

@@ -284,7 +284,7 @@ pub(super) fn collect<T>(
 }
 
 /// The least text above everything that starts with `prefix`, in the order of UTF-8 bytes; `None` if there is none.
-fn end_of_prefix(prefix: &str) -> Option<String> {
+pub(super) fn end_of_prefix(prefix: &str) -> Option<String> {
     let kept = prefix.trim_end_matches(char::MAX);
     let last = kept.chars().next_back()?;
     let next = (last..=char::MAX).nth(1)?;
@@ -292,7 +292,7 @@ fn end_of_prefix(prefix: &str) -> Option<String> {
 }
 
 /// SQLite's integers end at 2^63 - 1; no list is that long.
-fn clip(number: u64) -> i64 {
+pub(super) fn clip(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 

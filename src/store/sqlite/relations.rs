@@ -1,12 +1,14 @@
-//! Reading relations. Must not derive them: see `relation_index`.
+//! Relations: what is asked of them, and reading them. Must not derive them: see `relation_index`.
 
 use rusqlite::{Connection, Row, named_params};
 use serde::{Deserialize, Serialize};
 
-use super::failure::{Failure, Step};
+use super::failure::{self, Failure, Step};
 use super::read::{self, Point};
+use super::{SqliteBackend, collect, relation_index};
+use crate::error::Result;
 use crate::object::{AsOf, ObjectId, TxId};
-use crate::store::{PlacedRelation, Relation, RelationKind, RelationPlace, Written};
+use crate::store::{PlacedRelation, Relation, RelationIndex, RelationKind, RelationPlace, Written};
 
 /// `relation.part` of what stands in a version's fields and content.
 pub(super) const VERSION: i64 = -1;
@@ -18,14 +20,55 @@ pub(super) struct Data {
     pub(super) place: RelationPlace,
 }
 
-pub(super) fn of(connection: &Connection, id: &ObjectId, at: AsOf) -> Step<Vec<PlacedRelation>> {
+impl RelationIndex for SqliteBackend {
+    fn catch_up(&self) -> Result<()> {
+        let prepare = |connection: &Connection| relation_index::prepare(connection, &self.store_id);
+        while let Some(batch) = self.read(prepare)? {
+            self.write(|connection| {
+                failure::while_busy(|| relation_index::apply(connection, &batch))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn unindexed(&self) -> Result<u64> {
+        self.read(relation_index::unindexed)
+    }
+
+    fn relations_of(&self, id: &ObjectId, at: AsOf) -> Result<Vec<PlacedRelation>> {
+        self.read(|connection| of(connection, id, at))
+    }
+
+    fn relations_to(
+        &self,
+        kinds: &[RelationKind],
+        key: &str,
+        at: AsOf,
+    ) -> Result<Vec<PlacedRelation>> {
+        self.read(|connection| to(connection, kinds, key, at))
+    }
+
+    fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
+        self.write(|connection| {
+            collect::overwriting(connection, |connection| {
+                relation_index::reindex(connection, &self.store_id, ids)
+            })
+        })
+    }
+
+    fn clear(&self) -> Result<()> {
+        self.write(|connection| failure::while_busy(|| relation_index::clear(connection)))
+    }
+}
+
+fn of(connection: &Connection, id: &ObjectId, at: AsOf) -> Step<Vec<PlacedRelation>> {
     let point = Point::new(at);
     let sql = statement(&point, "o.id = :id");
     let parameters = named_params! { ":id": id.as_str(), ":at": point.value };
     read::collect(connection, &sql, parameters, placed)
 }
 
-pub(super) fn to(
+fn to(
     connection: &Connection,
     kinds: &[RelationKind],
     key: &str,

@@ -11,7 +11,7 @@ use super::{derived, write};
 use crate::object::{Hash, ObjectId, TxId};
 use crate::store::{Item, Replacement, rules};
 
-/// Replaces all or nothing. What is replaced is overwritten in the file's pages, but not yet in the log.
+/// Replaces all or nothing, and renews what was derived from it. What is replaced is overwritten in the file's pages, but not yet in the log.
 pub(super) fn replace(
     connection: &mut Connection,
     store_id: &str,
@@ -48,7 +48,9 @@ fn apply(connection: &Connection, packer: &Packer<'_>, replacement: &Replacement
             replace_item(connection, packer, (object, *position, *from), item)?
         }
         Replacement::Forgotten { .. } => {
-            derived::remove(connection, object)?;
+            connection
+                .prepare_cached("DELETE FROM nickname WHERE object = :object")?
+                .execute(named_params! { ":object": object })?;
             let sql = "UPDATE object SET forgotten = 1, source = NULL WHERE object = :object";
             connection.prepare_cached(sql)?.execute(named_params! { ":object": object })?
         }

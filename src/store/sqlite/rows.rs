@@ -162,7 +162,7 @@ pub(super) fn optional_hash(row: &Row<'_>, column: usize) -> Step<Option<Hash>> 
     Ok(row.get::<_, Option<HashBytes>>(column)?.map(|bytes| bytes.0))
 }
 
-fn fields(stored: &str, packs: &Packs<'_>) -> Step<Map<String, serde_json::Value>> {
+pub(super) fn fields(stored: &str, packs: &Packs<'_>) -> Step<Map<String, serde_json::Value>> {
     let fields = match fields_place(stored) {
         Some(place) => serde_json::from_str(&packs.text(place)?),
         None => serde_json::from_str(stored),

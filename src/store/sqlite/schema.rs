@@ -91,6 +91,14 @@ CREATE TABLE nickname (
 ///   it is that of the last item.
 /// - `object_type` leaves out toolcalls, which are most objects: these are listed by ID.
 ///
+/// The search index; all of it is made from the rest and can be made anew:
+/// - `search_index` holds the terms that `store::search` makes of a text, not the text; so FTS5's own tokenizer has only to
+///   split at spaces. A row of it is a row of `search_row`.
+/// - `search_row.part`: -2 for a version (with this `tx_id`, the newest that has these terms), -1 for a nickname, else the
+///   position of an item (there from `tx_id` on). `latest`: whether it is what the object has now. `digest`: 64 bits of the
+///   hash of the terms, so that an object's versions with equal terms share a row; null for items.
+/// - `search_progress` has one row: all is indexed up to `version` of transaction `tx_id`, nicknames up to `named_tx`.
+///
 /// The relations; all of it is made from the rest and can be made anew:
 /// - `relation.part`: -1 for a version's fields and content, else the position of an item; `place`: order within the part. It
 ///   stands from transaction `from_tx` on and, where `until_tx` is set, before that. Versions with equal relations share rows.
@@ -138,6 +146,33 @@ ALTER TABLE hashed_content RENAME TO content;
 
 DROP INDEX object_type;
 CREATE INDEX object_type ON object (type, id) WHERE type <> 'toolcall';
+
+CREATE VIRTUAL TABLE search_index USING fts5 (
+    name, text, joined, content = '', contentless_delete = 1, tokenize = 'ascii'
+);
+CREATE TABLE search_session (
+    session INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE
+) STRICT;
+CREATE TABLE search_row (
+    row INTEGER PRIMARY KEY,
+    object INTEGER NOT NULL REFERENCES object,
+    tx_id INTEGER NOT NULL,
+    part INTEGER NOT NULL,
+    latest INTEGER NOT NULL,
+    session INTEGER REFERENCES search_session,
+    digest INTEGER
+) STRICT;
+CREATE INDEX search_row_object ON search_row (object, part);
+CREATE INDEX search_row_nickname ON search_row (part) WHERE part = -1;
+CREATE INDEX search_row_left ON search_row (row) WHERE latest = 0;
+CREATE TABLE search_progress (
+    tx_id INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    named_tx INTEGER NOT NULL,
+    rows INTEGER NOT NULL
+) STRICT;
+INSERT INTO search_progress VALUES (0, 0, 0, 0);
 
 CREATE TABLE relation_key (
     key INTEGER PRIMARY KEY,
@@ -190,10 +225,18 @@ fn check_snapshot(connection: &Transaction<'_>, path: &Path) -> Step<()> {
     Err(Error::StoreUnavailable { path: path.to_owned(), problem, source: None }.into())
 }
 
-/// Brings the schema up to date and returns the store's ID.
+/// What a file is after its schema was brought up to date.
+#[derive(Debug)]
+pub(super) struct Migrated {
+    pub store_id: String,
+    /// Whether the store was made just now.
+    pub is_new: bool,
+}
+
+/// Brings the schema up to date.
 ///
 /// Writes in any case, if only the header as it is, and so finds out whether the file can be written at all.
-pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Step<String> {
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Step<Migrated> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Again, now that no other process can change it.
     check_snapshot(&transaction, path)?;
@@ -219,7 +262,26 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Step<String> 
     } else {
         transaction.rollback()?;
     }
-    Ok(store_id)
+    Ok(Migrated { store_id, is_new: done == 0 })
+}
+
+/// The ID of a store that is to stay as it is, which [`check`] let through.
+///
+/// # Errors
+/// `STORE_UNAVAILABLE` for an empty file and one whose schema has to be brought up to date first.
+pub(super) fn identity(connection: &Connection, path: &Path) -> Step<String> {
+    let version: i64 = pragma(connection, "user_version")?;
+    if version == known() {
+        let sql = "SELECT value FROM meta WHERE key = 'store_id'";
+        return Ok(connection.query_row(sql, [], |row| row.get(0))?);
+    }
+    let problem = match version {
+        0 => "it is empty".to_owned(),
+        _ => {
+            format!("its schema is {version} and becomes {} when it is opened for writing", known())
+        }
+    };
+    Err(Error::StoreUnavailable { path: path.to_owned(), problem, source: None }.into())
 }
 
 /// The newest schema version that this program knows.
@@ -250,9 +312,9 @@ mod tests {
             let path = folder.path().join("store.sqlite");
             let (mut maker, checker) = (connect(&path), connect(&path));
             std::thread::scope(|scope| {
-                let making = scope.spawn(|| migrate(&mut maker, &path).map(drop));
+                let making = scope.spawn(|| failure::while_busy(|| migrate(&mut maker, &path)));
                 while !making.is_finished() {
-                    check(&checker, &path).unwrap();
+                    failure::while_busy(|| check(&checker, &path)).unwrap();
                 }
                 making.join().unwrap().unwrap();
             });

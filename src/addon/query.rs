@@ -1,0 +1,67 @@
+//! Queries over a store's metadata.
+
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+
+use super::argument::Given;
+use super::blocking::{Blocking, blocking};
+use super::store::Store;
+use super::version::{At, Version, selector};
+use crate::error::{Error, Result};
+use crate::object::{AsOf, VersionSelector};
+use crate::store::Query;
+
+/// How a query is answered.
+#[napi(object)]
+#[derive(Default)]
+pub struct QueryOptions {
+    /// The point in the store's history that is asked about: a transaction (`12`), or a time in RFC 3339 or a date (its first
+    /// moment in UTC). Default: the latest versions.
+    #[napi(ts_type = "number | string")]
+    pub at: Option<At>,
+}
+
+#[napi]
+impl Store {
+    /// Finds versions by their metadata, one per object, without reading contents:
+    /// `tool = bash and args.command contains "cargo test" order by system_time desc limit 20`.
+    ///
+    /// A test is a field, then `=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`, `starts_with` or `~` (`*`, `?`, `[a-z]`) with a
+    /// value, or `in (a, b)`, `exists`, `missing`; `and`, `or`, `not` and parentheses join tests; `order by FIELD [desc]`,
+    /// `limit N` and `offset N` follow. Ties are by ID. Fields: `id`, `type`, `path`, `source.*`, `tx_id`, `system_time`,
+    /// `origin.store_id`, `origin.tx_id`, `origin.time`, `content_hash`, `source_hash`, `identity_hash`, `has_content`,
+    /// `item_count`, `redacted.*`, `additional.*`, `forgotten`, `nickname`, and every field of a payload by its path
+    /// (`args.command`, `tags[0]`, `tags[*]`; odd keys in `"`). A test of a missing field is false, `!=` too. Types that
+    /// differ are unequal and have no order. A time as a value is a date or RFC 3339.
+    ///
+    /// Rejects with `INVALID_ARGUMENT`, naming the column, and with `UNKNOWN_FIELD` for a field that no object has.
+    #[napi(
+        ts_args_type = "query: string, options?: QueryOptions",
+        ts_return_type = "Promise<Version[]>"
+    )]
+    pub fn query(
+        &self,
+        query: Given<String>,
+        options: Given<Option<QueryOptions>>,
+    ) -> AsyncTask<Blocking<Vec<Version>>> {
+        let store = self.core.clone();
+        blocking(move || {
+            let options = options.named("options")?.unwrap_or_default();
+            let query = Query::parse(&query.named("query")?)?;
+            let query = Query { at: as_of(options.at)?, ..query };
+            Version::all(&store, store.query(&query)?)
+        })
+    }
+}
+
+/// A point in the store's history; one object's step back is none.
+pub(super) fn as_of(at: Option<At>) -> Result<AsOf> {
+    match selector("at", at)? {
+        None | Some(VersionSelector::Latest) => Ok(AsOf::Latest),
+        Some(VersionSelector::Tx(tx_id)) => Ok(AsOf::Tx(tx_id)),
+        Some(VersionSelector::Time(time)) => Ok(AsOf::Time(time)),
+        Some(VersionSelector::Back(_)) => {
+            Err(Error::argument("at", "must be a transaction or a time, not a step back"))
+        }
+    }
+}

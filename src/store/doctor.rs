@@ -1,0 +1,308 @@
+//! Whether everything that a store holds is what was written: every hash, every reference, every list. Reads only, and beside
+//! writers: what is judged is the store as of one transaction. Must not mend anything, nor know a host's formats.
+
+mod items;
+mod references;
+mod report;
+
+use std::path::{Path, PathBuf};
+
+use self::references::References;
+pub use self::report::{Checked, Finding, FindingKind, Report};
+use super::{SqliteBackend, Store, Version};
+use crate::error::{Error, Result};
+use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, RedactionReason, Timestamp, TxId};
+
+/// Versions, objects or contents that are read at a time.
+const PAGE: usize = 200;
+
+/// Checks an open store as of its newest transaction, while others go on writing. Takes a time in proportion to what the
+/// store holds; keeps a page of it in memory and the versions of one object.
+///
+/// # Errors
+/// `CLOSED`. What cannot be read is a finding.
+pub fn check(store: &Store) -> Result<Report> {
+    let mut report = Report::new(store.path());
+    report.store_id = Some(store.id().to_owned());
+    let mut examination =
+        Examination { store, until: TxId(i64::MAX), references: References::new(store), report };
+    match store.newest() {
+        Ok((newest, _)) => examination.until = newest,
+        Err(error) => examination.add(FindingKind::File, None, None, &error)?,
+    }
+    examination.report.as_of = examination.until;
+    examination.file()?;
+    examination.contents()?;
+    examination.versions()?;
+    for kind in ObjectType::ALL {
+        examination.objects(kind)?;
+    }
+    Ok(examination.report)
+}
+
+/// Checks the store at `path` and changes nothing there. A file that is damaged so that it cannot be opened makes a report
+/// with this one finding.
+///
+/// # Errors
+/// Those of [`SqliteBackend::open_read_only`] except `STORE_CORRUPT`.
+pub fn check_file(path: &Path) -> Result<Report> {
+    let path = path.to_string_lossy();
+    let store = match Store::open_read_only(&path) {
+        Ok(store) => store,
+        Err(error @ Error::StoreCorrupt { .. }) => {
+            let mut report = Report::new(&path);
+            report.add(Finding::from_error(FindingKind::File, None, None, &error));
+            return Ok(report);
+        }
+        Err(error) => return Err(error),
+    };
+    let report = check(&store)?;
+    store.close()?;
+    Ok(report)
+}
+
+/// Moves a damaged store to `NAME.corrupt-N`, with the files that belong to it, and returns its new place. The next opening
+/// makes a new store. `force` moves it whatever it is, unseen.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` if nothing in it is damaged; those of [`SqliteBackend::set_aside`] and [`check_file`].
+pub fn set_aside(path: &Path, force: bool) -> Result<PathBuf> {
+    if !force && !check_file(path)?.is_damaged() {
+        let problem =
+            "is a store in which nothing is damaged; it is set aside only if that is forced";
+        return Err(Error::argument("path", problem));
+    }
+    SqliteBackend::set_aside(path)
+}
+
+/// A check under way.
+struct Examination<'a> {
+    store: &'a Store,
+    /// What later transactions wrote is not looked at.
+    until: TxId,
+    references: References<'a>,
+    report: Report,
+}
+
+impl Examination<'_> {
+    fn add(
+        &mut self,
+        kind: FindingKind,
+        object: Option<&ObjectId>,
+        tx_id: Option<TxId>,
+        error: &Error,
+    ) -> Result<()> {
+        if let Error::Closed { what } = error {
+            return Err(Error::Closed { what });
+        }
+        self.report.add(Finding::from_error(kind, object, tx_id, error));
+        Ok(())
+    }
+
+    fn say(&mut self, kind: FindingKind, object: &ObjectId, tx_id: Option<TxId>, problem: String) {
+        self.report.add(Finding { kind, object: Some(object.clone()), tx_id, problem });
+    }
+
+    /// What the backend knows of itself.
+    fn file(&mut self) -> Result<()> {
+        match self.store.backend().check_integrity() {
+            Ok(problems) => {
+                for problem in problems {
+                    let kind = FindingKind::File;
+                    self.report.add(Finding { kind, object: None, tx_id: None, problem });
+                }
+            }
+            Err(error) => self.add(FindingKind::File, None, None, &error)?,
+        }
+        match self.store.lost() {
+            Ok(all) => {
+                for lost in all {
+                    let problem = format!(
+                        "transactions {} to {} of store `{}` had been written and were missing on {}",
+                        lost.from, lost.to, lost.store_id, lost.noticed
+                    );
+                    let (kind, tx_id) = (FindingKind::Lost, Some(lost.to));
+                    self.report.add(Finding { kind, object: None, tx_id, problem });
+                }
+                Ok(())
+            }
+            Err(error) => self.add(FindingKind::File, None, None, &error),
+        }
+    }
+
+    /// Every content, also those that no version names any more.
+    fn contents(&mut self) -> Result<()> {
+        let mut after: Option<Hash> = None;
+        loop {
+            let page = match self.store.backend().content_hashes(after.as_ref(), PAGE) {
+                Ok(page) => page,
+                Err(error) => return self.add(FindingKind::Content, None, None, &error),
+            };
+            for hash in &page {
+                self.content(hash)?;
+            }
+            match page.into_iter().next_back() {
+                Some(last) => after = Some(last),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn content(&mut self, recorded: &Hash) -> Result<()> {
+        let text = match self.store.backend().content(recorded) {
+            Ok(Some(text)) => text,
+            // Removed since it was listed; a version that still needed it would say so.
+            Ok(None) => return Ok(()),
+            Err(error) => return self.add(FindingKind::Content, None, None, &error),
+        };
+        let found = Hash::of(&text);
+        if found != *recorded {
+            let what = "content".to_owned();
+            let (found, recorded) = (found.to_string(), recorded.to_string());
+            let error = Error::HashMismatch { what, found, recorded };
+            self.add(FindingKind::Content, None, None, &error)?;
+        }
+        self.report.checked.contents += 1;
+        self.report.checked.content_bytes += text.len() as u64;
+        Ok(())
+    }
+
+    /// Every version, in the order in which they were written.
+    fn versions(&mut self) -> Result<()> {
+        let (mut after, mut limit, mut time) = (TxId(0), PAGE, Timestamp(i64::MIN));
+        let mut unreadable: Option<(TxId, Error)> = None;
+        while after < self.until {
+            let page = match self.store.changes(after, limit) {
+                Ok(page) => page,
+                // Once more in the smallest steps, to find the transaction that cannot be read.
+                Err(_) if limit > 1 => {
+                    limit = 1;
+                    continue;
+                }
+                Err(error) => {
+                    after = TxId(after.0 + 1);
+                    unreadable.get_or_insert((after, error));
+                    continue;
+                }
+            };
+            limit = PAGE;
+            self.unreadable(unreadable.take(), after)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.tx_id;
+            for version in &page {
+                if version.tx_id > self.until {
+                    return Ok(());
+                }
+                if version.system_time < time {
+                    let problem = format!("its time {} is before {time}", version.system_time);
+                    self.say(FindingKind::Time, &version.envelope.id, Some(version.tx_id), problem);
+                }
+                time = version.system_time;
+                self.version(version)?;
+            }
+        }
+        self.unreadable(unreadable, after)
+    }
+
+    /// Versions that cannot be read, among the transactions up to `last`.
+    fn unreadable(&mut self, first: Option<(TxId, Error)>, last: TxId) -> Result<()> {
+        let Some((first, error)) = first else { return Ok(()) };
+        if matches!(error, Error::Closed { .. }) {
+            return Err(error);
+        }
+        let mut finding = Finding::from_error(FindingKind::Version, None, Some(first), &error);
+        if last > first {
+            finding.problem = format!("{} (among transactions {first} to {last})", finding.problem);
+        }
+        self.report.add(finding);
+        Ok(())
+    }
+
+    fn version(&mut self, version: &Version) -> Result<()> {
+        let (id, tx_id) = (&version.envelope.id, version.tx_id);
+        self.report.checked.versions += 1;
+        if let Err(error) = self.verify(version) {
+            self.add(FindingKind::Version, Some(id), Some(tx_id), &error)?;
+        }
+        if !has_its_identity(version)? {
+            let problem = "its ID, type and source do not hash to its identity".to_owned();
+            self.say(FindingKind::Envelope, id, Some(tx_id), problem);
+        }
+        let dangling = self.references.in_fields(&version.fields)?;
+        self.dangling(id, tx_id, dangling);
+        Ok(())
+    }
+
+    /// Judges a payload by its hash; one that does not fit is read again, since a person may have had it forgotten meanwhile.
+    fn verify(&self, version: &Version) -> Result<()> {
+        let Err(error) = self.store.verify(version) else { return Ok(()) };
+        match self.store.get(&version.envelope.id, AsOf::Tx(version.tx_id))? {
+            Some(again) if again != *version => self.store.verify(&again),
+            _ => Err(error),
+        }
+    }
+
+    fn dangling(&mut self, id: &ObjectId, tx_id: TxId, dangling: Vec<String>) {
+        self.report.checked.references = self.references.checked();
+        for problem in dangling {
+            self.say(FindingKind::Reference, id, Some(tx_id), problem);
+        }
+    }
+
+    /// Every object of one type: its nicknames and its items.
+    fn objects(&mut self, kind: ObjectType) -> Result<()> {
+        let mut after: Option<ObjectId> = None;
+        loop {
+            let page = match self.store.list(kind, after.as_ref(), PAGE) {
+                Ok(page) => page,
+                Err(error) => return self.add(FindingKind::Version, None, None, &error),
+            };
+            for version in &page {
+                self.object(&version.envelope)?;
+            }
+            match page.into_iter().next_back() {
+                Some(last) => after = Some(last.envelope.id),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn object(&mut self, envelope: &Envelope) -> Result<()> {
+        let id = &envelope.id;
+        self.report.checked.objects += 1;
+        let nicknames = match self.store.nicknames(id) {
+            Ok(nicknames) => nicknames,
+            Err(error) => return self.add(FindingKind::Nickname, Some(id), None, &error),
+        };
+        for nickname in nicknames {
+            // Named anew in between, it leads elsewhere; what leads nowhere is damage.
+            if matches!(self.store.find_nickname(&nickname), Ok(None) | Err(_))
+                && self.store.nicknames(id).is_ok_and(|present| present.contains(&nickname))
+            {
+                let problem = format!("its nickname `{}` does not lead to it", nickname.as_str());
+                self.say(FindingKind::Nickname, id, None, problem);
+            }
+        }
+        if envelope.kind.is_content() {
+            return Ok(());
+        }
+        match self.store.history(id) {
+            Ok(versions) => self.items(id, &versions),
+            Err(error) => self.add(FindingKind::Version, Some(id), None, &error),
+        }
+    }
+}
+
+/// Whether an envelope hashes to its identity. What is left of a forgotten object no longer has the source that it was made
+/// of.
+fn has_its_identity(version: &Version) -> Result<bool> {
+    let forgotten =
+        version.redacted.as_ref().is_some_and(|it| it.reason == RedactionReason::Forgotten);
+    let Envelope { id, kind, source, .. } = &version.envelope;
+    let made = match source {
+        Some(source) => Envelope::sourced(*kind, source.clone())?,
+        None if forgotten => return Ok(true),
+        None => Envelope::unsourced(id.clone(), *kind)?,
+    };
+    Ok(made == version.envelope)
+}

@@ -1,0 +1,136 @@
+//! Pinned references inside JSON, whatever the document: by the shape of the reference, not by the place where it stands. Must
+//! not know a host's formats.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::object::{Hash, ObjectId, Origin, StaticReference};
+use crate::store::Store;
+
+/// Versions of objects that are remembered, so that a file that every message names is not read for each.
+const REMEMBERED: usize = 20_000;
+
+/// A pinned reference.
+enum Pinned {
+    /// An object with `id`, `content_hash` and `origin`.
+    Static(StaticReference),
+    /// An object with `object` and `version`: an ID and the `content_hash` of one of its versions.
+    ByHash(ObjectId, Hash),
+}
+
+/// Looks for the versions that references name.
+pub(super) struct References<'a> {
+    store: &'a Store,
+    known: HashMap<ObjectId, Vec<(Hash, Origin)>>,
+    remembered: usize,
+    checked: u64,
+}
+
+impl<'a> References<'a> {
+    pub(super) fn new(store: &'a Store) -> Self {
+        Self { store, known: HashMap::new(), remembered: 0, checked: 0 }
+    }
+
+    /// References looked at so far.
+    pub(super) fn checked(&self) -> u64 {
+        self.checked
+    }
+
+    /// What the references in a version's fields name and the store does not hold.
+    pub(super) fn in_fields(&mut self, fields: &Map<String, Value>) -> Result<Vec<String>> {
+        let mut pinned = Vec::new();
+        fields.values().for_each(|value| collect(value, &mut pinned));
+        collect_from(fields, &mut pinned);
+        self.dangling(pinned)
+    }
+
+    /// The same for an item, if it is JSON.
+    pub(super) fn in_item(&mut self, text: &str) -> Result<Vec<String>> {
+        if !text.contains("\"content_hash\"") && !text.contains("\"version\"") {
+            return Ok(Vec::new());
+        }
+        let mut pinned = Vec::new();
+        if let Ok(value) = serde_json::from_str(text) {
+            collect(&value, &mut pinned);
+        }
+        self.dangling(pinned)
+    }
+
+    fn dangling(&mut self, pinned: Vec<Pinned>) -> Result<Vec<String>> {
+        let mut problems = Vec::new();
+        for pinned in pinned {
+            self.checked += 1;
+            let problem = match pinned {
+                Pinned::ByHash(id, hash) => {
+                    let held = self.versions(&id)?.iter().any(|(held, _)| *held == hash);
+                    (!held).then(|| format!("refers to version `{hash}` of `{id}`"))
+                }
+                Pinned::Static(StaticReference { id, content_hash, origin }) => {
+                    let same = |(hash, held): &(Hash, Origin)| {
+                        *hash == content_hash
+                            && held.store_id == origin.store_id
+                            && held.tx_id == origin.tx_id
+                    };
+                    let held = self.versions(&id)?.iter().any(same);
+                    (!held).then(|| {
+                        format!(
+                            "refers to version `{content_hash}` of `{id}`, from transaction {} of store `{}`",
+                            origin.tx_id, origin.store_id
+                        )
+                    })
+                }
+            };
+            problems.extend(problem.map(|problem| problem + ", which the store does not hold"));
+        }
+        Ok(problems)
+    }
+
+    /// Hash and origin of each version of an object.
+    fn versions(&mut self, id: &ObjectId) -> Result<&[(Hash, Origin)]> {
+        if self.remembered > REMEMBERED {
+            self.known.clear();
+            self.remembered = 0;
+        }
+        if !self.known.contains_key(id) {
+            let history = match self.store.history(id) {
+                Err(error @ Error::Closed { .. }) => return Err(error),
+                // Damage has its own finding; what cannot be read is not there for a reference.
+                history => history.unwrap_or_default(),
+            };
+            let versions: Vec<_> =
+                history.into_iter().map(|version| (version.content_hash, version.origin)).collect();
+            self.remembered += versions.len() + 1;
+            self.known.insert(id.clone(), versions);
+        }
+        Ok(&self.known[id])
+    }
+}
+
+fn collect(value: &Value, found: &mut Vec<Pinned>) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| collect(value, found)),
+        Value::Object(map) => {
+            collect_from(map, found);
+            map.values().for_each(|value| collect(value, found));
+        }
+        _ => {}
+    }
+}
+
+/// The reference that one JSON object is, if it is one.
+fn collect_from(map: &Map<String, Value>, found: &mut Vec<Pinned>) {
+    if let (Some(Value::String(object)), Some(Value::String(version))) =
+        (map.get("object"), map.get("version"))
+    {
+        let hash = Hash::from_stored(version.as_str());
+        if hash.to_bytes().is_some() {
+            found.push(Pinned::ByHash(ObjectId::new(object.as_str()), hash));
+        }
+    }
+    if map.contains_key("content_hash") && map.contains_key("origin") {
+        let reference = serde_json::from_value(Value::Object(map.clone()));
+        found.extend(reference.ok().map(Pinned::Static));
+    }
+}

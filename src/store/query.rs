@@ -1,0 +1,367 @@
+//! Metadata queries: what may be asked, and the one definition of what the answer is. No storage, no SQL.
+//!
+//! # Fields
+//! `id`, `type`, `path` (the source's), `source.*`, `identity_hash` of the envelope; `tx_id`, `system_time`,
+//! `origin.store_id`, `origin.tx_id`, `origin.time`, `content_hash`, `source_hash`, `has_content`, `item_count`,
+//! `redacted.*`, `additional.NAME` (SHA-256 of an additional content) of the version; `nickname` and `forgotten` of the
+//! object as it is now. `tags` and `front_matter.KEY` are the
+//! payload's fields of these names, else what a Markdown file's text says. Every other name is a field of the payload, by its path ([`FieldPath`]); `fields.NAME` is one even
+//! where the name is taken by one of those above. A property that is derived from content becomes a variant of
+//! [`field::Field`], and so a name beside them.
+//!
+//! # Logic
+//! A field has no value (it is missing), one, or several (`tags[*]`, `nickname`). A test is true if one of the values fits,
+//! so every test of a missing field is false, `!=` too; `missing` alone is true then. There is no third truth value: `not`
+//! turns false into true, so `not status = ok` finds what `status != ok` finds and all that has no status.
+//!
+//! Values of different types are not equal and have no order. Numbers compare by value, exactly (`1 = 1.0`, `0 = -0.0`);
+//! texts by code points, case counts. A time is milliseconds since 1970 beside a number, and its own text beside a text.
+//! `contains` looks for a part of a text or an element of a list.
+//!
+//! # Order
+//! null, booleans, numbers, texts, then lists and objects (all equal); objects without the field last, in both directions.
+//! Ties by ID, ascending: the order is total.
+
+mod field;
+mod fit;
+mod glob;
+mod parse;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Number, Value};
+
+pub(super) use self::field::{Candidate, Field, FieldPaths, unknown};
+pub(super) use self::fit::{key_of, values_in};
+use crate::error::{Error, Result};
+use crate::object::{AsOf, FieldPath, Timestamp};
+
+/// Most tests of a query: SQLite's limits on an expression are far above.
+const MAX_TESTS: usize = 200;
+
+/// Most levels of `not` and parentheses.
+const MAX_DEPTH: usize = 32;
+
+/// A query over metadata: contents and items are never read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    /// What a version must fulfil; `None`: nothing.
+    pub condition: Option<Condition>,
+    /// Order of the answer; ties by ID.
+    pub order: Vec<Order>,
+    /// Most versions of the answer; `None`: all.
+    pub limit: Option<u64>,
+    /// How many of the ordered versions are left out at the start.
+    pub offset: u64,
+    /// The point in the store's history that is asked about; each object has at most one version there.
+    pub at: AsOf,
+}
+
+impl Default for Query {
+    /// Every object, latest, by ID.
+    fn default() -> Self {
+        Self { condition: None, order: Vec::new(), limit: None, offset: 0, at: AsOf::Latest }
+    }
+}
+
+/// A condition on a version.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Condition {
+    /// All hold; true where there are none.
+    All(Vec<Condition>),
+    /// At least one holds; false where there are none.
+    Any(Vec<Condition>),
+    /// It does not hold.
+    Not(Box<Condition>),
+    /// A value of the field fits.
+    Test(FieldPath, Test),
+}
+
+/// What a value must be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Test {
+    /// It compares so with a literal.
+    Compare(Comparison, Literal),
+    /// A text with this text in it, or a list with this element.
+    Contains(Literal),
+    /// A text that begins so.
+    StartsWith(String),
+    /// A text that fits as a whole: `*` any characters, `/` too; `?` one; `[a-z]`, `[!a]` one of a set; `\` before one of
+    /// these takes it as it is.
+    Glob(String),
+    /// It equals one of these.
+    In(Vec<Literal>),
+    /// It is there; null counts.
+    Exists,
+}
+
+/// How a value compares with a literal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Comparison {
+    /// `=`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Greater,
+    /// `>=`
+    AtLeast,
+}
+
+/// What values are compared with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Literal {
+    /// `null`
+    Null,
+    /// `true`, `false`
+    Bool(bool),
+    /// A JSON number.
+    Number(Number),
+    /// A text.
+    Text(String),
+    /// A time as it was written, see [`Timestamp::parse`].
+    Time(Timestamp, String),
+}
+
+/// One criterion of order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Order {
+    /// The field; without `[*]`.
+    pub field: FieldPath,
+    /// Whether high values come first.
+    pub descending: bool,
+}
+
+impl Query {
+    /// Reads the text form: `type = toolcall and args.command contains "cargo test" order by system_time desc limit 20`.
+    ///
+    /// A test is a field, then `=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`, `starts_with` or `~` (see [`Test::Glob`]) with
+    /// a value, or `in (a, b)`, or `exists`, or `missing`. Tests are joined by `not`, `and`, `or` (in this order of
+    /// strength) and parentheses. A value is a JSON number, `true`, `false`, `null`, a date or time (ISO 8601), any other
+    /// text without white space, comma or parenthesis, or a text in `"` or `'` with JSON's escapes, which always is a text.
+    /// `order by FIELD [asc|desc], …`, `limit N` and `offset N` follow, each at most once. Words count in any case.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` naming the column, from 1, and what was expected there; those of [`Self::check`].
+    pub fn parse(text: &str) -> Result<Self> {
+        let query = parse::query(text)?;
+        query.check()?;
+        Ok(query)
+    }
+
+    /// Refuses what no backend can answer.
+    ///
+    /// # Errors
+    /// `UNKNOWN_FIELD` for what the envelope or a version cannot have (`id.x`); `INVALID_ARGUMENT` beyond 200 tests or 32
+    /// levels, and for an order by several values (`tags[*]`).
+    pub fn check(&self) -> Result<()> {
+        let tests = self.condition.as_ref().map_or(Ok(0), |condition| condition.check(0))?;
+        let wrong = |problem: String| Err(Error::argument("query", problem));
+        if tests.max(self.order.len()) > MAX_TESTS {
+            return wrong(format!("has more than {MAX_TESTS} tests"));
+        }
+        for Order { field, .. } in &self.order {
+            Field::of(field)?;
+            if field.is_plural() {
+                return wrong(format!("is ordered by `{field}`, which can have several values"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Every field that is named, as often as it is.
+    pub fn fields(&self) -> Vec<&FieldPath> {
+        let mut fields: Vec<_> = self.order.iter().map(|order| &order.field).collect();
+        if let Some(condition) = &self.condition {
+            condition.fields(&mut fields);
+        }
+        fields
+    }
+
+    /// The answer, found the plain way: what every backend's is held to.
+    pub(super) fn answer<'v>(&self, candidates: Vec<Candidate<'v>>) -> Result<Vec<Candidate<'v>>> {
+        self.check()?;
+        let mut found = Vec::new();
+        for candidate in candidates {
+            if self.condition.as_ref().map_or(Ok(true), |condition| condition.holds(&candidate))? {
+                let mut keys = Vec::with_capacity(self.order.len());
+                for order in &self.order {
+                    let values = Field::of(&order.field)?.values(&candidate);
+                    keys.push(values.first().map(key_of));
+                }
+                found.push((keys, candidate));
+            }
+        }
+        found.sort_by(|(one, first), (other, second)| {
+            let keys = one.iter().zip(other).zip(&self.order);
+            let mut orders = keys.map(|((one, other), order)| {
+                let ascending = one.is_none().cmp(&other.is_none());
+                let values = one.cmp(other);
+                ascending.then(if order.descending { values.reverse() } else { values })
+            });
+            let unequal = orders.find(|order| order.is_ne());
+            let ids = || first.version.envelope.id.cmp(&second.version.envelope.id);
+            unequal.unwrap_or_else(ids)
+        });
+        let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let limit = self.limit.map_or(usize::MAX, count);
+        let found = found.into_iter().map(|(_, candidate)| candidate);
+        Ok(found.skip(count(self.offset)).take(limit).collect())
+    }
+}
+
+impl Condition {
+    /// Whether it holds for a version.
+    fn holds(&self, candidate: &Candidate<'_>) -> Result<bool> {
+        match self {
+            Self::All(all) => {
+                for condition in all {
+                    if !condition.holds(candidate)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Self::Any(any) => {
+                for condition in any {
+                    if condition.holds(candidate)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            Self::Not(condition) => Ok(!condition.holds(candidate)?),
+            Self::Test(path, test) => {
+                Ok(Field::of(path)?.values(candidate).iter().any(|value| test.fits(value)))
+            }
+        }
+    }
+
+    /// The number of tests.
+    fn check(&self, depth: usize) -> Result<usize> {
+        if depth > MAX_DEPTH {
+            return Err(Error::argument("query", format!("has more than {MAX_DEPTH} levels")));
+        }
+        let mut tests = 1;
+        match self {
+            Self::All(inner) | Self::Any(inner) => {
+                for condition in inner {
+                    tests += condition.check(depth + 1)?;
+                }
+            }
+            Self::Not(inner) => tests = inner.check(depth + 1)?,
+            Self::Test(path, test) => {
+                Field::of(path)?;
+                if let Test::In(values) = test {
+                    tests = values.len();
+                }
+            }
+        }
+        Ok(tests)
+    }
+
+    fn fields<'c>(&'c self, fields: &mut Vec<&'c FieldPath>) {
+        match self {
+            Self::All(inner) | Self::Any(inner) => {
+                for condition in inner {
+                    condition.fields(fields);
+                }
+            }
+            Self::Not(inner) => inner.fields(fields),
+            Self::Test(path, _) => fields.push(path),
+        }
+    }
+
+    /// As it stands inside another condition.
+    fn inner(&self) -> String {
+        match self {
+            Self::Test(..) => self.to_string(),
+            _ => format!("({self})"),
+        }
+    }
+}
+
+/// The text form of what was parsed; reads back to the same query.
+impl fmt::Display for Query {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts: Vec<String> = self.condition.iter().map(ToString::to_string).collect();
+        if !self.order.is_empty() {
+            let order = |order: &Order| {
+                format!("{}{}", order.field, if order.descending { " desc" } else { "" })
+            };
+            let orders: Vec<_> = self.order.iter().map(order).collect();
+            parts.push(format!("order by {}", orders.join(", ")));
+        }
+        parts.extend(self.limit.map(|limit| format!("limit {limit}")));
+        if self.offset > 0 {
+            parts.push(format!("offset {}", self.offset));
+        }
+        formatter.write_str(&parts.join(" "))
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let joined = |conditions: &[Self], word: &str| {
+            conditions.iter().map(Self::inner).collect::<Vec<_>>().join(word)
+        };
+        match self {
+            Self::All(all) => formatter.write_str(&joined(all, " and ")),
+            Self::Any(any) => formatter.write_str(&joined(any, " or ")),
+            Self::Not(inner) => match &**inner {
+                Self::Test(path, Test::Exists) => write!(formatter, "{path} missing"),
+                inner => write!(formatter, "not {}", inner.inner()),
+            },
+            Self::Test(path, test) => write!(formatter, "{path} {test}"),
+        }
+    }
+}
+
+impl fmt::Display for Test {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Compare(comparison, literal) => {
+                write!(formatter, "{} {literal}", comparison.sign())
+            }
+            Self::Contains(literal) => write!(formatter, "contains {literal}"),
+            Self::StartsWith(text) => write!(formatter, "starts_with {}", Value::from(&**text)),
+            Self::Glob(pattern) => write!(formatter, "~ {}", Value::from(&**pattern)),
+            Self::In(literals) => {
+                let shown: Vec<_> = literals.iter().map(ToString::to_string).collect();
+                write!(formatter, "in ({})", shown.join(", "))
+            }
+            Self::Exists => formatter.write_str("exists"),
+        }
+    }
+}
+
+impl fmt::Display for Literal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => formatter.write_str("null"),
+            Self::Bool(value) => write!(formatter, "{value}"),
+            Self::Number(value) => write!(formatter, "{value}"),
+            Self::Text(text) => write!(formatter, "{}", Value::from(&**text)),
+            Self::Time(_, text) => formatter.write_str(text),
+        }
+    }
+}
+
+impl Comparison {
+    /// The sign of the text form.
+    fn sign(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::AtMost => "<=",
+            Self::Greater => ">",
+            Self::AtLeast => ">=",
+        }
+    }
+}

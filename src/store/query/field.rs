@@ -1,0 +1,247 @@
+//! From the name of a field to what it stands for. A further property that is derived from content joins here: a variant,
+//! its name in `of`, its values in `values`, its column in `sqlite/query.rs`.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{Error, Result};
+use crate::object::{FieldPath, FieldStep, Nickname, values_at};
+use crate::store::relations::properties_of;
+use crate::store::{Properties, Version};
+
+/// Names that do not belong to the payload, for hints.
+const NAMES: [&str; 22] = [
+    "id",
+    "type",
+    "path",
+    "source.type",
+    "source.filesystemId",
+    "source.path",
+    "identity_hash",
+    "tx_id",
+    "system_time",
+    "origin.store_id",
+    "origin.tx_id",
+    "origin.time",
+    "content_hash",
+    "source_hash",
+    "has_content",
+    "item_count",
+    "redacted.reason",
+    "redacted.found_hash",
+    "forgotten",
+    "nickname",
+    "tags",
+    "front_matter",
+];
+
+/// What a name stands for; steps are what follows inside a value that is JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::store) enum Field {
+    Id,
+    Kind,
+    Source(Vec<FieldStep>),
+    IdentityHash,
+    TxId,
+    SystemTime,
+    OriginStore,
+    OriginTx,
+    OriginTime,
+    ContentHash,
+    SourceHash,
+    HasContent,
+    ItemCount,
+    Redacted(Vec<FieldStep>),
+    Forgotten,
+    Nickname,
+    Additional(Vec<FieldStep>),
+    Payload(Vec<FieldStep>),
+    /// `tags`: that payload field, else the tags of the document.
+    Tags(Vec<FieldStep>),
+    /// `front_matter`: that payload field, else the front matter of the document.
+    FrontMatter(Vec<FieldStep>),
+}
+
+/// A version with what queries ask of its object.
+#[derive(Debug)]
+pub(in crate::store) struct Candidate<'v> {
+    pub version: &'v Version,
+    /// In order.
+    pub nicknames: Vec<&'v Nickname>,
+    /// The text that the version's content is.
+    pub content: Option<&'v str>,
+    pub forgotten: bool,
+}
+
+impl Candidate<'_> {
+    fn properties(&self) -> Option<Properties> {
+        properties_of(&self.version.envelope, &self.version.fields, self.content)
+    }
+}
+
+impl Field {
+    /// What a path stands for.
+    ///
+    /// # Errors
+    /// `UNKNOWN_FIELD` for a path into what has no parts.
+    pub(in crate::store) fn of(path: &FieldPath) -> Result<Self> {
+        let Some((FieldStep::Key(first), rest)) = path.steps().split_first() else {
+            return Err(Error::internal("a path begins with no key"));
+        };
+        let part = match rest {
+            [FieldStep::Key(part)] => Some(part.as_str()),
+            _ => None,
+        };
+        Ok(match (first.as_str(), part) {
+            ("source", _) => Self::Source(rest.to_vec()),
+            ("redacted", _) => Self::Redacted(rest.to_vec()),
+            ("additional", _) => Self::Additional(rest.to_vec()),
+            ("fields", _) if !rest.is_empty() => Self::Payload(rest.to_vec()),
+            ("tags", _) => Self::Tags(rest.to_vec()),
+            ("front_matter", _) => Self::FrontMatter(rest.to_vec()),
+            ("origin", Some("store_id")) => Self::OriginStore,
+            ("origin", Some("tx_id")) => Self::OriginTx,
+            ("origin", Some("time")) => Self::OriginTime,
+            ("origin", _) => return Err(unknown(path, &[])),
+            _ => match Self::plain(first) {
+                Some(field) if rest.is_empty() => field,
+                Some(_) => return Err(unknown(path, &[])),
+                None => Self::Payload(path.steps().to_vec()),
+            },
+        })
+    }
+
+    /// The names without parts.
+    fn plain(name: &str) -> Option<Self> {
+        Some(match name {
+            "id" => Self::Id,
+            "type" => Self::Kind,
+            "path" => Self::Source(vec![FieldStep::Key("path".to_owned())]),
+            "identity_hash" => Self::IdentityHash,
+            "tx_id" => Self::TxId,
+            "system_time" => Self::SystemTime,
+            "content_hash" => Self::ContentHash,
+            "source_hash" => Self::SourceHash,
+            "has_content" => Self::HasContent,
+            "item_count" => Self::ItemCount,
+            "forgotten" => Self::Forgotten,
+            "nickname" => Self::Nickname,
+            _ => return None,
+        })
+    }
+
+    /// Whether some object must have it for the name to be known: what users add.
+    pub(in crate::store) fn is_open(&self) -> bool {
+        match self {
+            Self::Payload(_) | Self::Additional(_) => true,
+            Self::FrontMatter(steps) => !steps.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Whether it is derived from contents.
+    pub(in crate::store) fn is_derived(&self) -> bool {
+        matches!(self, Self::Tags(_) | Self::FrontMatter(_))
+    }
+
+    /// Its values.
+    pub(super) fn values(&self, candidate: &Candidate<'_>) -> Vec<Value> {
+        let version = candidate.version;
+        let inside = |value: Value, steps: &[FieldStep]| {
+            values_at(&value, steps).into_iter().cloned().collect::<Vec<_>>()
+        };
+        let one = match self {
+            Self::Id => json!(version.envelope.id),
+            Self::Kind => json!(version.envelope.kind),
+            Self::IdentityHash => json!(version.envelope.identity_hash),
+            Self::TxId => json!(version.tx_id),
+            Self::SystemTime => json!(version.system_time),
+            Self::OriginStore => json!(version.origin.store_id),
+            Self::OriginTx => json!(version.origin.tx_id),
+            Self::OriginTime => json!(version.origin.time),
+            Self::ContentHash => json!(version.content_hash),
+            Self::HasContent => json!(version.content.is_some()),
+            Self::ItemCount => json!(version.item_count),
+            Self::Forgotten => json!(candidate.forgotten),
+            Self::SourceHash => {
+                return version.source_hash.iter().map(|hash| json!(hash)).collect();
+            }
+            Self::Nickname => return candidate.nicknames.iter().map(|name| json!(name)).collect(),
+            Self::Source(steps) => {
+                let source = version.envelope.source.as_ref();
+                return source.map(|source| inside(json!(source), steps)).unwrap_or_default();
+            }
+            Self::Redacted(steps) => {
+                let redacted = version.redacted.as_ref();
+                return redacted.map(|redacted| inside(json!(redacted), steps)).unwrap_or_default();
+            }
+            Self::Additional(_) if version.additional.is_empty() => return Vec::new(),
+            Self::Additional(steps) => return inside(json!(version.additional), steps),
+            Self::Payload(steps) => return inside(Value::Object(version.fields.clone()), steps),
+            Self::Tags(steps) => {
+                let own = || candidate.properties().map(|found| json!(found.tags));
+                let value = version.fields.get("tags").cloned().or_else(own);
+                return value.map(|value| inside(value, steps)).unwrap_or_default();
+            }
+            Self::FrontMatter(steps) => {
+                let own = || candidate.properties()?.front_matter.map(Value::Object);
+                let value = version.fields.get("front_matter").cloned().or_else(own);
+                return value.map(|value| inside(value, steps)).unwrap_or_default();
+            }
+        };
+        vec![one]
+    }
+}
+
+/// Payload fields with the members of those that are objects, as a hint needs them: of at most 10,000 versions, at most
+/// 1,000.
+#[derive(Debug, Default)]
+pub(in crate::store) struct FieldPaths {
+    found: BTreeSet<FieldPath>,
+    versions: usize,
+}
+
+impl FieldPaths {
+    /// Takes the fields of one more version; breaks when there are enough.
+    pub(in crate::store) fn add(&mut self, fields: &Map<String, Value>) -> ControlFlow<()> {
+        for (key, value) in fields {
+            self.found.insert(FieldPath::key(key));
+            for member in value.as_object().into_iter().flat_map(Map::keys) {
+                self.found.insert(FieldPath::key(key).member(member));
+            }
+        }
+        self.versions += 1;
+        if self.versions < 10_000 && self.found.len() < 1_000 {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    }
+
+    /// What was found, in order.
+    pub(in crate::store) fn into_list(self) -> Vec<FieldPath> {
+        self.found.into_iter().collect()
+    }
+}
+
+/// The error for a field that no object has. `present`: the payload fields that there are.
+pub(in crate::store) fn unknown(path: &FieldPath, present: &[FieldPath]) -> Error {
+    /// Most names that the error lists.
+    const LISTED: usize = 5;
+    /// Share of characters that two names must have in common to come near each other.
+    const NEAR: f32 = 0.6;
+
+    let field = path.to_string();
+    let names = NAMES.iter().map(ToString::to_string);
+    let names = names.chain(present.iter().map(ToString::to_string));
+    let mut rated: Vec<(f32, String)> = names
+        .map(|name| (similar::TextDiff::from_chars(field.as_str(), name.as_str()).ratio(), name))
+        .filter(|(ratio, name)| *ratio >= NEAR || name.ends_with(&format!(".{field}")))
+        .collect();
+    rated.sort_by(|(one, first), (other, second)| other.total_cmp(one).then(first.cmp(second)));
+    rated.dedup();
+    let known = rated.into_iter().take(LISTED).map(|(_, name)| name).collect();
+    Error::UnknownField { field, known }
+}

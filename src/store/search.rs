@@ -1,0 +1,18 @@
+//! Full-text search: what is indexed of an object, how a search is read, what a hit shows. No storage: backends keep the
+//! index, as data that can always be made anew.
+
+mod expression;
+mod query;
+mod ranking;
+mod results;
+mod snippet;
+mod terms;
+mod texts;
+
+pub use expression::Expression;
+pub(super) use expression::Phrase;
+pub use query::{Found, FoundIn, FoundRows, SearchFilter, SearchIndex};
+pub(super) use ranking::{B, K1, Ranking, WEIGHTS, inverse_frequency};
+pub use results::{SearchHit, SearchQuery, SearchResults};
+pub use snippet::SnippetLine;
+pub(super) use texts::{Columns, Searched, session_of};

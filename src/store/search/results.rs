@@ -1,0 +1,178 @@
+//! Searching a store: brings the index up to date, asks it, and quotes the lines that were found.
+
+use super::snippet::snippet;
+use super::texts::Searched;
+use super::{Expression, Found, FoundIn, SearchFilter, SnippetLine};
+use crate::error::{Error, Result};
+use crate::object::{AsOf, ObjectId, ObjectType, TxId};
+use crate::store::{Store, Version};
+
+/// Hits of a search without a limit of its own.
+const DEFAULT_LIMIT: usize = 10;
+
+/// A search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchQuery {
+    /// What the user typed: words, `"phrases"`, `-excluded`, `prefix*`.
+    pub text: String,
+    /// What is looked through.
+    pub filter: SearchFilter,
+    /// Most hits; default 10.
+    pub limit: usize,
+}
+
+impl SearchQuery {
+    /// A search for a text in the latest versions of everything.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), filter: SearchFilter::default(), limit: DEFAULT_LIMIT }
+    }
+}
+
+/// What a search found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SearchResults {
+    /// Best first.
+    pub hits: Vec<SearchHit>,
+    /// How many there are in all, as far as they were ranked.
+    pub total: u64,
+    /// Whether `total` counts all that fit; false where a search had only words that stand in very many texts.
+    pub is_complete: bool,
+    /// Versions that could not be looked through, because the store cannot be written at present; 0 as a rule.
+    pub unindexed: u64,
+}
+
+/// A version, item or nickname in which something was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchHit {
+    /// The object.
+    pub id: ObjectId,
+    /// Its type.
+    pub kind: ObjectType,
+    /// Path of a file, tool of a toolcall.
+    pub name: Option<String>,
+    /// Newest version with this text; for an item the transaction that added it; for a nickname the latest version.
+    pub tx_id: TxId,
+    /// Where in the object.
+    pub part: FoundIn,
+    /// Whether the object has it now.
+    pub is_latest: bool,
+    /// Above 0; higher is better. Comparable within one search only.
+    pub score: f64,
+    /// Place of the text that is quoted: `content`, `path`, `fields.args.command`, `message.content[0].text`.
+    pub place: String,
+    /// The lines that show most of the search, at most three; empty where the text cannot be read any more.
+    pub lines: Vec<SnippetLine>,
+}
+
+impl Store {
+    /// Searches all that was committed before the call. A write since the last search is indexed first; where the store
+    /// cannot be written, what is indexed is searched and the rest is counted in `unindexed`.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if the text holds no word to search for or the limit is 0; `UNSUPPORTED` if the backend has no
+    /// index.
+    pub fn search(&self, query: &SearchQuery) -> Result<SearchResults> {
+        if query.limit == 0 {
+            return Err(Error::argument("limit", "must be at least 1"));
+        }
+        let expression = Expression::parse(&query.text)?;
+        let index = self.search_index()?;
+        let unindexed = match index.catch_up() {
+            Ok(()) => 0,
+            Err(error) if is_about_writing(&error) => index.unindexed()?,
+            Err(error) => return Err(error),
+        };
+        let found = index.find(&expression, &query.filter, query.limit)?;
+        let hits = found.best.into_iter().map(|found| self.hit(found, &expression));
+        Ok(SearchResults {
+            hits: hits.collect::<Result<_>>()?,
+            total: found.total,
+            is_complete: found.is_complete,
+            unindexed,
+        })
+    }
+
+    /// Makes the index of these objects anew from what is stored of them, so that no term remains that only they had.
+    pub fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
+        self.search_index()?.reindex(ids)
+    }
+
+    /// Makes the whole index anew.
+    pub fn rebuild_index(&self) -> Result<()> {
+        let index = self.search_index()?;
+        index.clear()?;
+        index.catch_up()
+    }
+
+    fn search_index(&self) -> Result<&dyn super::SearchIndex> {
+        let backend = self.backend();
+        let unsupported =
+            || Error::Unsupported { what: "full-text search", backend: backend.name() };
+        backend.search_index().ok_or_else(unsupported)
+    }
+
+    fn hit(&self, found: Found, expression: &Expression) -> Result<SearchHit> {
+        let (name, searched) = match self.searched(&found) {
+            // What is found there says more than the damage, which `get` and the checks report.
+            Err(Error::HashMismatch { .. } | Error::StoreCorrupt { .. }) => Default::default(),
+            read => read?,
+        };
+        let quotes = searched.all().map(|text| (&text.place, snippet(&text.text, expression)));
+        let count = |lines: &[SnippetLine]| {
+            lines.iter().map(|line| line.units).fold(0_u64, |all, units| all | units).count_ones()
+        };
+        // The text with most of the search, of equals the first.
+        let mut best: Option<(&String, Vec<SnippetLine>)> = None;
+        for (place, lines) in quotes {
+            if !lines.is_empty()
+                && best.as_ref().is_none_or(|(_, best)| count(&lines) > count(best))
+            {
+                best = Some((place, lines));
+            }
+        }
+        let (place, lines) = best.map(|(place, lines)| (place.clone(), lines)).unwrap_or_default();
+        let Found { id, kind, tx_id, part, is_latest, score } = found;
+        Ok(SearchHit { id, kind, name, tx_id, part, is_latest, score, place, lines })
+    }
+
+    /// The name of an object and the texts that a row of the index stands for, read and verified anew.
+    fn searched(&self, found: &Found) -> Result<(Option<String>, Searched)> {
+        let at = AsOf::Tx(found.tx_id);
+        let Some(version) = self.get(&found.id, at)? else {
+            return Ok((None, Searched::default()));
+        };
+        let path = version.envelope.source.as_ref().map(|source| source.path().to_owned());
+        let name = path.or_else(|| {
+            version.fields.get("tool").and_then(|tool| tool.as_str()).map(str::to_owned)
+        });
+        let searched = match found.part {
+            FoundIn::Version => self.searched_version(&version)?,
+            FoundIn::Item(position) => {
+                let items = self.items(&found.id, at, position..position + 1)?;
+                let item = items.first().map(|item| Searched::item(found.kind, item));
+                item.unwrap_or_default()
+            }
+            FoundIn::Nickname => {
+                let names = self.nicknames(&found.id)?;
+                let names = names.iter().map(|name| Searched::nickname(name.as_str()));
+                Searched {
+                    name: names.flat_map(|searched| searched.name).collect(),
+                    texts: Vec::new(),
+                }
+            }
+        };
+        Ok((name, searched))
+    }
+
+    fn searched_version(&self, version: &Version) -> Result<Searched> {
+        let payload = self.payload(version)?;
+        let content = payload.content.map(|text| ("content".to_owned(), text));
+        let contents = content.into_iter().chain(payload.additional);
+        Ok(Searched::version(&version.envelope, &version.fields, contents))
+    }
+}
+
+/// Whether an error leaves the store readable.
+fn is_about_writing(error: &Error) -> bool {
+    matches!(error, Error::NoSpace { .. } | Error::ReadOnly { .. } | Error::StoreUnavailable { .. })
+}

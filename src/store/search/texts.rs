@@ -1,0 +1,295 @@
+//! What of an object is searched: its texts, each with the place where it stands. Pure; must not know a store.
+//!
+//! The store does not know a host's message format: of an item it takes all string values but those whose key says that
+//! they are no text.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use serde_json::{Map, Value};
+
+use super::terms::{TermKind, each_term};
+use crate::object::{Envelope, Hash, ObjectType, Source};
+
+/// Bytes of terms after which no further text of the same row is taken.
+const MAX_ROW_BYTES: usize = 16 << 20;
+
+/// Fields of payloads that hold no text, or hold it a second time.
+const NO_TEXT_FIELDS: [&str; 10] = [
+    "args_display",
+    "file_type",
+    "harness",
+    "host_session",
+    "no_content",
+    "state",
+    "status",
+    "tool",
+    "type",
+    "view",
+];
+
+/// Keys inside messages that hold no text.
+const NO_TEXT_KEYS: [&str; 13] = [
+    "api",
+    "data",
+    "mime",
+    "mimetype",
+    "media_type",
+    "model",
+    "object",
+    "provider",
+    "role",
+    "stopreason",
+    "type",
+    "url",
+    "usage",
+];
+
+/// Keys inside messages below which everything is text that somebody chose.
+const ARGUMENTS: [&str; 3] = ["arguments", "args", "input"];
+
+/// One text of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::store) struct Text {
+    /// Where it stands: `path`, `content`, `fields.args.command`, `message.content[0].text`.
+    pub(in crate::store) place: String,
+    /// The text itself.
+    pub(in crate::store) text: String,
+}
+
+/// Terms of a row, separated by spaces: those of names, of texts, and each joined form of an identifier once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::store) struct Columns(pub(in crate::store) [String; 3]);
+
+impl Columns {
+    /// Tells rows of one object apart.
+    pub(in crate::store) fn digest(&self) -> i64 {
+        let hash = Hash::of(self.0.join("\n")).to_bytes().unwrap_or_default();
+        hash.iter().take(8).fold(0, |digest, byte| (digest << 8) | i64::from(*byte))
+    }
+}
+
+/// The session that an object belongs to, as its ID names it or its chat does; `None` for what sessions share.
+pub(in crate::store) fn session_of<'a>(
+    envelope: &'a Envelope,
+    fields: &'a Map<String, Value>,
+) -> Option<&'a str> {
+    let id = envelope.id.as_str();
+    match envelope.kind {
+        ObjectType::File => None,
+        ObjectType::Toolcall => fields.get("chat_ref")?.as_str()?.strip_prefix("chat:"),
+        ObjectType::ChatSegment => {
+            id.strip_prefix("chat_segment:")?.rsplit_once(':').map(|split| split.0)
+        }
+        ObjectType::Chat | ObjectType::Session | ObjectType::SystemPrompt => {
+            id.split_once(':').map(|split| split.1)
+        }
+    }
+}
+
+/// What is searched of a version or an item: terms in a name weigh more than those in a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::store) struct Searched {
+    /// The path of a file, the tool of a toolcall, a nickname.
+    pub(in crate::store) name: Vec<Text>,
+    /// The rest, the content first.
+    pub(in crate::store) texts: Vec<Text>,
+}
+
+impl Searched {
+    /// What is searched of a version: its name, its contents, the strings among its fields.
+    ///
+    /// `contents`: its content as `content`, additional ones by their names.
+    pub(in crate::store) fn version(
+        envelope: &Envelope,
+        fields: &Map<String, Value>,
+        contents: impl IntoIterator<Item = (String, String)>,
+    ) -> Self {
+        let mut searched = Self::default();
+        if let Some(Source::Filesystem { path, .. }) = &envelope.source {
+            searched.name.push(Text { place: "path".to_owned(), text: path.clone() });
+        }
+        if let Some(tool) = fields.get("tool").and_then(Value::as_str) {
+            searched.name.push(Text { place: "fields.tool".to_owned(), text: tool.to_owned() });
+        }
+        let texts = contents.into_iter().map(|(place, text)| Text { place, text });
+        searched.texts.extend(texts.filter(|text| !text.text.is_empty()));
+        for (key, value) in fields.iter().filter(|(key, _)| !is_no_text(key, &NO_TEXT_FIELDS)) {
+            strings(value, format!("fields.{key}"), &|_| true, &mut searched.texts);
+        }
+        searched
+    }
+
+    /// What is searched of an item: of a chat its message without the results of tools, which are objects of their own; of
+    /// a session its notes.
+    pub(in crate::store) fn item(kind: ObjectType, item: &str) -> Self {
+        let mut searched = Self::default();
+        let Ok(Value::Object(item)) = serde_json::from_str::<Value>(item) else { return searched };
+        if kind == ObjectType::Session {
+            let is_note = item.get("event").and_then(Value::as_str) == Some("noted");
+            if let Some(text) = item.get("text").and_then(Value::as_str).filter(|_| is_note) {
+                searched.texts.push(Text { place: "text".to_owned(), text: text.to_owned() });
+            }
+            return searched;
+        }
+        let Some(message) = item.get("message") else { return searched };
+        let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
+        if !role.starts_with("tool") {
+            let is_text = |key: &str| !is_no_text(key, &NO_TEXT_KEYS);
+            strings(message, "message".to_owned(), &is_text, &mut searched.texts);
+        }
+        searched
+    }
+
+    /// What is searched of a nickname.
+    pub(in crate::store) fn nickname(nickname: &str) -> Self {
+        let name = vec![Text { place: "nickname".to_owned(), text: nickname.to_owned() }];
+        Self { name, texts: Vec::new() }
+    }
+
+    /// The terms as the index takes them; `None` where there are none.
+    pub(in crate::store) fn columns(&self) -> Option<Columns> {
+        let mut columns = Columns::default();
+        let mut joined = BTreeSet::new();
+        let mut add = |text: &Text, column: &mut String| {
+            each_term(&text.text, |term, _, kind| {
+                match kind {
+                    TermKind::Joined => drop(joined.insert(term.to_owned())),
+                    TermKind::Part => {
+                        if !column.is_empty() {
+                            column.push(' ');
+                        }
+                        column.push_str(term);
+                    }
+                }
+                ControlFlow::Continue(())
+            });
+        };
+        for text in &self.name {
+            add(text, &mut columns.0[0]);
+        }
+        for text in &self.texts {
+            if columns.0[1].len() < MAX_ROW_BYTES {
+                add(text, &mut columns.0[1]);
+            }
+        }
+        columns.0[2] = joined.into_iter().collect::<Vec<_>>().join(" ");
+        columns.0.iter().any(|column| !column.is_empty()).then_some(columns)
+    }
+
+    /// All texts, those that are quoted first.
+    pub(in crate::store) fn all(&self) -> impl Iterator<Item = &Text> {
+        self.texts.iter().chain(&self.name)
+    }
+}
+
+/// Whether a key says that its value is an identifier, a reference, a hash or a signature, or is listed as no text.
+fn is_no_text(key: &str, listed: &[&str]) -> bool {
+    let key = key.to_lowercase();
+    let ends = ["_id", "_ids", "_ref", "_refs", "_hash", "callid", "responseid", "signature"];
+    listed.contains(&&*key)
+        || key == "id"
+        || key == "hash"
+        || ends.iter().any(|end| key.ends_with(end))
+}
+
+/// Adds the strings in a JSON value. What stands below a list of arguments is taken whole.
+fn strings(value: &Value, place: String, is_text: &dyn Fn(&str) -> bool, found: &mut Vec<Text>) {
+    match value {
+        Value::String(text) if !text.is_empty() => found.push(Text { place, text: text.clone() }),
+        Value::Array(values) => {
+            for (at, value) in values.iter().enumerate() {
+                strings(value, format!("{place}[{at}]"), is_text, found);
+            }
+        }
+        Value::Object(values) => {
+            for (key, value) in values.iter().filter(|(key, _)| is_text(key)) {
+                let place = format!("{place}.{key}");
+                let all = ARGUMENTS.contains(&key.as_str());
+                strings(value, place, if all { &|_| true } else { is_text }, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::object::ObjectId;
+
+    fn places(searched: &Searched) -> Vec<(&str, &str)> {
+        searched
+            .name
+            .iter()
+            .chain(&searched.texts)
+            .map(|text| (&*text.place, &*text.text))
+            .collect()
+    }
+
+    #[test]
+    fn a_toolcall_is_searched_by_tool_output_and_arguments() {
+        let envelope = Envelope::unsourced(ObjectId::new("call"), ObjectType::Toolcall).unwrap();
+        let fields = json!({
+            "tool": "bash", "args": { "command": "ls", "id": "x", "all": [1, "a"] }, "args_display": "ls",
+            "chat_ref": "chat:s", "status": "ok", "file_refs": ["f"], "short_summary": "lists",
+        });
+        let contents = [("content".to_owned(), "out".to_owned())];
+        let searched = Searched::version(&envelope, fields.as_object().unwrap(), contents);
+        let expected = [
+            ("fields.tool", "bash"),
+            ("content", "out"),
+            ("fields.args.command", "ls"),
+            ("fields.args.id", "x"),
+            ("fields.args.all[1]", "a"),
+            ("fields.short_summary", "lists"),
+        ];
+        assert_eq!(places(&searched), expected);
+    }
+
+    #[test]
+    fn a_file_is_searched_by_its_path() {
+        let source = Source::Filesystem { filesystem_id: "fs".into(), path: "/a/b.rs".into() };
+        let envelope = Envelope::sourced(ObjectType::File, source).unwrap();
+        let fields = json!({ "file_type": "rs", "char_count": 0 });
+        let searched = Searched::version(&envelope, fields.as_object().unwrap(), []);
+        assert_eq!(places(&searched), [("path", "/a/b.rs")]);
+    }
+
+    #[test]
+    fn a_message_is_searched_without_ids_signatures_and_data() {
+        let item = json!({ "turn": 1, "step": 1, "message": {
+            "role": "assistant", "provider": "p", "responseId": "r", "content": [
+                { "type": "thinking", "thinking": "hm", "thinkingSignature": "xx" },
+                { "type": "text", "text": "hello" },
+                { "type": "image", "data": "AAAA", "mimeType": "image/png" },
+                { "type": "toolCall", "id": "c", "name": "bash", "arguments": { "data": "d", "id": "i" } },
+            ] } });
+        let searched = Searched::item(ObjectType::Chat, &item.to_string());
+        let expected = [
+            ("message.content[0].thinking", "hm"),
+            ("message.content[1].text", "hello"),
+            ("message.content[3].name", "bash"),
+            ("message.content[3].arguments.data", "d"),
+            ("message.content[3].arguments.id", "i"),
+        ];
+        assert_eq!(places(&searched), expected);
+    }
+
+    #[test]
+    fn results_events_and_what_is_not_json_give_nothing() {
+        let result = json!({ "turn": 1, "message": { "role": "toolResult", "content": "text" } });
+        for (kind, item) in [
+            (ObjectType::Chat, &*result.to_string()),
+            (ObjectType::Chat, "no json"),
+            (ObjectType::Session, r#"{"event":"called","text":"a"}"#),
+        ] {
+            assert_eq!(Searched::item(kind, item), Searched::default(), "{item}");
+        }
+        let note =
+            Searched::item(ObjectType::Session, r#"{"event":"noted","at":1,"text":"a note"}"#);
+        assert_eq!(places(&note), [("text", "a note")]);
+    }
+}

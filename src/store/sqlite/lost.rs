@@ -1,0 +1,95 @@
+//! Acknowledged transactions that the file no longer holds: found by the acknowledged mark, recorded in `meta`, passed over by
+//! the numbers to come. Must not repair anything.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior, named_params};
+
+use super::failure::{Failure, Step};
+use super::mark::Mark;
+use super::schema::Migrated;
+use super::write;
+use crate::object::{Timestamp, TxId};
+use crate::store::Lost;
+
+/// Compares a store that was just opened with its mark and records what is missing. Numbers go on above the mark, since a
+/// `tx_id` is part of portable identities and must never stand for two transactions.
+pub(super) fn note(writer: &mut Connection, store: &Migrated, mark: &Mark) -> Step<Option<Lost>> {
+    if store.is_new {
+        return note_replaced(writer, mark);
+    }
+    if missing(writer, &store.store_id, mark)?.is_none() {
+        mark.raise(&store.store_id, newest(writer)?);
+        return Ok(None);
+    }
+    let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Again, now that no other process can note it.
+    let Some(lost) = missing(&transaction, &store.store_id, mark)? else { return Ok(None) };
+    let time = write::newest(&transaction)?.map_or(Timestamp(0), |(_, time)| time);
+    transaction.execute(
+        "INSERT INTO tx (tx_id, system_time) VALUES (:tx_id, :system_time)",
+        named_params! { ":tx_id": lost.to.0, ":system_time": time.0 },
+    )?;
+    record(&transaction, &lost)?;
+    transaction.commit()?;
+    Ok(Some(lost))
+}
+
+/// What was recorded, and what is missing now and not recorded yet.
+pub(super) fn all(connection: &Connection, store_id: &str, mark: Option<&Mark>) -> Step<Vec<Lost>> {
+    let sql = "SELECT value FROM meta WHERE key >= 'lost:' AND key < 'lost;' ORDER BY key";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut found = statement.query([])?;
+    let mut all = Vec::new();
+    while let Some(row) = found.next()? {
+        let text: String = row.get(0)?;
+        all.push(serde_json::from_str::<Lost>(&text).map_err(Failure::damaged)?);
+    }
+    let unrecorded = mark.map(|mark| missing(connection, store_id, mark)).transpose()?;
+    all.extend(unrecorded.flatten());
+    all.sort_by_key(|lost| lost.noticed);
+    Ok(all)
+}
+
+/// Transactions between the newest in the file and the mark. The mark is read first: it never runs ahead of the file.
+fn missing(connection: &Connection, store_id: &str, mark: &Mark) -> Step<Option<Lost>> {
+    let Some(acknowledged) = mark.newest(store_id) else { return Ok(None) };
+    let newest = newest(connection)?;
+    Ok((acknowledged > newest).then(|| Lost {
+        store_id: store_id.to_owned(),
+        from: TxId(newest.0 + 1),
+        to: acknowledged,
+        noticed: now(),
+    }))
+}
+
+/// A new store where a mark tells of another: that one's file is gone, or its log before anything was moved into the file.
+fn note_replaced(writer: &mut Connection, mark: &Mark) -> Step<Option<Lost>> {
+    let Some(replaced) = mark.any() else { return Ok(None) };
+    let lost =
+        Lost { store_id: replaced.store_id, from: TxId(1), to: replaced.tx_id, noticed: now() };
+    let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    record(&transaction, &lost)?;
+    transaction.commit()?;
+    mark.clear();
+    Ok(Some(lost))
+}
+
+fn record(transaction: &Transaction<'_>, lost: &Lost) -> Step<()> {
+    let key = format!("lost:{}:{}", lost.store_id, lost.to);
+    let value = serde_json::to_string(lost).map_err(Failure::damaged)?;
+    transaction.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES (:key, :value)",
+        named_params! { ":key": key, ":value": value },
+    )?;
+    Ok(())
+}
+
+fn newest(connection: &Connection) -> Step<TxId> {
+    Ok(write::newest(connection)?.map_or(TxId(0), |(tx_id, _)| tx_id))
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
