@@ -36,7 +36,9 @@ export interface Settings {
   activeTurns: number;
   poolTokens: number;
   maxTextBytes: number;
+  maxOutputBytes: number;
   highWater: number;
+  exclude: string[] | null;
 }
 
 /** JSON schema of a tool's arguments. */
@@ -85,6 +87,8 @@ export interface PalimpsestError extends Error {
   code: string;
   /** What to do about it, where there is something. */
   hint?: string;
+  /** What an ambiguous name fits: ID and path or type, at most 8. */
+  candidates?: string[];
   /** Message, causes and hint, for logs. */
   report?: string;
 }
@@ -128,7 +132,10 @@ export declare class Session {
   transformContext(messages: Message[], call?: CallInfo): Promise<Message[]>
   /** Calls `listener` with what happens during calls. */
   onEvent(listener: (event: SessionEvent) => void): void
-  /** Takes the side effects of a tool call: files read, edited, written or found. */
+  /**
+   * Takes the side effects of a tool call: files read, edited, written or found. Takes its turn behind the calls of
+   * `transformContext` that came before.
+   */
   toolFinished(event: ToolFinishedEvent): Promise<void>
   /**
    * Why a `write` or `edit` must not run: its text holds a line that stands for content in this window. Null for every
@@ -140,8 +147,8 @@ export declare class Session {
   /** Figures for a status line, as of the last call or tool. */
   status(): SessionStatus
   /**
-   * Stores what is not stored yet and marks the session paused. Later calls reject with `CLOSED`. Idempotent. The store
-   * stays open; where it was closed before, what was not stored yet is not.
+   * Stores what is not stored yet and marks the session paused, behind the calls that came before. Later calls reject
+   * with `CLOSED`. Idempotent. The store stays open; where it was closed before, what was not stored yet is not.
    */
   close(): Promise<void>
 }
@@ -155,17 +162,106 @@ export declare class Store {
    * Rejects with `CLOSED`.
    */
   doctor(): Promise<DoctorReport>
-  /** ID of the store, made when it was created. */
-  get id(): string
-  /** Absolute path of the file, or `:memory:`. */
-  get path(): string
   /**
-   * What the user should be told about the store, if anything: that it is on a network file system, or that acknowledged
-   * writes were found missing when it was opened.
+   * Forgets an object; of a session or chat, the session with its chat, system prompt and tool calls, and those of its
+   * files that nobody else knows. Its contents, fields, items and nicknames go, and its text in the records and chats
+   * that refer to it; it is not stored again. `target` is an ID. Without `dryRun: false` it only reports what would
+   * happen.
+   *
+   * Rejects with `NOT_FOUND`, `CONFLICT` if others write all the time, `NO_SPACE`.
    */
-  get notice(): string | null
-  /** Releases the file. Later calls reject with `CLOSED`. Idempotent. */
-  close(): Promise<void>
+  forget(target: string, options?: ForgetOptions | undefined | null): Promise<ForgetReport>
+  /**
+   * Drops what nothing needs from the files, gives free space back and empties the log. Every version of every object
+   * stays. Without `dryRun: false` it only reports what would be dropped.
+   *
+   * Rejects with `NO_SPACE`: about as much space is needed as the file takes.
+   */
+  gc(options?: GcOptions | undefined | null): Promise<Garbage>
+  /** Counts and measures. Reads every page of the file. */
+  stats(): Promise<StoreStats>
+  /**
+   * Stores the files at and under `paths`: text as content, larger or binary files as metadata. Unchanged ones are not
+   * written; a file that the store knows under a path and that is gone gets a version without content. One transaction
+   * holds at most 200 files.
+   *
+   * Files that `.gitignore` names and hidden ones are left out, unless given themselves. The settings `maxTextBytes` and
+   * `filesystemId` given to `openStore` count. `onProgress` hears how many files are done, after every 50.
+   *
+   * Rejects with `INVALID_ARGUMENT` and with what the store reports; transactions before hold.
+   */
+  index(paths: string[], options?: IndexOptions, onProgress?: (files: number) => void): Promise<IndexReport>
+  /**
+   * Finds the full ID of the object that a name stands for: full ID, nickname, path, or unique ID prefix of at least 8
+   * hexadecimal digits, in this order; each may be followed by a version (`NAME@12`, `NAME@-1`).
+   *
+   * Rejects with `UNKNOWN_NAME`, and with `AMBIGUOUS_NAME`, whose `candidates` are the first 8 objects that fit.
+   */
+  find(name: string, options?: NameOptions): Promise<string>
+  /**
+   * Gives an object a nickname: 1 to 64 characters, no white space, none of `@ / \ [ ] :`, unlike a handle or an ID. Resolves
+   * to the object's full ID.
+   *
+   * Rejects with `INVALID_NICKNAME` if it has another form or another object has it, and as `find`.
+   */
+  name(name: string, nickname: string, options?: NameOptions): Promise<string>
+  /**
+   * Takes a nickname away. Resolves to the full ID of the object that had it.
+   *
+   * Rejects with `UNKNOWN_NAME` if no object has it.
+   */
+  unname(nickname: string): Promise<string>
+  /**
+   * Writes a version of an object, unless the latest one has the same fields, content, additional contents and source hash.
+   * Items of chats and sessions stay as they are.
+   *
+   * Rejects with `CONFLICT` if `expected` is not the latest version, `FORGOTTEN` if the object was forgotten,
+   * `INVALID_ARGUMENT`, and with what the store reports.
+   */
+  put(version: PutOptions): Promise<PutResult>
+  /**
+   * Reads a version without its content.
+   *
+   * `name`: full ID, nickname, path or ID prefix, see `find`. Rejects as `find`, and with `NOT_FOUND` if the object had no
+   * version then.
+   */
+  get(name: string, options?: ReadOptions): Promise<Version>
+  /**
+   * Reads the content of a version, or an additional one; null where there is none. It is checked against its hash.
+   *
+   * Rejects as `get`; with `INVALID_ARGUMENT` for lines that the text does not have and for an additional content that the
+   * version does not have; with `HASH_MISMATCH`.
+   */
+  content(name: string, options?: ContentOptions): Promise<string | null>
+  /**
+   * Reads the items of a chat (its messages) or a session (its events), each as the JSON that was stored; none for other
+   * objects.
+   *
+   * Rejects as `get`, and with `HASH_MISMATCH`.
+   */
+  items(name: string, options?: ItemsOptions): Promise<string[]>
+  /**
+   * Lists the versions of an object, newest first.
+   *
+   * Rejects as `find`.
+   */
+  history(name: string, options?: NameOptions): Promise<Version[]>
+  /**
+   * Compares two versions of an object, by lines.
+   *
+   * Rejects as `get`.
+   */
+  diff(name: string, options?: DiffOptions): Promise<Difference>
+  /**
+   * Reads the version that a reference points to, in the form in which documents hold references: `{ id }` is the latest
+   * version; with `content_hash` and `origin` it is that version, wherever it was first written, and its payload is hashed
+   * anew.
+   *
+   * Rejects with `NOT_FOUND` if the store does not hold it, and with `HASH_MISMATCH`, naming both hashes.
+   */
+  resolve(reference: Reference): Promise<Version>
+  /** Lists the latest versions of the objects of a type, by ID. */
+  list(type: ObjectType, options?: ListOptions): Promise<Version[]>
   /**
    * Finds versions by their metadata, one per object, without reading contents:
    * `tool = bash and args.command contains "cargo test" order by system_time desc limit 20`.
@@ -181,6 +277,42 @@ export declare class Store {
    * Rejects with `INVALID_ARGUMENT`, naming the column, and with `UNKNOWN_FIELD` for a field that no object has.
    */
   query(query: string, options?: QueryOptions): Promise<Version[]>
+  /**
+   * Searches contents, paths, arguments of tools, messages, notes and nicknames, the latest of each by default; best first
+   * (BM25). Finds identifiers by their parts (`transformContext`, `tool_call_id`, `src/store/sqlite.rs`) and CJK text.
+   *
+   * `text`: words, of which the more the better are found; `"phrases"`, `-excluded`, `prefix*`. All that was committed
+   * before the call is searched: what is not indexed yet is indexed first.
+   *
+   * Rejects with `INVALID_ARGUMENT` if the text holds no word to search for, and with `UNSUPPORTED` where the store has no
+   * index.
+   */
+  search(text: string, options?: SearchOptions): Promise<SearchResults>
+  /** Lists the sessions, the one written last first. */
+  sessions(): Promise<SessionInfo[]>
+  /** ID of the store, made when it was created. */
+  get id(): string
+  /** Absolute path of the file, or `:memory:`. */
+  get path(): string
+  /**
+   * What the user should be told about the store, if anything: that it is on a network file system, or that acknowledged
+   * writes were found missing when it was opened.
+   */
+  get notice(): string | null
+  /** Releases the file. Later calls reject with `CLOSED`. Idempotent. */
+  close(): Promise<void>
+}
+
+/** What of an object is read. */
+export interface ContentOptions {
+  /** As in `ReadOptions`. */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+  /** Name of an additional content. Default: the content. */
+  field?: string
+  /** Lines, counted from 1: `40-80`, `7`, `1-3,9`. They come as they stand in the text, with their ends. Default: all. */
+  lines?: string
 }
 
 /** Tokens of a text by `o200k_base`; above 1 MiB an estimate from samples. */
@@ -200,6 +332,37 @@ export declare function createReadTool(): ContextTool
 
 /** `unpin`: takes the exemption away. */
 export declare function createUnpinTool(): ContextTool
+
+/** How two versions differ. */
+export interface Difference {
+  /** The earlier version. */
+  from: Version
+  /** The later version. */
+  to: Version
+  /** Lines that only `to` has. */
+  added: number
+  /** Lines that only `from` has. */
+  removed: number
+  /**
+   * Unified diff of the contents, empty where these are equal. A null content counts as an empty text, and items as one
+   * line each.
+   */
+  unified: string
+  /** Fields that differ. */
+  fields: FieldChange[]
+}
+
+/** Which two versions are compared. */
+export interface DiffOptions {
+  /** The earlier one, as `at` in `ReadOptions`. Default: the version before `to`. */
+  from?: number | string
+  /** The later one. Default: the latest. */
+  to?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+  /** Unchanged lines around each change. Default: 3. */
+  context?: number
+}
 
 /**
  * Checks the store at `path`, as `Store.doctor` does, and changes nothing there. Also for a file that `openStore` refuses:
@@ -262,12 +425,157 @@ export interface DoctorReport {
   moreFindings: number
 }
 
+/** How to forget. */
+export interface ForgetOptions {
+  /** Only report what would happen. Default: true. */
+  dryRun?: boolean
+  /** Remove the text also from objects and sessions that have nothing to do with it. Default: false. */
+  everywhere?: boolean
+}
+
+/** What was forgotten, or would be. */
+export interface ForgetReport {
+  /** Whether nothing was done yet. */
+  dryRun: boolean
+  /** IDs of the objects that go. */
+  objects: Array<string>
+  /** Their versions. */
+  versions: number
+  /** Their items. */
+  items: number
+  /** Their contents that nothing else has. */
+  contents: number
+  /** UTF-8 bytes of these contents and of items and fields. */
+  textBytes: number
+  /** IDs of objects of the session that stay, for others know them. */
+  kept: Array<string>
+  /** Where lines are replaced by `[forgotten]`. */
+  rewritten: Array<Holder>
+  /** What still holds lines afterwards, most lines first. */
+  holders: Array<Holder>
+  /** Distinct lines that go. */
+  lines: number
+  /** Distinct lines that are left alone, for they are common. */
+  commonLines: number
+  /** Sessions concerned: their host's own files still hold the text. */
+  hosts: Array<HostSession>
+  /** What was then dropped from the files; absent in a dry run. */
+  collected?: Garbage
+}
+
+/** What was dropped from a store's files, or would be. */
+export interface Garbage {
+  /** Contents that no version has. */
+  contents: number
+  /** Their UTF-8 bytes. */
+  contentBytes: number
+  /** Bytes of the file and its log before. */
+  bytesBefore: number
+  /** Bytes of both afterwards; in a dry run, at most so many. */
+  bytesAfter: number
+  /** Whether somebody reads an older state, so that dropped text stays in the files until `gc` is called again. */
+  waitsForReaders: boolean
+}
+
+/** How to collect garbage. */
+export interface GcOptions {
+  /** Only report what would be dropped. Default: true. */
+  dryRun?: boolean
+}
+
+/** An object that holds lines of what is forgotten. */
+export interface Holder {
+  /** ID of the object. */
+  object: string
+  /** Its type. */
+  type: string
+  /** ID of the chat or session in which it is, where there is one. */
+  session?: string
+  /** Versions that hold lines in content, additional contents or fields. */
+  versions: number
+  /** Items that do. */
+  items: number
+  /** Distinct lines. */
+  lines: number
+  /** Share of all lines that go, 0 to 1. */
+  share: number
+}
+
+/** A session as its host names it. */
+export interface HostSession {
+  /** Host: `pi`, `openclaw`, ... */
+  harness: string
+  /** The host's own session ID. */
+  hostSession: string
+}
+
+/** A file that was indexed. */
+export interface IndexedFile {
+  /** Canonical path. */
+  path: string
+  /** ID of its object. */
+  id: string
+  /**
+   * `created`: the store had no version of it; `updated`: it had another one; `unchanged`: it had this one, nothing was
+   * written; `deleted`: the file is gone, its new version has no content.
+   */
+  outcome: "created" | "updated" | "unchanged" | "deleted"
+  /** Transaction of its latest version. */
+  txId: number
+  /** Why it has no content; null where it has. */
+  noContent: "binary" | "too_large" | "excluded" | "deleted" | null | null
+}
+
+/** How paths are indexed. */
+export interface IndexOptions {
+  /** Folder that relative paths count from, absolute. Default: the process's working folder. */
+  cwd?: string
+  /** Whether hidden and ignored files are taken too; `.git` never is. Default: `false`. */
+  all?: boolean
+}
+
+/** What became of the paths. */
+export interface IndexReport {
+  /** The files, in the order in which they were met; deleted ones last. */
+  files: Array<IndexedFile>
+  /** What could not be read, is missing, or has a name that is not UTF-8. */
+  failed: Array<PathProblem>
+  /** Links, which are not followed; FIFOs, sockets and devices, which are not opened; what was forgotten. */
+  skipped: Array<PathProblem>
+}
+
+/** Which items are read. */
+export interface ItemsOptions {
+  /** As in `ReadOptions`. */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+  /** Position of the first, from 0. Default: 0. */
+  from?: number
+  /** Position after the last. Default: all. */
+  to?: number
+}
+
+/** Which objects are listed. */
+export interface ListOptions {
+  /** Only those whose ID comes after this one. Default: from the first. */
+  after?: string
+  /** At most so many. Default: 1,000. */
+  limit?: number
+}
+
 /**
  * Reads and checks the settings; what no file sets has its default.
  *
  * Rejects with `INVALID_SETTINGS`, naming the file, each wrong key and what was expected, and `INVALID_ARGUMENT`.
  */
 export declare function loadSettings(places: SettingsPlaces): Promise<Settings>
+
+/** How a name is read. */
+export interface NameOptions {
+  /** Folder that a relative path counts from, absolute. Default: the process's working folder. */
+  cwd?: string
+}
 
 /**
  * Opens a session: resumes what the store holds of it, forks its parent, or starts it.
@@ -277,11 +585,47 @@ export declare function loadSettings(places: SettingsPlaces): Promise<Settings>
 export declare function openSession(store: Store, options: SessionOptions): Promise<Session>
 
 /**
- * Opens a store; makes the file and its folder where they are missing.
+ * Opens a store; makes the file and its folder where they are missing, unless `create` is false.
  *
  * Rejects with `INVALID_ARGUMENT`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
  */
 export declare function openStore(options?: StoreOptions | undefined | null): Promise<Store>
+
+/** A path that was not indexed. */
+export interface PathProblem {
+  /** The path; where it is not UTF-8, with replacement characters. */
+  path: string
+  /** What is the matter, in words. */
+  problem: string
+}
+
+/** A version to write. */
+export interface PutOptions {
+  /** Type of the object. */
+  type: ObjectType
+  /** What the object tracks; its ID is made of type and source. */
+  source?: Source
+  /** ID of an object without a source. Default for a `toolcall`: a new UUIDv7. */
+  id?: string
+  /** The content, or null for none. */
+  content?: string | null
+  /** SHA-256 of the source's bytes. Default for an object with source and content: that of the content. */
+  sourceHash?: string
+  /** Fields; unknown ones are kept. */
+  fields?: Record<string, unknown>
+  /** Contents beside the content, by name (`short_summary`, ...). */
+  additional?: Record<string, string>
+  /** Transaction that wrote the object's latest version, 0 if there is to be none yet. Default: whatever there is. */
+  expected?: number
+}
+
+/** What became of a put. */
+export interface PutResult {
+  /** Whether a version was written; false if the latest already was equal. */
+  written: boolean
+  /** The latest version. */
+  version: Version
+}
 
 /** How a query is answered. */
 export interface QueryOptions {
@@ -290,6 +634,101 @@ export interface QueryOptions {
    * moment in UTC). Default: the latest versions.
    */
   at?: number | string
+  /** Only objects of this type. */
+  type?: ObjectType
+  /** At most so many, whatever the query says itself. */
+  limit?: number
+}
+
+/** Which version is read. */
+export interface ReadOptions {
+  /**
+   * A transaction (`12`: the version visible then), a step back (`-1`: the version before the latest), or a time in RFC 3339
+   * or a date (its first moment in UTC). Default: the latest version. Not together with a name such as `NAME@12`.
+   */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+}
+
+/** A version, item or nickname in which something was found. */
+export interface SearchHit {
+  /** ID of the object. */
+  id: string
+  /** Its type. */
+  type: ObjectType
+  /** Path of a file, tool of a toolcall; null for others. */
+  name: string | null
+  /** Newest version with this text; for an item the transaction that added it; for a nickname the latest version. */
+  txId: number
+  /** Where in the object. */
+  part: "version" | "nickname" | "item"
+  /** Position of the item, from 0; null for other parts. */
+  item: number | null
+  /** Whether the object has it now. */
+  latest: boolean
+  /** Above 0; higher is better. Comparable within one search only. */
+  score: number
+  /** Place of the text that is quoted: `content`, `path`, `fields.args.command`, `message.content[0].text`. */
+  place: string
+  /** The lines that show most of the search, at most three; empty where the text cannot be read any more. */
+  lines: Array<SnippetLine>
+}
+
+/** What is looked through. */
+export interface SearchOptions {
+  /** Types of objects. Default: all. */
+  types?: ObjectType[]
+  /** ID of a session: its chat, toolcalls and system prompt. Files belong to none. */
+  session?: string
+  /** Files whose path starts with this. */
+  pathPrefix?: string
+  /** Whether texts that objects had before are looked through too. Default: `false`. */
+  allVersions?: boolean
+  /** Most hits, at least 1. Default: 10. */
+  limit?: number
+}
+
+/** What a search found. */
+export interface SearchResults {
+  /** Best first. */
+  hits: Array<SearchHit>
+  /** How many there are in all, as far as they were ranked. */
+  total: number
+  /** Whether `total` counts all that fit; false where a search had only words that stand in very many texts. */
+  complete: boolean
+  /** Versions that could not be looked through, because the store cannot be written at present; 0 as a rule. */
+  unindexed: number
+}
+
+/** What a store knows of a session. */
+export interface SessionInfo {
+  /** ID of its document, `session:...`. */
+  id: string
+  /** Name of the harness. */
+  harness: string
+  /** The harness's own session ID. Several sessions of a store can have the same: in other folders, or parted. */
+  hostSessionId: string
+  /** Working folder. */
+  cwd: string
+  /** `active` while it is open or if its process was killed; `paused` after `close`. */
+  state: "active" | "paused"
+  /** When it was opened first, in RFC 3339, UTC. */
+  started: string
+  /** When it was last written. */
+  updated: string
+  /** Calls to the model, those of the parent before a fork included. */
+  calls: number
+  /** The session whose chat it began with; null where it began empty. */
+  parentId: string | null
+  /** How it came from `parentId`: `forked` by the host, or `parted` because another process wrote to that. */
+  origin: "forked" | "parted" | null | null
+  /** ID of its chat. */
+  chatId: string
+  /** ID of its system prompt. */
+  systemPromptId: string
+  /** Transaction of its latest version. */
+  txId: number
 }
 
 /** What a session is opened with. */
@@ -345,6 +784,16 @@ export interface SettingsPlaces {
   projectDir?: string
 }
 
+/** A line of a text, or the part of it around what was found. */
+export interface SnippetLine {
+  /** Number of the line in its text, from 1. */
+  line: number
+  /** The line without its ending, long ones in part. */
+  text: string
+  /** What was found: start and end in `text`, in UTF-16 code units as `text.slice` takes them; in order, not overlapping. */
+  matches: [start: number, end: number][]
+}
+
 /** Where a store is. */
 export interface StoreOptions {
   /**
@@ -352,10 +801,133 @@ export interface StoreOptions {
    * `<agentDir>/palimpsest/store.sqlite`, else `store.sqlite` in the platform's data folder.
    */
   path?: string
-  /** Settings, for their `store`. */
+  /** Settings, complete or in part: their `store` says where the store is, the others how names are read and files indexed. */
   settings?: Partial<Settings>
   /** The agent's folder: a relative setting counts from it. */
   agentDir?: string
+  /** Whether a store that does not exist is made. Default `true`; else `STORE_UNAVAILABLE`. */
+  create?: boolean
+}
+
+/** A table or index of a store's file. */
+export interface StorePart {
+  /** Its name. */
+  name: string
+  /** Its bytes. */
+  bytes: number
+}
+
+/**
+ * Absolute path of the store that `openStore` would open with these options, or `:memory:`. Opens and makes nothing.
+ *
+ * Rejects with `INVALID_ARGUMENT`.
+ */
+export declare function storePath(options?: StoreOptions | undefined | null): Promise<string>
+
+/** Counts and sizes of a store. */
+export interface StoreStats {
+  /** Objects by type. */
+  objects: Record<string, number>
+  /** Objects that were forgotten, among those. */
+  forgotten: number
+  /** Sessions. */
+  sessions: number
+  /** Versions. */
+  versions: number
+  /** Items, those that no longer stand in their list included. */
+  items: number
+  /** Contents. */
+  contents: number
+  /** UTF-8 bytes of contents, items and fields, before compression. */
+  plainBytes: number
+  /** Bytes of the file; 0 in memory. */
+  fileBytes: number
+  /** Bytes of the write-ahead log. */
+  logBytes: number
+  /** Bytes of the file that are free. */
+  freeBytes: number
+  /** Bytes by table and index, largest first. */
+  parts: Array<StorePart>
+  /** Oldest transaction that wrote a version; absent on an empty store. */
+  oldest?: TransactionTime
+  /** Newest transaction; absent on an empty store. */
+  newest?: TransactionTime
+}
+
+/** A table or index of a store's file. */
+export interface StorePart {
+  /** Its name. */
+  name: string
+  /** Its bytes. */
+  bytes: number
+}
+
+/** Counts and sizes of a store. */
+export interface StoreStats {
+  /** Objects by type. */
+  objects: Record<string, number>
+  /** Objects that were forgotten, among those. */
+  forgotten: number
+  /** Sessions. */
+  sessions: number
+  /** Versions. */
+  versions: number
+  /** Items, those that no longer stand in their list included. */
+  items: number
+  /** Contents. */
+  contents: number
+  /** UTF-8 bytes of contents, items and fields, before compression. */
+  plainBytes: number
+  /** Bytes of the file; 0 in memory. */
+  fileBytes: number
+  /** Bytes of the write-ahead log. */
+  logBytes: number
+  /** Bytes of the file that are free. */
+  freeBytes: number
+  /** Bytes by table and index, largest first. */
+  parts: Array<StorePart>
+  /** Oldest transaction that wrote a version; absent on an empty store. */
+  oldest?: TransactionTime
+  /** Newest transaction; absent on an empty store. */
+  newest?: TransactionTime
+}
+
+/** A table or index of a store's file. */
+export interface StorePart {
+  /** Its name. */
+  name: string
+  /** Its bytes. */
+  bytes: number
+}
+
+/** Counts and sizes of a store. */
+export interface StoreStats {
+  /** Objects by type. */
+  objects: Record<string, number>
+  /** Objects that were forgotten, among those. */
+  forgotten: number
+  /** Sessions. */
+  sessions: number
+  /** Versions. */
+  versions: number
+  /** Items, those that no longer stand in their list included. */
+  items: number
+  /** Contents. */
+  contents: number
+  /** UTF-8 bytes of contents, items and fields, before compression. */
+  plainBytes: number
+  /** Bytes of the file; 0 in memory. */
+  fileBytes: number
+  /** Bytes of the write-ahead log. */
+  logBytes: number
+  /** Bytes of the file that are free. */
+  freeBytes: number
+  /** Bytes by table and index, largest first. */
+  parts: Array<StorePart>
+  /** Oldest transaction that wrote a version; absent on an empty store. */
+  oldest?: TransactionTime
+  /** Newest transaction; absent on an empty store. */
+  newest?: TransactionTime
 }
 
 /** A block of text. */
@@ -384,6 +956,14 @@ export interface ToolFinishedEvent {
 export interface ToolResult {
   /** Blocks for the model. */
   content: Array<TextBlock>
+}
+
+/** A transaction and its time. */
+export interface TransactionTime {
+  /** Number in this store. */
+  txId: number
+  /** RFC 3339. */
+  time: string
 }
 
 /** A version of an object: everything but its content. */

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { ContextTool, Session, Store, countTokens, createActivateTool, createDeactivateTool, createPinTool, createReadTool, createUnpinTool, doctor, loadSettings, openSession, openStore, setAside } = nativeBinding
+const { ContextTool, Session, Store, countTokens, createActivateTool, createDeactivateTool, createPinTool, createReadTool, createUnpinTool, doctor, loadSettings, openSession, openStore, setAside, storePath } = nativeBinding
 export { ContextTool }
 export { Session }
 export { Store }
@@ -788,4 +788,5 @@ export { loadSettings }
 export { openSession }
 export { openStore }
 export { setAside }
+export { storePath }
 export const __napiBindingTarget = __napiLoadedBindingTarget

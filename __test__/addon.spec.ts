@@ -32,18 +32,45 @@ describe("the exports", () => {
       "openSession",
       "openStore",
       "setAside",
+      "storePath",
     ]);
   });
 
   test("have the documented classes", () => {
-    expect(methodsOf(addon.Store.prototype)).toEqual(["close", "doctor", "id", "notice", "path"]);
+    expect(methodsOf(addon.Store.prototype)).toEqual([
+      "close",
+      "content",
+      "diff",
+      "doctor",
+      "find",
+      "forget",
+      "gc",
+      "get",
+      "history",
+      "id",
+      "index",
+      "items",
+      "list",
+      "name",
+      "notice",
+      "path",
+      "put",
+      "query",
+      "resolve",
+      "search",
+      "sessions",
+      "stats",
+      "unname",
+    ]);
     expect(methodsOf(addon.Session.prototype)).toEqual([
       "close",
+      "closeNow",
       "onEvent",
       "refusedWrite",
       "reportFailedCall",
       "status",
       "toolFinished",
+      "toolFinishedNow",
       "transformContext",
       "transformFrom",
     ]);
@@ -71,7 +98,9 @@ describe("the exports", () => {
       activeTurns: 3,
       poolTokens: 8_000,
       maxTextBytes: 4_194_304,
+      maxOutputBytes: 16_777_216,
       highWater: 0.8,
+      exclude: null,
     });
     await session({ settings });
   });
@@ -253,13 +282,23 @@ describe("after close", () => {
     expect(opened.path).toBe(":memory:");
   });
 
-  test("calls made just before come to their end or reject with CLOSED", async () => {
-    const s = await session();
-    const list = [user("hello")];
-    const calls = [s.transformContext(list), s.transformContext(list), s.close()];
-    for (const result of await Promise.allSettled(calls)) {
-      expect(result.status === "fulfilled" || result.reason.code === "CLOSED").toBe(true);
-    }
+  test("calls made just before come to their end, in their order", async () => {
+    const s = await session({ cwd: temporaryFolder() });
+    const list = [user("hello"), ...step(1, "out ".repeat(5_000))];
+    const event = { toolCallId: "c", toolName: "write", args: { path: "new.txt" }, isError: false };
+    const order: string[] = [];
+    const noted = (name: string, call: Promise<unknown>) => call.then(() => order.push(name));
+    const calls = [
+      noted("first", s.transformContext(list)),
+      noted("tool", s.toolFinished(event)),
+      noted("second", s.transformContext(list)),
+      noted("close", s.close()),
+    ];
+    // The event is taken as it was.
+    event.args.path = "other.txt";
+    await Promise.all(calls);
+    expect(order).toEqual(["first", "tool", "second", "close"]);
+    expect(s.status()).toMatchObject({ calls: 2, indexedObjects: 2 });
     expect(await rejection(() => s.transformContext(list))).toMatchObject({ code: "CLOSED" });
   });
 });

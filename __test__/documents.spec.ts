@@ -33,8 +33,17 @@ describe.each(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"
   });
 
   test("files that exist", () => {
-    const paths = findAll(text, /`((?:src|tests|benches|scripts|pi-extension|__test__|\.ci)\/[\w./-]*)`/g);
+    const paths = findAll(text, /`((?:src|tests|benches|scripts|bin|pi-extension|__test__|\.ci)\/[\w./-]*)`/g);
     const links = findAll(text, /\]\((?!https?:)([^)#]+)\)/g);
     expect([...paths, ...links].filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
+});
+
+test("the README lists the commands as their help does", () => {
+  const { stdout } = spawnSync(pinnedNode(), [join(root, "bin", "palimpsest.js"), "--help"], { encoding: "utf8" });
+  const rows = [...stdout.matchAll(/^ {2}(\S.*?) {2,}(\S.*)$/gm)].map(([, command, summary]) => ({ command, summary }));
+  expect(rows.length).toBeGreaterThan(0);
+  const [section] = read("README.md").split("## Command line")[1].split("\n## ");
+  const listed = [...section.matchAll(/^\| `(.+?)` +\| (.+?) +\|$/gm)];
+  expect(listed.map(([, command, summary]) => ({ command, summary }))).toEqual(rows);
 });

@@ -2,6 +2,7 @@
 import { expectTypeOf } from "vitest";
 import {
   type CallInfo,
+  type ContentOptions,
   type ContextTool,
   countTokens,
   createActivateTool,
@@ -9,28 +10,51 @@ import {
   createPinTool,
   createReadTool,
   createUnpinTool,
+  type Difference,
+  type DiffOptions,
+  type FieldChange,
+  type IndexOptions,
+  type IndexReport,
+  type ItemsOptions,
+  type ListOptions,
   loadSettings,
   type Message,
+  type NameOptions,
+  type ObjectType,
   openSession,
   openStore,
   type PalimpsestError,
+  type PutOptions,
+  type PutResult,
+  type QueryOptions,
+  type ReadOptions,
+  type Reference,
+  type SearchOptions,
+  type SearchResults,
   type Session,
   type SessionEvent,
+  type SessionInfo,
   type SessionOptions,
   type SessionStatus,
   type Settings,
   type SettingsPlaces,
+  type Source,
   type Store,
   type StoreOptions,
+  type StoreStats,
+  storePath,
   type TextBlock,
   type ToolFinishedEvent,
   type ToolResult,
   type ToolSchema,
+  type Version,
 } from "../index.js";
 
 // Functions.
 expectTypeOf(openStore).parameters.toEqualTypeOf<[options?: StoreOptions | undefined | null]>();
 expectTypeOf(openStore).returns.resolves.toEqualTypeOf<Store>();
+expectTypeOf(storePath).parameters.toEqualTypeOf<[options?: StoreOptions | undefined | null]>();
+expectTypeOf(storePath).returns.resolves.toEqualTypeOf<string>();
 expectTypeOf(openSession).parameters.toEqualTypeOf<[store: Store, options: SessionOptions]>();
 expectTypeOf(openSession).returns.resolves.toEqualTypeOf<Session>();
 expectTypeOf(loadSettings).parameters.toEqualTypeOf<[places: SettingsPlaces]>();
@@ -48,6 +72,45 @@ expectTypeOf<Pick<Store, "id" | "path" | "notice">>().toEqualTypeOf<{
   readonly notice: string | null;
 }>();
 expectTypeOf<Store["close"]>().toEqualTypeOf<() => Promise<void>>();
+expectTypeOf<Store["put"]>().toEqualTypeOf<(version: PutOptions) => Promise<PutResult>>();
+expectTypeOf<Store["get"]>().toEqualTypeOf<(name: string, options?: ReadOptions) => Promise<Version>>();
+expectTypeOf<Store["content"]>().toEqualTypeOf<(name: string, options?: ContentOptions) => Promise<string | null>>();
+expectTypeOf<Store["items"]>().toEqualTypeOf<(name: string, options?: ItemsOptions) => Promise<string[]>>();
+expectTypeOf<Store["history"]>().toEqualTypeOf<(name: string, options?: NameOptions) => Promise<Version[]>>();
+expectTypeOf<Store["diff"]>().toEqualTypeOf<(name: string, options?: DiffOptions) => Promise<Difference>>();
+expectTypeOf<Store["find"]>().toEqualTypeOf<(name: string, options?: NameOptions) => Promise<string>>();
+expectTypeOf<Store["name"]>().toEqualTypeOf<
+  (name: string, nickname: string, options?: NameOptions) => Promise<string>
+>();
+expectTypeOf<Store["unname"]>().toEqualTypeOf<(nickname: string) => Promise<string>>();
+expectTypeOf<Store["resolve"]>().toEqualTypeOf<(reference: Reference) => Promise<Version>>();
+expectTypeOf<Store["list"]>().toEqualTypeOf<(type: ObjectType, options?: ListOptions) => Promise<Version[]>>();
+expectTypeOf<Store["query"]>().toEqualTypeOf<(query: string, options?: QueryOptions) => Promise<Version[]>>();
+expectTypeOf<Store["search"]>().toEqualTypeOf<(text: string, options?: SearchOptions) => Promise<SearchResults>>();
+expectTypeOf<SearchResults["hits"][number]["lines"][number]["matches"]>().toEqualTypeOf<
+  [start: number, end: number][]
+>();
+expectTypeOf<Store["sessions"]>().toEqualTypeOf<() => Promise<SessionInfo[]>>();
+expectTypeOf<Store["stats"]>().toEqualTypeOf<() => Promise<StoreStats>>();
+expectTypeOf<Store["index"]>().toEqualTypeOf<
+  (paths: string[], options?: IndexOptions, onProgress?: (files: number) => void) => Promise<IndexReport>
+>();
+
+// Versions: null where there is nothing, fields open, the reference in the form of documents.
+expectTypeOf<Version["type"]>().toEqualTypeOf<ObjectType>();
+expectTypeOf<Version["source"]>().toEqualTypeOf<Source | null>();
+expectTypeOf<Version["content"]>().toEqualTypeOf<string | null>();
+expectTypeOf<Version["fields"]>().toEqualTypeOf<Record<string, unknown>>();
+expectTypeOf<Version["additional"]>().toEqualTypeOf<Record<string, string>>();
+expectTypeOf<Version["redacted"]>().toEqualTypeOf<"secret" | "forgotten" | null>();
+expectTypeOf<Version["reference"]>().toExtend<Reference>();
+expectTypeOf<ReadOptions["at"]>().toEqualTypeOf<number | string | undefined>();
+expectTypeOf<PutOptions["content"]>().toEqualTypeOf<string | null | undefined>();
+expectTypeOf<Difference["fields"]>().toEqualTypeOf<FieldChange[]>();
+expectTypeOf<SessionInfo["origin"]>().toEqualTypeOf<"forked" | "parted" | null>();
+expectTypeOf<IndexReport["files"][number]["outcome"]>().toEqualTypeOf<
+  "created" | "updated" | "unchanged" | "deleted"
+>();
 
 // A session; what crosses to Rust is no part of it.
 expectTypeOf<keyof Session>().toEqualTypeOf<
@@ -104,8 +167,9 @@ expectTypeOf<TextBlock>().toEqualTypeOf<{ type: "text"; text: string }>();
 expectTypeOf<Settings["layout"]>().toEqualTypeOf<"log" | "pools">();
 expectTypeOf<StoreOptions["settings"]>().toEqualTypeOf<Partial<Settings> | undefined>();
 expectTypeOf<PalimpsestError>().toExtend<Error>();
-expectTypeOf<Pick<PalimpsestError, "code" | "hint" | "report">>().toEqualTypeOf<{
+expectTypeOf<Pick<PalimpsestError, "code" | "hint" | "candidates" | "report">>().toEqualTypeOf<{
   code: string;
   hint?: string;
+  candidates?: string[];
   report?: string;
 }>();

@@ -54,6 +54,10 @@ export default function palimpsest(pi: ExtensionAPI): void {
       showStatus(ctx, current);
     } catch (error) {
       current = undefined;
+      if (isForgotten(error)) {
+        failures.notice("off for this session, which you had forgotten; Pi works as without it");
+        return;
+      }
       await failures.report("off for this session, Pi works as without it", error);
       await live?.close().catch((closing: unknown) => failures.report("could not close the store", closing));
     }
@@ -88,6 +92,11 @@ export default function palimpsest(pi: ExtensionAPI): void {
   pi.on("tool_call", (event) => (current === undefined ? undefined : refuseWrite(current, event)));
   pi.on("tool_execution_start", (event) => current?.observer.started(event));
   pi.on("tool_execution_end", (event) => current?.observer.ended(event));
+}
+
+/** Whether the user had the session forgotten: that is no failure, and nothing of it is stored again. */
+function isForgotten(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === "FORGOTTEN";
 }
 
 /** The messages for one call, or nothing, which sends the host's own. */

@@ -3,13 +3,19 @@
 //! Whatever touches disk runs on a worker thread and returns a promise ([`blocking`]). Errors carry the core's codes, and
 //! no panic gets past this layer. Must not decide anything about the domain. `transform.js` is its JavaScript half: it finds
 //! what is new in the host's list, so that only that crosses, and builds the list that goes out.
+pub mod archive;
 pub mod argument;
 pub mod blocking;
 pub mod doctor;
 pub mod forget;
 pub mod graph;
+pub mod index;
+pub mod names;
+pub mod objects;
 pub mod query;
+pub mod search;
 pub mod session;
+pub mod sessions;
 pub mod settings;
 pub mod store;
 pub mod tools;

@@ -234,7 +234,7 @@ impl Error {
         Some(match self {
             Self::AmbiguousName { .. } => "give more of the name, or the full ID",
             Self::UnknownName { .. } => {
-                "name it by a handle such as `t17` or `f3`, by its path, or by its ID"
+                "name it by its path, its ID or a nickname, or within a session by a handle such as `t17`"
             }
             Self::UnknownField { .. } => {
                 "fields of a payload are named by path (`args.command`), odd names in quotes; a text to compare with goes \
@@ -256,6 +256,14 @@ impl Error {
             Self::Internal { .. } => "please report this with the text of the error",
             _ => return None,
         })
+    }
+
+    /// What an ambiguous name fits; empty for other errors.
+    pub fn candidates(&self) -> &[String] {
+        match self {
+            Self::AmbiguousName { candidates, .. } => candidates,
+            _ => &[],
+        }
     }
 
     /// The message, its causes and the hint, on one line each: for logs.

@@ -17,7 +17,8 @@ mod view;
 
 pub use canonical::canonical_json;
 pub use diff::{
-    AdditionalChange, ContentDiff, FieldChange, PayloadDiff, diff_payloads, unified_diff,
+    AdditionalChange, ContentDiff, FieldChange, PayloadDiff, changed_fields, diff_payloads,
+    unified_diff,
 };
 pub use envelope::{Envelope, ObjectType, Source};
 pub use field::{FieldPath, FieldStep};

@@ -18,7 +18,7 @@ mod state;
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
 pub use event::{Cause, Event, FileEvent, Opened, Part, Rewrite, Treatment};
 pub use index::{IndexEntry, SessionIndex, Subject};
-pub use lines::{LineMap, LineRange, merge_ranges};
+pub use lines::{LineMap, LineRange, cut_ranges, merge_ranges, parse_ranges};
 pub use matching::{HostEntry, HostMatch, match_host_list};
 pub use message::{MessageKey, MessageKind, ResultFact, Shows};
 pub use record::{CallRecord, FailedCall, SlotEdit, SlotRecord, Withheld, WithheldReason};

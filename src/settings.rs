@@ -4,6 +4,7 @@
 //! it. To add a setting: a field of [`Settings`] with its default, and a row of [`SETTINGS`]; validation and the tests of
 //! the documentation follow from the row.
 
+mod exclude;
 mod validation;
 
 use std::path::{Path, PathBuf};
@@ -13,8 +14,9 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::source::{
-    DEFAULT_MAX_TEXT_BYTES, FileState, absolute_path, canonical_path, data_folder, read_file,
+    self, DEFAULT_MAX_TEXT_BYTES, FileState, absolute_path, canonical_path, data_folder, read_file,
 };
+pub use exclude::DEFAULT_EXCLUDE;
 pub use validation::SettingType;
 
 /// Name of the settings file, in both places.
@@ -49,8 +51,13 @@ pub struct Settings {
     pub pool_tokens: u64,
     /// Files above this many bytes are kept as metadata only. Default 4 MiB.
     pub max_text_bytes: u64,
+    /// Outputs that the host cut are stored whole up to this many bytes; 0 never. Default 16 MiB.
+    pub max_output_bytes: u64,
     /// Share of the model's window above which `activate` and `pin` refuse. Default 0.8.
     pub high_water: f64,
+    /// Globs of files whose text is never stored, see [`crate::source::Exclude`]. Default `None`: [`DEFAULT_EXCLUDE`]. The user's list
+    /// stands in place of it; a project's is added.
+    pub exclude: Option<Vec<String>>,
 }
 
 /// How the session's sets become messages.
@@ -181,10 +188,22 @@ pub const SETTINGS: &[SettingDoc] = &[
         "Files with more bytes are kept as metadata only",
     ),
     setting(
+        "maxOutputBytes",
+        SettingType::Count { min: 0, max: 1 << 30 },
+        "16777216",
+        "Outputs that Pi cut are stored whole up to this many bytes; 0 never",
+    ),
+    setting(
         "highWater",
         SettingType::Share,
         "0.8",
         "Share of the model's window above which `activate` and `pin` refuse",
+    ),
+    setting(
+        "exclude",
+        SettingType::Globs,
+        "null",
+        "Files whose text is never stored, by globs as in a `.gitignore`; `null` is key files and `.env*`; a project's list is added to yours",
     ),
 ];
 
@@ -202,7 +221,9 @@ impl Default for Settings {
             active_turns: 3,
             pool_tokens: 8_000,
             max_text_bytes: DEFAULT_MAX_TEXT_BYTES,
+            max_output_bytes: 16 << 20,
             high_water: 0.8,
+            exclude: None,
         }
     }
 }
@@ -219,12 +240,22 @@ impl Settings {
     pub fn load(agent_dir: Option<&Path>, trusted_project: Option<&Path>) -> Result<Self> {
         let user = agent_dir.map(|folder| folder.join(SETTINGS_FILE));
         let project = trusted_project.map(|folder| folder.join(".pi").join(SETTINGS_FILE));
-        let mut values = Map::new();
-        for (path, may_set) in [(user, any_setting as MaySet), (project, project_setting)] {
-            if let Some(path) = path {
-                values.extend(read_values(&path, may_set)?);
-            }
+        let read = |path: Option<PathBuf>, may_set: MaySet| {
+            path.map_or_else(|| Ok(Map::new()), |path| read_values(&path, may_set))
+        };
+        let mut values = read(user, any_setting)?;
+        let mut project = read(project, project_setting)?;
+        if let Some(Value::Array(globs)) = project.get_mut("exclude") {
+            // The user's come last, and the last one decides: a repository that was cloned must not have stored what its
+            // user keeps out.
+            globs.extend(match values.remove("exclude") {
+                Some(Value::Array(globs)) => globs,
+                _ => DEFAULT_EXCLUDE.map(Value::from).to_vec(),
+            });
         }
+        values.extend(
+            project.into_iter().filter(|(key, value)| key != "exclude" || !value.is_null()),
+        );
         Self::from_checked(values)
     }
 
@@ -243,6 +274,21 @@ impl Settings {
         } else {
             Err(wrong(format!("has wrong values: {}", problems.join("; "))))
         }
+    }
+
+    /// Finds the ID of the filesystem namespace that files belong to, see [`source::filesystem_id`]. A machine without an ID
+    /// of its own keeps one in the platform's data folder, or where there is none, beside the store.
+    ///
+    /// `env`: the value of `PALIMPSEST_FILESYSTEM_ID`. `store`: path of the store.
+    pub fn filesystem_id(&self, env: Option<&str>, store: &Path) -> Result<String> {
+        let beside_store = || store.parent().map(PathBuf::from).unwrap_or_default();
+        let kept_in = data_folder().unwrap_or_else(|_| beside_store());
+        source::filesystem_id(env, self.filesystem_id.as_deref(), &kept_in)
+    }
+
+    /// The globs of files whose text is never stored.
+    pub fn exclude_globs(&self) -> Vec<String> {
+        self.exclude.clone().unwrap_or_else(|| DEFAULT_EXCLUDE.map(str::to_owned).to_vec())
     }
 
     fn from_checked(values: Map<String, Value>) -> Result<Self> {
@@ -400,6 +446,18 @@ mod tests {
             ..Settings::default()
         };
         assert_eq!(settings, expected);
+    }
+
+    #[test]
+    fn a_project_adds_to_what_is_excluded_and_takes_nothing_away() {
+        let project = r#"{"exclude": ["*.dump", "!**"]}"#;
+        let mine = Folders::new(Some(r#"{"exclude": ["*.mine"]}"#), Some(project)).load().unwrap();
+        assert_eq!(mine.exclude_globs(), ["*.dump", "!**", "*.mine"]);
+        let default = Folders::new(None, Some(project)).load().unwrap().exclude_globs();
+        assert_eq!(default[..2], ["*.dump", "!**"]);
+        assert_eq!(default[2..], DEFAULT_EXCLUDE);
+        let none = Folders::new(Some(r#"{"exclude": []}"#), Some(r#"{"exclude": null}"#)).load();
+        assert_eq!(none.unwrap().exclude_globs(), Vec::<String>::new());
     }
 
     #[test]

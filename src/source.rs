@@ -1,19 +1,28 @@
-//! Sources of objects: which filesystem this is, canonical paths, file contents, and files met in tool outputs.
+//! Sources of objects: which filesystem this is, canonical paths, file contents, files met in tool outputs, and
+//! which files are excluded.
 //!
-//! Reads files and folders, writes nothing but the filesystem ID of a machine that has none. Knows no store and no
-//! session. Sources: DESIGN.md section 5, SSOT 2.3 and 5.3 to 5.6.
+//! Reads files and folders, writes nothing there but the filesystem ID of a machine that has none. `index` puts files into a
+//! store and `names` finds them there; nothing else here knows a store, and nothing a session. Sources: DESIGN.md section 5, SSOT 2.3 and 5.3 to 5.6.
 
 mod discovery;
+mod exclude;
 mod file;
 mod filesystem;
+mod index;
+mod names;
 mod path;
 mod vault;
+mod walk;
 
-pub use discovery::discovered_paths;
+pub use discovery::{discovered_paths, named_in_output};
+pub use exclude::Exclude;
 pub use file::{
-    DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, discovered_object, file_object,
-    read_file, stamp,
+    DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, discovered_object, excluded_object,
+    file_id, file_object, read_file, stamp,
 };
 pub use filesystem::{data_folder, filesystem_id};
+pub use index::{IndexOptions, IndexOutcome, IndexReport, IndexedFile, index_paths};
+pub use names::Place;
 pub use path::{absolute_path, canonical_path, comparison_key, read_path, resolve_path};
 pub use vault::exists_on;
+pub use walk::Problem;

@@ -2,12 +2,16 @@
 //!
 //! Only backends know SQL or HTTP. Nothing stored is changed or removed but by `forget` and `gc`, which a person asks for. Sources: DESIGN.md sections 2 and 4.
 
+mod archive;
 mod backend;
+mod diff;
 pub mod doctor;
 mod forget;
 mod front;
 mod gc;
 mod memory;
+mod names;
+mod put;
 mod query;
 mod relations;
 mod rules;
@@ -16,13 +20,20 @@ mod sqlite;
 mod stats;
 mod transaction;
 
+pub use archive::{
+    ExportOptions, Exported, ImportOptions, Imported, LeftOut, OnProgress, Progress, Redacted,
+    Scope, Stage, redact_json, redact_text,
+};
 pub use backend::{
     Backend, Expected, Garbage, Item, Lost, Op, Outcome, Part, PlacedItem, Put, Receipt,
     Replacement, Size, Splice, Version,
 };
+pub use diff::{DEFAULT_DIFF_CONTEXT, Difference};
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
 pub use front::{Clock, Store};
 pub use memory::MemoryBackend;
+pub use names::{MAX_CANDIDATES, Named};
+pub use put::NewVersion;
 pub use query::{Comparison, Condition, Literal, Order, Query, Test};
 pub(crate) use relations::slashed;
 pub use relations::{

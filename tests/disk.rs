@@ -3,31 +3,30 @@
 //! `$PALIMPSEST_DATA`, else in `../shared/data`, and the tests are skipped, saying so, where it is absent.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
-#![expect(clippy::print_stderr, reason = "measurements are printed, and a skipped test says so")]
+#![expect(clippy::print_stderr, reason = "measurements are printed")]
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
+#[path = "common/recordings.rs"]
+mod recordings;
 
-use flate2::read::GzDecoder;
-use palimpsest::context::live::{CallInfo, LiveSession, OpenSession, Transformed};
+use std::path::Path;
+
 use palimpsest::object::Hash;
-use palimpsest::settings::Settings;
 use palimpsest::store::Store;
-use serde_json::{Value, json};
+use serde_json::json;
 
 #[test]
 fn sessions_take_no_more_disk_than_their_hosts_files() {
-    let Some(files) = transcripts() else { return };
+    let Some(files) = recordings::files() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");
     let empty = bytes_after(&path, |_| {});
     let (mut plain_sum, mut before) = (0, empty);
     let mut larger = Vec::new();
     for file in files {
-        let text = read(&file);
+        let text = recordings::read(&file);
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
         let messages: Vec<&str> = text.lines().skip(1).collect();
-        let after = bytes_after(&path, |store| play(store, &name, &messages));
+        let after = bytes_after(&path, |store| recordings::play(store, &name, &messages));
         let (stored, plain) = (after - before, text.len() as u64);
         eprintln!("{name}: {stored} of {plain} bytes, {} %", stored * 100 / plain);
         if stored > plain {
@@ -49,7 +48,7 @@ fn a_chat_twice_as_long_takes_twice_the_disk() {
         let empty = bytes_after(&path, |_| {});
         let messages = script(steps);
         let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
-        bytes_after(&path, |store| play(store, "script", &messages)) - empty
+        bytes_after(&path, |store| recordings::play(store, "script", &messages)) - empty
     };
     let (once, twice) = (bytes(150), bytes(300));
     eprintln!("150 steps: {once} bytes, 300 steps: {twice} bytes");
@@ -87,67 +86,10 @@ fn words(step: u64, count: u64) -> String {
     lines.join("\n")
 }
 
-fn transcripts() -> Option<Vec<PathBuf>> {
-    let given = std::env::var_os("PALIMPSEST_DATA").map(PathBuf::from);
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.join("shared/data");
-    let folder = [given, Some(beside)]
-        .into_iter()
-        .flatten()
-        .map(|data| data.join("transcripts"))
-        .find(|path| path.is_dir());
-    let Some(folder) = folder else {
-        eprintln!("skipped: no transcripts in $PALIMPSEST_DATA or ../shared/data");
-        return None;
-    };
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|file| file.to_string_lossy().ends_with(".jsonl.gz"));
-    files.sort();
-    Some(files)
-}
-
-fn read(file: &Path) -> String {
-    let mut text = String::new();
-    GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_string(&mut text).unwrap();
-    text
-}
-
 /// Bytes of a store's file after some work and once closed, when its log is in the file.
 fn bytes_after(path: &Path, work: impl FnOnce(&Store)) -> u64 {
     let store = Store::open(path.to_str().unwrap()).unwrap();
     work(&store);
     store.close().unwrap();
     std::fs::metadata(path).unwrap().len()
-}
-
-/// Plays messages through a session, one call before each message of the assistant.
-fn play(store: &Store, name: &str, messages: &[&str]) {
-    let mut live = open(store, name);
-    let mut known = 0;
-    for (at, message) in messages.iter().enumerate() {
-        let value: Value = serde_json::from_str(message).unwrap();
-        if value["role"] == "assistant" {
-            transform(&mut live, &messages[known..at], known);
-            known = at;
-        }
-    }
-    transform(&mut live, &messages[known..], known);
-}
-
-fn transform(live: &mut LiveSession, fresh: &[&str], known: usize) {
-    let done = live.transform(known, &format!("[{}]", fresh.join(",")), &CallInfo::default());
-    assert!(matches!(done, Ok(Transformed::Edits { .. })), "{done:?}");
-}
-
-fn open(store: &Store, name: &str) -> LiveSession {
-    let options = OpenSession {
-        harness: "test".into(),
-        host_session: name.into(),
-        // A folder that does not exist: the files of these sessions are not here, and none of ours may be taken for them.
-        cwd: "/nonexistent/project".into(),
-        parent: None,
-        settings: Settings::default(),
-        filesystem_id: "fs".into(),
-    };
-    LiveSession::open(store.clone(), options).unwrap()
 }

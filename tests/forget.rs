@@ -2,13 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+#[path = "common/recordings.rs"]
+mod recordings;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use palimpsest::object::{
-    AsOf, Envelope, Nickname, ObjectId, ObjectType, Payload, RedactionReason, Source, file_fields,
+    AsOf, Envelope, Nickname, ObjectId, ObjectType, Payload, RedactionReason, Source, TxId,
+    file_fields,
 };
-use palimpsest::store::{Expected, ForgetOptions, ForgetReport, Store};
+use palimpsest::store::{Expected, ForgetOptions, ForgetReport, SearchQuery, Store};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
@@ -134,7 +138,27 @@ fn traces(path: &Path, text: &str) -> Vec<String> {
             }
         }
     }
+    traces.extend(term_traces(&file, text));
     traces
+}
+
+/// Terms of the search index that are words of the text; terms that stand in the index's blocks one behind the other, each
+/// without what it shares with the one before, are read by SQLite itself.
+fn term_traces(file: &Connection, text: &str) -> Vec<String> {
+    let vocabulary = "CREATE VIRTUAL TABLE temp.vocabulary
+                      USING fts5vocab(main, 'search_index', 'instance')";
+    file.execute_batch(vocabulary).unwrap();
+    let words: Vec<String> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| word.len() > 4)
+        .map(str::to_lowercase)
+        .collect();
+    let mut terms = file.prepare("SELECT DISTINCT term FROM temp.vocabulary").unwrap();
+    let terms = terms.query_map([], |row| row.get::<_, String>(0)).unwrap().map(Result::unwrap);
+    terms
+        .filter(|term| words.iter().any(|word| word == term))
+        .map(|term| format!("term {term}"))
+        .collect()
 }
 
 /// As much of a zstd frame as can be read.
@@ -164,8 +188,10 @@ fn nothing_of_a_forgotten_text_is_left_in_the_files() {
     let (_folder, path) = place();
     let store = open(&path);
     let id = with_secret(&store);
-    // The control: the same search finds it in the table, in frames and in the log.
+    // The control: the same search finds it in the table, in frames, in the log and among the terms.
+    assert_eq!(store.search(&SearchQuery::new("PURPLE-MONKEY")).unwrap().hits.len(), 2);
     let before = traces(&path, SECRET);
+    assert!(before.iter().any(|trace| trace.starts_with("term ")), "{before:?}");
     assert!(before.iter().any(|trace| trace == "table pack"), "{before:?}");
     for part in ["of store", "of store-wal"] {
         let found = before.iter().any(|trace| trace.starts_with("frame") && trace.ends_with(part));
@@ -370,6 +396,90 @@ fn a_session_goes_with_its_tool_calls_and_files_of_others_stay() {
     assert_eq!(items(&store, &ObjectId::chat("s")), ["[forgotten]"]);
 }
 
+/// Two recorded sessions in one store; one is forgotten. The data is not part of the project: it is looked for in
+/// `$PALIMPSEST_DATA`, else in `../shared/data`.
+#[test]
+fn no_line_of_a_forgotten_recording_is_left() {
+    let Some(mut files) = recordings::files() else { return };
+    files.sort_by_key(|file| std::fs::metadata(file).unwrap().len());
+    let (_folder, path) = place();
+    let store = open(&path);
+    let texts: Vec<String> = files[..3].iter().map(|file| recordings::read(file)).collect();
+    for (key, text) in ["one", "two", "three"].iter().zip(&texts) {
+        recordings::play(&store, key, &text.lines().skip(1).collect::<Vec<_>>());
+    }
+    let (gone, kept) = (lines_of(&texts[1]), [lines_of(&texts[0]), lines_of(&texts[2])].concat());
+    let private: Vec<&String> = gone.iter().filter(|line| !kept.contains(*line)).collect();
+    let before = everything(&path);
+    let held = private.iter().filter(|line| before.contains(line.as_str())).count();
+    assert!(held > 100 && held * 10 > private.len() * 9, "{held} of {}", private.len());
+    let session = ObjectId::session("two");
+    let replayed = |store: &Store, key: &str| {
+        palimpsest::context::live::replay_call(store, &ObjectId::session(key), 2).unwrap()
+    };
+    let calls = ["one", "three"].map(|key| replayed(&store, key));
+    let report = store.forget(&session, REAL).unwrap();
+    assert_eq!(report.hosts.len(), 1, "{:?}", report.hosts);
+    let after = everything(&path);
+    let left: Vec<_> = private.iter().filter(|line| after.contains(line.as_str())).collect();
+    assert_eq!(left, Vec::<&&String>::new());
+    // The other sessions are what they were.
+    assert_eq!(["one", "three"].map(|key| replayed(&store, key)), calls);
+    for version in store.changes(TxId(0), usize::MAX).unwrap() {
+        store.verify(&version).unwrap();
+    }
+}
+
+/// Distinct lines of 30 characters and more of the strings of messages.
+fn lines_of(transcript: &str) -> Vec<String> {
+    fn add(value: &Value, lines: &mut std::collections::BTreeSet<String>) {
+        match value {
+            Value::String(text) => {
+                let long = text.lines().map(str::trim).filter(|line| line.len() >= 30);
+                lines.extend(long.map(str::to_owned));
+            }
+            Value::Array(list) => list.iter().for_each(|value| add(value, lines)),
+            // An ID is an object's and stays.
+            Value::Object(members) => {
+                members.iter().filter(|(name, _)| *name != "id").for_each(|(_, v)| add(v, lines));
+            }
+            _ => {}
+        }
+    }
+    let mut lines = std::collections::BTreeSet::new();
+    for message in transcript.lines().skip(1) {
+        let message: Value = serde_json::from_str(message).unwrap();
+        add(&message["content"], &mut lines);
+    }
+    lines.into_iter().collect()
+}
+
+/// All text that the files of a store yield, JSON strings unescaped.
+fn everything(path: &Path) -> String {
+    let mut all = String::new();
+    for ending in ["", "-wal"] {
+        let bytes = std::fs::read(format!("{}{ending}", path.display())).unwrap_or_default();
+        let magic = [0x28, 0xB5, 0x2F, 0xFD];
+        let frames = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(&magic));
+        let unpacked = frames.map(|at| unpacked(&bytes[at..]));
+        for part in unpacked.chain([bytes.clone()]) {
+            all.push_str(&String::from_utf8_lossy(&part));
+        }
+    }
+    let file = Connection::open(path).unwrap();
+    let mut statement =
+        file.prepare("SELECT texts FROM pack UNION ALL SELECT text FROM content").unwrap();
+    let mut rows = statement.query([]).unwrap();
+    while let Some(row) = rows.next().unwrap() {
+        if let ValueRef::Blob(frame) = row.get_ref(0).unwrap() {
+            all.push_str(&String::from_utf8_lossy(&unpacked(frame)));
+        }
+    }
+    let unescaped =
+        all.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"").replace("\\\\", "\\");
+    all + &unescaped
+}
+
 #[test]
 fn a_reader_of_an_old_state_delays_the_end_and_gc_finishes_it() {
     let (_folder, path) = place();
@@ -400,7 +510,7 @@ fn gc_gives_space_back_and_keeps_every_version() {
         write(&store, toolcall("many"), &text, json!({}));
     }
     let state = |store: &Store| {
-        let versions = store.changes(palimpsest::object::TxId(0), usize::MAX).unwrap();
+        let versions = store.changes(TxId(0), usize::MAX).unwrap();
         for version in &versions {
             store.verify(version).unwrap();
         }

@@ -30,6 +30,11 @@ test("a packed package and its platform package serve a session where neither ca
 
   expect(await runPi(sandbox, ["-p", "hi"], { env })).toMatchObject({ code: 0, stdout: "ok\n", stderr: "" });
   expect(toolNames(model.requests[0].body)).toEqual([...builtIns, ...contextToolNames]);
+  const command = join(prefix, "node_modules", "palimpsest", "bin", "palimpsest.js");
+  const agent = { ...env, PI_CODING_AGENT_DIR: sandbox.agentDir };
+  const listed = spawnSync(pinnedNode(), [command, "sessions"], { encoding: "utf8", env: agent });
+  expect(listed).toMatchObject({ status: 0, stderr: "" });
+  expect(listed.stdout).toMatch(/^session:/);
 });
 
 /** Packs this package and, with the binary at hand, the package of this platform; returns both files. */

@@ -5,6 +5,7 @@ use std::ptr;
 
 use napi::bindgen_prelude::{FromNapiValue, ValidateNapiValue};
 use napi::sys;
+use serde_json::Value;
 
 use super::blocking::Json;
 use crate::error::{Error, Result};
@@ -36,7 +37,7 @@ impl FromNapiValue for Json {
     #[expect(unsafe_code, reason = "the trait's signature")]
     unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Self> {
         // SAFETY: the library's own conversion, with the environment and value that it was given.
-        unsafe { serde_json::Value::from_napi_value(env, value) }.map(Self)
+        unsafe { Value::from_napi_value(env, value) }.map(whole_numbers).map(Self)
     }
 }
 
@@ -44,6 +45,28 @@ impl ValidateNapiValue for Json {
     #[expect(unsafe_code, reason = "the trait's signature")]
     unsafe fn validate(_: sys::napi_env, _: sys::napi_value) -> napi::Result<sys::napi_value> {
         Ok(ptr::null_mut())
+    }
+}
+
+/// Makes numbers without a fraction whole, as `JSON.stringify` writes them: the library makes floats of those beyond 32 bits.
+pub(super) fn whole_numbers(value: Value) -> Value {
+    /// Up to here a float holds every whole number.
+    const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
+
+    match value {
+        Value::Number(number) => {
+            let float = number.as_f64().filter(|float| float.fract() == 0.0);
+            #[expect(clippy::cast_possible_truncation, reason = "it is whole and small enough")]
+            match float.filter(|float| number.is_f64() && float.abs() <= MAX_SAFE) {
+                Some(float) => Value::from(float as i64),
+                None => Value::Number(number),
+            }
+        }
+        Value::Array(values) => values.into_iter().map(whole_numbers).collect(),
+        Value::Object(fields) => {
+            fields.into_iter().map(|(name, value)| (name, whole_numbers(value))).collect()
+        }
+        value => value,
     }
 }
 

@@ -78,13 +78,17 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// The core's error as a JavaScript one: message, `code`, `hint` and `report` (message, causes and hint, for logs).
+/// The core's error as a JavaScript one: message, `code`, `hint`, `candidates` of an ambiguous name, and `report` (message,
+/// causes and hint, for logs).
 pub(super) fn to_js(env: Env, error: &Error) -> napi::Result<napi::Error> {
     let mut object = env.create_error(napi::Error::from_reason(error.to_string()))?;
     object.set_named_property("code", error.code())?;
     object.set_named_property("report", error.report())?;
     if let Some(hint) = error.hint() {
         object.set_named_property("hint", hint)?;
+    }
+    if !error.candidates().is_empty() {
+        object.set_named_property("candidates", error.candidates().to_vec())?;
     }
     Ok(napi::Error::from(object.to_unknown()))
 }

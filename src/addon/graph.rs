@@ -6,14 +6,15 @@ use serde_json::{Map, Value};
 
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
+use super::names::Names;
 use super::query::as_of;
 use super::store::Store;
 use super::version::At;
 use crate::error::{Error, Result};
 use crate::graph::{self, Direction, Expansion, Graph, Part, PlacePattern, What};
 use crate::object::{DynamicReference, ObjectId, ObjectType, Reference};
-use crate::source;
-use crate::store::{self, Relation, RelationKind, Written};
+use crate::source::{self, Place};
+use crate::store::{Relation, RelationKind, Written};
 
 /// Which point in the store's history is asked about.
 #[napi(object)]
@@ -22,6 +23,8 @@ pub struct LinksOptions {
     /// A transaction (`12`: what was visible after it) or a time in RFC 3339 or a date. Default: the newest transaction.
     #[napi(ts_type = "number | string")]
     pub at: Option<At>,
+    /// As in `NameOptions`.
+    pub cwd: Option<String>,
 }
 
 /// Which relations that lead to an object are asked for.
@@ -31,6 +34,8 @@ pub struct BacklinksOptions {
     /// As in `LinksOptions`.
     #[napi(ts_type = "number | string")]
     pub at: Option<At>,
+    /// As in `NameOptions`.
+    pub cwd: Option<String>,
     /// Only links to this heading (`Guide#Install`) or block (`^id`). Default: all.
     pub part: Option<String>,
 }
@@ -104,7 +109,7 @@ pub struct ObjectLink {
 /// What to expand.
 #[napi(object)]
 pub struct ExpandOptions {
-    /// Where to start: full IDs, or static references.
+    /// Where to start: names, or static references.
     #[napi(ts_type = "(string | StaticReference)[]")]
     pub roots: Vec<Value>,
     /// Kinds of relations that are followed. Default: all that lead to objects.
@@ -133,6 +138,8 @@ pub struct ExpandOptions {
     /// As in `LinksOptions`.
     #[napi(ts_type = "number | string")]
     pub at: Option<At>,
+    /// As in `NameOptions`.
+    pub cwd: Option<String>,
 }
 
 /// One object that was reached, or a target that is none.
@@ -188,21 +195,23 @@ impl Store {
     /// Lists the relations of an object: in the order of its fields and text, then of its items. Metadata only.
     ///
     /// A link resolves among the files that the store held at the time, under the root of its own file's vault: the nearest
-    /// folder above with a `.obsidian`, else with a `.git`, else the file's own folder. Rejects with `NOT_FOUND`.
+    /// folder above with a `.obsidian`, else with a `.git`, else the file's own folder. Rejects with
+    /// `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, and with `NOT_FOUND` where no version was visible then.
     #[napi(
-        ts_args_type = "id: string, options?: LinksOptions | undefined | null",
+        ts_args_type = "name: string, options?: LinksOptions | undefined | null",
         ts_return_type = "Promise<ObjectLink[]>"
     )]
     pub fn links(
         &self,
-        id: Given<String>,
+        name: Given<String>,
         options: Given<Option<LinksOptions>>,
     ) -> AsyncTask<Blocking<Vec<ObjectLink>>> {
-        let core = self.core.clone();
+        let names = self.names();
         blocking(move || {
-            let id = ObjectId::new(id.named("id")?);
-            let LinksOptions { at } = options.named("options")?.unwrap_or_default();
-            with_graph(&core, at, |graph| {
+            let name = name.named("name")?;
+            let LinksOptions { at, cwd } = options.named("options")?.unwrap_or_default();
+            with_graph(&names, cwd, at, |graph, place| {
+                let id = place.find(&names.store, &name)?.id;
                 Ok(graph.links(&id)?.into_iter().map(object_link).collect())
             })
         })
@@ -210,22 +219,23 @@ impl Store {
 
     /// Lists the relations that lead to an object, by ID of the object that they stand in. Metadata only.
     ///
-    /// Rejects with `INVALID_ARGUMENT` if the object has no such `part`.
+    /// Rejects with `INVALID_ARGUMENT` if the object has no such `part`, and as `find`.
     #[napi(
-        ts_args_type = "id: string, options?: BacklinksOptions | undefined | null",
+        ts_args_type = "name: string, options?: BacklinksOptions | undefined | null",
         ts_return_type = "Promise<ObjectLink[]>"
     )]
     pub fn backlinks(
         &self,
-        id: Given<String>,
+        name: Given<String>,
         options: Given<Option<BacklinksOptions>>,
     ) -> AsyncTask<Blocking<Vec<ObjectLink>>> {
-        let core = self.core.clone();
+        let names = self.names();
         blocking(move || {
-            let id = ObjectId::new(id.named("id")?);
-            let BacklinksOptions { at, part } = options.named("options")?.unwrap_or_default();
+            let name = name.named("name")?;
+            let BacklinksOptions { at, cwd, part } = options.named("options")?.unwrap_or_default();
             let part = part.map(|part| part_of(&part)).transpose()?;
-            with_graph(&core, at, |graph| {
+            with_graph(&names, cwd, at, |graph, place| {
+                let id = place.find(&names.store, &name)?.id;
                 let found = graph.backlinks(&id, part.as_ref())?;
                 Ok(found.into_iter().map(object_link).collect())
             })
@@ -237,12 +247,12 @@ impl Store {
     /// missing, forgotten or unresolved is listed too.
     #[napi(ts_args_type = "options: ExpandOptions", ts_return_type = "Promise<Expanded>")]
     pub fn expand(&self, options: Given<ExpandOptions>) -> AsyncTask<Blocking<Expanded>> {
-        let core = self.core.clone();
+        let names = self.names();
         blocking(move || {
             let mut options = options.named("options")?;
-            let at = options.at.take();
-            let expansion = expansion(options)?;
-            with_graph(&core, at, |graph| {
+            let (at, cwd) = (options.at.take(), options.cwd.take());
+            with_graph(&names, cwd, at, |graph, place| {
+                let expansion = expansion(options, |name| Ok(place.find(&names.store, name)?.id))?;
                 let graph::Expanded { nodes, more } = graph.expand(&expansion)?;
                 Ok(Expanded { nodes: nodes.into_iter().map(expanded_node).collect(), more })
             })
@@ -251,18 +261,18 @@ impl Store {
 }
 
 fn with_graph<T>(
-    store: &store::Store,
+    names: &Names,
+    cwd: Option<String>,
     at: Option<At>,
-    ask: impl FnOnce(&Graph<'_>) -> Result<T>,
+    ask: impl FnOnce(&Graph<'_>, &Place) -> Result<T>,
 ) -> Result<T> {
     let at = as_of(at)?;
-    let env = std::env::var("PALIMPSEST_FILESYSTEM_ID").ok();
-    let filesystem_id = source::filesystem_id(env.as_deref(), None, &source::data_folder()?)?;
-    let exists = source::exists_on(&filesystem_id);
-    ask(&Graph::open(store, at, &exists)?)
+    let place = names.place(cwd)?;
+    let exists = source::exists_on(&place.filesystem_id);
+    ask(&Graph::open(&names.store, at, &exists)?, &place)
 }
 
-fn expansion(options: ExpandOptions) -> Result<Expansion> {
+fn expansion(options: ExpandOptions, find: impl Fn(&str) -> Result<ObjectId>) -> Result<Expansion> {
     let default = Expansion::default();
     let paths = options.values.unwrap_or_default();
     let what = match (options.content.unwrap_or_default(), paths.is_empty()) {
@@ -287,7 +297,7 @@ fn expansion(options: ExpandOptions) -> Result<Expansion> {
     let budget = options.budget_chars;
     let budget = budget.map(u64::try_from).transpose();
     Ok(Expansion {
-        roots: options.roots.into_iter().map(root).collect::<Result<_>>()?,
+        roots: options.roots.into_iter().map(|value| root(value, &find)).collect::<Result<_>>()?,
         kinds: kinds.iter().map(kind).collect::<Result<_>>()?,
         fields: fields.iter().map(|text| PlacePattern::parse(text)).collect::<Result<_>>()?,
         direction,
@@ -299,9 +309,9 @@ fn expansion(options: ExpandOptions) -> Result<Expansion> {
     })
 }
 
-fn root(root: Value) -> Result<Reference> {
+fn root(root: Value, find: impl Fn(&str) -> Result<ObjectId>) -> Result<Reference> {
     match root {
-        Value::String(id) => Ok(Reference::Dynamic(DynamicReference { id: ObjectId::new(id) })),
+        Value::String(name) => Ok(Reference::Dynamic(DynamicReference { id: find(&name)? })),
         other => serde_json::from_value(other)
             .map(Reference::Static)
             .map_err(|error| Error::argument("roots", format!("hold no reference: {error}"))),

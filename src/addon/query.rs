@@ -5,6 +5,7 @@ use napi_derive::napi;
 
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
+use super::objects::object_type;
 use super::store::Store;
 use super::version::{At, Version, selector};
 use crate::error::{Error, Result};
@@ -19,6 +20,11 @@ pub struct QueryOptions {
     /// moment in UTC). Default: the latest versions.
     #[napi(ts_type = "number | string")]
     pub at: Option<At>,
+    /// Only objects of this type.
+    #[napi(js_name = "type", ts_type = "ObjectType")]
+    pub kind: Option<String>,
+    /// At most so many, whatever the query says itself.
+    pub limit: Option<u32>,
 }
 
 #[napi]
@@ -48,6 +54,8 @@ impl Store {
         blocking(move || {
             let options = options.named("options")?.unwrap_or_default();
             let query = Query::parse(&query.named("query")?)?;
+            let kind = options.kind.as_deref().map(object_type).transpose()?;
+            let query = query.within(kind, options.limit.map(u64::from));
             let query = Query { at: as_of(options.at)?, ..query };
             Version::all(&store, store.query(&query)?)
         })

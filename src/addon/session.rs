@@ -12,15 +12,17 @@ use serde_json::{Value, json};
 
 use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking, to_js};
-use super::settings::settings_from;
+use super::settings::{filesystem_id, settings_from};
 use super::store::Store;
 use crate::context::live::{
     CallInfo, LiveSession, Notice, OpenSession, Status, ToolFinished, Transformed,
 };
 use crate::context::tokens;
 use crate::error::{Error, Result};
-use crate::source;
 use crate::store;
+
+/// Name under which the session's JavaScript half is kept beside it.
+const HALF: &str = "_half";
 
 /// What a session is opened with.
 #[napi(object)]
@@ -231,9 +233,26 @@ impl Session {
         })
     }
 
-    /// Takes the side effects of a tool call: files read, edited, written or found.
-    #[napi(ts_args_type = "event: ToolFinishedEvent", ts_return_type = "Promise<void>")]
-    pub fn tool_finished(&self, event: Given<ToolFinishedEvent>) -> AsyncTask<Blocking<()>> {
+    /// Takes the side effects of a tool call: files read, edited, written or found. Takes its turn behind the calls of
+    /// `transformContext` that came before.
+    #[napi(
+        ts_args_type = "event: ToolFinishedEvent",
+        ts_return_type = "Promise<void>",
+        catch_unwind
+    )]
+    pub fn tool_finished<'env>(
+        &self,
+        env: &'env Env,
+        this: This<'env>,
+        event: Unknown<'env>,
+    ) -> napi::Result<Unknown<'env>> {
+        let own: Function<'env, FnArgs<(Unknown,)>, Unknown> = half(env, this, "toolFinished")?;
+        own.apply(this.object, (event,).into())
+    }
+
+    /// `toolFinished` when it is its turn.
+    #[napi(skip_typescript)]
+    pub fn tool_finished_now(&self, event: Given<ToolFinishedEvent>) -> AsyncTask<Blocking<()>> {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
             let event = event.named("event")?;
@@ -298,10 +317,22 @@ impl Session {
         }
     }
 
-    /// Stores what is not stored yet and marks the session paused. Later calls reject with `CLOSED`. Idempotent. The store
-    /// stays open; where it was closed before, what was not stored yet is not.
-    #[napi(ts_return_type = "Promise<void>")]
-    pub fn close(&self) -> AsyncTask<Blocking<()>> {
+    /// Stores what is not stored yet and marks the session paused, behind the calls that came before. Later calls reject
+    /// with `CLOSED`. Idempotent. The store stays open; where it was closed before, what was not stored yet is not.
+    #[napi(ts_return_type = "Promise<void>", catch_unwind)]
+    pub fn close<'env>(&self, env: &'env Env, this: This<'env>) -> napi::Result<Unknown<'env>> {
+        // Without its other half nothing waits, and a frozen session can be given none.
+        let own: Function<'env, (), Unknown> = if this.object.has_own_property(HALF)? {
+            half(env, this, "close")?
+        } else {
+            this.object.get_named_property("closeNow")?
+        };
+        own.apply(this.object, ())
+    }
+
+    /// `close` when it is its turn.
+    #[napi(skip_typescript)]
+    pub fn close_now(&self) -> AsyncTask<Blocking<()>> {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
             let result = shared.with(LiveSession::close);
@@ -327,7 +358,6 @@ fn half<'env, Args: napi::bindgen_prelude::JsValuesTupleIntoVec>(
     this: This<'env>,
     method: &str,
 ) -> napi::Result<Function<'env, Args, Unknown<'env>>> {
-    const HALF: &str = "_half";
     if !this.object.has_own_property(HALF)? {
         let attach: Function<FnArgs<(Object, &str)>, Unknown> =
             env.run_script(include_str!("transform.js"))?;
@@ -345,13 +375,7 @@ fn core_options(store: &store::Store, options: SessionOptions) -> Result<OpenSes
         return Err(Error::argument("sessionId", "is empty"));
     }
     let settings = settings_from(options.settings)?;
-    let env = std::env::var("PALIMPSEST_FILESYSTEM_ID").ok();
-    // Only a machine without an ID of its own keeps one there; without a home folder it goes beside the store.
-    let beside_store =
-        || PathBuf::from(store.path()).parent().map(PathBuf::from).unwrap_or_default();
-    let kept_in = source::data_folder().unwrap_or_else(|_| beside_store());
-    let filesystem_id =
-        source::filesystem_id(env.as_deref(), settings.filesystem_id.as_deref(), &kept_in)?;
+    let filesystem_id = filesystem_id(&settings, store)?;
     Ok(OpenSession {
         harness: options.harness,
         host_session: options.session_id,

@@ -10,6 +10,7 @@ use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
+use crate::store::Store;
 
 /// Where settings are read from.
 #[napi(object)]
@@ -36,4 +37,10 @@ pub fn load_settings(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Json>>
 /// Settings as a caller gives them, complete or in part.
 pub(super) fn settings_from(value: Option<Value>) -> Result<Settings> {
     value.map_or_else(|| Ok(Settings::default()), Settings::from_json)
+}
+
+/// The filesystem that files belong to, by environment and settings.
+pub(super) fn filesystem_id(settings: &Settings, store: &Store) -> Result<String> {
+    let env = std::env::var("PALIMPSEST_FILESYSTEM_ID").ok();
+    settings.filesystem_id(env.as_deref(), Path::new(store.path()))
 }

@@ -1,6 +1,7 @@
 //! `openStore` and the class `Store`.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
@@ -9,7 +10,8 @@ use serde_json::Value;
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::settings::settings_from;
-use crate::settings::{StorePlace, store_place};
+use crate::error::Result;
+use crate::settings::{Settings, StorePlace, store_place};
 use crate::store;
 
 /// Where a store is.
@@ -19,20 +21,23 @@ pub struct StoreOptions {
     /// A file, or `:memory:`. Default: `PALIMPSEST_STORE`, else the setting `store`, else
     /// `<agentDir>/palimpsest/store.sqlite`, else `store.sqlite` in the platform's data folder.
     pub path: Option<String>,
-    /// Settings, for their `store`.
+    /// Settings, complete or in part: their `store` says where the store is, the others how names are read and files indexed.
     #[napi(ts_type = "Partial<Settings>")]
     pub settings: Option<Value>,
     /// The agent's folder: a relative setting counts from it.
     pub agent_dir: Option<String>,
+    /// Whether a store that does not exist is made. Default `true`; else `STORE_UNAVAILABLE`.
+    pub create: Option<bool>,
 }
 
 /// A store of versioned objects: one SQLite file, shared by any number of processes.
 #[napi]
 pub struct Store {
     pub(super) core: store::Store,
+    pub(super) settings: Arc<Settings>,
 }
 
-/// Opens a store; makes the file and its folder where they are missing.
+/// Opens a store; makes the file and its folder where they are missing, unless `create` is false.
 ///
 /// Rejects with `INVALID_ARGUMENT`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
 #[napi(
@@ -42,22 +47,37 @@ pub struct Store {
 pub fn open_store(options: Given<Option<StoreOptions>>) -> AsyncTask<Blocking<Store>> {
     blocking(move || {
         let options = options.named("options")?.unwrap_or_default();
-        let env = std::env::var("PALIMPSEST_STORE").ok();
-        let settings = settings_from(options.settings)?;
-        let cwd = std::env::current_dir().unwrap_or_default();
-        let given = options.path.or(env);
-        let place = store_place(
-            given.as_deref(),
-            &settings,
-            options.agent_dir.as_deref().map(Path::new),
-            &cwd,
-        )?;
-        let path = match place {
-            StorePlace::Memory => ":memory:".to_owned(),
-            StorePlace::File(path) => path.to_string_lossy().into_owned(),
-        };
-        Ok(Store { core: store::Store::open(&path)? })
+        let create = options.create.unwrap_or(true);
+        let (path, settings) = place(options)?;
+        let core =
+            if create { store::Store::open(&path)? } else { store::Store::open_existing(&path)? };
+        Ok(Store { core, settings: Arc::new(settings) })
     })
+}
+
+/// Absolute path of the store that `openStore` would open with these options, or `:memory:`. Opens and makes nothing.
+///
+/// Rejects with `INVALID_ARGUMENT`.
+#[napi(
+    ts_args_type = "options?: StoreOptions | undefined | null",
+    ts_return_type = "Promise<string>"
+)]
+pub fn store_path(options: Given<Option<StoreOptions>>) -> AsyncTask<Blocking<String>> {
+    blocking(move || Ok(place(options.named("options")?.unwrap_or_default())?.0))
+}
+
+/// Where the store is, and the settings.
+fn place(options: StoreOptions) -> Result<(String, Settings)> {
+    let env = std::env::var("PALIMPSEST_STORE").ok();
+    let settings = settings_from(options.settings)?;
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let given = options.path.or(env);
+    let agent_dir = options.agent_dir.as_deref().map(Path::new);
+    let path = match store_place(given.as_deref(), &settings, agent_dir, &cwd)? {
+        StorePlace::Memory => ":memory:".to_owned(),
+        StorePlace::File(path) => path.to_string_lossy().into_owned(),
+    };
+    Ok((path, settings))
 }
 
 #[napi]

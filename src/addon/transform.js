@@ -1,4 +1,4 @@
-// The JavaScript half of `Session.transformContext`: finds what is new in the host's list of messages, so that only that
+// The JavaScript half of a session: keeps its calls in order, and of `transformContext` finds what is new in the host's list of messages, so that only that
 // crosses to Rust, and builds the list that goes out. It keeps a copy of the list at the last call and what each message of
 // the request is made of; it decides nothing. The value of this script is a function that keeps it under `name` beside a
 // session.
@@ -156,12 +156,32 @@
     return reading("messages", () => messages.slice());
   };
 
+  /** Work on the session begins in the order in which it was asked for, and when what came before has ended. */
+  const inTurn = (work) => {
+    const result = queue.then(work);
+    queue = result.catch(() => {});
+    return result;
+  };
+
+  /** An argument as it is now; what is no JSON is refused where it is read. */
+  const snapshotOf = (argument, value) => {
+    const json = reading(argument, () => toJson(value));
+    return json === undefined ? value : JSON.parse(json);
+  };
+
   const half = {
     async transformContext(messages, call) {
       const list = listOf(messages);
-      const result = queue.then(() => run(list, call));
-      queue = result.catch(() => {});
-      return result;
+      return inTurn(() => run(list, call));
+    },
+
+    async toolFinished(event) {
+      const snapshot = snapshotOf("event", event);
+      return inTurn(() => session.toolFinishedNow(snapshot));
+    },
+
+    async close() {
+      return inTurn(() => session.closeNow());
     },
 
     onEvent(listener) {

@@ -36,7 +36,9 @@ export interface Settings {
   activeTurns: number;
   poolTokens: number;
   maxTextBytes: number;
+  maxOutputBytes: number;
   highWater: number;
+  exclude: string[] | null;
 }
 
 /** JSON schema of a tool's arguments. */
@@ -85,6 +87,8 @@ export interface PalimpsestError extends Error {
   code: string;
   /** What to do about it, where there is something. */
   hint?: string;
+  /** What an ambiguous name fits: ID and path or type, at most 8. */
+  candidates?: string[];
   /** Message, causes and hint, for logs. */
   report?: string;
 }

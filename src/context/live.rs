@@ -8,12 +8,15 @@ mod chat_item;
 mod commit;
 mod failed;
 mod files;
+mod full_output;
 mod guard;
 mod ingest;
 mod names;
 mod origin;
 mod record;
+mod sessions;
 mod transform;
+mod withhold;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -23,6 +26,7 @@ use std::sync::Arc;
 pub use activation::Wanted;
 pub use files::ToolFinished;
 pub use record::{Place, Replayed, replay_call};
+pub use sessions::{SessionSummary, sessions};
 pub use transform::{CallInfo, Transformed};
 
 use self::commit::{Staged, Stored};
@@ -35,6 +39,7 @@ use crate::error::{Error, Result};
 use crate::object::{Hash, ObjectId};
 use crate::session::{Session, Shows, SlotRecord, Treatment};
 use crate::settings::{Layout, Settings};
+use crate::source::Exclude;
 use crate::store::{Store, Version};
 
 /// Texts kept in memory, in bytes; beyond it the cache starts anew.
@@ -131,6 +136,9 @@ pub struct LiveSession {
     texts: RefCell<TextCache>,
     recorded: Vec<SlotRecord>,
     failed: FailedCalls,
+    exclude: Exclude,
+    /// Objects of which the store said that they were forgotten.
+    forgotten: HashSet<ObjectId>,
     stale: bool,
 }
 
@@ -146,9 +154,14 @@ impl LiveSession {
     /// One host session ID can occur with another harness or in another folder: that is another session. A session that
     /// another process has open may be opened too: of the two, the one that finds it changed goes on as a session of its own,
     /// `{id}+{8 hex}`, with all that was before; the one that wrote last is resumed later.
+    ///
+    /// # Errors
+    /// `FORGOTTEN` if a person had the session forgotten; whatever the store reports.
     pub fn open(store: Store, options: OpenSession) -> Result<Self> {
         let key = origin::session_key(&store, &options)?;
         let ids = Ids::stored(&store, &options, &key)?;
+        withhold::refuse_forgotten(&store, &ids.session)?;
+        let exclude = Exclude::new(&options.settings.exclude_globs())?;
         let mut live = Self {
             key,
             store,
@@ -163,6 +176,8 @@ impl LiveSession {
             texts: RefCell::default(),
             recorded: Vec::new(),
             failed: FailedCalls::default(),
+            exclude,
+            forgotten: HashSet::new(),
             stale: false,
         };
         live.reload()?;
@@ -266,7 +281,13 @@ impl Texts for LiveSession {
             return Ok(Arc::clone(text));
         }
         let found = stored_version(&self.store, object, version)?;
-        let text = self.store.content(&found)?.ok_or_else(|| no_text(object, version))?;
+        let text = match self.store.content(&found)? {
+            Some(text) => text,
+            None if withhold::is_forgotten(&found) => {
+                return Err(Error::Forgotten { id: object.clone() });
+            }
+            None => return Err(no_text(object, version)),
+        };
         let text: Arc<str> = text.into();
         self.remember_text(object, version, Arc::clone(&text));
         Ok(text)

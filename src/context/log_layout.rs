@@ -22,13 +22,17 @@ pub trait Texts {
     fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>>;
 }
 
-/// Renders the content of the message at a position of the chat; `None` where it goes out as the host gave it.
+/// Renders the content of the message at a position of the chat; `None` where it goes out as the host gave it, as what is
+/// stored nowhere always does.
 pub fn render(
     session: &Session,
     at: u64,
     message: &HostMessage,
     texts: &dyn Texts,
 ) -> Result<Option<String>> {
+    if session.chat().get(at).is_some_and(|known| known.withheld) {
+        return Ok(None);
+    }
     let treated = match session.result(at) {
         Some(fact) => render_result(session, at, fact, message, texts)?,
         None => None,
@@ -100,7 +104,15 @@ fn render_result(
         Treatment::Reread { parts } => render_reread(session, fact, parts, &message.text())?,
         Treatment::Current { object, version, ranges, after_host } => {
             let host = if *after_host { Some(message.text()) } else { None };
-            render_current(session, object, &texts.text(object, version)?, ranges, host)?
+            match texts.text(object, version) {
+                Ok(text) => render_current(session, object, &text, ranges, host)?,
+                // Nobody can show it any more; the line says what stood here.
+                Err(Error::Forgotten { .. }) => match reference_line(session, fact) {
+                    Some(line) => line,
+                    None => return Ok(None),
+                },
+                Err(error) => return Err(error),
+            }
         }
     };
     Ok(Some(text_content(&text)))

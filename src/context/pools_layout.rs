@@ -23,18 +23,18 @@ pub struct Limits {
 
 /// Renders the whole request, but for the system prompt, which is the host's.
 ///
-/// `messages`: those of the window, in order. `char_count`: characters of a file's latest version.
+/// `messages`: those of the window, in order. `metadata`: the metadata line of an object's latest version, if it has one.
 pub fn render(
     session: &Session,
     messages: &[(u64, &HostMessage)],
     limits: &Limits,
     texts: &dyn Texts,
-    char_count: &dyn Fn(&ObjectId) -> u64,
+    metadata: &dyn Fn(&ObjectId) -> Option<String>,
 ) -> Result<Vec<Slot>> {
     let time = messages.last().and_then(|(_, message)| message.key.timestamp).unwrap_or(0);
     let active = session.active_by_window(limits.per_turn, limits.turns);
     let mut slots = Vec::with_capacity(messages.len() + active.len() + 1);
-    let lines = pool_lines(session, limits.pool_tokens, char_count);
+    let lines = pool_lines(session, limits.pool_tokens, metadata);
     if !lines.is_empty() {
         let message = user_message(&lines.join("\n"), time);
         let record = SlotRecord::Pool { pool_keep: 0, pool_add: lines, time };
@@ -87,7 +87,7 @@ fn chat_reference(session: &Session, at: u64) -> Option<String> {
 fn pool_lines(
     session: &Session,
     budget: u64,
-    char_count: &dyn Fn(&ObjectId) -> u64,
+    metadata: &dyn Fn(&ObjectId) -> Option<String>,
 ) -> Vec<String> {
     let lines: Vec<(usize, String, u64)> = session
         .sets()
@@ -95,7 +95,8 @@ fn pool_lines(
         .iter()
         .enumerate()
         .filter_map(|(place, known)| {
-            let line = pool_line(session.index().get(&known.id)?, char_count);
+            let entry = session.index().get(&known.id)?;
+            let line = metadata(&known.id).unwrap_or_else(|| pool_line(entry));
             let cost = tokens::count(&line) + 1;
             Some((place, line, cost))
         })
@@ -122,15 +123,12 @@ fn pool_lines(
         .collect()
 }
 
-fn pool_line(entry: &IndexEntry, char_count: &dyn Fn(&ObjectId) -> u64) -> String {
+/// The line of an object of which no version can be read.
+fn pool_line(entry: &IndexEntry) -> String {
     let id = &entry.id;
     match &entry.subject {
         Subject::File { path, .. } => {
-            format!(
-                "id={id} type=file path={path} file_type={} char_count={}",
-                file_type(path),
-                char_count(id)
-            )
+            format!("id={id} type=file path={path} file_type={}", file_type(path))
         }
         Subject::Toolcall { tool, ok, .. } => {
             format!("id={id} type=toolcall tool={tool} status={}", status(*ok))

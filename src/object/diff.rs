@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use similar::TextDiff;
 
 use super::{Hash, Payload};
@@ -69,12 +69,6 @@ pub fn diff_payloads(old: &Payload, new: &Payload, context_lines: usize) -> Payl
         (Some(one), Some(other)) if one == other => ContentDiff::Same,
         (Some(one), Some(other)) => ContentDiff::Changed(unified_diff(one, other, context_lines)),
     };
-    let names: BTreeSet<&String> = old.fields.keys().chain(new.fields.keys()).collect();
-    let field = |name: &String| {
-        let (old, new) = (old.fields.get(name), new.fields.get(name));
-        let change = || FieldChange { name: name.clone(), old: old.cloned(), new: new.cloned() };
-        (old != new).then(change)
-    };
     let texts: BTreeSet<&String> = old.additional.keys().chain(new.additional.keys()).collect();
     let text = |name: &String| {
         let (old, new) = (old.additional.get(name), new.additional.get(name));
@@ -89,11 +83,22 @@ pub fn diff_payloads(old: &Payload, new: &Payload, context_lines: usize) -> Payl
     };
     PayloadDiff {
         content,
-        fields: names.into_iter().filter_map(field).collect(),
+        fields: changed_fields(&old.fields, &new.fields),
         additional: texts.into_iter().filter_map(text).collect(),
         source_hash: (old.source_hash != new.source_hash)
             .then(|| (old.source_hash.clone(), new.source_hash.clone())),
     }
+}
+
+/// The fields that differ, by name.
+pub fn changed_fields(old: &Map<String, Value>, new: &Map<String, Value>) -> Vec<FieldChange> {
+    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let field = |name: &String| {
+        let (old, new) = (old.get(name), new.get(name));
+        let change = || FieldChange { name: name.clone(), old: old.cloned(), new: new.cloned() };
+        (old != new).then(change)
+    };
+    names.into_iter().filter_map(field).collect()
 }
 
 /// The unified difference of two texts by lines (split on `\n`), without the two head lines that name files; empty where

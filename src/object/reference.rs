@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use super::{Hash, ObjectId, Timestamp, TxId};
 use crate::error::{Error, Result};
@@ -39,13 +41,26 @@ pub struct StaticReference {
 }
 
 /// Either kind; told apart by the presence of `content_hash`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
 pub enum Reference {
     /// Pinned to a version.
     Static(StaticReference),
     /// Follows the latest.
     Dynamic(DynamicReference),
+}
+
+impl<'de> Deserialize<'de> for Reference {
+    /// A static reference that is malformed is an error, never taken for a dynamic one.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let reference = if value.get("content_hash").is_some() {
+            serde_json::from_value(value).map(Self::Static)
+        } else {
+            serde_json::from_value(value).map(Self::Dynamic)
+        };
+        reference.map_err(D::Error::custom)
+    }
 }
 
 impl Reference {
@@ -186,6 +201,9 @@ mod tests {
         for reference in [dynamic, pinned] {
             let text = serde_json::to_string(&reference).unwrap();
             assert_eq!(serde_json::from_str::<Reference>(&text).unwrap(), reference);
+        }
+        for text in [r#"{"id":"a","content_hash":"x"}"#, r#"{"id":5}"#, r#""a""#] {
+            assert!(serde_json::from_str::<Reference>(text).is_err(), "{text}");
         }
     }
 }

@@ -20,6 +20,8 @@ pub struct ChatMessage {
     pub step: u32,
     /// How often its text changed under its identity.
     pub changes: u32,
+    /// Whether its text is stored nowhere: it goes out as the host gives it, always.
+    pub withheld: bool,
 }
 
 /// A message whose text changed so often under one identity is taken to change on every call, from the next change on.
@@ -86,6 +88,7 @@ impl Chat {
         digest: Hash,
         kind: MessageKind,
         tokens: u64,
+        withheld: bool,
     ) -> u64 {
         let (mut turn, mut step) = self.messages.last().map_or((0, 0), |m| (m.turn, m.step));
         match kind {
@@ -94,7 +97,9 @@ impl Chat {
             _ => {}
         }
         let at = self.len();
-        self.messages.push(ChatMessage { key, digest, kind, tokens, turn, step, changes: 0 });
+        let changes = 0;
+        let message = ChatMessage { key, digest, kind, tokens, turn, step, changes, withheld };
+        self.messages.push(message);
         self.window.push(at);
         self.window_tokens += tokens;
         at
@@ -112,13 +117,21 @@ impl Chat {
     }
 
     /// Replaces a message of the window whose text changed.
-    pub(super) fn edit(&mut self, at: u64, digest: Hash, kind: MessageKind, tokens: u64) {
+    pub(super) fn edit(
+        &mut self,
+        at: u64,
+        digest: Hash,
+        kind: MessageKind,
+        tokens: u64,
+        withheld: bool,
+    ) {
         if let Some(message) = usize::try_from(at).ok().and_then(|at| self.messages.get_mut(at)) {
             message.digest = digest;
             message.kind = kind;
             self.window_tokens = (self.window_tokens + tokens).saturating_sub(message.tokens);
             message.tokens = tokens;
             message.changes += 1;
+            message.withheld = withheld;
         }
     }
 
@@ -140,7 +153,7 @@ mod tests {
         let mut chat = Chat::default();
         for kind in roles {
             let key = MessageKey { role: "r".into(), timestamp: None, calls: Vec::new() };
-            chat.push(key, Hash::of(""), kind.clone(), 1);
+            chat.push(key, Hash::of(""), kind.clone(), 1, false);
         }
         chat
     }

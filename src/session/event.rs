@@ -41,6 +41,9 @@ pub enum Event {
         kind: MessageKind,
         /// Its tokens.
         tokens: u64,
+        /// Whether its text is stored nowhere.
+        #[serde(default, skip_serializing_if = "is_false")]
+        withheld: bool,
     },
     /// The text of a known message changed under its identity (another extension redacted it, say).
     Edited {
@@ -52,6 +55,9 @@ pub enum Event {
         kind: MessageKind,
         /// Its tokens now.
         tokens: u64,
+        /// Whether its text is stored nowhere now.
+        #[serde(default, skip_serializing_if = "is_false")]
+        withheld: bool,
     },
     /// The host's list no longer continues the window.
     Rewritten {
@@ -250,4 +256,9 @@ pub struct Part {
     pub range: LineRange,
     /// Position of the message in which they stand; `None` where they are shown here.
     pub stands_at: Option<u64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use crate::error::{Error, Result};
+
 /// Lines `first` to `last`, counted from 1, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "(u64, u64)", from = "(u64, u64)")]
@@ -82,8 +84,40 @@ pub fn merge_ranges(ranges: &[LineRange]) -> Vec<LineRange> {
     merged
 }
 
+/// Reads lines of a text that has `lines` of them: `40-80`, `7`, `1-3,9`. In order, overlaps merged, ends beyond the text cut.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` for anything else, and for lines beyond the text.
+pub fn parse_ranges(text: &str, lines: u64) -> Result<Vec<LineRange>> {
+    let wrong = |problem: String| Error::argument("lines", problem);
+    let mut ranges = Vec::new();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<u64>().ok().filter(|number| *number > 0);
+        let (Some(first), Some(last)) = (number(first), number(last)) else {
+            return Err(wrong(format!("`{part}` is no line range such as `40-80`")));
+        };
+        if first > last || first > lines {
+            return Err(wrong(format!("`{part}` is outside the text, which has {lines} lines")));
+        }
+        ranges.push(LineRange { first, last: last.min(lines) });
+    }
+    if ranges.is_empty() {
+        return Err(wrong("names no line".to_owned()));
+    }
+    Ok(merge_ranges(&ranges))
+}
+
+/// The lines of a text as they stand in it, each with its `\n`. `ranges`: in order, without overlaps.
+pub fn cut_ranges(text: &str, ranges: &[LineRange]) -> String {
+    let is_wanted =
+        |line: u64| ranges.iter().any(|range| range.first <= line && line <= range.last);
+    let lines = (1..).zip(text.split_inclusive('\n'));
+    lines.filter(|(number, _)| is_wanted(*number)).map(|(_, line)| line).collect()
+}
+
 /// Above so many changed lines the difference is taken as one block: the exact one would cost seconds.
-const MAX_DIFF_LINES: usize = 5_000;
+const MAX_DIFF_LINES: usize = 4_000;
 
 /// How lines moved between two versions of a text: changed blocks as `(old_first, old_len, new_first, new_len)`, from 1.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,6 +150,12 @@ impl LineMap {
                 })
                 .collect(),
         )
+    }
+
+    /// Whether the texts differ in so many lines that nobody worked out which.
+    pub fn is_coarse(&self) -> bool {
+        let lines = |(_, old, _, new): &(u64, u64, u64, u64)| old + new;
+        self.0.iter().any(|block| lines(block) > MAX_DIFF_LINES as u64)
     }
 
     /// Lines that the new text has and the old has not, and the reverse.
@@ -161,6 +201,29 @@ mod tests {
 
     fn range(first: u64, last: u64) -> LineRange {
         LineRange { first, last }
+    }
+
+    #[test]
+    fn lines_are_read_merged_and_cut() {
+        assert_eq!(parse_ranges("3-5, 4-9,20", 100).unwrap(), [range(3, 9), range(20, 20)]);
+        assert_eq!(parse_ranges("90-500", 100).unwrap(), [range(90, 100)]);
+        for text in ["", "x", "0-4", "9-3", "101", "1-2-3"] {
+            assert_eq!(parse_ranges(text, 100).unwrap_err().code(), "INVALID_ARGUMENT", "{text}");
+        }
+    }
+
+    #[test]
+    fn cut_lines_keep_their_ends() {
+        let text = "a\nb\r\nc\n";
+        for (ranges, expected) in [
+            (vec![range(1, 4)], text),
+            (vec![range(2, 2)], "b\r\n"),
+            (vec![range(1, 1), range(3, 3)], "a\nc\n"),
+            (vec![range(4, 4)], ""),
+        ] {
+            assert_eq!(cut_ranges(text, &ranges), expected, "{ranges:?}");
+        }
+        assert_eq!(cut_ranges("a\nb", &[range(2, 2)]), "b");
     }
 
     #[test]

@@ -108,7 +108,7 @@ mod tests {
     fn chat(names: &str) -> Chat {
         let mut chat = Chat::default();
         for key in keys(names) {
-            chat.push(key, Hash::of(""), MessageKind::Other, 1);
+            chat.push(key, Hash::of(""), MessageKind::Other, 1, false);
         }
         chat
     }

@@ -48,11 +48,11 @@ pub struct ResultFact {
     /// Exit code, for tools that have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i64>,
-    /// Lines of its text.
+    /// Lines of its text (split on `\n`, as everywhere: a last line may be empty).
     pub lines: u64,
     /// Last line that is not blank, cut to 80 characters.
     pub last: String,
-    /// Whether it is one text block (and not images or several blocks).
+    /// Whether it is one text block (and not images or several blocks) that the store holds.
     pub plain: bool,
     /// What it shows.
     pub shows: Shows,

@@ -87,13 +87,14 @@ impl Session {
                 self.index.enter(object, Subject::Toolcall { tool, ok, version, shows });
                 self.sets.discover(object);
             }
-            Event::Message { key, digest, kind, tokens } => {
-                let at = self.chat.push(key.clone(), digest.clone(), kind.clone(), *tokens);
+            Event::Message { key, digest, kind, tokens, withheld } => {
+                let (key, digest, tokens) = (key.clone(), digest.clone(), *tokens);
+                let at = self.chat.push(key, digest, kind.clone(), tokens, *withheld);
                 self.settle_effect(at);
                 self.enter_result(at);
             }
-            Event::Edited { at, digest, kind, tokens } => {
-                self.chat.edit(*at, digest.clone(), kind.clone(), *tokens);
+            Event::Edited { at, digest, kind, tokens, withheld } => {
+                self.chat.edit(*at, digest.clone(), kind.clone(), *tokens, *withheld);
                 self.treatments.remove(at);
                 self.show(*at);
             }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{MaySet, SETTINGS, SettingDoc};
+use crate::source::Exclude;
 
 /// What a setting's value must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub enum SettingType {
     },
     /// A number above 0 and up to 1.
     Share,
+    /// A list of globs, or `null`.
+    Globs,
 }
 
 impl SettingType {
@@ -37,6 +40,7 @@ impl SettingType {
             Self::OptionalText => "a string that is not empty, or `null`".to_owned(),
             Self::Count { min, max } => format!("a whole number from {min} to {max}"),
             Self::Share => "a number above 0 and up to 1".to_owned(),
+            Self::Globs => "a list of globs, or `null`".to_owned(),
         }
     }
 
@@ -51,6 +55,10 @@ impl SettingType {
                 value.as_u64().is_some_and(|number| (min..=max).contains(&number))
             }
             Self::Share => value.as_f64().is_some_and(|number| number > 0.0 && number <= 1.0),
+            Self::Globs => {
+                let globs = serde_json::from_value::<Option<Vec<String>>>(value.clone());
+                globs.is_ok_and(|globs| Exclude::new(&globs.unwrap_or_default()).is_ok())
+            }
         }
     }
 }

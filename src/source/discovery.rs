@@ -43,6 +43,25 @@ pub fn discovered_paths(
     }
 }
 
+/// The paths by which lines of an output say whose text they are, as they stand there: `path:12: text`, `path-12- text` and
+/// `path:text` of a search, `==> path <==`, and the headings of a difference. Most are none: nothing is looked up.
+pub fn named_in_output(output: &str) -> impl Iterator<Item = &str> {
+    output.lines().flat_map(|line| {
+        let heading = ["+++ ", "--- ", "diff --git ", "==> "]
+            .iter()
+            .find_map(|mark| line.strip_prefix(mark))
+            .map(|rest| rest.trim_end_matches(" <=="));
+        let headed = heading.into_iter().flat_map(|rest| {
+            let part = |path| ["a/", "b/"].iter().find_map(|side| str::strip_prefix(path, side));
+            rest.split_whitespace().map(move |path| part(path).unwrap_or(path))
+        });
+        // A sentence may end so too.
+        let searched = line.split_once(':').map(|(path, _)| path);
+        let searched = searched.filter(|path| !path.contains(char::is_whitespace));
+        mark_offsets(line).map(|offset| &line[..offset]).chain(searched).chain(headed)
+    })
+}
+
 /// Cuts a notice such as `[500 entries limit reached. …]` off the end, which stands after an empty line.
 fn without_notice(output: &str) -> &str {
     match output.rsplit_once("\n\n[") {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::error::{Error, Result};
-use crate::object::{Envelope, Hash, ObjectType, Payload, Source, file_fields};
+use crate::object::{Envelope, Hash, ObjectId, ObjectType, Payload, Source, file_fields};
 
 /// Largest file whose text is stored, unless a setting says otherwise: 4 MiB.
 pub const DEFAULT_MAX_TEXT_BYTES: u64 = 4 << 20;
@@ -148,6 +148,21 @@ pub fn discovered_object(filesystem_id: &str, path: &Path) -> Result<(Envelope, 
     object(filesystem_id, path, None, Content::None("not_read", None))
 }
 
+/// ID of the file object of a canonical path.
+pub fn file_id(filesystem_id: &str, path: &Path) -> Result<ObjectId> {
+    let path = path.to_string_lossy();
+    Ok(file_envelope(filesystem_id, &path)?.id)
+}
+
+/// The file object for a file that is excluded (`no_content`: `excluded`; `size_bytes`): nothing of it is known but its path
+/// and size.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` if the path is not UTF-8.
+pub fn excluded_object(filesystem_id: &str, path: &Path, size: u64) -> Result<(Envelope, Payload)> {
+    object(filesystem_id, path, None, Content::None("excluded", Some(size)))
+}
+
 #[derive(Clone, Copy)]
 enum Content<'text> {
     Text(&'text str),
@@ -162,9 +177,7 @@ fn object(
     content: Content<'_>,
 ) -> Result<(Envelope, Payload)> {
     let path = path.to_str().ok_or_else(|| Error::argument("path", "is not UTF-8"))?;
-    let source =
-        Source::Filesystem { filesystem_id: filesystem_id.to_owned(), path: path.to_owned() };
-    let envelope = Envelope::sourced(ObjectType::File, source)?;
+    let envelope = file_envelope(filesystem_id, path)?;
     let text = match content {
         Content::Text(text) => Some(text),
         Content::None(..) => None,
@@ -183,6 +196,12 @@ fn object(
         ..Payload::default()
     };
     Ok((envelope, payload))
+}
+
+fn file_envelope(filesystem_id: &str, path: &str) -> Result<Envelope> {
+    let source =
+        Source::Filesystem { filesystem_id: filesystem_id.to_owned(), path: path.to_owned() };
+    Envelope::sourced(ObjectType::File, source)
 }
 
 fn read_opened(path: &Path, max_bytes: u64) -> io::Result<FileReading> {

@@ -315,6 +315,15 @@ pub trait Backend: Debug + Send + Sync {
     /// transactions, as many as reach `limit` versions, at least one.
     fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>>;
 
+    /// Lists the versions of `id` that were first written in one transaction of one store, newest first; one that was put
+    /// again is listed each time. The origin's time is no part of the question.
+    fn find_origin(&self, id: &ObjectId, origin: &Origin) -> Result<Vec<Version>> {
+        let same = |version: &Version| {
+            version.origin.store_id == origin.store_id && version.origin.tx_id == origin.tx_id
+        };
+        Ok(self.history(id)?.into_iter().filter(same).collect())
+    }
+
     /// Lists the latest versions of objects of one type, by ID, that come after `after`; at most `limit`.
     fn list(
         &self,

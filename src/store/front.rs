@@ -49,6 +49,19 @@ impl Store {
         Ok(store)
     }
 
+    /// Opens the store at `path` as [`Self::open`] does, but makes none.
+    ///
+    /// # Errors
+    /// `STORE_UNAVAILABLE` if there is none, and those of [`Self::open`].
+    pub fn open_existing(path: &str) -> Result<Self> {
+        let file = Path::new(path);
+        if path != ":memory:" && matches!(file.try_exists(), Ok(false)) {
+            let problem = "there is none".to_owned();
+            return Err(Error::StoreUnavailable { path: file.to_owned(), problem, source: None });
+        }
+        Self::open(path)
+    }
+
     /// Opens the SQLite store at `path` to be looked at: it stays exactly as it is, and writes fail with `READ_ONLY`.
     ///
     /// # Errors
@@ -187,6 +200,17 @@ impl Store {
             same_hash(|| format!("list of `{id}`"), running.hash(), &recorded)?;
         }
         Ok(found)
+    }
+
+    /// The first transaction as of which the item that stands at `position` of the latest list, and all before it, stood there.
+    /// `None` where there is none.
+    pub fn item_since(&self, id: &ObjectId, position: u64) -> Result<Option<TxId>> {
+        let placed = self.backend.placed_items(id, position..position.saturating_add(1))?;
+        let Some(standing) = placed.iter().find(|placed| placed.until.is_none()) else {
+            return Ok(None);
+        };
+        let hash = &standing.item.running_hash;
+        Ok(placed.iter().filter(|p| p.item.running_hash == *hash).map(|p| p.from).min())
     }
 
     /// Lists the latest versions of objects of one type, by ID, that come after `after`; at most `limit`.
@@ -385,23 +409,16 @@ impl Store {
         &*self.backend
     }
 
-    /// The version with the origin of a reference. The origin's time is no part of the identity.
+    /// The version with the origin of a reference; of two that a copied store file may have, the one with its hash.
     fn find_origin(&self, reference: &StaticReference) -> Result<Option<Version>> {
-        let StaticReference { id, origin, .. } = reference;
-        let is_it = |version: &Version| {
-            version.origin.store_id == origin.store_id && version.origin.tx_id == origin.tx_id
-        };
-        if origin.store_id == self.id() {
-            let local = self.get(id, AsOf::Tx(origin.tx_id))?.filter(is_it);
-            if local.is_some() {
-                return Ok(local);
-            }
-        }
-        Ok(self.history(id)?.into_iter().find(is_it))
+        let mut versions = self.backend.find_origin(&reference.id, &reference.origin)?;
+        let pinned = |version: &Version| version.content_hash == reference.content_hash;
+        let at = versions.iter().position(pinned).unwrap_or(0);
+        Ok((at < versions.len()).then(|| versions.swap_remove(at)))
     }
 
     /// Reads a text that an object's version names by its hash.
-    fn text(&self, id: &ObjectId, recorded: &Hash) -> Result<String> {
+    pub(super) fn text(&self, id: &ObjectId, recorded: &Hash) -> Result<String> {
         let text = self
             .backend
             .content(recorded)?

@@ -35,7 +35,7 @@ use serde_json::{Number, Value};
 pub(super) use self::field::{Candidate, Field, FieldPaths, unknown};
 pub(super) use self::fit::{key_of, values_in};
 use crate::error::{Error, Result};
-use crate::object::{AsOf, FieldPath, Timestamp};
+use crate::object::{AsOf, FieldPath, ObjectType, Timestamp};
 
 /// Most tests of a query: SQLite's limits on an expression are far above.
 const MAX_TESTS: usize = 200;
@@ -152,6 +152,20 @@ impl Query {
         let query = parse::query(text)?;
         query.check()?;
         Ok(query)
+    }
+
+    /// The same query among objects of one type, and for at most so many.
+    #[must_use]
+    pub fn within(mut self, kind: Option<ObjectType>, limit: Option<u64>) -> Self {
+        if let Some(kind) = kind {
+            let kind = Literal::Text(kind.as_str().to_owned());
+            let is_kind =
+                Condition::Test(FieldPath::key("type"), Test::Compare(Comparison::Equal, kind));
+            let both = [is_kind].into_iter().chain(self.condition);
+            self.condition = Some(Condition::All(both.collect()));
+        }
+        self.limit = self.limit.into_iter().chain(limit).min();
+        self
     }
 
     /// Refuses what no backend can answer.

@@ -37,7 +37,9 @@ use super::{
     RelationIndex, Replacement, SearchFilter, SearchIndex, Size, Version,
 };
 use crate::error::{Error, Result};
-use crate::object::{AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Timestamp, TxId};
+use crate::object::{
+    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Timestamp, TxId,
+};
 
 /// How the file is kept whole through a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -203,6 +205,10 @@ impl Backend for SqliteBackend {
 
     fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>> {
         self.read(|connection| read::changes(connection, &self.store_id, after, limit))
+    }
+
+    fn find_origin(&self, id: &ObjectId, origin: &Origin) -> Result<Vec<Version>> {
+        self.read(|connection| read::find_origin(connection, &self.store_id, id, origin))
     }
 
     fn list(

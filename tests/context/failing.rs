@@ -1,5 +1,6 @@
 //! A backend in memory that refuses to write while it is told to, and from which text can be taken out.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +21,8 @@ pub(crate) struct FailingBackend {
     /// A text that reads no longer give, and why: contents with a secret have another text in its place, those that were
     /// forgotten are gone.
     pub(crate) taken_out: Mutex<Option<(String, RedactionReason)>>,
+    /// Objects that were forgotten: puts to them are refused, and their versions say so.
+    pub(crate) forgotten: Mutex<HashSet<ObjectId>>,
     memory: MemoryBackend,
 }
 
@@ -31,6 +34,12 @@ impl FailingBackend {
     }
 
     fn redacted(&self, mut version: Version) -> Result<Version> {
+        if self.forgotten.lock().unwrap().contains(&version.envelope.id) {
+            let reason = RedactionReason::Forgotten;
+            version.redacted = Some(Redaction { reason, found_hash: Hash::of("") });
+            version.content = None;
+            return Ok(version);
+        }
         let Some(hash) = &version.content else { return Ok(version) };
         let text = self.memory.content(hash)?.unwrap();
         if let Some((left, reason)) = self.without(&text) {
@@ -53,6 +62,13 @@ impl Backend for FailingBackend {
     fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>> {
         if self.fails.load(Ordering::Relaxed) {
             return Err(Error::NoSpace { path: "memory".into() });
+        }
+        for op in transactions.iter().copied().flatten() {
+            if let Op::Put(put) = op
+                && self.forgotten.lock().unwrap().contains(&put.envelope.id)
+            {
+                return Err(Error::Forgotten { id: put.envelope.id.clone() });
+            }
         }
         self.memory.commit_all(transactions, now)
     }

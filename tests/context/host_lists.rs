@@ -211,3 +211,41 @@ fn a_failed_call_leaves_nothing_and_the_next_record_says_so() {
     assert_eq!(replayed.messages.len(), host.messages.len(), "the host's own messages went out");
     assert_eq!(host.live.state().calls(), 5);
 }
+
+#[test]
+fn the_whole_of_an_output_that_the_host_cut_is_stored() {
+    let mut host = Host::new(Settings { max_output_bytes: 6_000_000, ..Settings::default() });
+    let lines: Vec<String> = (0..400_000).map(|n| format!("line {n}")).collect();
+    let whole = lines.join("\n") + "\n";
+    let shown =
+        "line 399998\nline 399999\n\n\n[Showing lines 399999-400000 of 400001. Full output: x]";
+    host.write_file("whole.log", &whole);
+    host.write_file("longer.log", &"x".repeat(6_000_001));
+    host.user("go");
+    for (n, (file, text)) in
+        [("whole.log", shown), ("longer.log", "x"), ("gone.log", "x"), ("whole.log", "redacted")]
+            .into_iter()
+            .enumerate()
+    {
+        let id = host.call("bash", &json!({ "command": n.to_string() }));
+        let content = json!([{ "type": "text", "text": text }]);
+        let details = json!({ "fullOutputPath": host.path(file) });
+        host.push(json!({
+            "role": "toolResult", "toolCallId": id, "toolName": "bash", "content": content, "details": details,
+            "isError": false,
+        }));
+    }
+    host.send();
+    let found = |n: u32| {
+        let id = ObjectId::new(format!("call_{n}"));
+        let version = host.store.get(&id, AsOf::Latest).unwrap().unwrap();
+        let text = host.store.additional(&version, "full_output").unwrap();
+        let told = &version.fields["full_output"];
+        (text, told["size_bytes"].as_u64(), told["no_content"].as_str().map(str::to_owned))
+    };
+    let size = whole.len() as u64;
+    assert!(found(1) == (Some(whole), Some(size), None));
+    assert_eq!(found(2), (None, Some(6_000_001), Some("too_large".to_owned())));
+    assert_eq!(found(3), (None, None, Some("deleted".to_owned())));
+    assert_eq!(found(4), (None, Some(size), Some("differs".to_owned())));
+}

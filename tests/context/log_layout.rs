@@ -181,3 +181,80 @@ fn long_outputs_are_previewed_with_a_way_to_the_rest() {
     );
     assert!(rest.contains("x test 400 ..."), "{rest}");
 }
+
+fn activate(host: &mut Host, name: &str) -> String {
+    host.activate(&Wanted { name: name.into(), ..Wanted::default() }, false)
+}
+
+#[test]
+fn a_read_whose_lines_are_gone_is_activated_as_it_was_read() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("a.txt", &numbered(9));
+    host.user("go");
+    host.read("a.txt", Some(4), Some(3));
+    host.send();
+    let text = numbered(9);
+    let stays = |line: &&str| !["4", "5", "6"].contains(&&line[5..6]);
+    let without = text.lines().filter(stays).collect::<Vec<_>>().join("\n") + "\n";
+    host.write_file("a.txt", &without);
+    let answer = activate(&mut host, "t1");
+    insta::assert_snapshot!(answer, @r"
+    [f1] a.txt (these lines are gone since) · lines 4-6 of 10
+    line 4 of the file
+    line 5 of the file
+    line 6 of the file
+    ");
+    host.send();
+    host.write_file("a.txt", &numbered(12));
+    std::fs::remove_file(host.path("a.txt")).unwrap();
+    let answer = activate(&mut host, "t1");
+    assert!(answer.contains("line 4 of the file\nline 5 of the file\nline 6"), "{answer}");
+    host.send();
+}
+
+#[test]
+fn a_version_of_a_toolcall_is_shown_or_refused_and_never_another_one() {
+    let mut host = Host::new(Settings::default());
+    host.rewrites = true;
+    host.write_file("a.txt", "one\n");
+    host.user("go");
+    host.tool("bash", &json!({ "command": "make" }), "first");
+    host.read("a.txt", None, None);
+    host.send();
+    host.messages[2]["content"][0]["text"] = json!("second");
+    host.send();
+    assert_eq!(activate(&mut host, "t1@-1"), "[t1] bash · line 1 of 1\nfirst");
+    assert_eq!(activate(&mut host, "t1"), "[t1] bash · line 1 of 1\nsecond");
+    assert!(activate(&mut host, "t1@-9").contains("has no version 9 before the latest"));
+    let refusal = "`name` asks for a version of t2, which shows lines of f1: name a version of f1";
+    assert_eq!(activate(&mut host, "t2@-1"), refusal);
+    host.send();
+}
+
+#[test]
+fn a_note_on_a_file_that_changed_all_over_says_the_counts_alone() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("a.txt", &numbered(30_000));
+    host.user("go");
+    host.read("a.txt", Some(1), Some(5));
+    host.send();
+    host.write_file("a.txt", &numbered(30_000).replace("line", "row"));
+    host.user("on");
+    host.send();
+    let shown = host.shown();
+    assert!(shown.contains("[f1] a.txt changed on disk after t1 (+30000 -30000):\n… 60,000 more changed lines in f1 …\n"), "{shown}");
+}
+
+#[test]
+fn the_lines_of_an_output_are_counted_one_way() {
+    let mut host = Host::new(settings());
+    host.user("go");
+    host.tool("bash", &json!({ "command": "make" }), &(log_of(300, "x") + "\n"));
+    for n in 0..4 {
+        host.tool("bash", &json!({ "command": format!("echo {n}") }), "n");
+        host.send();
+    }
+    assert!(host.shown().contains("[t1] exit 0 · 302 lines"), "{}", host.shown());
+    let answer = activate(&mut host, "t1");
+    assert!(answer.starts_with("[t1] bash · lines 1-302 of 302\n"), "{answer}");
+}

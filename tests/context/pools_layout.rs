@@ -2,7 +2,9 @@
 
 use crate::host::Host;
 use palimpsest::context::live::Wanted;
+use palimpsest::object::{AsOf, Nickname};
 use palimpsest::settings::{Layout, Settings};
+use palimpsest::store::Expected;
 use serde_json::json;
 
 fn host() -> Host {
@@ -86,4 +88,36 @@ fn an_active_file_is_always_shown_as_it_is_now() {
     host.user("go on");
     host.send();
     assert!(host.shown().ends_with("one\ntwo\n"), "{}", host.shown());
+}
+
+#[test]
+fn an_objects_own_view_chooses_the_fields_of_its_line() {
+    let mut host = host();
+    host.write_file("plan.md", "one\n");
+    host.user("look");
+    host.read("plan.md", None, None);
+    host.tool("bash", &json!({ "command": "make" }), "built");
+    host.send();
+    for (handle, view) in
+        [(0, json!(["path", "nickname", "owner", "gone"])), (2, json!(["args.command"]))]
+    {
+        let id = host.live.state().index().entries()[handle].id.clone();
+        let version = host.store.get(&id, AsOf::Latest).unwrap().unwrap();
+        let mut payload = host.store.payload(&version).unwrap();
+        payload.fields.insert("view".into(), view);
+        payload.fields.insert("owner".into(), json!("ada"));
+        let mut change = host.store.begin();
+        change.put(version.envelope.clone(), &payload, Expected::Any).unwrap();
+        change.name(Nickname::parse(&format!("plan{handle}")).unwrap(), Some(id));
+        change.commit().unwrap();
+    }
+    host.write_file("plan.md", "one\ntwo\n");
+    host.user("again");
+    host.send();
+    let pool: Vec<String> = shown(&host).lines().skip(1).take(3).map(str::to_owned).collect();
+    insta::assert_snapshot!(pool.join("\n"), @r"
+    id=<f1> type=file path=/project/plan.md nickname=plan0 owner=ada
+    id=call_1 type=toolcall tool=read status=ok
+    id=call_2 type=toolcall args.command=make
+    ");
 }

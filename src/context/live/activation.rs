@@ -1,6 +1,7 @@
 //! What `activate`, `deactivate`, `pin` and `unpin` do (SSOT 3.3, DESIGN.md sections 6 and 7).
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use regex::Regex;
@@ -15,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::object::{Handle, Hash, Name, ObjectId, VersionSelector};
 use crate::session::{
     ActiveView, Cause, Event, LineRange, Shows, SlotRecord, Subject, Treatment, merge_ranges,
+    parse_ranges,
 };
 use crate::settings::Layout;
 
@@ -49,7 +51,7 @@ impl LiveSession {
     /// `call`: ID of the tool call; empty for a person's command.
     ///
     /// # Errors
-    /// Those of names; `NO_ROOM` if it would pass the high-water mark, or pinned content half the window;
+    /// Those of names; `FORGOTTEN` if a person had the object forgotten; `NO_ROOM` if it would pass the high-water mark, or pinned content half the window;
     /// `INVALID_ARGUMENT` for lines or a pattern that cannot be read.
     pub fn activate(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
         self.durably(|live| {
@@ -89,6 +91,9 @@ impl LiveSession {
     fn activate_staged(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
         let name = Name::parse(&wanted.name)?;
         let object = self.find(&name)?;
+        if self.is_forgotten(&object)? {
+            return Err(Error::Forgotten { id: object });
+        }
         let subject = match self.subject(&object, name.version)? {
             Ok(subject) => subject,
             Err(reason) => return Ok(reason),
@@ -125,11 +130,22 @@ impl LiveSession {
         version: VersionSelector,
     ) -> Result<Result<Shown, String>> {
         if let Some((file, range, seen)) = self.shown_file(object) {
+            if version != VersionSelector::Latest {
+                let (read, file) = (self.label(object), self.label(&file));
+                let problem = format!("asks for a version of {read}, which shows lines of {file}");
+                return Err(Error::argument(
+                    "name",
+                    format!("{problem}: name a version of {file}"),
+                ));
+            }
             return self.file_subject(&file, VersionSelector::Latest, Some((range, seen)));
         }
         match self.state.index().get(object).map(|entry| entry.subject.clone()) {
-            Some(Subject::Toolcall { tool, version: known, .. }) => {
+            Some(Subject::Toolcall { tool, version: mut known, .. }) => {
                 let handle = self.handle_of(object)?;
+                if version != VersionSelector::Latest {
+                    known = self.store.select(object, version)?.content_hash;
+                }
                 match self.text(object, &known) {
                     Ok(text) => Ok(Ok(Shown {
                         object: object.clone(),
@@ -164,9 +180,16 @@ impl LiveSession {
         else {
             return Err(Error::internal(format!("`{object}` is no file of the session")));
         };
-        let path = self.state.shown_path(&path).to_owned();
+        let absolute = path;
+        let path = self.state.shown_path(&absolute).to_owned();
         let mut name = path.clone();
         let mut wanted = latest.clone();
+        if version == VersionSelector::Latest
+            && lines.is_none()
+            && self.is_excluded(Path::new(&absolute))
+        {
+            return Ok(Err(format!("[{handle}] {path} · no text: the file is excluded")));
+        }
         if version != VersionSelector::Latest {
             wanted = self.store.select(object, version)?.content_hash;
         } else if lines.is_none() {
@@ -178,20 +201,30 @@ impl LiveSession {
             name.push_str(" (no longer on disk; last version)");
             wanted = last;
         }
+        let mut default = None;
+        if let Some((range, read)) = seen {
+            default = Some(range);
+            if read != wanted {
+                let now = self.state.lines_now(object, &read, &[range]).first().copied();
+                name.push_str(if now.is_some() {
+                    " (changed since)"
+                } else {
+                    " (these lines are gone since)"
+                });
+                default = now.or(default);
+                wanted = if now.is_some() { wanted } else { read };
+            }
+        }
+        if self.settings.layout == Layout::Pools && wanted != latest && lines.is_some() {
+            // What is active is always shown as it is now.
+            return Ok(Err(format!("[{handle}] {name} · only the latest version can be active")));
+        }
         let text = match self.text(object, &wanted) {
             Ok(text) => text,
             Err(Error::NotFound { .. }) => {
                 return Ok(Err(format!("[{handle}] {path} · that version has no text")));
             }
             Err(error) => return Err(error),
-        };
-        let default = match seen {
-            Some((range, version)) if version != wanted => {
-                name.push_str(" (changed since)");
-                self.state.lines_now(object, &version, &[range]).first().copied()
-            }
-            Some((range, _)) => Some(range),
-            None => None,
         };
         Ok(Ok(Shown { object: object.clone(), version: wanted, handle, name, text, default }))
     }
@@ -285,7 +318,7 @@ impl LiveSession {
 fn select(subject: &Shown, wanted: &Wanted, lines: u64) -> Result<Result<Vec<LineRange>, String>> {
     let all = LineRange { first: 1, last: lines };
     let mut ranges = match &wanted.lines {
-        Some(text) => parse_lines(text, lines)?,
+        Some(text) => parse_ranges(text, lines)?,
         None => vec![subject.default.filter(|_| wanted.pattern.is_none()).unwrap_or(all)],
     };
     if let Some(pattern) = wanted.pattern.as_deref().filter(|pattern| !pattern.is_empty()) {
@@ -318,42 +351,12 @@ fn matching_lines(text: &str, regex: &Regex, within: &[LineRange]) -> Vec<LineRa
     merge_ranges(&around)
 }
 
-/// Reads `40-80`, `7`, `1-3,9`; ends beyond the text are cut.
-fn parse_lines(text: &str, lines: u64) -> Result<Vec<LineRange>> {
-    let wrong = |problem: String| Error::argument("lines", problem);
-    let mut ranges = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| text.trim().parse::<u64>().ok().filter(|number| *number > 0);
-        let (Some(first), Some(last)) = (number(first), number(last)) else {
-            return Err(wrong(format!("`{part}` is no line range such as `40-80`")));
-        };
-        if first > last || first > lines {
-            return Err(wrong(format!("`{part}` is outside the text, which has {lines} lines")));
-        }
-        ranges.push(LineRange { first, last: last.min(lines) });
-    }
-    if ranges.is_empty() {
-        return Err(wrong("names no line".to_owned()));
-    }
-    Ok(merge_ranges(&ranges))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn range(first: u64, last: u64) -> LineRange {
         LineRange { first, last }
-    }
-
-    #[test]
-    fn lines_are_read_merged_and_cut() {
-        assert_eq!(parse_lines("3-5, 4-9,20", 100).unwrap(), [range(3, 9), range(20, 20)]);
-        assert_eq!(parse_lines("90-500", 100).unwrap(), [range(90, 100)]);
-        for text in ["", "x", "0-4", "9-3", "101", "1-2-3"] {
-            assert_eq!(parse_lines(text, 100).unwrap_err().code(), "INVALID_ARGUMENT", "{text}");
-        }
     }
 
     #[test]

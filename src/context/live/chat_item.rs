@@ -7,7 +7,7 @@ use crate::context::host::{HostMessage, text_content};
 use crate::context::log_layout::{Texts, lines_of};
 use crate::error::{Error, Result};
 use crate::object::{Hash, ObjectId};
-use crate::session::{LineRange, Withheld};
+use crate::session::{LineRange, Withheld, WithheldReason};
 
 /// Where the content of a message is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +91,26 @@ pub(super) fn read(item: &str, texts: &dyn Texts) -> Result<HostMessage> {
         Some(from) => Ok(HostMessage::parse(&message.with_content(&from.content(texts)?))),
         None => Ok(message),
     }
+}
+
+/// As [`read`], where the text that the item refers to was forgotten: a placeholder. `digest` and `tokens`: of the message
+/// as it came.
+pub(super) fn read_forgotten(item: &str, digest: &Hash, tokens: u64) -> Result<HostMessage> {
+    let item: Item<'_> = serde_json::from_str(item).map_err(|error| unreadable(&error))?;
+    let (digest, bytes) = (digest.clone(), item.message.get().len() as u64);
+    let withheld = Withheld { reason: WithheldReason::Forgotten, digest, bytes, tokens };
+    Ok(HostMessage::from_stored(item.message.get(), Some(withheld)))
+}
+
+/// An item of which something was taken out, as an item of another chat: what is known of the message as it came stands
+/// in the item itself from now on.
+pub(super) fn carry_over(item: &str, digest: &Hash, tokens: u64) -> Result<String> {
+    let mut item: Item<'_> = serde_json::from_str(item).map_err(|error| unreadable(&error))?;
+    if item.withheld.is_none() {
+        let (digest, bytes) = (digest.clone(), item.message.get().len() as u64);
+        item.withheld = Some(Withheld { reason: WithheldReason::Redacted, digest, bytes, tokens });
+    }
+    serde_json::to_string(&item).map_err(|error| unreadable(&error))
 }
 
 fn unreadable(error: &serde_json::Error) -> Error {

@@ -61,13 +61,32 @@ impl LiveSession {
     /// As [`Self::durably`], but leaves the state in doubt after a failed commit.
     pub(super) fn attempt<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
         self.refresh_if_stale()?;
-        match work(self) {
-            Err(Error::Conflict { id, .. }) if self.ids.contain(&id) => {
-                self.part()?;
-                work(self)
+        let mut parted = false;
+        loop {
+            match work(self) {
+                Err(Error::Conflict { id, .. }) if self.ids.contain(&id) && !parted => {
+                    self.part()?;
+                    parted = true;
+                }
+                // It was forgotten since this process looked: the work is done anew without it.
+                Err(Error::Forgotten { id })
+                    if !self.ids.contain(&id) && !self.forgotten.contains(&id) =>
+                {
+                    // Where the provider's ID was taken, the object would have another ID the next time.
+                    self.forgotten.extend(self.provider_id(&id));
+                    self.forgotten.insert(id);
+                    self.reload()?;
+                }
+                result => return result,
             }
-            result => result,
         }
+    }
+
+    /// The provider's ID of the call whose object this is.
+    fn provider_id(&self, object: &ObjectId) -> Option<ObjectId> {
+        let is_it = |at: u64| self.state.result(at)?.object.as_ref().filter(|id| *id == object);
+        let (_, message) = self.state.window().rev().find(|(at, _)| is_it(*at).is_some())?;
+        message.key.calls.first().map(|id| ObjectId::new(&**id))
     }
 
     /// Reads the state again if work left it in doubt. Where that fails too, it is tried again before the next work.

@@ -11,9 +11,7 @@ use crate::context::forms;
 use crate::context::log_layout::Texts;
 use crate::context::tokens;
 use crate::error::{Error, Result};
-use crate::object::{
-    AsOf, Envelope, Handle, Hash, ObjectId, ObjectType, Payload, Source, unified_diff,
-};
+use crate::object::{AsOf, Envelope, Handle, Hash, ObjectId, Payload, unified_diff};
 use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
 use crate::source::{self, FileReading, FileState};
 use crate::store::Expected;
@@ -24,6 +22,9 @@ const NOTE_LINES: usize = 40;
 const NOTE_TOKENS: u64 = 1_000;
 /// Paths that one listing or search may bring into the session index.
 const FOUND_PATHS: usize = 200;
+
+/// Fields of a file that reading it gives.
+const READ_FIELDS: [&str; 4] = ["file_type", "char_count", "no_content", "size_bytes"];
 
 /// A tool call that came to its end.
 #[derive(Debug, Clone)]
@@ -72,15 +73,6 @@ impl LiveSession {
         Ok(Some((cause, path)))
     }
 
-    /// ID of the file object of a path.
-    pub(super) fn file_id(&self, path: &Path) -> Result<ObjectId> {
-        let source = Source::Filesystem {
-            filesystem_id: self.options.filesystem_id.clone(),
-            path: source::canonical_path(path).to_string_lossy().into_owned(),
-        };
-        Ok(Envelope::sourced(ObjectType::File, source)?.id)
-    }
-
     /// Reads a file and makes a version of what is there (SSOT 5.6). Returns its object and version; `None` where nothing
     /// can be said of it (no permission, no file that has bytes, a path that is no UTF-8): what was known stands.
     pub(super) fn index_file(
@@ -90,14 +82,27 @@ impl LiveSession {
         call: Option<&str>,
     ) -> Result<Option<(ObjectId, Hash)>> {
         let canonical = source::canonical_path(path);
-        let FileReading { state, stamp } =
-            source::read_file(&canonical, self.settings.max_text_bytes);
+        let is_excluded = self.is_excluded(path);
+        let max_bytes = if is_excluded { 0 } else { self.settings.max_text_bytes };
+        let FileReading { state, stamp } = source::read_file(&canonical, max_bytes);
         let is_unknown = matches!(state, FileState::Unreadable { .. } | FileState::NotAFile);
         if is_unknown || canonical.to_str().is_none() {
             return Ok(None);
         }
-        let (envelope, payload) =
-            source::file_object(&self.options.filesystem_id, &canonical, &state)?;
+        let filesystem = &self.options.filesystem_id;
+        let (envelope, payload) = match state {
+            FileState::TooLarge { size } if is_excluded => {
+                source::excluded_object(filesystem, &canonical, size)?
+            }
+            FileState::Text { .. } if is_excluded => {
+                source::excluded_object(filesystem, &canonical, 0)?
+            }
+            state => source::file_object(filesystem, &canonical, &state)?,
+        };
+        if self.forgotten.contains(&envelope.id) {
+            return Ok(None);
+        }
+        let payload = self.with_known_fields(&envelope.id, payload)?;
         let version = payload.content_hash(None)?;
         let object = envelope.id.clone();
         let text: Option<Arc<str>> = payload.content.as_deref().map(Arc::from);
@@ -122,6 +127,17 @@ impl LiveSession {
             moved,
         }));
         Ok(Some((object, version)))
+    }
+
+    /// The payload of a file with the fields that its latest version has besides those that reading it gives: they are
+    /// people's, such as `view`.
+    fn with_known_fields(&self, id: &ObjectId, mut payload: Payload) -> Result<Payload> {
+        for (name, value) in self.latest_fields(id)?.unwrap_or_default() {
+            if !READ_FIELDS.contains(&name.as_str()) {
+                payload.fields.entry(name).or_insert(value);
+            }
+        }
+        Ok(payload)
     }
 
     /// Files whose text stands in the window.
@@ -186,7 +202,12 @@ impl LiveSession {
         }
         let Some(old) = self.text_told(file, told)? else { return Ok(None) };
         let new = self.text(file, now)?;
-        let (added, removed) = LineMap::between(&old, &new).added_removed();
+        if old == new && self.text(file, told).is_ok() {
+            // Only what people say of the file differs.
+            return Ok(None);
+        }
+        let moved = LineMap::between(&old, &new);
+        let (added, removed) = moved.added_removed();
         let path_shown = path.to_owned();
         notices.push(Notice::FileChanged {
             handle: handle.to_string(),
@@ -198,6 +219,10 @@ impl LiveSession {
             return Ok(Some(forms::back_line(handle, path, seen)));
         }
         let head = forms::changed_line(handle, path, seen, added, removed);
+        if moved.is_coarse() {
+            let rest = forms::more_changes_line(handle, added + removed);
+            return Ok(Some(format!("{head}\n{rest}")));
+        }
         Ok(Some(with_difference(head, handle, &old, &new, budget)))
     }
 

@@ -1,5 +1,6 @@
 //! From new host messages to events, toolcall objects and chat items.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
@@ -11,7 +12,7 @@ use super::commit::ChatChange;
 use crate::context::first_sight;
 use crate::context::host::{HostCall, HostMessage, MESSAGE_TOKENS};
 use crate::context::log_layout::{Texts, headed_lines};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::object::{Envelope, Hash, ObjectId, ObjectType, Payload, canonical_json, locate_slice};
 use crate::session::{Cause, Effect, Event, LineRange, MessageKind, ResultFact, Shows, Treatment};
 use crate::settings::Layout;
@@ -61,10 +62,11 @@ impl LiveSession {
             digest: message.digest(),
             kind,
             tokens: message.tokens,
+            withheld: message.withheld.is_some(),
         });
         let from = ingested.as_ref().and_then(|ingested| ingested.from.clone());
         self.stage_item(at, message, from)?;
-        if let Some(Ingested { fact, args, .. }) = ingested {
+        if let Some(Ingested { fact, args, .. }) = ingested.filter(|_| message.withheld.is_none()) {
             self.treat_at_first_sight(at, &fact, message, &args);
         }
         Ok(())
@@ -73,20 +75,26 @@ impl LiveSession {
     /// Takes the changed text of a known message. A tool result's is a new version of its toolcall.
     pub(super) fn ingest_edit(&mut self, at: u64, message: &HostMessage) -> Result<()> {
         let (tokens, digest) = (message.tokens, message.digest());
+        let withheld = message.withheld.is_some();
         let Some(fact) = self.state.result(at).cloned() else {
             let known = self.state.chat().get(at);
             let kind = known.map_or(MessageKind::Other, |known| known.kind.clone());
-            self.record(Event::Edited { at, digest, kind, tokens });
+            self.record(Event::Edited { at, digest, kind, tokens, withheld });
             return self.stage_item_change(at, message);
         };
         let fact = ResultFact { shows: Shows::Own, ..describe(message, fact) };
         let args = match &fact.object {
-            Some(object) => self.put_toolcall_text(object, &fact, &message.text())?,
-            None => Value::Null,
+            Some(object) if !self.is_forgotten(object)? => {
+                self.put_toolcall_text(object, &fact, message)?
+            }
+            _ => Value::Null,
         };
         let kind = MessageKind::Result(fact.clone());
-        self.record(Event::Edited { at, digest, kind, tokens });
+        self.record(Event::Edited { at, digest, kind, tokens, withheld });
         self.stage_item_change(at, message)?;
+        if withheld {
+            return Ok(());
+        }
         self.treat_at_first_sight(at, &fact, message, &args);
         Ok(())
     }
@@ -120,15 +128,24 @@ impl LiveSession {
         if let Some(change) = self.staged.chat.as_ref().filter(|change| at >= change.keep) {
             let place = usize::try_from(at - change.keep).unwrap_or(usize::MAX);
             if let Some(item) = change.add.get(place) {
-                return chat_item::read(item, self);
+                return self.message_of(at, item);
             }
         }
         let items = self.store.items(&self.ids.chat, self.stored.chat_at(), at..at + 1)?;
-        let item = items.first().ok_or_else(|| crate::Error::NotFound {
+        let item = items.first().ok_or_else(|| Error::NotFound {
             id: self.ids.chat.clone(),
             at: format!("with message {at}"),
         })?;
-        chat_item::read(item, self)
+        self.message_of(at, item)
+    }
+
+    fn message_of(&self, at: u64, item: &str) -> Result<HostMessage> {
+        match (chat_item::read(item, self), self.state.chat().get(at)) {
+            (Err(Error::Forgotten { .. }), Some(known)) => {
+                chat_item::read_forgotten(item, &known.digest, known.tokens)
+            }
+            (message, _) => message,
+        }
     }
 
     /// Works out a tool result. `None` if it answers no call that is known: it passes through.
@@ -140,6 +157,10 @@ impl LiveSession {
         let call = self.pending.remove(place).call;
         let request = Hash::of(canonical_json(&json!({ "tool": call.tool, "args": call.args }))?);
         let mut fact = describe(message, blank_fact(&call.tool, request));
+        let object = ObjectId::new(&*call.id);
+        if message.withheld.is_some() && self.is_forgotten(&object)? {
+            return Ok(Some(Ingested { fact, from: None, args: call.args }));
+        }
         if is_context_tool(&call.tool) {
             fact.shows = self.activated(&call, message)?;
             let args = call.args;
@@ -148,12 +169,13 @@ impl LiveSession {
         let (shows, slice) = self.shown(&call, message)?;
         fact.shows = shows;
         let content = match &fact.shows {
+            _ if message.withheld.is_some() => None,
             Shows::File { range, .. } => {
-                format!("{} {} lines {range}", call.tool, args_display(&call.args))
+                Some(format!("{} {} lines {range}", call.tool, args_display(&call.args)))
             }
-            _ => message.text().into_owned(),
+            _ => Some(message.text().into_owned()),
         };
-        let (object, version) = self.put_toolcall(&call, Some(content), &fact, message)?;
+        let (object, version) = self.put_toolcall(&call, content, &fact, message)?;
         let whole = || ContentFrom::whole(&object, &version);
         let from = slice.or_else(|| fact.plain.then(whole));
         fact.object = Some(object);
@@ -264,11 +286,15 @@ impl LiveSession {
         if let Shows::File { object, .. } | Shows::Change { object } = &fact.shows {
             fields.insert("file_refs".into(), json!([object]));
         }
+        if let Some(withheld) = &message.withheld {
+            fields.insert("no_content".into(), json!(withheld.reason.as_str()));
+        }
         if let Some(diff) = message.details.get("diff").filter(|diff| diff.is_string()) {
             fields.insert("diff".into(), diff.clone());
         }
+        let additional = self.full_output(message, &mut fields).into_iter().collect();
         let id = self.toolcall_id(call, &mut fields)?;
-        let payload = Payload { content, fields, ..Payload::default() };
+        let payload = Payload { content, fields, additional, ..Payload::default() };
         let version = payload.content_hash(None)?;
         if let Some(text) = &payload.content {
             self.remember_text(&id, &version, text.as_str().into());
@@ -303,13 +329,30 @@ impl LiveSession {
     }
 
     /// A new version of a toolcall whose text the host changed; returns the arguments of the call.
-    fn put_toolcall_text(&mut self, id: &ObjectId, fact: &ResultFact, text: &str) -> Result<Value> {
+    fn put_toolcall_text(
+        &mut self,
+        id: &ObjectId,
+        fact: &ResultFact,
+        message: &HostMessage,
+    ) -> Result<Value> {
         let Some(mut fields) = self.latest_fields(id)? else { return Ok(Value::Null) };
         fields.insert("status".into(), json!(if fact.ok { "ok" } else { "fail" }));
         let args = fields.get("args").cloned().unwrap_or(Value::Null);
-        let payload = Payload { content: Some(text.to_owned()), fields, ..Payload::default() };
+        // What another extension took out may stand in the whole output.
+        fields.remove("full_output");
+        let mut content = Some(message.text().into_owned());
+        if let Some(withheld) = &message.withheld {
+            content = None;
+            fields.remove("diff");
+            fields.insert("no_content".into(), json!(withheld.reason.as_str()));
+        } else {
+            fields.remove("no_content");
+        }
+        let payload = Payload { content, fields, ..Payload::default() };
         let version = payload.content_hash(None)?;
-        self.remember_text(id, &version, text.into());
+        if let Some(text) = &payload.content {
+            self.remember_text(id, &version, text.as_str().into());
+        }
         let envelope = Envelope::unsourced(id.clone(), ObjectType::Toolcall)?;
         self.staged.objects.push((envelope, payload, Expected::Any));
         self.record(Event::Toolcall {
@@ -378,18 +421,19 @@ impl LiveSession {
 }
 
 /// Whether a tool is one of ours that manage the context; they make no content objects.
-fn is_context_tool(tool: &str) -> bool {
+pub(super) fn is_context_tool(tool: &str) -> bool {
     matches!(tool, "activate" | "deactivate" | "pin" | "unpin")
 }
 
 /// Fills in what a result's text says.
 fn describe(message: &HostMessage, fact: ResultFact) -> ResultFact {
-    let text = message.text();
+    // A placeholder says nothing of the text.
+    let text = if message.withheld.is_some() { Cow::Borrowed("") } else { message.text() };
     let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     ResultFact {
         ok: !message.is_error,
         exit: (fact.tool == "bash").then(|| exit_code(last, message.is_error)).flatten(),
-        lines: text.split('\n').count() as u64 - u64::from(text.ends_with('\n')),
+        lines: text.split('\n').count() as u64,
         last: cut(last.trim(), LAST_LINE_CHARS),
         plain: message.plain,
         ..fact

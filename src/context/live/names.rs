@@ -1,13 +1,14 @@
-//! From a name that the model or a person gives to an object (DESIGN.md section 2, *An object is named by*).
+//! From a name that the model or a person gives to an object (DESIGN.md section 2, *An object is named by*). The store finds
+//! what the session has not met.
+
+use std::path::Path;
 
 use super::LiveSession;
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Name, Nickname, ObjectId, ObjectType};
+use crate::object::{AsOf, Name, ObjectId, ObjectType};
 use crate::session::{IndexEntry, Subject};
 use crate::source;
-
-/// Candidates that an ambiguity error lists.
-const MAX_CANDIDATES: usize = 8;
+use crate::store::MAX_CANDIDATES;
 
 impl LiveSession {
     /// Finds the object of a name: first in the session index by handle, ID, nickname, path and ID prefix, then among the
@@ -21,50 +22,42 @@ impl LiveSession {
             let entry = index.by_handle(handle);
             return entry.map(|entry| entry.id.clone()).ok_or_else(|| unknown(name));
         }
-        let id = ObjectId::new(&*name.text);
-        if index.get(&id).is_some() {
+        self.refuse_infrastructure(&ObjectId::new(&*name.text))?;
+        let may = |id: &ObjectId| self.is_reachable(id);
+        if let Some(id) = self.store.find_exact(name, self.file_at(name)?, may)? {
             return Ok(id);
         }
-        self.refuse_infrastructure(&id)?;
-        if let Some(id) = self.by_nickname(name)? {
+        if let Some(id) = self.by_prefix(name)? {
             return Ok(id);
         }
-        if let Some(id) = self.by_path(name)? {
-            return Ok(id);
+        self.store.find_by_prefix(name, may)?.ok_or_else(|| unknown(name))
+    }
+
+    /// ID of the file object of a path.
+    pub(super) fn file_id(&self, path: &Path) -> Result<ObjectId> {
+        source::file_id(&self.options.filesystem_id, &source::canonical_path(path))
+    }
+
+    /// What the name is as a path.
+    fn file_at(&self, name: &Name) -> Result<Option<ObjectId>> {
+        match source::resolve_path(&name.text, &self.options.cwd) {
+            Ok(path) => self.file_id(&path).map(Some),
+            Err(_) => Ok(None),
         }
-        self.by_prefix(name)?.ok_or_else(|| unknown(name))
     }
 
-    fn by_nickname(&self, name: &Name) -> Result<Option<ObjectId>> {
-        let Ok(nickname) = Nickname::parse(&name.text) else { return Ok(None) };
-        let Some(id) = self.store.find_nickname(&nickname)? else { return Ok(None) };
-        Ok(self.is_reachable(&id)?.then_some(id))
-    }
-
-    fn by_path(&self, name: &Name) -> Result<Option<ObjectId>> {
-        let Ok(path) = source::resolve_path(&name.text, &self.options.cwd) else { return Ok(None) };
-        let id = self.file_id(&path)?;
-        Ok(self.is_reachable(&id)?.then_some(id))
-    }
-
+    /// The object of the session index that a prefix names.
     fn by_prefix(&self, name: &Name) -> Result<Option<ObjectId>> {
         let Some(prefix) = name.id_prefix() else { return Ok(None) };
-        let shown: Vec<_> = self.state.index().by_prefix(prefix).collect();
-        match shown.as_slice() {
-            [] => {}
-            [one] => return Ok(Some(one.id.clone())),
-            many => return Err(ambiguous(name, many.iter().map(|entry| self.describe(entry)))),
-        }
-        let mut files = Vec::new();
-        for id in self.store.find_prefix(prefix, MAX_CANDIDATES)? {
-            if self.is_reachable(&id)? {
-                files.push(id);
-            }
-        }
-        match files.as_slice() {
+        let found: Vec<_> = self.state.index().by_prefix(prefix).collect();
+        match found.as_slice() {
             [] => Ok(None),
-            [one] => Ok(Some(one.clone())),
-            many => Err(ambiguous(name, many.iter().map(ToString::to_string))),
+            [one] => Ok(Some(one.id.clone())),
+            several => {
+                let shown = several.iter().take(MAX_CANDIDATES);
+                let candidates = shown.map(|entry| self.describe(entry)).collect();
+                Err(Error::AmbiguousName { name: name.text.clone(), candidates })
+            }
         }
     }
 
@@ -94,13 +87,6 @@ impl LiveSession {
             };
         }
         Ok(())
-    }
-}
-
-fn ambiguous(name: &Name, candidates: impl Iterator<Item = String>) -> Error {
-    Error::AmbiguousName {
-        name: name.text.clone(),
-        candidates: candidates.take(MAX_CANDIDATES).collect(),
     }
 }
 

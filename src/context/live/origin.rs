@@ -4,7 +4,8 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::commit::{ChatChange, Staged, Stored};
-use super::{LiveSession, OpenSession, record};
+use super::withhold::is_forgotten;
+use super::{LiveSession, OpenSession, chat_item, record};
 use crate::context::view::View;
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType};
@@ -49,7 +50,8 @@ impl LiveSession {
         if let Some(host_session) = self.options.parent.clone() {
             let options = OpenSession { host_session, parent: None, ..self.options.clone() };
             let ids = Ids::stored(&self.store, &options, &session_key(&self.store, &options)?)?;
-            if let Some(version) = self.store.get(&ids.session, AsOf::Latest)? {
+            let version = self.store.get(&ids.session, AsOf::Latest)?;
+            if let Some(version) = version.filter(|version| !is_forgotten(version)) {
                 parent = Some((ids, AsOf::Tx(version.tx_id)));
             }
         }
@@ -135,7 +137,14 @@ impl LiveSession {
             self.record(event);
         }
         if self.store.get(&from.chat, at)?.is_some() {
-            let add = self.store.items(&from.chat, at, 0..u64::MAX)?;
+            let items = (0..).zip(self.store.list_items(&from.chat, at, 0..u64::MAX)?);
+            let add = items.map(|(place, item)| match self.state.chat().get(place) {
+                Some(known) if item.redacted.is_some() => {
+                    chat_item::carry_over(&item.text, &known.digest, known.tokens)
+                }
+                _ => Ok(item.text),
+            });
+            let add = add.collect::<Result<_>>()?;
             self.staged.chat = Some(ChatChange { keep: 0, add });
         }
         if let Some(prompt) = self.store.get(&from.prompt, at)? {
@@ -154,7 +163,8 @@ pub(super) fn session_key(store: &Store, options: &OpenSession) -> Result<String
     let Some(version) = store.get(&ObjectId::session(&plain), AsOf::Latest)? else {
         return Ok(plain);
     };
-    if is_of(&version, options) {
+    // Of a session that was forgotten nobody can say where it was from: it is taken to be this one.
+    if is_of(&version, options) || is_forgotten(&version) {
         return Ok(plain);
     }
     let mark = Hash::of(format!("{}\n{}", options.harness, options.cwd.to_string_lossy()));

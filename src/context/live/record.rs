@@ -55,8 +55,7 @@ struct Recorded {
 /// `NOT_FOUND` if the session has no such call; `HASH_MISMATCH` if what is stored no longer gives what was sent.
 pub fn replay_call(store: &Store, session: &ObjectId, number: u64) -> Result<Replayed> {
     let missing = || Error::NotFound { id: session.clone(), at: format!("with call {number}") };
-    let versions = store.history(session)?;
-    let latest = versions.first().ok_or_else(missing)?;
+    let latest = store.get(session, AsOf::Latest)?.ok_or_else(missing)?;
     let items = store.list_items(session, AsOf::Latest, 0..u64::MAX)?;
     let events: Vec<Event> =
         items.iter().map(|item| read_event(session, &item.text)).collect::<Result<_>>()?;
@@ -70,7 +69,7 @@ pub fn replay_call(store: &Store, session: &ObjectId, number: u64) -> Result<Rep
         let is_redacted = item.redacted.is_some();
         let call = || -> Result<Call<'_>> {
             let until = &events[..usize::try_from(position).unwrap_or(usize::MAX)];
-            let chat = chat_at(store, latest, &versions, position)?;
+            let chat = chat_at(store, &latest, position)?;
             Ok(Call { store, chat, until })
         };
         match event {
@@ -171,17 +170,12 @@ fn apply_edits(slots: &mut Vec<Recorded>, edits: &[SlotEdit], is_redacted: bool)
     }
 }
 
-/// The chat's items as they were when the session's event `position` was written.
-fn chat_at(
-    store: &Store,
-    session: &Version,
-    versions: &[Version],
-    position: u64,
-) -> Result<Vec<Item>> {
-    let written =
-        versions.iter().rev().find(|version| version.item_count >= position).unwrap_or(session);
+/// The chat's items as they were when the session's event `position` (from 1) was written: as of the transaction in which it
+/// stood in the session first. Of two machines' versions of a session the chat is so found that each had.
+fn chat_at(store: &Store, session: &Version, position: u64) -> Result<Vec<Item>> {
+    let written = store.item_since(&session.envelope.id, position.saturating_sub(1))?;
     let chat = session.fields.get("chat_ref").and_then(|id| id.as_str()).unwrap_or_default();
-    let (chat, at) = (ObjectId::new(chat), AsOf::Tx(written.tx_id));
+    let (chat, at) = (ObjectId::new(chat), AsOf::Tx(written.unwrap_or(session.tx_id)));
     if store.get(&chat, at)?.is_none() {
         return Ok(Vec::new());
     }
@@ -306,12 +300,13 @@ impl Call<'_> {
         let item = usize::try_from(at).ok().and_then(|at| self.chat.get(at));
         let item = item.ok_or_else(|| Error::internal(format!("the chat has no message {at}")))?;
         let texts = StoredTexts::new(self.store);
-        let mut message = chat_item::read(&item.text, &texts)?;
+        let message = chat_item::read(&item.text, &texts)?;
         let gap = texts.gap.take();
-        if let Some(gap) = gap.as_ref().filter(|gap| gap.is_empty) {
-            message.raw = message.with_content(&text_content(&gap.line()));
-        }
-        Ok((item, message, gap))
+        let Some(line) = gap.as_ref().filter(|gap| gap.is_empty).map(Gap::line) else {
+            return Ok((item, message, gap));
+        };
+        let raw = message.with_content(&text_content(&line));
+        Ok((item, HostMessage::from_stored(&raw, message.withheld), gap))
     }
 
     /// SHA-256 of a message of the chat as it came, from the event that took it in.

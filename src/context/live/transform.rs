@@ -1,8 +1,9 @@
 //! One call: the host's list in, the edits of what goes out.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::commit::ChatChange;
 use super::{LiveSession, Notice};
@@ -12,10 +13,12 @@ use crate::context::log_layout;
 use crate::context::pools_layout::{self, Limits};
 use crate::context::view::{self, Edit, Slot};
 use crate::error::{Error, Result};
-use crate::object::{Envelope, Hash, ObjectId, ObjectType, Payload};
+use crate::object::{
+    AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Payload, metadata_line, metadata_view,
+};
 use crate::session::{
     CallRecord, ChatMessage, Event, HostEntry, HostMatch, MessageKind, Rewrite, SlotEdit,
-    SlotRecord, VOLATILE_CHANGES, match_host_list,
+    SlotRecord, Treatment, VOLATILE_CHANGES, match_host_list,
 };
 use crate::settings::Layout;
 use crate::store::Expected;
@@ -76,9 +79,21 @@ impl LiveSession {
         messages_json: &str,
         call: &CallInfo,
     ) -> Result<Transformed> {
-        let messages = HostMessage::parse_list(messages_json)?;
-        let crossed = Crossed { skip, messages: &messages };
+        let mut messages = HostMessage::parse_list(messages_json)?;
+        // Nothing below sees text that is not to be stored, not even what is kept of a call that fails.
+        if let Err(error) =
+            self.refresh_if_stale().and_then(|()| self.withhold(skip, &mut messages))
+        {
+            self.stale = true;
+            self.drop_failed_list();
+            return Err(error);
+        }
+        let messages = RefCell::new(messages);
         let result = self.attempt(|live| {
+            if !live.forgotten.is_empty() {
+                live.withhold(skip, &mut messages.borrow_mut())?;
+            }
+            let crossed = Crossed { skip, messages: &messages.borrow() };
             // The view is empty after a restart, and when this session parted from another process.
             if skip > live.view.of_host() {
                 return Ok(Transformed::Resend);
@@ -87,7 +102,7 @@ impl LiveSession {
         });
         if result.is_err() {
             self.stale = true;
-            self.keep_failed_list(skip, &messages);
+            self.keep_failed_list(skip, &messages.borrow());
             self.refresh_after(&result);
         } else {
             self.drop_failed_list();
@@ -193,10 +208,11 @@ impl LiveSession {
         Ok(first)
     }
 
-    /// The newest message if it can carry a note: a tool result, or a user message.
+    /// The newest message if it can carry a note: a tool result, or a user message, that the store holds.
     fn newest_for_notes(&self) -> Option<u64> {
         let (at, message) = self.state.window().next_back()?;
-        matches!(message.kind, MessageKind::Result(_) | MessageKind::User).then_some(at)
+        let may = matches!(message.kind, MessageKind::Result(_) | MessageKind::User);
+        (may && !message.withheld).then_some(at)
     }
 
     fn log_edits(
@@ -292,6 +308,12 @@ impl LiveSession {
         if self.state.chat().get(at).is_some_and(ChatMessage::is_volatile) {
             return Ok(Slot::of_volatile(index, message));
         }
+        let is_gone =
+            message.withheld.is_some() && *self.state.treatment(at) != Treatment::Reference;
+        if let (true, None, Some(slot)) = (is_gone, crossed, self.view.slots().get(index)) {
+            // Its text was forgotten meanwhile: what was sent stays.
+            return Ok(slot.clone());
+        }
         let content = log_layout::render(&self.state, at, message, self)?;
         Ok(Slot::of_host(index, at, message, content))
     }
@@ -307,8 +329,8 @@ impl LiveSession {
             turns: self.settings.active_turns,
             pool_tokens: self.settings.pool_tokens,
         };
-        let chars = |id: &ObjectId| self.char_count(id);
-        let slots = pools_layout::render(&self.state, &messages, &limits, self, &chars)?;
+        let metadata = |id: &ObjectId| self.metadata_line(id).ok().flatten();
+        let slots = pools_layout::render(&self.state, &messages, &limits, self, &metadata)?;
         Ok(view::edits_between(self.view.slots(), &slots))
     }
 
@@ -324,9 +346,33 @@ impl LiveSession {
         self.stored_message(at)
     }
 
-    fn char_count(&self, id: &ObjectId) -> u64 {
-        let fields = self.latest_fields(id).ok().flatten();
-        fields.and_then(|fields| fields.get("char_count")?.as_u64()).unwrap_or(0)
+    /// The metadata line of an object's latest version: its own `view` decides which fields, else its type.
+    fn metadata_line(&self, id: &ObjectId) -> Result<Option<String>> {
+        let staged = self.staged.objects.iter().rev().find(|(envelope, ..)| envelope.id == *id);
+        let view = if let Some((envelope, payload, _)) = staged {
+            let nickname = self.viewed_nickname(id, &payload.fields)?;
+            let additional = |name: &str| Ok(payload.additional.get(name).cloned());
+            metadata_view(envelope, &payload.fields, nickname.as_ref(), additional)?
+        } else {
+            let Some(version) = self.store.get(id, AsOf::Latest)? else { return Ok(None) };
+            let nickname = self.viewed_nickname(id, &version.fields)?;
+            let additional = |name: &str| self.store.additional(&version, name);
+            metadata_view(&version.envelope, &version.fields, nickname.as_ref(), additional)?
+        };
+        Ok(Some(metadata_line(&view)))
+    }
+
+    /// The nickname of an object whose view names it; others are not looked up, for there are many.
+    fn viewed_nickname(
+        &self,
+        id: &ObjectId,
+        fields: &Map<String, Value>,
+    ) -> Result<Option<Nickname>> {
+        let view = fields.get("view").and_then(Value::as_array);
+        if !view.is_some_and(|names| names.iter().any(|name| name == "nickname")) {
+            return Ok(None);
+        }
+        Ok(self.store.nicknames(id)?.into_iter().next())
     }
 
     /// Tokens above which a window of so many is under pressure.

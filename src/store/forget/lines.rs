@@ -187,13 +187,7 @@ impl Lines {
 
     /// The same for the strings of a JSON value. Whether it changed.
     pub(super) fn replace_json(&self, value: &mut Value, goes: &[bool], with_rest: bool) -> bool {
-        let mut changed = false;
-        change_strings(value, "", false, &mut |text| {
-            let replaced = self.replaced(text, goes, with_rest);
-            changed |= replaced.is_some();
-            replaced
-        });
-        changed
+        change_strings(value, "", false, &mut |text| self.replaced(text, goes, with_rest))
     }
 
     /// The same for an item, which is JSON in practice; `None` where nothing changes.
@@ -235,32 +229,38 @@ fn long_lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| line.chars().nth(LINE_CHARS - 1).is_some())
 }
 
+/// Whether anything changed.
 fn change_strings(
     value: &mut Value,
     member: &str,
     free: bool,
     change: &mut dyn FnMut(&str) -> Option<String>,
-) {
+) -> bool {
     match value {
-        Value::String(text) if free || !NAMES.contains(&member) => {
-            if let Some(changed) = change(text) {
+        Value::String(text) if free || !NAMES.contains(&member) => match change(text) {
+            // The path of a file that stays is kept whole, whatever names of folders are forgotten.
+            Some(changed) if free || member != "path" || changed == MARK => {
                 *text = changed;
+                true
             }
-        }
+            _ => false,
+        },
         Value::Array(list) => {
+            let mut changed = false;
             for element in list {
-                change_strings(element, member, free, change);
+                changed |= change_strings(element, member, free, change);
             }
+            changed
         }
         Value::Object(members) => {
+            let mut changed = false;
             for (name, value) in members.iter_mut() {
-                change_strings(value, name, free || FREE.contains(&name.as_str()), change);
+                let free = free || FREE.contains(&name.as_str());
+                changed |= change_strings(value, name, free, change);
             }
-            if free {
-                rename_members(members, change);
-            }
+            (free && rename_members(members, change)) || changed
         }
-        _ => {}
+        _ => false,
     }
 }
 
@@ -268,10 +268,10 @@ fn change_strings(
 fn rename_members(
     members: &mut Map<String, Value>,
     change: &mut dyn FnMut(&str) -> Option<String>,
-) {
+) -> bool {
     let names: Vec<Option<String>> = members.keys().map(|name| change(name)).collect();
     if names.iter().all(Option::is_none) {
-        return;
+        return false;
     }
     let mut renamed = Map::new();
     for ((name, value), new) in std::mem::take(members).into_iter().zip(names) {
@@ -282,6 +282,7 @@ fn rename_members(
         renamed.insert(name, value);
     }
     *members = renamed;
+    true
 }
 
 /// A text as it stands inside a JSON string.
@@ -353,6 +354,16 @@ mod tests {
             changed,
             r#"{"role":"assistant","content":[{"name":"bash","arguments":{"name":"[forgotten]","[forgotten]":"[forgotten]"}}]}"#
         );
+    }
+
+    #[test]
+    fn the_path_of_a_file_that_stays_is_kept_whole() {
+        let lines = lines(&["/home/a/packages", "/home/a/secret"]);
+        let goes = vec![true; lines.count()];
+        let item = |path: &str| serde_json::json!({ "event": "file", "path": path }).to_string();
+        assert_eq!(lines.replaced_item(&item("/home/a/packages/b.rs"), &goes, true), None);
+        let changed = lines.replaced_item(&item("/home/a/secret"), &goes, true);
+        assert_eq!(changed.unwrap(), item(MARK));
     }
 
     #[test]

@@ -38,50 +38,38 @@ impl Plan {
         let (held, paths) = Scan::new(store, &lines, &ids, &contents).run()?;
         let own = if targets.is_session { HashSet::new() } else { own(&held) };
         let goes = goes(&lines, &held, &own, &paths, targets.is_session);
-        let mut rest = Rest { store, lines: &lines, goes: &goes, replacements: gone.replacements };
+        let count = |wanted: bool| goes.iter().filter(|goes| **goes == wanted).count() as u64;
         let mut report = ForgetReport {
             dry_run: options.dry_run,
             versions: gone.versions,
             items: gone.items,
             text_bytes: gone.text_bytes,
+            objects: targets.ids,
             kept: targets.kept,
-            lines: goes.iter().filter(|goes| **goes).count() as u64,
-            common_lines: goes.iter().filter(|goes| !**goes).count() as u64,
+            lines: count(true),
+            common_lines: count(false),
             ..ForgetReport::default()
         };
-        let mut hosts = gone.sessions;
+        let replacements = std::mem::take(&mut gone.replacements);
+        let mut rest = Rest { store, lines: &lines, goes: &goes, replacements };
         let mut shared = HashSet::new();
         for held in &held {
             let is_own = own.contains(&held.id);
             let holder = rest.holder(held);
-            if is_own || options.everywhere {
-                let holds = rest.rewrite(held, is_own)?;
-                if !holds {
-                    shared.extend(&held.contents);
-                } else if let Some(holder) = holder {
-                    hosts.extend(held.session.clone());
-                    report.rewritten.push(holder);
-                }
+            let rewritten = (is_own || options.everywhere) && rest.rewrite(held, is_own)?;
+            if is_own || rewritten {
+                gone.sessions.extend(held.session.clone());
+            }
+            if rewritten {
+                report.rewritten.extend(holder);
             } else {
                 shared.extend(&held.contents);
                 report.holders.extend(holder);
             }
-            if is_own {
-                hosts.extend(held.session.clone());
-            }
         }
         report.holders.sort_by(|a, b| b.lines.cmp(&a.lines).then_with(|| a.object.cmp(&b.object)));
-        report.hosts = host_sessions(store, &hosts)?;
-        report.objects = targets.ids;
-        let removed = gone.contents.into_iter().filter(|(hash, _)| !shared.contains(hash));
-        let mut banned = Vec::new();
-        for (hash, (bytes, chars)) in removed {
-            report.contents += 1;
-            report.text_bytes += bytes;
-            if chars >= BANNED_CHARS {
-                banned.push(hash);
-            }
-        }
+        report.hosts = host_sessions(store, &gone.sessions)?;
+        let banned = gone.banned(&shared, &mut report);
         Ok(Self { report, replacements: rest.replacements, banned })
     }
 }
@@ -140,6 +128,22 @@ impl Gone {
         // A JSON string, for a reader that expects JSON.
         let text = Value::from(MARK).to_string();
         self.replacements.push(item_replacement(id, placed, text));
+    }
+
+    /// Counts the contents that nothing else has, and returns those that are not to be stored again.
+    fn banned(self, shared: &HashSet<&Hash>, report: &mut ForgetReport) -> Vec<Hash> {
+        let mut banned = Vec::new();
+        for (hash, (bytes, chars)) in self.contents {
+            if shared.contains(&hash) {
+                continue;
+            }
+            report.contents += 1;
+            report.text_bytes += bytes;
+            if chars >= BANNED_CHARS {
+                banned.push(hash);
+            }
+        }
+        banned
     }
 }
 

@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use rusqlite::{Connection, OptionalExtension, named_params};
+use zstd::zstd_safe;
 
 use super::failure::{Failure, Step};
 
@@ -17,6 +18,9 @@ pub(super) const PACKED_BELOW_BYTES: usize = 8 << 10;
 
 /// A pack that holds so much is full. One of this size is decoded in well under 0.1 ms.
 const FULL_BYTES: usize = 64 << 10;
+
+/// No pack is as large: SQLite keeps no longer text.
+const MAX_BYTES: usize = 1 << 31;
 
 /// Places of one pack.
 const PLACES: i64 = 1 << 12;
@@ -66,7 +70,11 @@ pub(super) struct Pack {
 impl Pack {
     /// Reads a frame.
     pub(super) fn decode(frame: &[u8]) -> Step<Self> {
-        let bytes = zstd::stream::decode_all(frame).map_err(Failure::damaged)?;
+        let size = zstd_safe::get_frame_content_size(frame).ok().flatten();
+        let size =
+            size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size < MAX_BYTES);
+        let size = size.ok_or_else(|| Failure::damaged("a pack of texts has no valid size"))?;
+        let bytes = zstd::bulk::decompress(frame, size).map_err(Failure::damaged)?;
         Self::parse(&bytes).ok_or_else(|| Failure::damaged("a pack of texts has no valid form"))
     }
 

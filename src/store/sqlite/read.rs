@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, named_params};
 use super::failure::{Failure, Step};
 use super::pack::Packs;
 use super::rows::{self, ItemRow, VERSION_COLUMNS, hash_value};
-use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, RunningHash, TxId};
+use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Origin, RunningHash, TxId};
 use crate::store::{Item, PlacedItem, Version};
 
 pub(super) fn get(
@@ -177,6 +177,31 @@ pub(super) fn changes(
     );
     let rest = clip(limit.saturating_sub(1) as u64);
     let parameters = named_params! { ":after": after.0, ":rest": rest, ":end": i64::MAX };
+    let packs = Packs::new(connection);
+    collect(connection, &sql, parameters, |row| rows::version(row, store_id, &packs))
+}
+
+pub(super) fn find_origin(
+    connection: &Connection,
+    store_id: &str,
+    id: &ObjectId,
+    origin: &Origin,
+) -> Step<Vec<Version>> {
+    // Two lookups in indexes: those that were written here name no origin.
+    let sql = format!(
+        "SELECT {VERSION_COLUMNS} FROM version AS v JOIN object AS o ON o.object = v.object
+         JOIN tx AS t ON t.tx_id = v.tx_id
+         WHERE v.object = (SELECT object FROM object WHERE id = :id)
+         AND v.origin_store = :store AND v.origin_tx = :tx
+         UNION ALL SELECT {VERSION_COLUMNS} FROM version AS v JOIN object AS o ON o.object = v.object
+         JOIN tx AS t ON t.tx_id = v.tx_id
+         WHERE v.object = (SELECT object FROM object WHERE id = :id)
+         AND v.origin_store IS NULL AND :store = :own AND v.tx_id = :tx
+         ORDER BY 5 DESC"
+    );
+    let parameters = named_params! {
+        ":id": id.as_str(), ":store": origin.store_id, ":tx": origin.tx_id.0, ":own": store_id,
+    };
     let packs = Packs::new(connection);
     collect(connection, &sql, parameters, |row| rows::version(row, store_id, &packs))
 }

@@ -14,7 +14,7 @@ use crate::store::{Item, Version};
 const ZSTD_LEVEL: i32 = 3;
 
 /// Shorter fields stay in their row, where reading them costs nothing.
-const FIELDS_FROM_BYTES: usize = 48;
+const FIELDS_FROM_BYTES: usize = 64;
 
 /// Text as it is kept: in a pack (INTEGER), or where it is long, on its own: a BLOB holding a zstd frame, or TEXT as it is
 /// where that is smaller.

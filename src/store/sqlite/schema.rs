@@ -79,7 +79,8 @@ CREATE TABLE nickname (
 ";
 
 /// Notes on version 2:
-/// - `origin_*`: where an imported version was first written; null for those first written here.
+/// - `origin_*`: where an imported version was first written; null for those first written here, unless put again.
+///   `version_origin` costs nothing in a store without imports.
 /// - `additional`: JSON object, name to SHA-256 of an additional content. `redacted`: JSON of `Redaction`.
 /// - `item.redacted`: SHA-256 of the item's text where something was taken out of it since its running hash was made.
 /// - `forgotten`: 1 where a person had the object forgotten; it gets no further version.
@@ -112,6 +113,7 @@ ALTER TABLE version ADD COLUMN additional TEXT;
 ALTER TABLE version ADD COLUMN redacted TEXT;
 ALTER TABLE object ADD COLUMN forgotten INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX version_tx ON version (tx_id);
+CREATE INDEX version_origin ON version (object, origin_store, origin_tx) WHERE origin_store IS NOT NULL;
 
 CREATE TABLE tombstone (
     hash BLOB PRIMARY KEY

@@ -1,0 +1,290 @@
+// The methods of `Store`: shapes, codes, wrong arguments. What a store does is tested in Rust, on every backend.
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openStore, type Store, storePath } from "../index.js";
+import { temporaryFolder } from "./e2e/support.ts";
+import { rejection, session, step, store, user, wrong } from "./sessions.ts";
+
+const call = (text: string, more: object = {}) => ({ type: "toolcall" as const, id: "call", content: text, ...more });
+
+async function codeOf(attempt: () => Promise<unknown>): Promise<string> {
+  return (await rejection(attempt)).code;
+}
+
+describe("a version", () => {
+  test("is written once and read back in its documented shape", async () => {
+    const to = await store();
+    const fields = { tool: "bash", mine: { any: ["thing", 1, null] } };
+    const first = await to.put(call("one\n", { fields, additional: { short_summary: "a one" } }));
+    expect(first.written).toBe(true);
+    expect(first.version).toEqual({
+      id: "call",
+      type: "toolcall",
+      source: null,
+      identityHash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      txId: 1,
+      systemTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      origin: { storeId: to.id, txId: 1, time: first.version.systemTime },
+      sourceHash: null,
+      contentHash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      fields,
+      content: expect.stringMatching(/^[0-9a-f]{64}$/),
+      itemCount: 0,
+      additional: { short_summary: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      redacted: null,
+      nicknames: [],
+      reference: {
+        id: "call",
+        content_hash: first.version.contentHash,
+        origin: { store_id: to.id, tx_id: 1, time: Date.parse(first.version.systemTime) },
+      },
+    });
+    const again = await to.put(call("one\n", { fields, additional: { short_summary: "a one" } }));
+    expect(again).toEqual({ written: false, version: first.version });
+    expect(await to.get("call")).toEqual(first.version);
+  });
+
+  test("of a sourced object has its ID and source hash from these", async () => {
+    const to = await store();
+    const source = { type: "filesystem" as const, filesystemId: "fs", path: "/a.md" };
+    const { version } = await to.put({ type: "file", source, content: "text" });
+    expect(version.id).toBe(version.identityHash);
+    expect(version).toMatchObject({ source, sourceHash: version.content });
+    const deleted = await to.put({ type: "file", source, content: null });
+    expect(deleted.version).toMatchObject({ id: version.id, content: null, sourceHash: null });
+    expect(await to.content(version.id)).toBeNull();
+  });
+
+  test("that is expected is compared", async () => {
+    const to = await store();
+    const { version } = await to.put(call("one", { expected: 0 }));
+    expect(await codeOf(() => to.put(call("two", { expected: 0 })))).toBe("CONFLICT");
+    await to.put(call("two", { expected: version.txId }));
+    expect(await codeOf(() => to.put(call("three", { expected: version.txId })))).toBe("CONFLICT");
+  });
+
+  test("is chosen by number, step, time and name", async () => {
+    const to = await store();
+    const { version: first } = await to.put(call("one"));
+    await to.put(call("two"));
+    for (const at of [first.txId, `${first.txId}`, -1, "-1"]) {
+      expect(await to.content("call", { at })).toBe("one");
+    }
+    expect(await to.content("call", { at: "latest" })).toBe("two");
+    expect(await to.content("call@-1")).toBe("one");
+    expect(await codeOf(() => to.get("call", { at: "2001-01-01" }))).toBe("NOT_FOUND");
+    expect(await codeOf(() => to.get("call", { at: 1.5 }))).toBe("INVALID_ARGUMENT");
+    expect(await codeOf(() => to.get("call@-1", { at: 1 }))).toBe("INVALID_ARGUMENT");
+    expect((await to.history("call")).map((version) => version.txId)).toEqual([2, 1]);
+  });
+});
+
+describe("a content", () => {
+  test("is read whole, by lines, and by field", async () => {
+    const to = await store();
+    await to.put(call("a\r\nb\nc", { additional: { note: "n\n" } }));
+    expect(await to.content("call")).toBe("a\r\nb\nc");
+    expect(await to.content("call", { lines: "1-2" })).toBe("a\r\nb\n");
+    expect(await to.content("call", { field: "note", lines: "1" })).toBe("n\n");
+    expect(await codeOf(() => to.content("call", { lines: "9" }))).toBe("INVALID_ARGUMENT");
+    const error = await rejection(() => to.content("call", { field: "other" }));
+    expect(error.message).toBe("`field` is `other`; the additional contents of the version: `note`");
+  });
+
+  test("of 100 MB comes back whole", async () => {
+    const to = await store(join(temporaryFolder(), "s.sqlite"));
+    const text = "é".repeat(50 << 20);
+    await to.put(call(text));
+    expect((await to.content("call")) === text).toBe(true);
+  });
+});
+
+test("items are read by position, as of any version", async () => {
+  const to = await store();
+  const of = await session({}, to);
+  const messages = [user("Run it."), ...step(1, "done")];
+  await of.transformContext(messages);
+  await of.transformContext([...messages, user("Thanks.", 9)]);
+  const all = await to.items("chat:s");
+  expect(all.length).toBe(4);
+  expect(await to.items("chat:s", { from: 1, to: 3 })).toEqual(all.slice(1, 3));
+  expect(await to.items("chat:s", { at: -1 })).toEqual(all.slice(0, 3));
+  expect(await to.items("call_1")).toEqual([]);
+  expect(await codeOf(() => to.items("chat:s", { from: -1 }))).toBe("INVALID_ARGUMENT");
+});
+
+test("references resolve to the latest version, or to the one that they pin", async () => {
+  const to = await store();
+  const { version: first } = await to.put(call("one"));
+  const { version: second } = await to.put(call("two"));
+  expect(await to.resolve({ id: "call" })).toEqual(second);
+  expect(await to.resolve(first.reference)).toEqual(first);
+  const forged = { ...first.reference, content_hash: second.contentHash };
+  const error = await rejection(() => to.resolve(forged));
+  expect(error.code).toBe("HASH_MISMATCH");
+  expect(error.message).toContain(first.contentHash);
+  expect(error.message).toContain(second.contentHash);
+  const elsewhere = { ...first.reference, origin: { ...first.reference.origin, store_id: "other" } };
+  expect(await codeOf(() => to.resolve(elsewhere))).toBe("NOT_FOUND");
+  expect(await codeOf(() => to.resolve(wrong("call")))).toBe("INVALID_ARGUMENT");
+});
+
+test("names are found, given and taken away", async () => {
+  const folder = realpathSync(temporaryFolder());
+  mkdirSync(join(folder, "sub"));
+  writeFileSync(join(folder, "sub", "a.md"), "text");
+  const to = await store();
+  const { files } = await to.index(["sub"], { cwd: folder });
+  expect(files.map(({ path, outcome, noContent }) => ({ path, outcome, noContent }))).toEqual([
+    { path: join(folder, "sub", "a.md"), outcome: "created", noContent: null },
+  ]);
+  const [{ id }] = files;
+  expect(await to.find("a.md", { cwd: join(folder, "sub") })).toBe(id);
+  expect(await to.find("sub/a.md@1", { cwd: folder })).toBe(id);
+  expect(await to.find(id.slice(0, 8))).toBe(id);
+  expect(await to.name("sub/a.md", "entry", { cwd: folder })).toBe(id);
+  expect(await to.find("entry")).toBe(id);
+  expect((await to.get("entry")).nicknames).toEqual(["entry"]);
+  expect(await to.unname("entry")).toBe(id);
+  const error = await rejection(() => to.find("entry"));
+  expect(error).toMatchObject({ code: "UNKNOWN_NAME", hint: expect.any(String) });
+  expect(error.candidates).toBeUndefined();
+  expect(await codeOf(() => to.find("a.md", { cwd: "sub" }))).toBe("INVALID_ARGUMENT");
+  await to.put(call("x", { id: `${id.slice(0, 8)}-0` }));
+  const ambiguous = await rejection(() => to.find(id.slice(0, 8)));
+  expect(ambiguous.code).toBe("AMBIGUOUS_NAME");
+  expect(ambiguous.candidates?.toSorted()).toEqual(
+    [`${id} ${join(folder, "sub", "a.md")}`, `${id.slice(0, 8)}-0 toolcall`].toSorted(),
+  );
+});
+
+test("objects are listed in pages", async () => {
+  const to = await store();
+  for (const id of ["c", "a", "b"]) {
+    await to.put(call(id, { id }));
+  }
+  const ids = async (options?: object) => (await to.list("toolcall", options)).map((version) => version.id);
+  expect(await ids()).toEqual(["a", "b", "c"]);
+  expect(await ids({ after: "a", limit: 1 })).toEqual(["b"]);
+  expect(await ids({ after: "c" })).toEqual([]);
+  expect(await to.list("file")).toEqual([]);
+  expect(await codeOf(() => to.list(wrong("folder")))).toBe("INVALID_ARGUMENT");
+});
+
+test("objects are queried and searched", async () => {
+  const to = await store(join(temporaryFolder(), "s.sqlite"));
+  await to.put(call("an élan vital", { id: "a", fields: { tool: "bash", size: 3 } }));
+  await to.put(call("nothing", { id: "b", fields: { tool: "grep", size: 5 } }));
+  const ids = async (query: string, options?: object) => (await to.query(query, options)).map((found) => found.id);
+  expect(await ids("size > 3")).toEqual(["b"]);
+  expect(await ids("tool = bash or tool = grep order by size desc", { limit: 1, type: "toolcall" })).toEqual(["b"]);
+  expect(await ids("", { type: "file" })).toEqual([]);
+  expect(await ids("", { at: 1 })).toEqual(["a"]);
+  expect(await codeOf(() => to.query("size >"))).toBe("INVALID_ARGUMENT");
+  const { hits } = await to.search("vital");
+  expect(hits.map(({ id, lines }) => ({ id, lines }))).toEqual([
+    { id: "a", lines: [{ line: 1, text: "an élan vital", matches: [[8, 13]] }] },
+  ]);
+  expect((await to.search("vital", { types: ["file"] })).hits).toEqual([]);
+  expect(await codeOf(() => to.search(" "))).toBe("INVALID_ARGUMENT");
+  expect(await codeOf(() => to.search("vital", wrong({ types: ["folder"] })))).toBe("INVALID_ARGUMENT");
+});
+
+test("sessions are listed, parted ones too", async () => {
+  const path = join(temporaryFolder(), "s.sqlite");
+  const [one, two] = [await store(path), await store(path)];
+  const first = await session({}, one);
+  await first.transformContext([user("Hello.")]);
+  const second = await session({}, two);
+  await second.transformContext([user("Hello."), ...step(1, "done")]);
+  await first.transformContext([user("Hello."), ...step(2, "done")]);
+  const found = await one.sessions();
+  expect(found.map(({ parentId, origin, calls, state }) => ({ parentId, origin, calls, state }))).toEqual([
+    { parentId: "session:s", origin: "parted", calls: 2, state: "active" },
+    { parentId: null, origin: null, calls: 2, state: "active" },
+  ]);
+  expect(found[0].id).toMatch(/^session:s\+[0-9a-f]{8}$/);
+});
+
+test("indexing tells how far it is and what it could not take", async () => {
+  const folder = realpathSync(temporaryFolder());
+  for (let number = 0; number < 120; number++) {
+    writeFileSync(join(folder, `${number}.md`), `${number}`);
+  }
+  const to = await store();
+  const told: number[] = [];
+  const report = await to.index([folder, join(folder, "none")], {}, (files) => told.push(files));
+  expect(report.files.length).toBe(120);
+  expect(report.failed).toEqual([{ path: join(folder, "none"), problem: "there is no such file or folder" }]);
+  await expect.poll(() => told).toEqual([50, 100]);
+  const options = { path: ":memory:", settings: { maxTextBytes: 2 } };
+  const small = await openStore(options);
+  const { files } = await small.index([join(folder, "111.md")]);
+  expect(files[0].noContent).toBe("too_large");
+  await small.close();
+});
+
+test("two versions are compared", async () => {
+  const to = await store();
+  await to.put(call("one\n", { fields: { status: "ok" } }));
+  await to.put(call("two\n", { fields: { status: "fail" } }));
+  const found = await to.diff("call");
+  expect(found).toMatchObject({ added: 1, removed: 1, from: { txId: 1 }, to: { txId: 2 } });
+  expect(found.unified).toBe("--- call@1\n+++ call@2\n@@ -1 +1 @@\n-one\n+two\n");
+  expect(found.fields).toEqual([{ name: "status", before: "ok", after: "fail" }]);
+  expect(await codeOf(() => to.diff("call", { from: "x" }))).toBe("INVALID_ARGUMENT");
+});
+
+test("a store that does not exist is not made where that is not wanted", async () => {
+  const path = join(temporaryFolder(), "none.sqlite");
+  expect(await codeOf(() => openStore({ path, create: false }))).toBe("STORE_UNAVAILABLE");
+  expect(await storePath({ path })).toBe(path);
+  expect(existsSync(path)).toBe(false);
+});
+
+const methods: [string, (of: Store) => Promise<unknown>][] = [
+  ["put", (of) => of.put(wrong(undefined))],
+  ["put with a wrong type", (of) => of.put(wrong({ type: "folder", id: "x" }))],
+  ["put without ID", (of) => of.put({ type: "chat" })],
+  ["put with wrong fields", (of) => of.put(call("x", { fields: [1] }))],
+  ["put with a wrong source", (of) => of.put(wrong({ type: "file", source: { type: "web" } }))],
+  ["get", (of) => of.get(wrong(5))],
+  ["get with wrong options", (of) => of.get("x", wrong("latest"))],
+  ["content", (of) => of.content(wrong(null))],
+  ["items", (of) => of.items(wrong([]))],
+  ["history", (of) => of.history(wrong({}))],
+  ["diff", (of) => of.diff(wrong(undefined))],
+  ["find", (of) => of.find("")],
+  ["name", (of) => of.name("x", wrong(undefined))],
+  ["unname", (of) => of.unname(wrong(undefined))],
+  ["resolve", (of) => of.resolve(wrong(undefined))],
+  ["list", (of) => of.list(wrong(undefined))],
+  ["index", (of) => of.index(wrong("path"))],
+  ["index with a wrong listener", (of) => of.index([], {}, wrong("listener"))],
+];
+
+describe("wrong arguments", () => {
+  test.each(methods)("of %s reject", async (_, attempt) => {
+    expect(await codeOf(async () => attempt(await store()))).toBe("INVALID_ARGUMENT");
+  });
+});
+
+test("a closed store rejects", async () => {
+  const to = await store();
+  await to.close();
+  const attempts = [
+    () => to.put(call("x")),
+    () => to.get("x"),
+    () => to.items("x"),
+    () => to.history("x"),
+    () => to.find("x"),
+    () => to.list("file"),
+    () => to.sessions(),
+    () => to.stats(),
+    () => to.index([temporaryFolder()]),
+  ];
+  for (const attempt of attempts) {
+    expect(await codeOf(attempt)).toBe("CLOSED");
+  }
+});

@@ -1,0 +1,587 @@
+// The `palimpsest` command as a process of its own, on real stores: results, errors, JSON, pipes, exit codes.
+import { spawn, spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import type {
+  Difference,
+  ForgetReport,
+  IndexReport,
+  SearchResults,
+  SessionInfo,
+  StoreStats,
+  Version,
+} from "../index.js";
+import { openSession, openStore } from "../index.js";
+import { pinnedNode, root } from "../scripts/setup.js";
+import { type Desk, desk, program } from "./command.ts";
+import { step, user } from "./sessions.ts";
+
+/** A desk whose file `a.md` has two versions, `one` and `two` lines. */
+function withTwoVersions(): Desk {
+  const at = desk();
+  at.write("a.md", "one\ntwo\n");
+  at.run("index", "a.md");
+  at.write("a.md", "one\n2\nthree\n");
+  at.run("index", "a.md");
+  return at;
+}
+
+/** Plays two calls of a session into the desk's store. */
+async function withSession(at: Desk, sessionId = "s", parentSessionId?: string): Promise<void> {
+  const store = await openStore({ path: at.store });
+  const session = await openSession(store, { harness: "test", sessionId, cwd: at.folder, parentSessionId });
+  const messages = [user("Run it.")];
+  await session.transformContext(messages);
+  await session.transformContext([...messages, ...step(1, "done\n")]);
+  await session.close();
+  await store.close();
+}
+
+describe("help", () => {
+  test("fits one screen, and every command has its own with an example", () => {
+    const at = desk();
+    const types = readFileSync(join(root, "index.d.ts"), "utf8");
+    const { status, stdout } = at.run("--help");
+    const lines = stdout.split("\n");
+    expect(status).toBe(0);
+    expect(lines.length).toBeLessThanOrEqual(40);
+    expect(lines.filter((line) => line.length > 100)).toEqual([]);
+    const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name);
+    expect(commands.length).toBeGreaterThanOrEqual(8);
+    for (const command of commands) {
+      const help = at.run(command, "--help");
+      expect({ command, status: help.status, stderr: help.stderr }).toEqual({ command, status: 0, stderr: "" });
+      expect(help.stdout).toMatch(new RegExp(`Examples?:\n {2}palimpsest ${command}`));
+      expect(help.stdout).toMatch(/--json .*\n.*--store PATH /);
+      const [, shape] = /^With --json.*\n {2}(.+)$/m.exec(help.stdout) ?? [];
+      const unknown = [...shape.matchAll(/\b[A-Z]\w+/g)].filter(([type]) => !types.includes(`interface ${type} {`));
+      expect({ command, unknown: unknown.filter(([type]) => type !== "Record") }).toEqual({ command, unknown: [] });
+      expect(at.run("help", command).stdout).toBe(help.stdout);
+    }
+    expect(existsSync(at.store)).toBe(false);
+  });
+
+  test("says the version", () => {
+    expect(desk().run("--version").stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe("wrong usage", () => {
+  test.each([
+    [["frobnicate"], "there is no command `frobnicate`"],
+    [["show"], "an argument is missing: palimpsest show NAME"],
+    [["index"], "an argument is missing: palimpsest index PATH"],
+    [["sessions", "x"], "`x` is one argument too many"],
+    [["show", "a", "--colour"], "Unknown option `--colour`"],
+    [["show", "a", "--lines"], "Option `--lines"],
+    [["objects", "--limit", "many"], "`--limit` must be a whole number, is `many`"],
+    [["name", "only-one"], "an object and a nickname are needed"],
+    [["show", "a", "--metadata", "--lines", "1"], "`--metadata` shows no content"],
+  ])("%j is told in words with a hint, exit code 2", (args, message) => {
+    const at = desk();
+    const { status, stdout, stderr } = at.run(...args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr).toContain(`palimpsest: ${message}`);
+    expect(stderr.split("\n")[1]).toMatch(/^hint: /);
+    const error = at.failure(...args);
+    expect(error).toMatchObject({ status: 2, code: "USAGE" });
+    expect(error.message).toContain(message);
+  });
+
+  test("without a command prints the help and fails", () => {
+    const { status, stdout } = desk().run();
+    expect(status).toBe(2);
+    expect(stdout).toContain("Usage:");
+  });
+});
+
+describe("the store", () => {
+  test("is where Pi's agent folder, a setting, the environment or --store puts it, the last that says so", () => {
+    const at = desk();
+    at.write("a.md", "x");
+    at.run("index", "a.md");
+    expect(existsSync(at.store)).toBe(true);
+    const where = () => at.json<{ path: string }>("stats").path;
+    expect(where()).toBe(at.store);
+    const agent = String(at.env.PI_CODING_AGENT_DIR);
+    writeFileSync(join(agent, "palimpsest.json"), '{"store": "set.sqlite"}');
+    at.run("index", "a.md");
+    expect(where()).toBe(join(agent, "set.sqlite"));
+    at.env.PALIMPSEST_STORE = join(at.folder, "env.sqlite");
+    at.run("index", "a.md");
+    expect(where()).toBe(join(at.folder, "env.sqlite"));
+    at.run("index", "a.md", "--store", "given.sqlite");
+    expect(at.json<{ path: string }>("stats", "--store", "given.sqlite").path).toBe(join(at.folder, "given.sqlite"));
+  });
+
+  test("is in the home folder's agent folder where nothing is said, also by `~`", () => {
+    const at = desk();
+    at.write("a.md", "x");
+    delete at.env.PI_CODING_AGENT_DIR;
+    at.run("index", "a.md");
+    const home = String(at.env.HOME);
+    expect(at.json<{ path: string }>("stats").path).toBe(join(home, ".pi", "agent", "palimpsest", "store.sqlite"));
+    at.env.PI_CODING_AGENT_DIR = "~/agent";
+    at.run("index", "a.md");
+    expect(at.json<{ path: string }>("stats").path).toBe(at.store);
+  });
+
+  test.each(["sessions", "objects", "show x", "history x", "diff x", "name x y", "forget x", "gc", "doctor", "stats"])(
+    "is not made by `%s`",
+    (command) => {
+      const at = desk();
+      const { status, stdout, stderr } = at.run(...command.split(" "));
+      expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+      expect(stderr).toContain(`cannot use the store \`${at.store}\`: `);
+      expect(existsSync(at.store)).toBe(false);
+    },
+  );
+
+  test("may be given before the command as well", () => {
+    const at = desk();
+    at.write("a.md", "x");
+    at.run("--store", "given.sqlite", "index", "a.md");
+    const { status, stdout } = at.run("--json", "--store=given.sqlite", "stats");
+    expect({ status, path: JSON.parse(stdout).path }).toEqual({ status: 0, path: join(at.folder, "given.sqlite") });
+    expect(at.run("--json").status).toBe(2);
+  });
+
+  test("that is damaged, a folder or described by wrong settings is named", () => {
+    const at = desk();
+    const damaged = at.write("damaged.sqlite", "this is no database at all, and it is longer than a header");
+    expect(at.failure("stats", "--store", damaged)).toMatchObject({ status: 1, code: "STORE_CORRUPT" });
+    expect(readFileSync(damaged, "utf8")).toMatch(/^this is no database/);
+    expect(at.failure("stats", "--store", at.folder)).toMatchObject({ status: 1, code: "STORE_UNAVAILABLE" });
+    mkdirSync(String(at.env.PI_CODING_AGENT_DIR));
+    writeFileSync(join(String(at.env.PI_CODING_AGENT_DIR), "palimpsest.json"), '{"stor": 1}');
+    expect(at.failure("stats")).toMatchObject({ status: 1, code: "INVALID_SETTINGS" });
+  });
+});
+
+describe("index", () => {
+  test("says what became of each file and writes only what changed", () => {
+    const at = desk();
+    at.write("v/a.md", "one");
+    at.write("v/b.bin", Buffer.from([0xff, 0x00]));
+    const first = at.run("index", "v");
+    expect(first).toEqual({
+      status: 0,
+      stdout: `created    ${at.folder}/v/a.md\ncreated    ${at.folder}/v/b.bin (binary)\n2 created\n`,
+      stderr: "",
+    });
+    at.write("v/a.md", "two");
+    rmSync(join(at.folder, "v", "b.bin"));
+    at.write("v/c.md", "new");
+    const report = at.json<IndexReport & { summary: object }>("index", "v");
+    expect(report.summary).toEqual({ created: 1, updated: 1, unchanged: 0, deleted: 1, failed: 0, skipped: 0 });
+    expect(report.files.map(({ path, outcome, noContent }) => [path, outcome, noContent])).toEqual([
+      [join(at.folder, "v/a.md"), "updated", null],
+      [join(at.folder, "v/c.md"), "created", null],
+      [join(at.folder, "v/b.bin"), "deleted", "deleted"],
+    ]);
+    expect(report.files.map(({ id, txId }) => [id.length, txId])).toEqual([
+      [64, 2],
+      [64, 2],
+      [64, 2],
+    ]);
+    expect(at.run("index", "v").stdout).toBe("2 unchanged\n");
+    expect(at.json<StoreStats>("stats").newest?.txId).toBe(2);
+  });
+
+  test("goes on past what it cannot read, says so and exits with 1", () => {
+    const at = desk();
+    at.write("v/a.md", "one");
+    const locked = at.write("v/locked.md", "secret");
+    chmodSync(locked, 0);
+    symlinkSync(locked, join(at.folder, "v", "link.md"));
+    const missing = join(at.folder, "nowhere");
+    const { status, stdout, stderr } = at.run("index", "v", "nowhere");
+    expect(status).toBe(1);
+    expect(stderr).toContain(`palimpsest: ${missing}: there is no such file or folder\n`);
+    expect(stdout).toContain(`created    ${at.folder}/v/a.md\n`);
+    // Root may read everything.
+    const unreadable = process.getuid?.() === 0 ? 0 : 1;
+    expect(stdout).toContain(`${2 - unreadable} created, ${1 + unreadable} failed, 1 skipped\n`);
+  });
+
+  test("keeps names with line ends and escapes on one line", () => {
+    const at = desk();
+    at.write("a\n\u001b[31mb.md", "x");
+    expect(at.run("index", ".").stdout).toBe(`created    ${at.folder}/a  [31mb.md\n1 created\n`);
+    const { files } = at.json<IndexReport>("index", ".");
+    expect(files[0].path).toBe(join(at.folder, "a\n\u001b[31mb.md"));
+    expect(at.run("show", "a\n\u001b[31mb.md").stdout).toBe("x");
+  });
+
+  test("takes hidden and ignored files with --all", () => {
+    const at = desk();
+    at.write(".gitignore", "x.log\n");
+    at.write("x.log", "log");
+    at.write("a.md", "a");
+    expect(at.run("index", ".").stdout).toBe(`created    ${at.folder}/a.md\n1 created\n`);
+    expect(at.run("index", ".", "--all").stdout).toContain("2 created, 1 unchanged\n");
+  });
+
+  test("stores 3,000 files in a few seconds", () => {
+    const at = desk();
+    for (let number = 0; number < 3_000; number++) {
+      at.write(`v/${number % 50}/${number}.md`, `# Note ${number}\n\n${"text of the note\n".repeat(number % 40)}`);
+    }
+    const start = performance.now();
+    const report = at.json<{ summary: { created: number } }>("index", "v");
+    const seconds = (performance.now() - start) / 1_000;
+    expect(report.summary.created).toBe(3_000);
+    console.log(`indexed 3,000 files in ${seconds.toFixed(1)} s (debug build)`);
+    expect(seconds).toBeLessThan(20);
+  });
+});
+
+describe("show", () => {
+  test("prints the bytes of a content unchanged and nothing more", () => {
+    const at = desk();
+    const text = "\ufeffa\r\nb\u0000\u001b[31m\n👍 é\u2028no end";
+    at.write("odd.txt", text);
+    at.run("index", "odd.txt");
+    const options = { cwd: at.folder, env: at.env } as const;
+    const { stdout } = spawnSync(pinnedNode(), [program, "show", "odd.txt"], options);
+    expect(stdout).toEqual(Buffer.from(text));
+  });
+
+  test("prints versions by transaction, step, time and name", () => {
+    const at = withTwoVersions();
+    const old = "one\ntwo\n";
+    const now = "one\n2\nthree\n";
+    const [latest, first] = at.json<{ versions: Version[] }>("history", "a.md").versions;
+    expect(at.run("show", "a.md").stdout).toBe(now);
+    for (const at_ of [`${first.txId}`, "-1", "@-1", first.systemTime]) {
+      expect(at.run("show", "a.md", "--as-of", at_).stdout).toBe(old);
+    }
+    expect(at.run("show", "a.md", "--as-of", latest.systemTime).stdout).toBe(now);
+    expect(at.run("show", "a.md@-1").stdout).toBe(old);
+    expect(at.run("show", `a.md@${first.txId}`).stdout).toBe(old);
+    expect(at.run("show", join(at.folder, "a.md")).stdout).toBe(now);
+    expect(at.run("show", latest.id).stdout).toBe(now);
+    expect(at.run("show", latest.id.slice(0, 8)).stdout).toBe(now);
+    expect(at.failure("show", "a.md", "--as-of", "2001-01-01")).toMatchObject({ status: 3, code: "NOT_FOUND" });
+    expect(at.failure("show", "a.md", "--as-of", "soon")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+  });
+
+  test("prints lines with their ends", () => {
+    const at = withTwoVersions();
+    expect(at.run("show", "a.md", "--lines", "2-3").stdout).toBe("2\nthree\n");
+    expect(at.run("show", "a.md", "--lines", "1,3").stdout).toBe("one\nthree\n");
+    expect(at.run("show", "a.md", "--lines", "2-99").stdout).toBe("2\nthree\n");
+    for (const lines of ["0", "9-3", "99", "x"]) {
+      expect(at.failure("show", "a.md", "--lines", lines)).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    }
+  });
+
+  test("prints what is known of a version, for people and as JSON", () => {
+    const at = withTwoVersions();
+    const { stdout } = at.run("show", "a.md@-1", "--metadata");
+    expect(stdout).toMatch(/^what +.*a\.md$/m);
+    expect(stdout).toMatch(/^tx +1$/m);
+    expect(stdout).toMatch(/^field char_count +8$/m);
+    const version = at.json<Version>("show", "a.md", "--metadata");
+    expect(version).toMatchObject({ type: "file", txId: 2, itemCount: 0, nicknames: [], redacted: null });
+    expect(version.source).toMatchObject({ type: "filesystem", path: join(at.folder, "a.md") });
+    expect(version.reference).toEqual({
+      id: version.id,
+      content_hash: version.contentHash,
+      origin: { store_id: version.origin.storeId, tx_id: 2, time: Date.parse(version.origin.time) },
+    });
+    expect(at.json<{ text: string }>("show", "a.md").text).toBe("one\n2\nthree\n");
+  });
+
+  test("says why there is no content", () => {
+    const at = desk();
+    at.write("a.md", "one");
+    at.write("b.bin", Buffer.from([0xff]));
+    at.run("index", ".");
+    rmSync(join(at.folder, "a.md"));
+    at.run("index", ".");
+    expect(at.failure("show", "b.bin")).toMatchObject({ status: 1, code: "NO_CONTENT" });
+    expect(at.run("show", "a.md").stderr).toContain("has no content (deleted)\nhint: ");
+    expect(at.run("show", "a.md@-1").stdout).toBe("one");
+  });
+
+  test("prints an additional content", async () => {
+    const at = desk();
+    const store = await openStore({ path: at.store });
+    await store.put({ type: "toolcall", id: "call", content: "long\n", additional: { short_summary: "short\n" } });
+    await store.close();
+    expect(at.run("show", "call").stdout).toBe("long\n");
+    expect(at.run("show", "call", "--field", "short_summary").stdout).toBe("short\n");
+    expect(at.failure("show", "call", "--field", "other")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+  });
+
+  test("prints a chat as one message per line", async () => {
+    const at = desk();
+    await withSession(at);
+    const lines = at.run("show", "chat:s").stdout.trimEnd().split("\n");
+    expect(lines.length).toBe(3);
+    expect(lines.map((line) => JSON.parse(line).message.role)).toEqual(["user", "assistant", "toolResult"]);
+    expect(at.run("show", "chat:s", "--lines", "2").stdout).toBe(`${lines[1]}\n`);
+    expect(at.failure("show", "chat:s", "--lines", "4")).toMatchObject({ status: 2, code: "USAGE" });
+    expect(at.json<{ items: unknown[] }>("show", "chat:s").items).toEqual(lines.map((line) => JSON.parse(line)));
+    expect(at.run("show", "call_1").stdout).toBe("done\n");
+  });
+
+  test("prints a large content whole, and stops quietly when its reader has enough", async () => {
+    const at = desk();
+    const store = await openStore({ path: at.store });
+    const content = `${"x".repeat(99)}\n`.repeat(200_000);
+    await store.put({ type: "toolcall", id: "big", content });
+    await store.close();
+    expect(at.run("show", "big").stdout).toBe(content);
+    const child = spawn(pinnedNode(), [program, "show", "big"], { cwd: at.folder, env: at.env });
+    let stderr = "";
+    child.stderr.on("data", (chunk) => {
+      stderr += chunk;
+    });
+    child.stdout.once("data", () => child.stdout.destroy());
+    const status = await new Promise((done) => child.on("close", done));
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  });
+});
+
+describe("names", () => {
+  test.each([
+    ["nothing", "UNKNOWN_NAME"],
+    ["t17", "UNKNOWN_NAME"],
+    ["deadbeefdeadbeef", "UNKNOWN_NAME"],
+    ["''; DROP TABLE object; --", "UNKNOWN_NAME"],
+    ["a\nb\u001b[2J%s../../é👍", "UNKNOWN_NAME"],
+    [" ", "INVALID_ARGUMENT"],
+  ])("%j is a clear error", (name, code) => {
+    const at = withTwoVersions();
+    expect(at.failure("show", name).code).toBe(code);
+    const { status, stdout, stderr } = at.run("history", name);
+    expect({ status, stdout }).toEqual({ status: code === "UNKNOWN_NAME" ? 3 : 1, stdout: "" });
+    expect(stderr).toMatch(/^palimpsest: /);
+  });
+
+  test("that fit several objects list these", async () => {
+    const at = desk();
+    const store = await openStore({ path: at.store });
+    for (const id of ["0189abcd-1", "0189abcd-2"]) {
+      await store.put({ type: "toolcall", id, content: id });
+    }
+    await store.close();
+    const { status, stderr } = at.run("show", "0189abcd");
+    expect(status).toBe(3);
+    expect(stderr).toBe(
+      "palimpsest: `0189abcd` fits 2 objects: `0189abcd-1 toolcall`, `0189abcd-2 toolcall`\n" +
+        "hint: give more of the name, or the full ID\n",
+    );
+    expect(at.failure("show", "0189abcd")).toMatchObject({
+      code: "AMBIGUOUS_NAME",
+      candidates: ["0189abcd-1 toolcall", "0189abcd-2 toolcall"],
+    });
+  });
+
+  test("can be given and taken away, once each", () => {
+    const at = withTwoVersions();
+    at.write("b.md", "b");
+    at.run("index", "b.md");
+    const { id } = at.json<Version>("show", "a.md", "--metadata");
+    expect(at.run("name", "a.md", "entry").stdout).toBe(`${id} is named entry\n`);
+    expect(at.run("show", "entry@-1").stdout).toBe("one\ntwo\n");
+    expect(at.json<Version>("show", "entry", "--metadata").nicknames).toEqual(["entry"]);
+    expect(at.failure("name", "b.md", "entry")).toMatchObject({ status: 1, code: "INVALID_NICKNAME" });
+    expect(at.failure("name", "b.md", "t17")).toMatchObject({ status: 1, code: "INVALID_NICKNAME" });
+    expect(at.json("name", "--remove", "entry")).toEqual({ id, nickname: "entry", removed: true });
+    expect(at.failure("name", "--remove", "entry")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+  });
+});
+
+describe("lists", () => {
+  test("of versions have the newest first", () => {
+    const at = withTwoVersions();
+    const { id, versions } = at.json<{ id: string; versions: Version[] }>("history", "a.md");
+    expect(versions.map((version) => [version.id, version.txId])).toEqual([
+      [id, 2],
+      [id, 1],
+    ]);
+    const rows = at.run("history", "a.md").stdout.trimEnd().split("\n");
+    expect(rows.map((row) => row.split("\t").length)).toEqual([4, 4]);
+    expect(rows[0].split("\t")).toEqual(["2", versions[0].systemTime, versions[0].contentHash, "12 chars"]);
+  });
+
+  test("of sessions say how each came about and how many calls it made", async () => {
+    const at = desk();
+    await withSession(at);
+    await withSession(at, "fork", "s");
+    const { sessions } = at.json<{ sessions: SessionInfo[] }>("sessions");
+    expect(sessions.map((found) => [found.id, found.state, found.calls, found.parentId, found.origin])).toEqual([
+      ["session:fork", "paused", 4, "session:s", "forked"],
+      ["session:s", "paused", 2, null, null],
+    ]);
+    expect(sessions[1]).toMatchObject({ harness: "test", hostSessionId: "s", cwd: at.folder, chatId: "chat:s" });
+    expect(Date.parse(sessions[0].started)).toBeGreaterThanOrEqual(Date.parse(sessions[1].updated));
+    const rows = at.run("sessions").stdout.trimEnd().split("\n");
+    expect(rows[0]).toContain("forked from session:s");
+  });
+
+  test("of objects can be narrowed", async () => {
+    const at = withTwoVersions();
+    await withSession(at);
+    const list = (...args: string[]) => at.json<{ objects: Version[] }>("objects", ...args).objects;
+    expect(list().map((version) => version.type)).toEqual(["file", "toolcall", "chat", "session"]);
+    expect(list("--type", "file").length).toBe(1);
+    expect(list("--limit", "2").length).toBe(2);
+    expect(list("--limit", "0")).toEqual([]);
+    expect(at.failure("objects", "--type", "folder")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    const query = (text: string, ...args: string[]) => list("--query", text, ...args).map((version) => version.id);
+    expect(query("tool = bash or type = chat")).toEqual(["call_1", "chat:s"]);
+    expect(query("tool = bash or type = chat", "--type", "toolcall")).toEqual(["call_1"]);
+    expect(query("order by type desc limit 3", "--limit", "2")).toEqual(["call_1", "session:s"]);
+    expect(query("type = file", "--as-of", "1").length).toBe(1);
+    expect(at.failure("objects", "--query", "tool =")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    expect(at.failure("objects", "--query", "colour = red")).toMatchObject({ status: 1, code: "UNKNOWN_FIELD" });
+    const row = at.run("objects", "--type", "toolcall").stdout.split("\t");
+    expect(row[0]).toBe("call_1");
+    expect(row[5]).toBe('bash {"command":"run 1"}\n');
+  });
+
+  test("are empty on an empty store, in both forms", async () => {
+    const at = desk();
+    await (await openStore({ path: at.store })).close();
+    expect(at.run("sessions")).toEqual({ status: 0, stdout: "", stderr: "" });
+    expect(at.json("sessions")).toEqual({ sessions: [] });
+    expect(at.json("objects")).toEqual({ objects: [] });
+    expect(at.json("stats")).toMatchObject({ objects: {}, versions: 0, path: at.store });
+  });
+});
+
+describe("search", () => {
+  test("finds texts with their place and lines, of old versions on request", async () => {
+    const at = withTwoVersions();
+    await withSession(at);
+    const { id } = at.json<Version>("show", "a.md", "--metadata");
+    expect(at.run("search", "three").stdout).toBe(`${id}@2\t${at.folder}/a.md\tcontent\t3\tthree\n`);
+    const found = at.json<SearchResults>("search", "three");
+    expect(found).toMatchObject({ total: 1, complete: true, unindexed: 0 });
+    expect(found.hits[0]).toMatchObject({ id, type: "file", txId: 2, part: "version", item: null, latest: true });
+    expect(found.hits[0].lines).toEqual([{ line: 3, text: "three", matches: [[0, 5]] }]);
+    const hits = (...args: string[]) => at.json<SearchResults>("search", ...args).hits;
+    expect(hits("two")).toEqual([]);
+    expect(hits("two", "--all-versions").map((hit) => [hit.txId, hit.latest])).toEqual([[1, false]]);
+    expect(hits("done", "--session", "session:s").map((hit) => hit.id)).toContain("call_1");
+    expect(hits("one", "--type", "toolcall")).toEqual([]);
+    expect(hits("one", "--path", ".").length).toBe(1);
+    expect(hits("one", "--path", "elsewhere")).toEqual([]);
+    expect(hits("one", "three", "done", "--limit", "1").length).toBe(1);
+  });
+
+  test("refuses what holds no word", () => {
+    const at = withTwoVersions();
+    for (const text of ["", "  ", "-one", "…"]) {
+      expect(at.failure("search", "--", text)).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    }
+    expect(at.failure("search", "one", "--limit", "0")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    expect(at.run("search", "nowhere")).toEqual({ status: 0, stdout: "", stderr: "" });
+  });
+});
+
+describe("diff", () => {
+  test("compares any two versions", () => {
+    const at = withTwoVersions();
+    const { id } = at.json<Version>("show", "a.md", "--metadata");
+    const unified = `--- ${id}@1\n+++ ${id}@2\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+three\n`;
+    expect(at.run("diff", "a.md").stdout).toBe(unified);
+    expect(at.run("diff", "a.md", "-1").stdout).toBe(unified);
+    expect(at.run("diff", "a.md", "1", "latest").stdout).toBe(unified);
+    const back = at.json<Difference>("diff", "a.md", "latest", "1");
+    expect(back).toMatchObject({ added: 1, removed: 2, from: { txId: 2 }, to: { txId: 1 } });
+    expect(back.fields).toEqual([{ name: "char_count", before: 12, after: 8 }]);
+    expect(at.run("diff", "a.md", "2", "2").stdout).toBe("");
+    expect(at.run("diff", "a.md", "--context", "0").stdout).toContain("@@ -2 +2,2 @@\n-two\n+2\n+three\n");
+  });
+
+  test("needs two versions", () => {
+    const at = desk();
+    at.write("a.md", "one");
+    at.run("index", "a.md");
+    const error = at.failure("diff", "a.md");
+    expect(error).toMatchObject({ status: 3, code: "NOT_FOUND" });
+    expect(error.message).toContain("has no version before transaction 1");
+  });
+});
+
+describe("forget and gc", () => {
+  test("say what would happen, and do it with --yes", async () => {
+    const at = desk();
+    await withSession(at);
+    const secret = "the launch code is 0000 and nobody may know it";
+    at.write("a.md", `${secret}\n`);
+    at.run("index", "a.md");
+    const dry = at.json<ForgetReport>("forget", "a.md");
+    expect(dry).toMatchObject({ dryRun: true, versions: 1, contents: 1 });
+    expect(at.run("forget", "a.md").stdout).toContain("Nothing was changed: add --yes to do it.\n");
+    expect(at.run("show", "a.md").stdout).toBe(`${secret}\n`);
+    const done = at.run("forget", "a.md", "--yes");
+    expect(done.status).toBe(0);
+    expect(done.stdout).toMatch(/^gone +1 object$/m);
+    expect(at.run("show", "a.md").stdout).toBe("");
+    expect(at.failure("show", "a.md")).toMatchObject({ status: 1, code: "NO_CONTENT" });
+    expect(readFileSync(at.store).includes(secret)).toBe(false);
+    // What was forgotten is not stored again, and nothing else suffers for it.
+    at.write("b.md", "b");
+    expect(at.json("index", ".")).toMatchObject({
+      summary: { created: 1, skipped: 1 },
+      skipped: [{ path: join(at.folder, "a.md"), problem: "it was forgotten" }],
+    });
+    const session = at.run("forget", "session:s");
+    expect(session.stdout).toContain("The session file that test keeps of s still holds the text.\n");
+    expect(at.failure("forget", "nothing")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+  });
+
+  test("give bytes before and after", () => {
+    const at = withTwoVersions();
+    expect(at.json("gc")).toMatchObject({ dryRun: true, contents: 0, bytesBefore: expect.any(Number) });
+    expect(at.run("gc").stdout).toContain("Nothing was changed: add --yes to do it.\n");
+    expect(at.json("gc", "--yes")).toMatchObject({ dryRun: false, bytesAfter: expect.any(Number) });
+    expect(at.run("show", "a.md@-1").stdout).toBe("one\ntwo\n");
+  });
+});
+
+describe("doctor", () => {
+  test("says that nothing is wrong, and what it checked", () => {
+    const at = withTwoVersions();
+    const { status, stdout } = at.run("doctor");
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^versions +2$/m);
+    expect(stdout).toMatch(/\nnothing is wrong\n$/);
+    expect(at.json("doctor")).toMatchObject({ healthy: true, damaged: false, asOf: 2, findings: [] });
+    expect(at.failure("doctor", "--set-aside")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    expect(at.failure("doctor", "--force")).toMatchObject({ status: 2, code: "USAGE" });
+  });
+
+  test("names what is damaged, exits with 1, and sets the store aside when told to", () => {
+    const at = withTwoVersions();
+    const database = new DatabaseSync(at.store);
+    database.exec("UPDATE version SET content_hash = randomblob(32) WHERE tx_id = 1");
+    database.close();
+    const { status, stdout } = at.run("doctor");
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^version [0-9a-f]{64}@1: /m);
+    const { stdout: json } = at.run("doctor", "--json");
+    expect(JSON.parse(json)).toMatchObject({ healthy: false, damaged: true });
+    const { setAside } = at.json<{ setAside: string }>("doctor", "--set-aside");
+    expect(setAside).toBe(`${at.store}.corrupt-1`);
+    expect([existsSync(setAside), existsSync(at.store)]).toEqual([true, false]);
+    expect(at.failure("doctor")).toMatchObject({ status: 1, code: "STORE_UNAVAILABLE" });
+  });
+});
+
+test("NO_COLOR and pipes get plain text", () => {
+  const at = withTwoVersions();
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the start of an escape sequence
+  expect(at.run("diff", "a.md").stdout).not.toMatch(/\u001b/);
+  at.env.NO_COLOR = "1";
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the start of an escape sequence
+  expect(at.run("diff", "a.md").stdout).not.toMatch(/\u001b/);
+});

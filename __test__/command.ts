@@ -1,0 +1,73 @@
+// Runs the `palimpsest` command in a process of its own, on a store and an agent folder that are gone when the test has
+// finished.
+import { type SpawnSyncReturns, spawnSync } from "node:child_process";
+import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { pinnedNode, root } from "../scripts/setup.js";
+import { temporaryFolder } from "./e2e/support.ts";
+
+export const program = join(root, "bin", "palimpsest.js");
+
+export interface Ran {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Desk {
+  /** The working folder, as the store names it. */
+  folder: string;
+  store: string;
+  env: NodeJS.ProcessEnv;
+  /** Writes a file of the folder. */
+  write(name: string, text: string | Buffer): string;
+  run(...args: string[]): Ran;
+  /** What a command prints with `--json`; it must succeed. */
+  json<T = unknown>(...args: string[]): T;
+  /** The error that a command prints with `--json`, and its exit code. */
+  failure(...args: string[]): {
+    status: number | null;
+    code: string;
+    message: string;
+    hint: string | null;
+    candidates?: string[];
+  };
+}
+
+/** A folder to work in, with a store beside it that does not exist yet. */
+export function desk(): Desk {
+  const home = realpathSync(temporaryFolder());
+  const folder = join(home, "work");
+  mkdirSync(folder);
+  const store = join(home, "agent", "palimpsest", "store.sqlite");
+  const env: NodeJS.ProcessEnv = { ...process.env, PI_CODING_AGENT_DIR: join(home, "agent"), HOME: home };
+  delete env.PALIMPSEST_STORE;
+  const run = (...args: string[]): Ran => {
+    const options = { cwd: folder, env, encoding: "utf8", timeout: 50_000, maxBuffer: 1 << 28 } as const;
+    const { status, stdout, stderr }: SpawnSyncReturns<string> = spawnSync(pinnedNode(), [program, ...args], options);
+    return { status, stdout, stderr };
+  };
+  return {
+    folder,
+    store,
+    env,
+    run,
+    write(name, text) {
+      const path = join(folder, name);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, text);
+      return path;
+    },
+    json(...args) {
+      const { status, stdout, stderr } = run(...args, "--json");
+      if (status !== 0) {
+        throw new Error(`exit ${status}: ${stdout}${stderr}`);
+      }
+      return JSON.parse(stdout);
+    },
+    failure(...args) {
+      const { status, stdout } = run("--json", ...args);
+      return { status, ...JSON.parse(stdout).error };
+    },
+  };
+}

@@ -1,0 +1,116 @@
+// What the store of a real Pi session holds of excluded files and of outputs that Pi cut: every value of every table is
+// searched, decompressed where it is compressed.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { zstdDecompressSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { openStore } from "../../index.js";
+import { runPi } from "../../scripts/lib/pi.js";
+import { expectPairedCalls, extension, start } from "./support.ts";
+
+const secret = "sk-7f3a9c";
+
+function call(name: string, args: unknown) {
+  return { name, args };
+}
+
+function storeOf(agentDir: string): string {
+  return join(agentDir, "palimpsest", "store.sqlite");
+}
+
+/** Whether a store holds a text, in its files as they are or in any value. */
+function holds(path: string, text: string): boolean {
+  const bytes = Buffer.from(text);
+  return readFileSync(path).includes(bytes) || [...valuesOf(path)].some((value) => value.includes(bytes));
+}
+
+function* valuesOf(path: string): Generator<Buffer> {
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    for (const { name } of tables) {
+      for (const row of database.prepare(`SELECT * FROM "${name}"`).iterate()) {
+        for (const value of Object.values(row)) {
+          if (typeof value === "string" || value instanceof Uint8Array) {
+            yield Buffer.from(value as string);
+            yield decompressed(value);
+          }
+        }
+      }
+    }
+  } finally {
+    database.close();
+  }
+}
+
+function decompressed(value: string | Uint8Array): Buffer {
+  try {
+    return zstdDecompressSync(Buffer.from(value as string));
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
+
+describe("an excluded file", () => {
+  const steps = [
+    { calls: [call("read", { path: ".env" })] },
+    { calls: [call("bash", { command: "cat .env" })] },
+    { calls: [call("bash", { command: "cat .e*; grep -rn KEY ." })] },
+    { calls: [call("write", { path: ".env", content: `NEW=${secret}\n` })] },
+    { calls: [call("edit", { path: ".env", edits: [{ oldText: secret, newText: `${secret}1` }] })] },
+    { text: "Done." },
+    { text: "And on." },
+  ];
+
+  test.each([
+    { name: "by default", exclude: undefined, held: false },
+    { name: "not where nothing is excluded", exclude: [], held: true },
+  ])("goes to the model and not into the store: $name", async ({ exclude, held }) => {
+    const { model, sandbox } = await start(steps, { files: { ".env": `KEY=${secret}\n` } });
+    writeFileSync(join(sandbox.agentDir, "palimpsest.json"), JSON.stringify({ exclude }));
+    const finished = await runPi(sandbox, ["-e", extension, "-p", "go"]);
+    expect(finished).toMatchObject({ code: 0, stdout: "Done.\n", stderr: "" });
+    const again = await runPi(sandbox, ["-e", extension, "-p", "--continue", "and now?"]);
+    expect(again).toMatchObject({ code: 0, stdout: "And on.\n", stderr: "" });
+    expectPairedCalls(model);
+    const [before, after] = model.requests.slice(-2).map(({ body }) => body.messages);
+    expect(after.slice(0, before.length)).toEqual(before);
+    expect(JSON.stringify(after).split(secret).length).toBeGreaterThan(5);
+    expect(holds(storeOf(sandbox.agentDir), secret)).toBe(held);
+  });
+});
+
+test("an output that Pi cut is stored whole", async () => {
+  const command = "seq 1 800000";
+  const { sandbox } = await start([{ calls: [call("bash", { command })] }, { text: "ok" }]);
+  expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stdout: "ok\n", stderr: "" });
+  const whole = Buffer.from(Array.from({ length: 800_000 }, (_, n) => `${n + 1}\n`).join(""));
+  expect(whole.length).toBeGreaterThan(5_000_000);
+  expect([...valuesOf(storeOf(sandbox.agentDir))].some((value) => value.equals(whole))).toBe(true);
+});
+
+test("a session that the user had forgotten stays forgotten: Pi goes on, and one line says so", async () => {
+  const { model, sandbox } = await start([{ text: "One." }, { text: "Two." }], { files: { "a.txt": `${secret}\n` } });
+  await runPi(sandbox, ["-e", extension, "-p", `my key is ${secret}`]);
+  const path = storeOf(sandbox.agentDir);
+  expect(holds(path, secret)).toBe(true);
+  const store = await openStore({ path });
+  await store.forget(sessionIn(path), { dryRun: false });
+  await store.close();
+  const finished = await runPi(sandbox, ["-e", extension, "-p", "--continue", "and now?"]);
+  expect(finished).toMatchObject({ code: 0, stdout: "Two.\n" });
+  expect(finished.stderr).toBe("Palimpsest: off for this session, which you had forgotten; Pi works as without it\n");
+  expect(JSON.stringify(model.requests[1].body.messages)).toContain(secret);
+  expect(holds(path, secret)).toBe(false);
+});
+
+/** The ID of the session document of a store that has one. */
+function sessionIn(path: string): string {
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    return String(database.prepare("SELECT id FROM object WHERE type = 'session'").get()?.id);
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,16 @@
+// The commands, in the order of `palimpsest --help`. To add one: a file in `commands/`, a line here, a row of the README.
+import { diff } from "./commands/diff.js";
+import { doctor } from "./commands/doctor.js";
+import { forget } from "./commands/forget.js";
+import { gc } from "./commands/gc.js";
+import { history } from "./commands/history.js";
+import { index } from "./commands/index.js";
+import { name } from "./commands/name.js";
+import { objects } from "./commands/objects.js";
+import { search } from "./commands/search.js";
+import { sessions } from "./commands/sessions.js";
+import { show } from "./commands/show.js";
+import { stats } from "./commands/stats.js";
+
+/** @type {import("./lib/arguments.js").Command[]} */
+export const commands = [index, sessions, objects, search, show, history, diff, name, forget, gc, doctor, stats];

@@ -1,0 +1,46 @@
+// `palimpsest diff`: the difference of two versions of an object, as a unified diff.
+import { wholeNumber } from "../lib/arguments.js";
+import { styled, write, writeJson } from "../lib/output.js";
+import { withStore } from "../lib/store.js";
+
+/** @type {import("../lib/arguments.js").Command} */
+export const diff = {
+  name: "diff",
+  usage: "NAME [A [B]]",
+  summary: "Compare two versions of an object, by lines",
+  arguments: [1, 3],
+  options: { context: { type: "string", value: "N", text: "unchanged lines around each change; 3 by default" } },
+  notes: [
+    "A and B are a transaction (12), a step back (-1), `latest` or a time (RFC 3339). B is the latest version by default, and\nA the one before B. Where only fields differ, these are listed.",
+  ],
+  json: "Difference",
+  examples: ["palimpsest diff src/main.rs -2 latest", "palimpsest diff README.md 2026-03-01"],
+  async run(given) {
+    const [name, from, to] = given.positionals;
+    const context = wholeNumber(given, "context");
+    await withStore(given, async (store) => {
+      const found = await store.diff(name, { from, to, context });
+      if (given.json) {
+        return writeJson(found);
+      }
+      await write(coloured(found.unified));
+      if (found.unified === "") {
+        const changes = found.fields.map(
+          ({ name, before, after }) => `${name}: ${JSON.stringify(before)} -> ${JSON.stringify(after)}\n`,
+        );
+        await write(changes.join(""));
+      }
+    });
+  },
+};
+
+/** @param {string} unified */
+function coloured(unified) {
+  const style = (/** @type {string} */ line) => {
+    if (line.startsWith("+")) {
+      return styled("green", line);
+    }
+    return line.startsWith("-") ? styled("red", line) : line;
+  };
+  return unified.split("\n").map(style).join("\n");
+}

@@ -1,0 +1,65 @@
+// `palimpsest forget`: removes an object or a session for good. Reports unless it is told to do it.
+import { plural } from "../lib/describe.js";
+import { write, writeJson } from "../lib/output.js";
+import { withProgress } from "../lib/progress.js";
+import { withStore } from "../lib/store.js";
+import { pairs, writeTable } from "../lib/table.js";
+
+/** Other objects that are listed for people; `--json` has all. */
+const shownHolders = 20;
+
+/** @type {import("../lib/arguments.js").Command} */
+export const forget = {
+  name: "forget",
+  usage: "NAME [--everywhere] [--yes]",
+  summary: "Remove an object or a session for good; a dry run without --yes",
+  arguments: [1, 1],
+  options: {
+    everywhere: { type: "boolean", text: "remove its text also from objects and sessions that only happen to hold it" },
+    yes: { type: "boolean", text: "do it; without, only say what would happen" },
+  },
+  notes: [
+    "Contents, fields, items and nicknames go, the text in search and call records too, from the file as well; hashes stay,\nso that it is not stored again. A session takes its chat, system prompt and tool calls along, and files that nobody else\nknows. The host's own session file still holds the text: that is for you to remove.",
+  ],
+  json: "ForgetReport",
+  examples: ["palimpsest forget session:0189ab12", "palimpsest forget .env --everywhere --yes"],
+  async run(given) {
+    const options = { dryRun: given.values.yes !== true, everywhere: given.values.everywhere === true };
+    await withStore(given, async (store) => {
+      const target = await store.find(given.positionals[0]);
+      const report = await withProgress("forgetting", () => store.forget(target, options));
+      return given.json ? writeJson(report) : print(report);
+    });
+  },
+};
+
+/** @param {import("../../index.js").ForgetReport} report */
+async function print(report) {
+  const { dryRun, holders, hosts, collected } = report;
+  await write(
+    pairs({
+      [dryRun ? "would go" : "gone"]: plural(report.objects.length, "object"),
+      versions: report.versions,
+      items: report.items,
+      contents: report.contents,
+      "bytes of text": report.textBytes,
+      "lines replaced in": plural(report.rewritten.length, "other object"),
+      ...(report.kept.length > 0 && { "kept, known elsewhere": plural(report.kept.length, "object") }),
+      ...(collected && { "bytes of the store": `${collected.bytesBefore} before, ${collected.bytesAfter} now` }),
+    }),
+  );
+  if (holders.length > 0) {
+    await write(`\nSome of its lines also stand in these; --everywhere removes them there too:\n`);
+    const rows = holders.slice(0, shownHolders).map(({ object, type, lines }) => [object, type, plural(lines, "line")]);
+    await writeTable(["OBJECT", "TYPE", "LINES"], rows);
+    const more = holders.length - shownHolders;
+    await write(more > 0 ? `and ${plural(more, "object")} more\n` : "");
+  }
+  for (const { harness, hostSession } of hosts) {
+    await write(`\nThe session file that ${harness} keeps of ${hostSession} still holds the text.\n`);
+  }
+  if (collected?.waitsForReaders) {
+    await write("\nAnother process reads an older state: run `palimpsest gc --yes` when it is done.\n");
+  }
+  await write(dryRun ? "\nNothing was changed: add --yes to do it.\n" : "");
+}

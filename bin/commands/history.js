@@ -1,0 +1,35 @@
+// `palimpsest history`: the versions of an object.
+import { size } from "../lib/describe.js";
+import { writeJson } from "../lib/output.js";
+import { withStore } from "../lib/store.js";
+import { shownTime, writeTable } from "../lib/table.js";
+
+/** Digits of a hash that a terminal shows. */
+const shownDigits = 12;
+
+/** @type {import("../lib/arguments.js").Command} */
+export const history = {
+  name: "history",
+  usage: "NAME",
+  summary: "List the versions of an object, newest first",
+  arguments: [1, 1],
+  options: {},
+  notes: ["Columns: transaction, time, hash of the version, size."],
+  json: "{ id: string, versions: Version[] }",
+  examples: ["palimpsest history README.md"],
+  async run(given) {
+    await withStore(given, async (store) => {
+      const versions = await store.history(given.positionals[0]);
+      if (given.json) {
+        return writeJson({ id: versions[0].id, versions });
+      }
+      const rows = versions.map((version) => [
+        String(version.txId),
+        shownTime(version.systemTime),
+        process.stdout.isTTY ? version.contentHash.slice(0, shownDigits) : version.contentHash,
+        size(version),
+      ]);
+      await writeTable(["TX", "TIME", "HASH", "SIZE"], rows);
+    });
+  },
+};

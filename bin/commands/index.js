@@ -1,0 +1,61 @@
+// `palimpsest index`: stores the files of folders.
+import { write, writeError, writeJson } from "../lib/output.js";
+import { withProgress } from "../lib/progress.js";
+import { withStore } from "../lib/store.js";
+import { oneLine } from "../lib/table.js";
+
+const outcomes = /** @type {const} */ (["created", "updated", "unchanged", "deleted"]);
+
+/** @type {import("../lib/arguments.js").Command} */
+export const index = {
+  name: "index",
+  usage: "PATH… [--all]",
+  summary: "Store the files at and under the paths, as they are now",
+  arguments: [1, Number.POSITIVE_INFINITY],
+  options: {
+    all: { type: "boolean", text: "hidden and ignored files too, all but .git" },
+    verbose: { type: "boolean", text: "also the unchanged files, and what was skipped" },
+  },
+  notes: [
+    "Text is stored with its content; binary files and those above the setting `maxTextBytes` as metadata. Links are not\nfollowed, FIFOs and devices not opened. A file that the store knows under a PATH and that is gone gets a version without\ncontent. Exit code 1 if something could not be read; the rest is stored.",
+  ],
+  json: "{ summary: Record<string, number>, files: IndexedFile[], failed: PathProblem[], skipped: PathProblem[] }",
+  examples: ["palimpsest index notes/", "palimpsest index . --all --json"],
+  async run(given) {
+    const all = given.values.all === true;
+    const report = await withStore(
+      given,
+      (store) =>
+        withProgress("indexing", (say) => store.index(given.positionals, { all }, (files) => say(`${files} files`))),
+      { create: true },
+    );
+    const counts = Object.fromEntries(
+      outcomes.map((outcome) => [outcome, report.files.filter((file) => file.outcome === outcome).length]),
+    );
+    const summary = { ...counts, failed: report.failed.length, skipped: report.skipped.length };
+    if (given.json) {
+      await writeJson({ summary, ...report });
+    } else {
+      await print(report, summary, given.values.verbose === true);
+    }
+    return report.failed.length === 0 ? 0 : 1;
+  },
+};
+
+/**
+ * @param {import("../../index.js").IndexReport} report
+ * @param {Record<string, number>} summary
+ * @param {boolean} verbose
+ */
+async function print({ files, failed, skipped }, summary, verbose) {
+  const shown = files.filter(({ outcome }) => verbose || outcome !== "unchanged");
+  const lines = shown.map(({ outcome, path, noContent }) => {
+    const reason = noContent === null || outcome === "deleted" ? "" : ` (${noContent.replaceAll("_", " ")})`;
+    return `${outcome.padEnd(9)}  ${oneLine(path)}${reason}\n`;
+  });
+  await write(lines.join(""));
+  const problems = [...failed, ...(verbose ? skipped : [])];
+  await writeError(problems.map(({ path, problem }) => `palimpsest: ${oneLine(path)}: ${problem}\n`).join(""));
+  const counts = Object.entries(summary).filter(([, count]) => count > 0);
+  await write(`${counts.map(([what, count]) => `${count} ${what}`).join(", ") || "nothing to index"}\n`);
+}

@@ -1,0 +1,36 @@
+// `palimpsest name`: gives an object a nickname, or takes one away.
+import { UsageError } from "../lib/arguments.js";
+import { write, writeJson } from "../lib/output.js";
+import { withStore } from "../lib/store.js";
+
+/** @type {import("../lib/arguments.js").Command} */
+export const name = {
+  name: "name",
+  usage: "NAME NICKNAME | --remove NICKNAME",
+  summary: "Give an object a nickname, or take one away",
+  arguments: [1, 2],
+  options: { remove: { type: "boolean", text: "take the nickname away" } },
+  notes: [
+    "A nickname is unique in the store, has 1 to 64 characters, no white space, none of @ / \\ [ ] : and does not look like a\nhandle (t17) or an ID. One that another object has is not taken over.",
+  ],
+  json: "{ id: string, nickname: string, removed: boolean }",
+  examples: ["palimpsest name src/main.rs entry", "palimpsest name --remove entry"],
+  async run(given) {
+    const remove = given.values.remove === true;
+    if (given.positionals.length !== (remove ? 1 : 2)) {
+      throw new UsageError(
+        remove ? "`--remove` takes one nickname" : "an object and a nickname are needed",
+        "such as `palimpsest name src/main.rs entry`",
+      );
+    }
+    const [first, second] = given.positionals;
+    await withStore(given, async (store) => {
+      const nickname = remove ? first : second;
+      const id = remove ? await store.unname(nickname) : await store.name(first, nickname);
+      if (given.json) {
+        return writeJson({ id, nickname, removed: remove });
+      }
+      await write(`${id} is ${remove ? "no longer " : ""}named ${nickname}\n`);
+    });
+  },
+};

@@ -1,0 +1,49 @@
+// `palimpsest objects`: the objects of the store, by their metadata.
+import { text, wholeNumber } from "../lib/arguments.js";
+import { size, types, what } from "../lib/describe.js";
+import { writeJson } from "../lib/output.js";
+import { withProgress } from "../lib/progress.js";
+import { withStore } from "../lib/store.js";
+import { shownId, shownTime, writeTable } from "../lib/table.js";
+
+/** @type {import("../lib/arguments.js").Command} */
+export const objects = {
+  name: "objects",
+  usage: "[--type TYPE] [--query QUERY] [--limit N] [--as-of TX|TIME]",
+  summary: "List objects, and query their metadata",
+  arguments: [0, 0],
+  options: {
+    type: { type: "string", value: "TYPE", text: `only those of a type: ${types.join(", ")}` },
+    query: { type: "string", value: "QUERY", text: "only those that fulfil it, in the order that it gives" },
+    limit: { type: "string", value: "N", text: "at most so many; all by default" },
+    "as-of": { type: "string", value: "TX|TIME", text: "as of a transaction (12) or a time (RFC 3339)" },
+  },
+  notes: [
+    "Columns: ID, type, transaction and time of the version, size, what it is.",
+    "A query tests fields: FIELD, then = != < <= > >= contains starts_with ~ (* ? [a-z]) and a value, or `in (a, b)`, `exists`,\n`missing`; joined by and, or, not and parentheses; then `order by FIELD [desc]`, `limit N`, `offset N`. Fields: id, type,\npath, tx_id, system_time, nickname, and those of the type, such as tool, args.command, status, file_type, char_count.",
+  ],
+  json: "{ objects: Version[] }",
+  examples: [
+    "palimpsest objects --type file --limit 20",
+    "palimpsest objects --query 'tool = bash and args.command contains \"cargo test\" order by system_time desc'",
+  ],
+  async run(given) {
+    const type = /** @type {import("../../index.js").ObjectType | undefined} */ (text(given, "type"));
+    const options = { type, limit: wholeNumber(given, "limit"), at: text(given, "as-of") };
+    await withStore(given, async (store) => {
+      const found = await withProgress("reading", () => store.query(text(given, "query") ?? "", options));
+      if (given.json) {
+        return writeJson({ objects: found });
+      }
+      const rows = found.map((version) => [
+        shownId(version.id),
+        version.type,
+        String(version.txId),
+        shownTime(version.systemTime),
+        size(version),
+        what(version),
+      ]);
+      await writeTable(["ID", "TYPE", "TX", "TIME", "SIZE", "WHAT"], rows);
+    });
+  },
+};

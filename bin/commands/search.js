@@ -1,0 +1,86 @@
+// `palimpsest search`: full text over contents, paths, arguments of tools and messages.
+import { resolve } from "node:path";
+import { text, wholeNumber } from "../lib/arguments.js";
+import { plural, types } from "../lib/describe.js";
+import { isTerminal, styled, write, writeError, writeJson } from "../lib/output.js";
+import { withProgress } from "../lib/progress.js";
+import { withStore } from "../lib/store.js";
+import { oneLine, shownId } from "../lib/table.js";
+
+/** @typedef {import("../../index.js").SearchHit} SearchHit */
+
+/** @type {import("../lib/arguments.js").Command} */
+export const search = {
+  name: "search",
+  usage: "TEXT… [--type TYPE] [--session NAME] [--path PATH] [--all-versions] [--limit N]",
+  summary: "Search contents, paths, messages and tool arguments",
+  arguments: [1, Number.POSITIVE_INFINITY],
+  options: {
+    type: { type: "string", value: "TYPE", text: `only objects of a type: ${types.join(", ")}` },
+    session: { type: "string", value: "NAME", text: "only what belongs to a session; files belong to none" },
+    path: { type: "string", value: "PATH", text: "only files whose path starts with this" },
+    "all-versions": { type: "boolean", text: "also texts that objects had before" },
+    limit: { type: "string", value: "N", text: "at most so many; 10 by default" },
+  },
+  notes: [
+    'Best first. TEXT is words, "phrases", -excluded and prefix*; identifiers are found by their parts. Where the output is no\nterminal: one line for each quoted line, with ID@TX, name, place, line number and text, separated by tabs.',
+  ],
+  json: "SearchResults",
+  examples: [
+    "palimpsest search transform context",
+    "palimpsest search '\"cargo test\" -nextest' --type toolcall --limit 5",
+  ],
+  async run(given) {
+    const type = /** @type {import("../../index.js").ObjectType | undefined} */ (text(given, "type"));
+    const limit = wholeNumber(given, "limit");
+    const session = text(given, "session");
+    const path = text(given, "path");
+    await withStore(given, async (store) => {
+      const options = {
+        types: type === undefined ? undefined : [type],
+        session: session === undefined ? undefined : await store.find(session),
+        pathPrefix: path === undefined ? undefined : resolve(path),
+        allVersions: given.values["all-versions"] === true,
+        limit,
+      };
+      const found = await withProgress("searching", () => store.search(given.positionals.join(" "), options));
+      if (given.json) {
+        return writeJson(found);
+      }
+      await write(found.hits.map(isTerminal() ? forPeople : forTools).join(""));
+      const more = found.total - found.hits.length;
+      if (isTerminal() && more > 0) {
+        await write(`${plural(more, "hit")} more${found.complete ? "" : " at least"}\n`);
+      }
+      if (found.unindexed > 0) {
+        await writeError(
+          `palimpsest: ${plural(found.unindexed, "version")} not searched: the store cannot be written\n`,
+        );
+      }
+    });
+  },
+};
+
+/** @param {SearchHit} hit */
+function forPeople({ id, type, name, txId, latest, place, lines }) {
+  const head = `${styled("bold", oneLine(name ?? id))}  ${type} ${shownId(id)}${latest ? "" : `@${txId}`}  ${place}`;
+  const quoted = lines.map((line) => `  ${line.line}: ${marked(line)}`);
+  return `${[head, ...quoted].join("\n")}\n`;
+}
+
+/** @param {SearchHit} hit */
+function forTools({ id, name, txId, place, lines }) {
+  const rows = lines.length === 0 ? [["", ""]] : lines.map(({ line, text }) => [String(line), text]);
+  return rows.map((row) => `${[`${id}@${txId}`, name ?? "", place, ...row].map(oneLine).join("\t")}\n`).join("");
+}
+
+/** @param {import("../../index.js").SnippetLine} line */
+function marked({ text, matches }) {
+  let shown = "";
+  let end = 0;
+  for (const [from, to] of matches) {
+    shown += oneLine(text.slice(end, from)) + styled("yellow", oneLine(text.slice(from, to)));
+    end = to;
+  }
+  return shown + oneLine(text.slice(end));
+}

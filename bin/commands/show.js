@@ -1,0 +1,124 @@
+// `palimpsest show`: the content of an object, its bytes unchanged and nothing more; or what is known of it.
+import { text, UsageError } from "../lib/arguments.js";
+import { what } from "../lib/describe.js";
+import { write, writeJson } from "../lib/output.js";
+import { withStore } from "../lib/store.js";
+import { pairs } from "../lib/table.js";
+
+/** Items printed at a time: a chat can be larger than memory should hold. */
+const pageSize = 500;
+
+/** @type {import("../lib/arguments.js").Command} */
+export const show = {
+  name: "show",
+  usage: "NAME [--as-of TX|TIME] [--lines A-B] [--field NAME] [--metadata]",
+  summary: "Print the content of an object, unchanged",
+  arguments: [1, 1],
+  options: {
+    "as-of": {
+      type: "string",
+      value: "TX|TIME",
+      text: "as of a transaction (12), a step back (-1) or a time (RFC 3339)",
+    },
+    lines: { type: "string", value: "A-B", text: "these lines alone: 40-80, 7, 1-3,9" },
+    field: { type: "string", value: "NAME", text: "an additional content instead of the content" },
+    metadata: { type: "boolean", text: "what is known of the version instead of its content" },
+  },
+  notes: [
+    "A chat prints its messages and a session its events, each as one line of JSON. An object without content (binary, too\nlarge, deleted) is an error.",
+  ],
+  json: "Version & { text: string }, or Version & { items: unknown[] }; with --metadata Version",
+  examples: ["palimpsest show src/main.rs@-1 --lines 1-40", "palimpsest show call_7 | less"],
+  async run(given) {
+    const at = text(given, "as-of");
+    const lines = text(given, "lines");
+    const field = text(given, "field");
+    const [name] = given.positionals;
+    if (given.values.metadata === true && (lines !== undefined || field !== undefined)) {
+      throw new UsageError(
+        "`--metadata` shows no content, so neither lines nor a field of it",
+        "leave one of them out",
+      );
+    }
+    await withStore(given, async (store) => {
+      const version = await store.get(name, { at });
+      if (given.values.metadata === true) {
+        return given.json ? writeJson(version) : write(metadata(version));
+      }
+      if (version.itemCount > 0 && field === undefined) {
+        return showItems(given, store, version, lines);
+      }
+      const content = await store.content(version.id, { at: version.txId, field, lines });
+      if (content === null) {
+        throw withoutContent(version);
+      }
+      if (given.json) {
+        return writeJson({ ...version, text: content });
+      }
+      await write(content);
+    });
+  },
+};
+
+/**
+ * @param {import("../lib/arguments.js").Given} given
+ * @param {import("../../index.js").Store} store
+ * @param {import("../../index.js").Version} version
+ * @param {string} [lines]
+ */
+async function showItems(given, store, version, lines) {
+  const [from, to] = itemRange(lines, version.itemCount);
+  if (given.json) {
+    const items = await store.items(version.id, { at: version.txId, from, to });
+    return writeJson({ ...version, items: items.map((item) => JSON.parse(item)) });
+  }
+  for (let start = from; start < to; start += pageSize) {
+    const items = await store.items(version.id, { at: version.txId, from: start, to: Math.min(start + pageSize, to) });
+    await write(items.map((item) => `${item}\n`).join(""));
+  }
+}
+
+/**
+ * @param {string | undefined} lines counted from 1, both ends included
+ * @param {number} count
+ */
+function itemRange(lines, count) {
+  if (lines === undefined) {
+    return [0, count];
+  }
+  const [, first, last] = /^(\d+)(?:-(\d+))?$/.exec(lines) ?? [];
+  if (first === undefined || Number(first) < 1 || Number(first) > count || Number(last ?? first) < Number(first)) {
+    throw new UsageError(`\`--lines\` must be a range within 1-${count}, is \`${lines}\``, "such as `1-20`");
+  }
+  return [Number(first) - 1, Math.min(Number(last ?? first), count)];
+}
+
+/** @param {import("../../index.js").Version} version */
+function withoutContent(version) {
+  const reason = typeof version.fields.no_content === "string" ? ` (${version.fields.no_content})` : "";
+  return Object.assign(new Error(`\`${version.id}\` has no content${reason}`), {
+    code: "NO_CONTENT",
+    hint: "`--metadata` shows what is known of it, `palimpsest history` its other versions",
+  });
+}
+
+/** @param {import("../../index.js").Version} version */
+function metadata(version) {
+  return pairs({
+    what: what(version),
+    id: version.id,
+    type: version.type,
+    tx: version.txId,
+    time: version.systemTime,
+    origin: `${version.origin.storeId} ${version.origin.txId} ${version.origin.time}`,
+    content_hash: version.contentHash,
+    source_hash: version.sourceHash ?? "-",
+    content: version.content ?? "-",
+    items: version.itemCount,
+    redacted: version.redacted ?? "-",
+    ...Object.fromEntries(Object.entries(version.additional).map(([name, hash]) => [`additional ${name}`, hash])),
+    ...Object.fromEntries(
+      Object.entries(version.fields).map(([name, value]) => [`field ${name}`, JSON.stringify(value)]),
+    ),
+  });
+}

@@ -1,0 +1,42 @@
+// `palimpsest stats`: what the store holds, in numbers.
+import { write, writeJson } from "../lib/output.js";
+import { withProgress } from "../lib/progress.js";
+import { withStore } from "../lib/store.js";
+import { pairs } from "../lib/table.js";
+
+/** @type {import("../lib/arguments.js").Command} */
+export const stats = {
+  name: "stats",
+  usage: "",
+  summary: "Count what the store holds, and what takes the space",
+  arguments: [0, 0],
+  options: {},
+  json: "StoreStats & { path: string, id: string }",
+  examples: ["palimpsest stats"],
+  async run(given) {
+    await withStore(given, async (store) => {
+      const found = await withProgress("counting", () => store.stats());
+      if (given.json) {
+        return writeJson({ path: store.path, id: store.id, ...found });
+      }
+      const types = Object.entries(found.objects).sort(([a], [b]) => (a < b ? -1 : 1));
+      await write(
+        pairs({
+          store: store.path,
+          id: store.id,
+          ...Object.fromEntries(types.map(([type, count]) => [`${type} objects`, count])),
+          forgotten: found.forgotten,
+          versions: found.versions,
+          items: found.items,
+          contents: found.contents,
+          "bytes of text": found.plainBytes,
+          "bytes of the file": found.fileBytes,
+          "bytes of the log": found.logBytes,
+          "bytes free": found.freeBytes,
+          "oldest transaction": found.oldest ? `${found.oldest.txId}, ${found.oldest.time}` : "none",
+          "newest transaction": found.newest ? `${found.newest.txId}, ${found.newest.time}` : "none",
+        }),
+      );
+    });
+  },
+};

@@ -1,0 +1,122 @@
+// Arguments of the command line: what a command declares, and reading them. Prints nothing.
+import { parseArgs } from "node:util";
+
+/**
+ * @typedef {object} Option
+ * @property {"boolean" | "string"} type
+ * @property {string} [value] what stands for the value in the help
+ * @property {string} text what it does
+ *
+ * @typedef {object} Command
+ * @property {string} name
+ * @property {string} usage the arguments
+ * @property {string} summary one line
+ * @property {[least: number, most: number]} arguments how many
+ * @property {Record<string, Option>} options its own, beside `--json`, `--store` and `--help`
+ * @property {string[]} [notes] what else the help says
+ * @property {string} json shape of the document that `--json` prints, by the types of `index.d.ts`
+ * @property {string[]} examples
+ * @property {(given: Given) => Promise<number | undefined | void>} run resolves to the exit code, 0 if it says nothing
+ *
+ * @typedef {object} Given
+ * @property {string[]} positionals
+ * @property {Record<string, string | boolean | undefined>} values
+ * @property {boolean} json
+ * @property {boolean} help
+ * @property {string | undefined} store
+ */
+
+/** Options that every command has. @type {Record<string, Option>} */
+export const sharedOptions = {
+  json: { type: "boolean", text: "print one JSON document" },
+  store: { type: "string", value: "PATH", text: "the store's file" },
+  help: { type: "boolean", text: "print this text" },
+};
+
+/** Arguments that a command cannot take; exit code 2. */
+export class UsageError extends Error {
+  code = "USAGE";
+
+  /**
+   * @param {string} message
+   * @param {string} hint
+   */
+  constructor(message, hint) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+/**
+ * Reads the arguments after the command's name.
+ * @param {Command} command
+ * @param {string[]} given
+ * @returns {Given}
+ */
+export function parseArguments(command, given) {
+  const options = { ...sharedOptions, ...command.options };
+  const hint = `\`palimpsest ${command.name} --help\` says how it is called`;
+  const { values, positionals } = parse(given, options, hint);
+  const help = values.help === true;
+  const [least, most] = command.arguments;
+  if (!help && positionals.length < least) {
+    throw new UsageError(`an argument is missing: palimpsest ${command.name} ${command.usage}`, hint);
+  }
+  if (!help && positionals.length > most) {
+    throw new UsageError(`\`${positionals[most]}\` is one argument too many`, hint);
+  }
+  const store = typeof values.store === "string" ? values.store : undefined;
+  return { positionals, values, json: values.json === true, help, store };
+}
+
+/**
+ * @param {string[]} given
+ * @param {Record<string, Option>} options
+ * @param {string} hint
+ */
+function parse(given, options, hint) {
+  const end = given.indexOf("--");
+  // `-1` is a version, not an option; a store knows it as `@-1` too.
+  const isStep = (/** @type {string} */ text, /** @type {number} */ at) => /^-\d+$/.test(text) && (end < 0 || at < end);
+  const args = given.map((text, at) => (isStep(text, at) ? `@${text}` : text));
+  try {
+    return parseArgs({
+      args,
+      options: Object.fromEntries(Object.entries(options).map(([name, { type }]) => [name, { type }])),
+      allowPositionals: true,
+    });
+  } catch (error) {
+    // Node adds advice of its own after the first sentence.
+    const [problem] = (error instanceof Error ? error.message : String(error)).split(/\.\s/);
+    throw new UsageError(problem.replaceAll("'", "`"), hint);
+  }
+}
+
+/**
+ * A whole number that an option gives.
+ * @param {Given} given
+ * @param {string} name
+ * @returns {number | undefined}
+ */
+export function wholeNumber(given, name) {
+  const text = given.values[name];
+  if (text === undefined) {
+    return undefined;
+  }
+  const number = Number(text);
+  if (typeof text !== "string" || !/^\d+$/.test(text) || number > 0xffff_ffff) {
+    throw new UsageError(`\`--${name}\` must be a whole number, is \`${text}\``, "write it in digits, such as `50`");
+  }
+  return number;
+}
+
+/**
+ * A text that an option gives.
+ * @param {Given} given
+ * @param {string} name
+ * @returns {string | undefined}
+ */
+export function text(given, name) {
+  const value = given.values[name];
+  return typeof value === "string" ? value : undefined;
+}

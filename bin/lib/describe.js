@@ -1,0 +1,55 @@
+// Objects in a few words, for people.
+
+/** The types of objects. @type {import("../../index.js").ObjectType[]} */
+export const types = ["file", "toolcall", "chat_segment", "chat", "system_prompt", "session"];
+
+/** @typedef {import("../../index.js").Version} Version */
+
+/**
+ * What an object is: its path, its tool and arguments, its session.
+ * @param {Version} version
+ */
+export function what({ source, fields, type, id, nicknames }) {
+  const nickname = nicknames.length === 0 ? "" : `(${nicknames.join(", ")}) `;
+  return nickname + (source?.path ?? described(type, fields) ?? id);
+}
+
+/**
+ * How large a version is, or why it has no content.
+ * @param {Version} version
+ */
+export function size({ itemCount, content, fields, redacted }) {
+  if (redacted !== null) {
+    return `redacted (${redacted})`;
+  }
+  if (itemCount > 0) {
+    return `${itemCount} items`;
+  }
+  if (content === null) {
+    return typeof fields.no_content === "string" ? fields.no_content.replaceAll("_", " ") : "no content";
+  }
+  return typeof fields.char_count === "number" ? `${fields.char_count} chars` : "text";
+}
+
+/**
+ * A number of things: `1 line`, `2 lines`.
+ * @param {number} count
+ * @param {string} thing
+ */
+export function plural(count, thing) {
+  return `${count} ${thing}${count === 1 ? "" : "s"}`;
+}
+
+/**
+ * @param {string} type
+ * @param {Record<string, unknown>} fields
+ */
+function described(type, fields) {
+  if (type === "toolcall" && typeof fields.tool === "string") {
+    return `${fields.tool} ${fields.args === undefined ? "" : JSON.stringify(fields.args)}`.trim();
+  }
+  if (type === "session" && typeof fields.cwd === "string") {
+    return `${fields.harness} ${fields.cwd}`;
+  }
+  return undefined;
+}

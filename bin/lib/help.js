@@ -1,0 +1,56 @@
+// The texts of `--help`, made of what the commands declare.
+import { readFileSync } from "node:fs";
+import { commands } from "../commands.js";
+import { sharedOptions } from "./arguments.js";
+
+/** The version of the package. */
+export function version() {
+  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return JSON.parse(manifest).version;
+}
+
+/** `palimpsest --help`: fits one screen. */
+export function overview() {
+  // Their options stand in their own help.
+  const plain = (/** @type {string} */ usage) => usage.replace(/ ?\[--[^\]]*\]| \| --.*/g, "");
+  const rows = commands.map(
+    ({ name, usage, summary }) => /** @type {const} */ ([`${name} ${plain(usage)}`.trim(), summary]),
+  );
+  return `palimpsest ${version()}: the store of versioned objects, from the command line
+
+Usage: palimpsest COMMAND [ARGUMENTS] [--json] [--store PATH]
+
+${columns(rows)}
+
+An object is named by its ID, its nickname, its path, or at least the first 8
+digits of its ID; NAME@12 and NAME@-1 name a version. The store is that of --store
+or PALIMPSEST_STORE, else of the setting \`store\`, else palimpsest/store.sqlite in
+Pi's agent folder. Exit codes: 0 done, 1 error, 2 wrong usage, 3 not found.
+\`palimpsest COMMAND --help\` says more, with an example.
+`;
+}
+
+/**
+ * `palimpsest COMMAND --help`.
+ * @param {import("./arguments.js").Command} command
+ */
+export function commandHelp({ name, usage, summary, options, notes, json, examples }) {
+  const rows = Object.entries({ ...options, ...sharedOptions }).map(
+    ([option, { value, text }]) =>
+      /** @type {const} */ ([`--${option}${value === undefined ? "" : ` ${value}`}`, text]),
+  );
+  const paragraphs = [
+    `palimpsest ${[name, usage].join(" ").trim()}\n\n${summary}.`,
+    ...(notes ?? []),
+    `Options:\n${columns(rows)}`,
+    `With --json, by the types of index.d.ts:\n  ${json}\nAn error:\n  { error: { code: string, message: string, hint: string | null, candidates?: string[] } }`,
+    `${examples.length === 1 ? "Example" : "Examples"}:\n${examples.map((example) => `  ${example}`).join("\n")}`,
+  ];
+  return `${paragraphs.join("\n\n")}\n`;
+}
+
+/** @param {(readonly [string, string])[]} rows */
+function columns(rows) {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n");
+}

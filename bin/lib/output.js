@@ -1,0 +1,60 @@
+// Writing to the terminal or a pipe. A reader that goes away ends the program quietly, as with other tools.
+import { styleText } from "node:util";
+
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error) => {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === "EPIPE") {
+      process.exit();
+    }
+    throw error;
+  });
+}
+
+/**
+ * Writes text as it is; resolves when it has been taken.
+ * @param {string} text
+ * @returns {Promise<void>}
+ */
+export function write(text) {
+  return writeTo(process.stdout, text);
+}
+
+/**
+ * Writes text for people: what went wrong, progress.
+ * @param {string} text
+ * @returns {Promise<void>}
+ */
+export function writeError(text) {
+  return writeTo(process.stderr, text);
+}
+
+/**
+ * Writes one JSON document.
+ * @param {unknown} document
+ */
+export function writeJson(document) {
+  return write(`${JSON.stringify(document, null, 2)}\n`);
+}
+
+/**
+ * Text in a style, on a terminal that wants colours (not with NO_COLOR).
+ * @param {Parameters<typeof styleText>[0]} style
+ * @param {string} text
+ */
+export function styled(style, text) {
+  return styleText(style, text, { stream: process.stdout });
+}
+
+/** Whether a person reads along. */
+export function isTerminal() {
+  return process.stdout.isTTY === true;
+}
+
+/**
+ * @param {NodeJS.WriteStream} stream
+ * @param {string} text
+ * @returns {Promise<void>}
+ */
+function writeTo(stream, text) {
+  return text === "" ? Promise.resolve() : new Promise((done) => stream.write(text, () => done()));
+}

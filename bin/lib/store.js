@@ -1,0 +1,62 @@
+// The store that a command works on: found as the Pi extension finds it, opened, and closed when the work is done.
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { writeError } from "./output.js";
+
+/**
+ * @typedef {import("../../index.js").Store} Store
+ * @typedef {import("./arguments.js").Given} Given
+ */
+
+/**
+ * Opens the store, works on it and closes it.
+ * @template T
+ * @param {Given} given
+ * @param {(store: Store) => Promise<T>} work
+ * @param {{ create?: boolean }} [options] whether a store that does not exist is made; not by default
+ * @returns {Promise<T>}
+ */
+export async function withStore(given, work, { create = false } = {}) {
+  const addon = await import("../../index.js");
+  const store = await addon.openStore({ ...(await storeOptions(given)), create });
+  if (store.notice !== null) {
+    await writeError(`palimpsest: ${store.notice}\n`);
+  }
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/**
+ * Where the store is, for what does not open it.
+ * @param {Given} given
+ */
+export async function storePath(given) {
+  const addon = await import("../../index.js");
+  return addon.storePath(await storeOptions(given));
+}
+
+/** @param {Given} given */
+async function storeOptions(given) {
+  const { loadSettings } = await import("../../index.js");
+  const agentDir = piAgentDir();
+  return { path: given.store, settings: await loadSettings({ agentDir }), agentDir };
+}
+
+/** Pi's agent folder, found as Pi finds it (`getAgentDir` of Pi 0.87.1). */
+export function piAgentDir() {
+  const given = process.env.PI_CODING_AGENT_DIR;
+  if (!given) {
+    return join(homedir(), ".pi", "agent");
+  }
+  if (given === "~") {
+    return homedir();
+  }
+  if (given.startsWith("~/") || (process.platform === "win32" && given.startsWith("~\\"))) {
+    return join(homedir(), given.slice(2));
+  }
+  return given.startsWith("file://") ? fileURLToPath(given) : given;
+}

@@ -1,0 +1,64 @@
+// Rows of text: aligned under headings on a terminal, else separated by tabs, whole and without headings, for other tools.
+import { isTerminal, styled, write } from "./output.js";
+
+/** Digits of an ID that a terminal shows: enough for a unique prefix. */
+const shownDigits = 12;
+
+/** Columns of a terminal that does not say how many it has. */
+const defaultColumns = 80;
+
+/**
+ * @param {string[]} headings
+ * @param {string[][]} rows the last column may be long: it is cut to the terminal's width
+ */
+export async function writeTable(headings, rows) {
+  if (!isTerminal()) {
+    await write(rows.map((row) => `${row.map(oneLine).join("\t")}\n`).join(""));
+    return;
+  }
+  if (rows.length === 0) {
+    return;
+  }
+  const all = [headings, ...rows.map((row) => row.map(oneLine))];
+  const widths = headings.map((_, column) => Math.max(...all.map((row) => row[column].length)));
+  const columns = process.stdout.columns || defaultColumns;
+  const lines = all.map((row) => row.map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at]))));
+  const texts = lines.map((row) => row.join("  ").trimEnd()).map((line) => [...line].slice(0, columns).join(""));
+  await write(`${[styled("bold", texts[0]), ...texts.slice(1)].join("\n")}\n`);
+}
+
+/**
+ * Names and values, one pair a line, the values aligned.
+ * @param {Record<string, string | number>} values
+ */
+export function pairs(values) {
+  const width = Math.max(...Object.keys(values).map((name) => name.length));
+  return Object.entries(values)
+    .map(([name, value]) => `${name.padEnd(width)}  ${oneLine(String(value))}\n`)
+    .join("");
+}
+
+/**
+ * An ID as it is shown: that of a file is shortened on a terminal.
+ * @param {string} id
+ */
+export function shownId(id) {
+  return isTerminal() && /^[0-9a-f]{64}$/.test(id) ? id.slice(0, shownDigits) : id;
+}
+
+/**
+ * A time as it is shown: to the second on a terminal.
+ * @param {string} time in RFC 3339
+ */
+export function shownTime(time) {
+  return isTerminal() ? time.replace(/\.\d+Z$/, "Z") : time;
+}
+
+/**
+ * Text without what would move the cursor or end the line.
+ * @param {string} text
+ */
+export function oneLine(text) {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: what a file name holds must not move the cursor
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, " ");
+}

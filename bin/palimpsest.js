@@ -1,0 +1,65 @@
+#!/usr/bin/env node
+// The `palimpsest` command: finds the command that is asked for, runs it, and turns what goes wrong into a message and an
+// exit code. What a command does stands in its file under `commands/`; what the store does, in the addon.
+import { commands } from "./commands.js";
+import { parseArguments, UsageError } from "./lib/arguments.js";
+import { exitCode, printError } from "./lib/errors.js";
+import { commandHelp, overview, version } from "./lib/help.js";
+import { write } from "./lib/output.js";
+
+process.exitCode = await main(process.argv.slice(2));
+
+/**
+ * @param {string[]} given
+ * @returns {Promise<number>} the exit code
+ */
+async function main(given) {
+  const end = given.indexOf("--");
+  const json = given.slice(0, end < 0 ? undefined : end).includes("--json");
+  const [name, ...rest] = commandFirst(given);
+  try {
+    if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+      const asked = name === "help" ? rest.find((argument) => !argument.startsWith("-")) : undefined;
+      await write(asked === undefined ? overview() : commandHelp(commandNamed(asked)));
+      return name === undefined ? 2 : 0;
+    }
+    if (name === "--version") {
+      await write(`${version()}\n`);
+      return 0;
+    }
+    const command = commandNamed(name);
+    const parsed = parseArguments(command, rest);
+    if (parsed.help) {
+      await write(commandHelp(command));
+      return 0;
+    }
+    return (await command.run(parsed)) ?? 0;
+  } catch (error) {
+    await printError(error, json);
+    return exitCode(error);
+  }
+}
+
+/**
+ * The arguments with the command in front: options that every command has may stand before it.
+ * @param {string[]} given
+ */
+function commandFirst(given) {
+  let length = 0;
+  while (given[length] === "--json" || given[length]?.startsWith("--store")) {
+    length += given[length] === "--store" ? 2 : 1;
+  }
+  return [...given.slice(length, length + 1), ...given.slice(0, length), ...given.slice(length + 1)];
+}
+
+/**
+ * @param {string} name
+ * @returns {import("./lib/arguments.js").Command}
+ */
+function commandNamed(name) {
+  const command = commands.find((candidate) => candidate.name === name);
+  if (command === undefined) {
+    throw new UsageError(`there is no command \`${name}\``, "`palimpsest --help` lists the commands");
+  }
+  return command;
+}

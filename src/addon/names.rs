@@ -1,0 +1,131 @@
+//! Names of objects: `find`, `name`, `unname`; and what a worker thread needs to resolve one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+
+use super::argument::Given;
+use super::blocking::{Blocking, blocking};
+use super::settings::filesystem_id;
+use super::store::Store;
+use super::version::{At, selector};
+use crate::error::{Error, Result};
+use crate::object::Nickname;
+use crate::settings::Settings;
+use crate::source::Place;
+use crate::store;
+
+/// How a name is read.
+#[napi(object)]
+#[derive(Default)]
+pub struct NameOptions {
+    /// Folder that a relative path counts from, absolute. Default: the process's working folder.
+    pub cwd: Option<String>,
+}
+
+/// Which version is read.
+#[napi(object)]
+#[derive(Default)]
+pub struct ReadOptions {
+    /// A transaction (`12`: the version visible then), a step back (`-1`: the version before the latest), or a time in RFC 3339
+    /// or a date (its first moment in UTC). Default: the latest version. Not together with a name such as `NAME@12`.
+    #[napi(ts_type = "number | string")]
+    pub at: Option<At>,
+    /// As in `NameOptions`.
+    pub cwd: Option<String>,
+}
+
+/// A store with what names need.
+#[derive(Clone)]
+pub(super) struct Names {
+    pub(super) store: store::Store,
+    settings: Arc<Settings>,
+}
+
+impl Store {
+    pub(super) fn names(&self) -> Names {
+        Names { store: self.core.clone(), settings: Arc::clone(&self.settings) }
+    }
+}
+
+impl Names {
+    /// The version of a name.
+    pub(super) fn version(&self, name: &str, options: ReadOptions) -> Result<store::Version> {
+        let at = selector("at", options.at)?;
+        self.place(options.cwd)?.version(&self.store, name, at)
+    }
+
+    /// What names that are paths count from.
+    pub(super) fn place(&self, cwd: Option<String>) -> Result<Place> {
+        let cwd = match cwd {
+            Some(cwd) => PathBuf::from(cwd),
+            None => std::env::current_dir().unwrap_or_default(),
+        };
+        if !cwd.is_absolute() {
+            let problem = format!("`{}` is no absolute path", cwd.display());
+            return Err(Error::argument("cwd", problem));
+        }
+        Ok(Place { filesystem_id: filesystem_id(&self.settings, &self.store)?, cwd })
+    }
+}
+
+#[napi]
+impl Store {
+    /// Finds the full ID of the object that a name stands for: full ID, nickname, path, or unique ID prefix of at least 8
+    /// hexadecimal digits, in this order; each may be followed by a version (`NAME@12`, `NAME@-1`).
+    ///
+    /// Rejects with `UNKNOWN_NAME`, and with `AMBIGUOUS_NAME`, whose `candidates` are the first 8 objects that fit.
+    #[napi(
+        ts_args_type = "name: string, options?: NameOptions",
+        ts_return_type = "Promise<string>"
+    )]
+    pub fn find(
+        &self,
+        name: Given<String>,
+        options: Given<Option<NameOptions>>,
+    ) -> AsyncTask<Blocking<String>> {
+        let names = self.names();
+        blocking(move || {
+            let options = options.named("options")?.unwrap_or_default();
+            let found = names.place(options.cwd)?.find(&names.store, &name.named("name")?)?;
+            Ok(found.id.to_string())
+        })
+    }
+
+    /// Gives an object a nickname: 1 to 64 characters, no white space, none of `@ / \ [ ] :`, unlike a handle or an ID. Resolves
+    /// to the object's full ID.
+    ///
+    /// Rejects with `INVALID_NICKNAME` if it has another form or another object has it, and as `find`.
+    #[napi(
+        ts_args_type = "name: string, nickname: string, options?: NameOptions",
+        ts_return_type = "Promise<string>"
+    )]
+    pub fn name(
+        &self,
+        name: Given<String>,
+        nickname: Given<String>,
+        options: Given<Option<NameOptions>>,
+    ) -> AsyncTask<Blocking<String>> {
+        let names = self.names();
+        blocking(move || {
+            let options = options.named("options")?.unwrap_or_default();
+            let nickname = Nickname::parse(&nickname.named("nickname")?)?;
+            let found = names.place(options.cwd)?.find(&names.store, &name.named("name")?)?;
+            let mut transaction = names.store.begin();
+            transaction.name(nickname, Some(found.id.clone()));
+            transaction.commit()?;
+            Ok(found.id.to_string())
+        })
+    }
+
+    /// Takes a nickname away. Resolves to the full ID of the object that had it.
+    ///
+    /// Rejects with `UNKNOWN_NAME` if no object has it.
+    #[napi(ts_args_type = "nickname: string", ts_return_type = "Promise<string>")]
+    pub fn unname(&self, nickname: Given<String>) -> AsyncTask<Blocking<String>> {
+        let store = self.core.clone();
+        blocking(move || Ok(store.unname(&nickname.named("nickname")?)?.to_string()))
+    }
+}

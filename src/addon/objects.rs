@@ -1,0 +1,343 @@
+//! Objects of a store: writing versions, reading metadata, contents, items, history, differences.
+
+use std::collections::HashMap;
+
+use napi::Either;
+use napi::bindgen_prelude::{AsyncTask, Null};
+use napi_derive::napi;
+use serde_json::{Value, json};
+
+use super::argument::{Given, whole_numbers};
+use super::blocking::{Blocking, Json, blocking};
+use super::names::{NameOptions, ReadOptions};
+use super::store::Store;
+use super::version::{At, Version, count, selector};
+use crate::error::{Error, Result};
+use crate::object::{self, AsOf, ObjectId, ObjectType, Reference};
+use crate::session::{cut_ranges, parse_ranges};
+use crate::store::{DEFAULT_DIFF_CONTEXT, NewVersion};
+
+/// A version to write.
+#[napi(object)]
+pub struct PutOptions {
+    /// Type of the object.
+    #[napi(js_name = "type", ts_type = "ObjectType")]
+    pub kind: String,
+    /// What the object tracks; its ID is made of type and source.
+    #[napi(ts_type = "Source")]
+    pub source: Option<Value>,
+    /// ID of an object without a source. Default for a `toolcall`: a new UUIDv7.
+    pub id: Option<String>,
+    /// The content, or null for none.
+    pub content: Option<Either<String, Null>>,
+    /// SHA-256 of the source's bytes. Default for an object with source and content: that of the content.
+    pub source_hash: Option<String>,
+    /// Fields; unknown ones are kept.
+    #[napi(ts_type = "Record<string, unknown>")]
+    pub fields: Option<Value>,
+    /// Contents beside the content, by name (`short_summary`, ...).
+    pub additional: Option<HashMap<String, String>>,
+    /// Transaction that wrote the object's latest version, 0 if there is to be none yet. Default: whatever there is.
+    pub expected: Option<i64>,
+}
+
+/// What became of a put.
+#[napi(object)]
+pub struct PutResult {
+    /// Whether a version was written; false if the latest already was equal.
+    pub written: bool,
+    /// The latest version.
+    pub version: Version,
+}
+
+/// What of an object is read.
+#[napi(object)]
+#[derive(Default)]
+pub struct ContentOptions {
+    /// As in `ReadOptions`.
+    #[napi(ts_type = "number | string")]
+    pub at: Option<At>,
+    /// As in `NameOptions`.
+    pub cwd: Option<String>,
+    /// Name of an additional content. Default: the content.
+    pub field: Option<String>,
+    /// Lines, counted from 1: `40-80`, `7`, `1-3,9`. They come as they stand in the text, with their ends. Default: all.
+    pub lines: Option<String>,
+}
+
+/// Which items are read.
+#[napi(object)]
+#[derive(Default)]
+pub struct ItemsOptions {
+    /// As in `ReadOptions`.
+    #[napi(ts_type = "number | string")]
+    pub at: Option<At>,
+    /// As in `NameOptions`.
+    pub cwd: Option<String>,
+    /// Position of the first, from 0. Default: 0.
+    pub from: Option<i64>,
+    /// Position after the last. Default: all.
+    pub to: Option<i64>,
+}
+
+/// Which two versions are compared.
+#[napi(object)]
+#[derive(Default)]
+pub struct DiffOptions {
+    /// The earlier one, as `at` in `ReadOptions`. Default: the version before `to`.
+    #[napi(ts_type = "number | string")]
+    pub from: Option<At>,
+    /// The later one. Default: the latest.
+    #[napi(ts_type = "number | string")]
+    pub to: Option<At>,
+    /// As in `NameOptions`.
+    pub cwd: Option<String>,
+    /// Unchanged lines around each change. Default: 3.
+    pub context: Option<u32>,
+}
+
+/// How two versions differ.
+#[napi(object)]
+pub struct Difference {
+    /// The earlier version.
+    pub from: Version,
+    /// The later version.
+    pub to: Version,
+    /// Lines that only `to` has.
+    pub added: i64,
+    /// Lines that only `from` has.
+    pub removed: i64,
+    /// Unified diff of the contents, empty where these are equal. A null content counts as an empty text, and items as one
+    /// line each.
+    pub unified: String,
+    /// Fields that differ.
+    #[napi(ts_type = "FieldChange[]")]
+    pub fields: Value,
+}
+
+/// Which objects are listed.
+#[napi(object)]
+#[derive(Default)]
+pub struct ListOptions {
+    /// Only those whose ID comes after this one. Default: from the first.
+    pub after: Option<String>,
+    /// At most so many. Default: 1,000.
+    pub limit: Option<u32>,
+}
+
+#[napi]
+impl Store {
+    /// Writes a version of an object, unless the latest one has the same fields, content, additional contents and source hash.
+    /// Items of chats and sessions stay as they are.
+    ///
+    /// Rejects with `CONFLICT` if `expected` is not the latest version, `FORGOTTEN` if the object was forgotten,
+    /// `INVALID_ARGUMENT`, and with what the store reports.
+    #[napi(ts_args_type = "version: PutOptions", ts_return_type = "Promise<PutResult>")]
+    pub fn put(&self, version: Given<PutOptions>) -> AsyncTask<Blocking<PutResult>> {
+        let store = self.core.clone();
+        blocking(move || {
+            let (written, version) = store.write(new_version(version.named("version")?)?)?;
+            Ok(PutResult { written, version: Version::of(&store, version)? })
+        })
+    }
+
+    /// Reads a version without its content.
+    ///
+    /// `name`: full ID, nickname, path or ID prefix, see `find`. Rejects as `find`, and with `NOT_FOUND` if the object had no
+    /// version then.
+    #[napi(
+        ts_args_type = "name: string, options?: ReadOptions",
+        ts_return_type = "Promise<Version>"
+    )]
+    pub fn get(
+        &self,
+        name: Given<String>,
+        options: Given<Option<ReadOptions>>,
+    ) -> AsyncTask<Blocking<Version>> {
+        let names = self.names();
+        blocking(move || {
+            let options = options.named("options")?.unwrap_or_default();
+            let version = names.version(&name.named("name")?, options)?;
+            Version::of(&names.store, version)
+        })
+    }
+
+    /// Reads the content of a version, or an additional one; null where there is none. It is checked against its hash.
+    ///
+    /// Rejects as `get`; with `INVALID_ARGUMENT` for lines that the text does not have and for an additional content that the
+    /// version does not have; with `HASH_MISMATCH`.
+    #[napi(
+        ts_args_type = "name: string, options?: ContentOptions",
+        ts_return_type = "Promise<string | null>"
+    )]
+    pub fn content(
+        &self,
+        name: Given<String>,
+        options: Given<Option<ContentOptions>>,
+    ) -> AsyncTask<Blocking<Option<String>>> {
+        let names = self.names();
+        blocking(move || {
+            let ContentOptions { at, cwd, field, lines } =
+                options.named("options")?.unwrap_or_default();
+            let version = names.version(&name.named("name")?, ReadOptions { at, cwd })?;
+            let text = names.store.text_of(&version, field.as_deref())?;
+            let (Some(text), Some(lines)) = (&text, lines) else { return Ok(text) };
+            let ranges = parse_ranges(&lines, text.split('\n').count() as u64)?;
+            Ok(Some(cut_ranges(text, &ranges)))
+        })
+    }
+
+    /// Reads the items of a chat (its messages) or a session (its events), each as the JSON that was stored; none for other
+    /// objects.
+    ///
+    /// Rejects as `get`, and with `HASH_MISMATCH`.
+    #[napi(
+        ts_args_type = "name: string, options?: ItemsOptions",
+        ts_return_type = "Promise<string[]>"
+    )]
+    pub fn items(
+        &self,
+        name: Given<String>,
+        options: Given<Option<ItemsOptions>>,
+    ) -> AsyncTask<Blocking<Vec<String>>> {
+        let names = self.names();
+        blocking(move || {
+            let ItemsOptions { at, cwd, from, to } = options.named("options")?.unwrap_or_default();
+            let position = |name, given: Option<i64>, default| match given.map(u64::try_from) {
+                None => Ok(default),
+                Some(Ok(position)) => Ok(position),
+                Some(Err(_)) => Err(Error::argument(name, "is below 0")),
+            };
+            let range = position("from", from, 0)?..position("to", to, u64::MAX)?;
+            let version = names.version(&name.named("name")?, ReadOptions { at, cwd })?;
+            names.store.items(&version.envelope.id, AsOf::Tx(version.tx_id), range)
+        })
+    }
+
+    /// Lists the versions of an object, newest first.
+    ///
+    /// Rejects as `find`.
+    #[napi(
+        ts_args_type = "name: string, options?: NameOptions",
+        ts_return_type = "Promise<Version[]>"
+    )]
+    pub fn history(
+        &self,
+        name: Given<String>,
+        options: Given<Option<NameOptions>>,
+    ) -> AsyncTask<Blocking<Vec<Version>>> {
+        let names = self.names();
+        blocking(move || {
+            let options = options.named("options")?.unwrap_or_default();
+            let found = names.place(options.cwd)?.find(&names.store, &name.named("name")?)?;
+            Version::all(&names.store, names.store.history(&found.id)?)
+        })
+    }
+
+    /// Compares two versions of an object, by lines.
+    ///
+    /// Rejects as `get`.
+    #[napi(
+        ts_args_type = "name: string, options?: DiffOptions",
+        ts_return_type = "Promise<Difference>"
+    )]
+    pub fn diff(
+        &self,
+        name: Given<String>,
+        options: Given<Option<DiffOptions>>,
+    ) -> AsyncTask<Blocking<Difference>> {
+        let names = self.names();
+        blocking(move || {
+            let options = options.named("options")?.unwrap_or_default();
+            let found = names.place(options.cwd)?.find(&names.store, &name.named("name")?)?;
+            let (from, to) = (selector("from", options.from)?, selector("to", options.to)?);
+            let (from, to) = names.store.pair(&found.id, from, to)?;
+            let context = options.context.map_or(DEFAULT_DIFF_CONTEXT, |lines| lines as usize);
+            let diff = names.store.diff(from, to, context)?;
+            Ok(Difference {
+                added: count(diff.added),
+                removed: count(diff.removed),
+                unified: diff.unified,
+                fields: diff.fields.into_iter().map(field_change).collect(),
+                from: Version::of(&names.store, diff.from)?,
+                to: Version::of(&names.store, diff.to)?,
+            })
+        })
+    }
+
+    /// Reads the version that a reference points to, in the form in which documents hold references: `{ id }` is the latest
+    /// version; with `content_hash` and `origin` it is that version, wherever it was first written, and its payload is hashed
+    /// anew.
+    ///
+    /// Rejects with `NOT_FOUND` if the store does not hold it, and with `HASH_MISMATCH`, naming both hashes.
+    #[napi(ts_args_type = "reference: Reference", ts_return_type = "Promise<Version>")]
+    pub fn resolve(&self, reference: Given<Json>) -> AsyncTask<Blocking<Version>> {
+        let store = self.core.clone();
+        blocking(move || {
+            let reference: Reference = serde_json::from_value(reference.named("reference")?.0)
+                .map_err(|_| Error::argument("reference", "has not the form of a reference"))?;
+            Version::of(&store, store.resolve(&reference)?)
+        })
+    }
+
+    /// Lists the latest versions of the objects of a type, by ID.
+    #[napi(
+        ts_args_type = "type: ObjectType, options?: ListOptions",
+        ts_return_type = "Promise<Version[]>"
+    )]
+    pub fn list(
+        &self,
+        kind: Given<String>,
+        options: Given<Option<ListOptions>>,
+    ) -> AsyncTask<Blocking<Vec<Version>>> {
+        /// Listed where nothing else is said.
+        const DEFAULT_LIMIT: u32 = 1_000;
+
+        let store = self.core.clone();
+        blocking(move || {
+            let ListOptions { after, limit } = options.named("options")?.unwrap_or_default();
+            let limit = limit.unwrap_or(DEFAULT_LIMIT) as usize;
+            let after = after.map(ObjectId::new);
+            let found = store.list(object_type(&kind.named("type")?)?, after.as_ref(), limit)?;
+            Version::all(&store, found)
+        })
+    }
+}
+
+fn field_change(change: object::FieldChange) -> Value {
+    json!({ "name": change.name, "before": change.old, "after": change.new })
+}
+
+/// Reads the name of a type.
+pub(super) fn object_type(name: &str) -> Result<ObjectType> {
+    let known = ObjectType::ALL.map(|kind| format!("`{}`", kind.as_str())).join(", ");
+    ObjectType::parse(name)
+        .ok_or_else(|| Error::argument("type", format!("is `{name}`; it must be one of {known}")))
+}
+
+fn new_version(options: PutOptions) -> Result<NewVersion> {
+    let wrong = |argument: &str| {
+        let argument = argument.to_owned();
+        move |error: serde_json::Error| Error::argument(argument, format!("is refused: {error}"))
+    };
+    let source = options.source.map(serde_json::from_value).transpose().map_err(wrong("source"))?;
+    let fields = options
+        .fields
+        .map(whole_numbers)
+        .map(serde_json::from_value)
+        .transpose()
+        .map_err(wrong("fields"))?;
+    Ok(NewVersion {
+        kind: object_type(&options.kind)?,
+        source,
+        id: options.id,
+        content: match options.content {
+            Some(Either::A(text)) => Some(text),
+            Some(Either::B(Null)) | None => None,
+        },
+        source_hash: options.source_hash,
+        fields: fields.unwrap_or_default(),
+        additional: options.additional.unwrap_or_default().into_iter().collect(),
+        expected: options.expected,
+    })
+}

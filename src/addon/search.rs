@@ -1,0 +1,168 @@
+//! `Store.search`.
+
+use std::ops::Range;
+
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+
+use super::argument::Given;
+use super::blocking::{Blocking, blocking};
+use super::objects::object_type;
+use super::store::Store;
+use super::version::count;
+use crate::error::Result;
+use crate::store::{self, FoundIn, SearchQuery};
+
+/// What is looked through.
+#[napi(object)]
+#[derive(Default)]
+pub struct SearchOptions {
+    /// Types of objects. Default: all.
+    #[napi(ts_type = "ObjectType[]")]
+    pub types: Option<Vec<String>>,
+    /// ID of a session: its chat, toolcalls and system prompt. Files belong to none.
+    pub session: Option<String>,
+    /// Files whose path starts with this.
+    pub path_prefix: Option<String>,
+    /// Whether texts that objects had before are looked through too. Default: `false`.
+    pub all_versions: Option<bool>,
+    /// Most hits, at least 1. Default: 10.
+    pub limit: Option<u32>,
+}
+
+/// What a search found.
+#[napi(object)]
+pub struct SearchResults {
+    /// Best first.
+    pub hits: Vec<SearchHit>,
+    /// How many there are in all, as far as they were ranked.
+    pub total: i64,
+    /// Whether `total` counts all that fit; false where a search had only words that stand in very many texts.
+    pub complete: bool,
+    /// Versions that could not be looked through, because the store cannot be written at present; 0 as a rule.
+    pub unindexed: i64,
+}
+
+/// A version, item or nickname in which something was found.
+#[napi(object, use_nullable = true)]
+pub struct SearchHit {
+    /// ID of the object.
+    pub id: String,
+    /// Its type.
+    #[napi(js_name = "type", ts_type = "ObjectType")]
+    pub kind: String,
+    /// Path of a file, tool of a toolcall; null for others.
+    pub name: Option<String>,
+    /// Newest version with this text; for an item the transaction that added it; for a nickname the latest version.
+    pub tx_id: i64,
+    /// Where in the object.
+    #[napi(ts_type = "\"version\" | \"nickname\" | \"item\"")]
+    pub part: String,
+    /// Position of the item, from 0; null for other parts.
+    pub item: Option<i64>,
+    /// Whether the object has it now.
+    pub latest: bool,
+    /// Above 0; higher is better. Comparable within one search only.
+    pub score: f64,
+    /// Place of the text that is quoted: `content`, `path`, `fields.args.command`, `message.content[0].text`.
+    pub place: String,
+    /// The lines that show most of the search, at most three; empty where the text cannot be read any more.
+    pub lines: Vec<SnippetLine>,
+}
+
+/// A line of a text, or the part of it around what was found.
+#[napi(object)]
+pub struct SnippetLine {
+    /// Number of the line in its text, from 1.
+    pub line: i64,
+    /// The line without its ending, long ones in part.
+    pub text: String,
+    /// What was found: start and end in `text`, in UTF-16 code units as `text.slice` takes them; in order, not overlapping.
+    #[napi(ts_type = "[start: number, end: number][]")]
+    pub matches: Vec<Vec<u32>>,
+}
+
+#[napi]
+impl Store {
+    /// Searches contents, paths, arguments of tools, messages, notes and nicknames, the latest of each by default; best first
+    /// (BM25). Finds identifiers by their parts (`transformContext`, `tool_call_id`, `src/store/sqlite.rs`) and CJK text.
+    ///
+    /// `text`: words, of which the more the better are found; `"phrases"`, `-excluded`, `prefix*`. All that was committed
+    /// before the call is searched: what is not indexed yet is indexed first.
+    ///
+    /// Rejects with `INVALID_ARGUMENT` if the text holds no word to search for, and with `UNSUPPORTED` where the store has no
+    /// index.
+    #[napi(
+        ts_args_type = "text: string, options?: SearchOptions",
+        ts_return_type = "Promise<SearchResults>"
+    )]
+    pub fn search(
+        &self,
+        text: Given<String>,
+        options: Given<Option<SearchOptions>>,
+    ) -> AsyncTask<Blocking<SearchResults>> {
+        let store = self.core.clone();
+        blocking(move || {
+            let options = options.named("options")?.unwrap_or_default();
+            let query = search_query(text.named("text")?, options)?;
+            store.search(&query).map(SearchResults::from)
+        })
+    }
+}
+
+fn search_query(text: String, options: SearchOptions) -> Result<SearchQuery> {
+    let mut query = SearchQuery::new(text);
+    let kinds = options.types.unwrap_or_default();
+    query.filter.kinds = kinds.iter().map(|kind| object_type(kind)).collect::<Result<_>>()?;
+    query.filter.session =
+        options.session.map(|id| id.strip_prefix("session:").map(str::to_owned).unwrap_or(id));
+    query.filter.path_prefix = options.path_prefix;
+    query.filter.all_versions = options.all_versions.unwrap_or(false);
+    query.limit = options.limit.map_or(query.limit, |limit| limit as usize);
+    Ok(query)
+}
+
+impl From<store::SearchResults> for SearchResults {
+    fn from(results: store::SearchResults) -> Self {
+        Self {
+            hits: results.hits.into_iter().map(SearchHit::from).collect(),
+            total: count(results.total),
+            complete: results.is_complete,
+            unindexed: count(results.unindexed),
+        }
+    }
+}
+
+impl From<store::SearchHit> for SearchHit {
+    fn from(hit: store::SearchHit) -> Self {
+        let (part, item) = match hit.part {
+            FoundIn::Version => ("version", None),
+            FoundIn::Nickname => ("nickname", None),
+            FoundIn::Item(position) => ("item", Some(count(position))),
+        };
+        Self {
+            id: hit.id.to_string(),
+            kind: hit.kind.as_str().to_owned(),
+            name: hit.name,
+            tx_id: hit.tx_id.0,
+            part: part.to_owned(),
+            item,
+            latest: hit.is_latest,
+            score: hit.score,
+            place: hit.place,
+            lines: hit.lines.into_iter().map(SnippetLine::from).collect(),
+        }
+    }
+}
+
+impl From<store::SnippetLine> for SnippetLine {
+    fn from(line: store::SnippetLine) -> Self {
+        let units = |at: usize| {
+            let before = line.text.get(..at).unwrap_or(&line.text).encode_utf16().count();
+            u32::try_from(before).unwrap_or(u32::MAX)
+        };
+        let found = |range: &Range<usize>| vec![units(range.start), units(range.end)];
+        let matches = line.matches.iter().map(found).collect();
+        Self { line: count(line.line), text: line.text, matches }
+    }
+}

@@ -1,0 +1,76 @@
+//! The list of a store's sessions.
+
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+
+use super::blocking::{Blocking, blocking};
+use super::store::Store;
+use super::version::count;
+use crate::context::live;
+
+/// What a store knows of a session.
+#[napi(object, use_nullable = true)]
+pub struct SessionInfo {
+    /// ID of its document, `session:...`.
+    pub id: String,
+    /// Name of the harness.
+    pub harness: String,
+    /// The harness's own session ID. Several sessions of a store can have the same: in other folders, or parted.
+    pub host_session_id: String,
+    /// Working folder.
+    pub cwd: String,
+    /// `active` while it is open or if its process was killed; `paused` after `close`.
+    #[napi(ts_type = "\"active\" | \"paused\"")]
+    pub state: String,
+    /// When it was opened first, in RFC 3339, UTC.
+    pub started: String,
+    /// When it was last written.
+    pub updated: String,
+    /// Calls to the model, those of the parent before a fork included.
+    pub calls: i64,
+    /// The session whose chat it began with; null where it began empty.
+    pub parent_id: Option<String>,
+    /// How it came from `parentId`: `forked` by the host, or `parted` because another process wrote to that.
+    #[napi(ts_type = "\"forked\" | \"parted\" | null")]
+    pub origin: Option<String>,
+    /// ID of its chat.
+    pub chat_id: String,
+    /// ID of its system prompt.
+    pub system_prompt_id: String,
+    /// Transaction of its latest version.
+    pub tx_id: i64,
+}
+
+#[napi]
+impl Store {
+    /// Lists the sessions, the one written last first.
+    #[napi(ts_return_type = "Promise<SessionInfo[]>")]
+    pub fn sessions(&self) -> AsyncTask<Blocking<Vec<SessionInfo>>> {
+        let store = self.core.clone();
+        blocking(move || Ok(live::sessions(&store)?.iter().map(info).collect()))
+    }
+}
+
+fn info(session: &live::SessionSummary) -> SessionInfo {
+    let version = &session.version;
+    let field = |name: &str| {
+        let value = version.fields.get(name).and_then(|value| value.as_str());
+        value.unwrap_or_default().to_owned()
+    };
+    let origin = if session.parted { "parted" } else { "forked" };
+    SessionInfo {
+        id: version.envelope.id.to_string(),
+        harness: field("harness"),
+        host_session_id: field("host_session"),
+        cwd: field("cwd"),
+        state: field("state"),
+        started: session.started.to_string(),
+        updated: version.system_time.to_string(),
+        calls: count(session.calls),
+        parent_id: session.parent.as_ref().map(ToString::to_string),
+        origin: session.parent.as_ref().map(|_| origin.to_owned()),
+        chat_id: field("chat_ref"),
+        system_prompt_id: field("system_prompt_ref"),
+        tx_id: version.tx_id.0,
+    }
+}

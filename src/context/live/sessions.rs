@@ -1,0 +1,115 @@
+//! The sessions of a store, read from their documents and events. Opens none.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::object::{AsOf, ObjectId, ObjectType, Timestamp};
+use crate::session::Opened;
+use crate::store::{Store, Version};
+
+/// Versions or events read at a time.
+const PAGE: usize = 256;
+
+/// What a store knows of one session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionSummary {
+    /// The latest version of its document: harness, host session, working folder and state are fields of it.
+    pub version: Version,
+    /// When it was opened first.
+    pub started: Timestamp,
+    /// Calls to the model, those of a parent before a fork included.
+    pub calls: u64,
+    /// The session whose chat it began with.
+    pub parent: Option<ObjectId>,
+    /// Whether it parted from `parent` because another process wrote to that; else it is a fork that the host made.
+    pub parted: bool,
+}
+
+/// Lists the sessions, the one written last first.
+pub fn sessions(store: &Store) -> Result<Vec<SessionSummary>> {
+    let mut found = Vec::new();
+    let mut after: Option<ObjectId> = None;
+    loop {
+        let page = store.list(ObjectType::Session, after.as_ref(), PAGE)?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.envelope.id.clone());
+        for version in page {
+            found.push(summary(store, version)?);
+        }
+    }
+    found.sort_by_key(|session| std::cmp::Reverse(session.version.tx_id));
+    Ok(found)
+}
+
+fn summary(store: &Store, version: Version) -> Result<SessionSummary> {
+    let calls = calls(store, &version)?;
+    let opened = opened(store, &version)?;
+    let parent = opened.as_ref().and_then(|opened| opened.forked_from.clone());
+    let parted = parent.as_ref().is_some_and(|parent| stem(&version.envelope.id) == stem(parent));
+    let started = opened.map_or(version.system_time, |opened| opened.time);
+    Ok(SessionSummary { version, started, calls, parent, parted })
+}
+
+/// A session's ID without the mark of one that parted.
+fn stem(id: &ObjectId) -> &str {
+    let is_mark = |mark: &str| mark.len() == 8 && mark.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let marked = id.as_str().rsplit_once('+').filter(|(_, mark)| is_mark(mark));
+    marked.map_or(id.as_str(), |(stem, _)| stem)
+}
+
+/// The number of the last call: call records stand near the end, so it is read backwards.
+fn calls(store: &Store, version: &Version) -> Result<u64> {
+    #[derive(Deserialize)]
+    struct Called {
+        event: String,
+        #[serde(default)]
+        number: u64,
+        #[serde(default)]
+        calls: Vec<Value>,
+    }
+    let mut failed = 0;
+    let mut end = version.item_count;
+    while end > 0 {
+        let start = end.saturating_sub(PAGE as u64);
+        for item in events(store, version, start..end)?.iter().rev() {
+            let Some(called) = parse::<Called>(item) else { continue };
+            match called.event.as_str() {
+                "called" => return Ok(called.number + failed),
+                "failed_open" => failed += called.calls.len() as u64,
+                _ => {}
+            }
+        }
+        end = start;
+    }
+    Ok(failed)
+}
+
+/// Where a session comes from: its own `opened` event, the last one, since those of a parent stand before it. No other event
+/// has its fields.
+fn opened(store: &Store, version: &Version) -> Result<Option<Opened>> {
+    let first = events(store, version, 0..1)?.first().and_then(|item| parse::<Opened>(item));
+    let own = version.fields.get("host_session").and_then(Value::as_str);
+    let is_own = first.as_ref().is_some_and(|first| Some(first.host_session.as_str()) == own);
+    // Only a session that took over another's events has more than the first.
+    if is_own && stem(&version.envelope.id) == version.envelope.id.as_str() {
+        return Ok(first);
+    }
+    let mut last = first;
+    for start in (1..version.item_count).step_by(PAGE) {
+        let page = events(store, version, start..start + PAGE as u64)?;
+        last = page.iter().rev().find_map(|item| parse::<Opened>(item)).or(last);
+    }
+    Ok(last)
+}
+
+fn events(store: &Store, version: &Version, range: Range<u64>) -> Result<Vec<String>> {
+    store.items(&version.envelope.id, AsOf::Tx(version.tx_id), range)
+}
+
+/// `None` for another kind of event, and for one whose text was taken out.
+fn parse<T: for<'de> Deserialize<'de>>(item: &str) -> Option<T> {
+    serde_json::from_str(item).ok()
+}

@@ -1,0 +1,142 @@
+//! Which files are excluded: known by path alone, their text never stored (DESIGN.md section 4, the setting `exclude`).
+//!
+//! Looks at names and links, never into a file.
+
+use std::path::{Path, PathBuf};
+
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::{canonical_path, resolve_path};
+use crate::error::{Error, Result};
+
+/// Most entries of a folder that a wildcard is compared with.
+const MAX_ENTRIES: usize = 10_000;
+
+/// Globs for files whose text is not stored, in order; the last one that matches decides.
+///
+/// As in a `.gitignore`: a glob without a slash is compared with the name, one with a slash with the end of the path, one
+/// that starts with a slash with the whole path. `*` stays within a name, `**` does not, `!` takes files out again. Upper
+/// and lower case are the same.
+#[derive(Debug, Clone, Default)]
+pub struct Exclude {
+    globs: GlobSet,
+    /// Of each glob, whether it excludes or takes out again.
+    excludes: Vec<bool>,
+}
+
+impl Exclude {
+    /// Reads globs.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` naming the glob that cannot be read.
+    pub fn new(globs: &[String]) -> Result<Self> {
+        let mut set = GlobSetBuilder::new();
+        let mut excludes = Vec::with_capacity(globs.len());
+        for text in globs {
+            let positive = text.strip_prefix('!');
+            set.add(glob(positive.unwrap_or(text))?);
+            excludes.push(positive.is_none());
+        }
+        let globs = set.build().map_err(|error| unreadable("a list", &error))?;
+        Ok(Self { globs, excludes })
+    }
+
+    /// Whether nothing is excluded.
+    pub fn is_empty(&self) -> bool {
+        self.excludes.is_empty()
+    }
+
+    /// Whether a file is excluded, by the path given or the one that it leads to.
+    pub fn excludes(&self, path: &Path) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        self.excludes_name(path) || self.excludes_name(&canonical_path(path))
+    }
+
+    /// Whether a path as a model writes it names a file that is excluded; its last part may hold wildcards of a shell.
+    pub fn excludes_given(&self, given: &str, cwd: &Path) -> bool {
+        if self.is_empty() || given.is_empty() {
+            return false;
+        }
+        let Ok(path) = resolve_path(given, cwd) else { return false };
+        self.excludes(&path) || (given.contains(['*', '?', '[']) && self.excludes_some(&path))
+    }
+
+    /// Whether a path is excluded as it is written; no link is followed.
+    pub fn excludes_name(&self, path: &Path) -> bool {
+        let last = self.globs.matches(path).into_iter().max();
+        last.is_some_and(|last| self.excludes[last])
+    }
+
+    /// Whether a wildcard stands for a file that is excluded.
+    fn excludes_some(&self, pattern: &Path) -> bool {
+        let glob = pattern.to_str().and_then(|pattern| Some(glob(pattern).ok()?.compile_matcher()));
+        let (Some(glob), Some(Ok(entries))) = (glob, pattern.parent().map(Path::read_dir)) else {
+            return false;
+        };
+        let paths = entries.take(MAX_ENTRIES).flatten().map(|entry| entry.path());
+        paths.filter(|path| glob.is_match(path)).any(|path: PathBuf| self.excludes(&path))
+    }
+}
+
+fn glob(text: &str) -> Result<Glob> {
+    if text.trim().is_empty() {
+        return Err(Error::argument("exclude", "holds an empty glob"));
+    }
+    let anchored = if text.starts_with('/') { text.to_owned() } else { format!("**/{text}") };
+    let built = GlobBuilder::new(&anchored).literal_separator(true).case_insensitive(true).build();
+    built.map_err(|error| unreadable(text, &error))
+}
+
+fn unreadable(glob: &str, error: &globset::Error) -> Error {
+    Error::argument("exclude", format!("holds `{glob}`, which is no glob: {}", error.kind()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exclude(globs: &[&str]) -> Exclude {
+        Exclude::new(&globs.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn globs_are_read_as_in_a_gitignore() {
+        let exclude = exclude(&["/p/one", "sub/*.txt", "deep/**/x", "*.log", "!keep.log"]);
+        for (path, expected) in [
+            ("/p/one", true),
+            ("/q/p/one", false),
+            ("/a/sub/b.txt", true),
+            ("/a/sub/c/b.txt", false),
+            ("/a/deep/b/c/x", true),
+            ("/a/b.log", true),
+            ("/a/keep.log", false),
+        ] {
+            assert_eq!(exclude.excludes(Path::new(path)), expected, "{path}");
+        }
+        for glob in ["[", "", "!"] {
+            assert_eq!(Exclude::new(&[glob.to_owned()]).unwrap_err().code(), "INVALID_ARGUMENT");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_wildcards_are_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(".env"), "").unwrap();
+        std::fs::write(folder.path().join("a.txt"), "").unwrap();
+        std::os::unix::fs::symlink(".env", folder.path().join("link")).unwrap();
+        let exclude = exclude(&[".env"]);
+        for (given, expected) in [
+            ("link", true),
+            (".e*", true),
+            ("./.en?", true),
+            ("*.txt", false),
+            ("a.txt", false),
+            ("", false),
+        ] {
+            assert_eq!(exclude.excludes_given(given, folder.path()), expected, "{given}");
+        }
+    }
+}

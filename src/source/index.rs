@@ -1,0 +1,310 @@
+//! Storing the files of given paths: the one part of this layer that knows a store. What is walked, [`super::walk`] says.
+//!
+//! A version is made only where a file changed. Sources: DESIGN.md section 5, SSOT 5.6.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::walk::{self, Met, Problem, WalkOptions};
+use super::{FileState, canonical_path, file_object, read_file};
+use crate::error::{Error, Result};
+use crate::object::{Envelope, ObjectId, ObjectType, Payload, Source, TxId};
+use crate::store::{Expected, Outcome, Receipt, Store, Version};
+
+/// Files of one transaction.
+const BATCH_FILES: usize = 200;
+/// Bytes of text of one transaction, the file that passes it included.
+const BATCH_BYTES: usize = 16 << 20;
+/// Versions read at a time.
+const PAGE: usize = 1_000;
+
+/// How paths are indexed.
+#[derive(Debug, Clone)]
+pub struct IndexOptions {
+    /// The filesystem that the paths belong to.
+    pub filesystem_id: String,
+    /// Whether hidden and ignored files are taken too; never `.git`.
+    pub all: bool,
+    /// Files with more bytes are metadata only.
+    pub max_text_bytes: u64,
+}
+
+/// What became of one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexOutcome {
+    /// The store had no version of it.
+    Created,
+    /// The store had another version of it.
+    Updated,
+    /// The store had this version of it.
+    Unchanged,
+    /// It is gone; its new version has no content.
+    Deleted,
+}
+
+impl IndexOutcome {
+    /// Its name in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::Unchanged => "unchanged",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// A file that was indexed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexedFile {
+    /// Canonical path.
+    pub path: PathBuf,
+    /// Its object.
+    pub id: ObjectId,
+    /// What became of it.
+    pub outcome: IndexOutcome,
+    /// Transaction of its latest version.
+    pub tx_id: TxId,
+    /// Why it has no content (`binary`, `too_large`, `deleted`); `None` where it has.
+    pub no_content: Option<String>,
+}
+
+/// What became of the paths.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct IndexReport {
+    /// The files, in the order in which they were met; deleted ones last.
+    pub files: Vec<IndexedFile>,
+    /// What could not be indexed.
+    pub failed: Vec<Problem>,
+    /// What is no file to index (links, FIFOs, sockets, devices), or was forgotten.
+    pub skipped: Vec<Problem>,
+}
+
+/// Stores the files at and under `paths`, which are absolute.
+///
+/// A given path may be a link and may be hidden or ignored; under it links are not followed, and of what is neither a file
+/// nor a folder nothing is opened. A file that the store knows under a given path and that is gone gets a version without
+/// content. `progress` is told how many files are done.
+///
+/// # Errors
+/// What the store reports. Then the transactions before hold.
+pub fn index_paths(
+    store: &Store,
+    paths: &[PathBuf],
+    options: &IndexOptions,
+    mut progress: impl FnMut(usize),
+) -> Result<IndexReport> {
+    let roots: Vec<PathBuf> = paths.iter().map(|path| canonical_path(path)).collect();
+    let mut work = Work {
+        known: known_files(store, &roots, &options.filesystem_id)?,
+        store,
+        options,
+        seen: HashSet::new(),
+        batch: Batch::default(),
+        report: IndexReport::default(),
+    };
+    let walk_options =
+        WalkOptions { all: options.all, store: canonical_path(Path::new(store.path())) };
+    for root in &roots {
+        if is_missing(root) {
+            // What the store knows of a folder that is gone is looked at below.
+            if !work.known.values().any(|known| known.path.starts_with(root)) {
+                work.fail(root.clone(), "there is no such file or folder");
+            }
+            continue;
+        }
+        walk::walk(root, &walk_options, |met| {
+            work.take(met)?;
+            progress(work.report.files.len() + work.batch.files.len());
+            Ok(())
+        })?;
+    }
+    work.index_gone()?;
+    work.commit()?;
+    progress(work.report.files.len());
+    Ok(work.report)
+}
+
+/// What the store knows of a file under the paths.
+struct Known {
+    version: TxId,
+    path: PathBuf,
+    is_deleted: bool,
+}
+
+struct Work<'a> {
+    store: &'a Store,
+    options: &'a IndexOptions,
+    /// What is not met yet.
+    known: HashMap<ObjectId, Known>,
+    /// What is met: the paths given may overlap.
+    seen: HashSet<PathBuf>,
+    batch: Batch,
+    report: IndexReport,
+}
+
+/// Files for one transaction.
+#[derive(Default)]
+struct Batch {
+    files: Vec<(IndexedFile, Envelope, Payload)>,
+    bytes: usize,
+}
+
+impl Work<'_> {
+    fn take(&mut self, met: Met) -> Result<()> {
+        let path = match &met {
+            Met::File(path) => path,
+            Met::Skipped(problem) | Met::Failed(problem) => &problem.path,
+        };
+        if !self.seen.insert(path.clone()) {
+            return Ok(());
+        }
+        match met {
+            Met::File(path) => self.index(path)?,
+            Met::Skipped(problem) => self.report.skipped.push(problem),
+            Met::Failed(problem) => self.report.failed.push(problem),
+        }
+        Ok(())
+    }
+
+    /// Takes a file that was met.
+    fn index(&mut self, path: PathBuf) -> Result<()> {
+        if path.to_str().is_none() {
+            self.fail(path, "its name is not UTF-8");
+            return Ok(());
+        }
+        match read_file(&path, self.options.max_text_bytes).state {
+            FileState::Unreadable { reason } => self.fail(path, &reason),
+            FileState::NotAFile => {
+                self.report.skipped.push(Problem { path, problem: walk::NOT_A_FILE.to_owned() });
+            }
+            // It went while its folder was read.
+            FileState::Missing => {}
+            state => self.stage(path, &state)?,
+        }
+        Ok(())
+    }
+
+    /// Takes the files that the store knows and that were not met: those that are gone. Others are hidden, ignored or out of
+    /// reach, and what is known of them stands.
+    fn index_gone(&mut self) -> Result<()> {
+        let mut gone: Vec<PathBuf> = self
+            .known
+            .values()
+            .filter(|known| !known.is_deleted)
+            .map(|known| known.path.clone())
+            .collect();
+        gone.sort();
+        for path in gone {
+            if is_missing(&path) {
+                self.stage(path, &FileState::Missing)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn stage(&mut self, path: PathBuf, state: &FileState) -> Result<()> {
+        let (envelope, payload) = file_object(&self.options.filesystem_id, &path, state)?;
+        let known = self.known.remove(&envelope.id);
+        let outcome = match (state, &known) {
+            (FileState::Missing, _) => IndexOutcome::Deleted,
+            (_, Some(_)) => IndexOutcome::Updated,
+            (_, None) => IndexOutcome::Created,
+        };
+        let no_content = payload.fields.get("no_content").and_then(Value::as_str);
+        let file = IndexedFile {
+            path,
+            id: envelope.id.clone(),
+            outcome,
+            tx_id: known.map_or(TxId(0), |known| known.version),
+            no_content: no_content.map(str::to_owned),
+        };
+        self.batch.bytes += payload.content.as_ref().map_or(0, String::len);
+        self.batch.files.push((file, envelope, payload));
+        if self.batch.files.len() >= BATCH_FILES || self.batch.bytes >= BATCH_BYTES {
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the batch in one transaction. What a person had forgotten is left out.
+    fn commit(&mut self) -> Result<()> {
+        let mut batch = std::mem::take(&mut self.batch);
+        let receipt = loop {
+            if batch.files.is_empty() {
+                return Ok(());
+            }
+            match self.put(&batch.files) {
+                Err(Error::Forgotten { id }) => {
+                    let is_it = |(file, ..): &(IndexedFile, _, _)| file.id == id;
+                    let Some(at) = batch.files.iter().position(is_it) else {
+                        return Err(Error::Forgotten { id });
+                    };
+                    let (file, ..) = batch.files.remove(at);
+                    let problem = "it was forgotten".to_owned();
+                    self.report.skipped.push(Problem { path: file.path, problem });
+                }
+                receipt => break receipt?,
+            }
+        };
+        for ((mut file, ..), outcome) in batch.files.into_iter().zip(receipt.outcomes) {
+            match outcome {
+                Outcome::Written => file.tx_id = receipt.tx_id,
+                Outcome::Unchanged(tx_id) => {
+                    file.tx_id = tx_id;
+                    file.outcome = IndexOutcome::Unchanged;
+                }
+            }
+            self.report.files.push(file);
+        }
+        Ok(())
+    }
+
+    fn put(&self, files: &[(IndexedFile, Envelope, Payload)]) -> Result<Receipt> {
+        let mut transaction = self.store.begin();
+        for (_, envelope, payload) in files {
+            transaction.put(envelope.clone(), payload, Expected::Any)?;
+        }
+        transaction.commit()
+    }
+
+    fn fail(&mut self, path: PathBuf, problem: &str) {
+        self.report.failed.push(Problem { path, problem: problem.to_owned() });
+    }
+}
+
+fn is_missing(path: &Path) -> bool {
+    read_file(path, 0).state == FileState::Missing
+}
+
+/// The files of the store at and under the paths.
+fn known_files(
+    store: &Store,
+    roots: &[PathBuf],
+    filesystem_id: &str,
+) -> Result<HashMap<ObjectId, Known>> {
+    let mut known = HashMap::new();
+    let mut after: Option<ObjectId> = None;
+    loop {
+        let page = store.list(ObjectType::File, after.as_ref(), PAGE)?;
+        let Some(last) = page.last() else { return Ok(known) };
+        after = Some(last.envelope.id.clone());
+        for version in page {
+            if let Some(path) = path_under(&version, roots, filesystem_id) {
+                let is_deleted =
+                    version.fields.get("no_content").and_then(Value::as_str) == Some("deleted");
+                let found = Known { version: version.tx_id, path, is_deleted };
+                known.insert(version.envelope.id, found);
+            }
+        }
+    }
+}
+
+fn path_under(version: &Version, roots: &[PathBuf], filesystem_id: &str) -> Option<PathBuf> {
+    let Source::Filesystem { filesystem_id: owner, path } = version.envelope.source.as_ref()?;
+    let path = Path::new(path);
+    let is_under = owner == filesystem_id && roots.iter().any(|root| path.starts_with(root));
+    is_under.then(|| path.to_owned())
+}

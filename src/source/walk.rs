@@ -1,0 +1,108 @@
+//! Walking folders for files to index: `.gitignore` respected, hidden ones left out, links not followed. Opens no file.
+
+use std::fs::FileType;
+use std::path::{Path, PathBuf};
+
+use ignore::{DirEntry, WalkBuilder};
+
+use crate::error::Result;
+
+/// What is said of FIFOs, sockets and devices.
+pub(super) const NOT_A_FILE: &str = "it is no regular file";
+
+/// How folders are walked.
+#[derive(Debug, Clone)]
+pub(super) struct WalkOptions {
+    /// Whether hidden and ignored files are taken too; never `.git`.
+    pub all: bool,
+    /// The store, left out without a word with all files that begin with its name and a `-` or `.`.
+    pub store: PathBuf,
+}
+
+/// A path, and what is the matter with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The path.
+    pub path: PathBuf,
+    /// What is the matter, in words.
+    pub problem: String,
+}
+
+/// What a walk comes to.
+#[derive(Debug)]
+pub(super) enum Met {
+    /// A regular file; its path is canonical.
+    File(PathBuf),
+    /// A link, FIFO, socket or device.
+    Skipped(Problem),
+    /// What cannot be looked at.
+    Failed(Problem),
+}
+
+/// Goes through a canonical path in the order of names, and calls `take` with what it comes to.
+///
+/// `.gitignore`, `.ignore` and git's own lists of ignored files count, those of folders above too, in a repository or not.
+pub(super) fn walk(
+    root: &Path,
+    options: &WalkOptions,
+    mut take: impl FnMut(Met) -> Result<()>,
+) -> Result<()> {
+    let WalkOptions { all, store } = options.clone();
+    let mut builder = WalkBuilder::new(root);
+    builder
+        .standard_filters(!all)
+        .require_git(false)
+        .follow_links(false)
+        .sort_by_file_name(std::ffi::OsStr::cmp)
+        .filter_entry(move |entry| {
+            let is_git = entry.depth() > 0 && entry.file_name() == ".git";
+            !is_git && !is_of_store(entry.path(), &store)
+        });
+    for entry in builder.build() {
+        match entry {
+            Ok(entry) => {
+                if let Some(met) = met(&entry) {
+                    take(met)?;
+                }
+            }
+            Err(error) => {
+                let path = path_of(&error).unwrap_or(root).to_owned();
+                take(Met::Failed(Problem { path, problem: problem_of(&error) }))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_of_store(path: &Path, store: &Path) -> bool {
+    let (Some(path), Some(store)) = (path.to_str(), store.to_str()) else { return false };
+    path.strip_prefix(store).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
+}
+
+fn met(entry: &DirEntry) -> Option<Met> {
+    let path = entry.path().to_owned();
+    let skipped = |path, problem: &str| Met::Skipped(Problem { path, problem: problem.to_owned() });
+    match entry.file_type() {
+        Some(kind) if kind.is_dir() => None,
+        Some(kind) if kind.is_file() => Some(Met::File(path)),
+        Some(kind) if FileType::is_symlink(&kind) => Some(skipped(path, "it is a link")),
+        _ => Some(skipped(path, NOT_A_FILE)),
+    }
+}
+
+fn path_of(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
+            path_of(err)
+        }
+        _ => None,
+    }
+}
+
+fn problem_of(error: &ignore::Error) -> String {
+    match error.io_error().map(std::io::Error::kind) {
+        Some(kind) => kind.to_string(),
+        None => error.to_string(),
+    }
+}

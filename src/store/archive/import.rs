@@ -1,0 +1,193 @@
+//! Reading an archive into a store: check everything, then write in chunks. Must not decide what is written, which
+//! [`super::merge`] does.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::BufRead;
+use std::path::Path;
+
+use super::checked::Archive;
+use super::lines::Lines;
+use super::merge::{Chunk, Merge, Refusal};
+use super::{ImportOptions, Imported, LeftOut, OnProgress, Progress, Stage};
+use crate::error::{Error, Result};
+use crate::object::{AsOf, Nickname, ObjectId, TxId};
+use crate::store::{Op, Outcome, Receipt, Store};
+
+/// How often a chunk is planned anew because others wrote to its objects meanwhile.
+const MAX_CONFLICTS: u32 = 1_000;
+
+/// Objects whose latest version is seen to at once, after the last chunk.
+const SETTLED_AT_ONCE: usize = 256;
+
+impl Store {
+    /// Takes the versions of an archive that the store does not have. Nothing is written before all of the archive was read
+    /// and checked. It is written in chunks of whole transactions, each atomic: an import that was interrupted is run again.
+    ///
+    /// Versions keep their origin; their transactions here are new. After it, the latest version of an object is the one that
+    /// was first written last, by the clocks of the stores; a chat's is the one that belongs to its session's latest.
+    ///
+    /// `input`: plain or zstd. `path`: for messages.
+    ///
+    /// # Errors
+    /// `MALFORMED_ARCHIVE` with the line, and nothing was written; `FILE`; those of [`super::super::Backend::commit_all`];
+    /// `CONFLICT` if others kept changing an object of the archive.
+    pub fn import_archive(
+        &self,
+        input: Box<dyn BufRead + '_>,
+        path: &Path,
+        options: &ImportOptions,
+        progress: OnProgress<'_>,
+    ) -> Result<Imported> {
+        let lines = Lines::new(input, path, options.max_line_bytes)?;
+        let mut archive = Archive::read(lines, progress)?;
+        let report = Imported {
+            store_id: archive.header.store_id.clone(),
+            bytes: archive.bytes,
+            unknown_lines: archive.unknown_lines.clone(),
+            ..Imported::default()
+        };
+        let merge = Merge::new(self, &mut archive);
+        let import = Import {
+            store: self,
+            merge,
+            report,
+            objects: BTreeSet::new(),
+            refused: BTreeMap::new(),
+            conflicts: 0,
+        };
+        import.run(progress)
+    }
+}
+
+struct Import<'a> {
+    store: &'a Store,
+    merge: Merge<'a>,
+    report: Imported,
+    objects: BTreeSet<ObjectId>,
+    refused: BTreeMap<(ObjectId, Refusal), u64>,
+    conflicts: u32,
+}
+
+impl Import<'_> {
+    fn run(mut self, progress: OnProgress<'_>) -> Result<Imported> {
+        let of = self.merge.archive().transactions.len();
+        let mut next = 0;
+        while next < of {
+            let done = next as u64;
+            progress(Progress { stage: Stage::Importing, done, of: Some(of as u64) })?;
+            let (chunk, after) = self.merge.plan(next, self.conflicts)?;
+            if self.commit(chunk)? {
+                next = after;
+            }
+        }
+        // Chunks saw to their own objects; this sees to those of an import that was cut off, and to clocks that differ.
+        let ids = self.merge.archive().versions.iter().map(|entry| entry.id.clone());
+        let ids: Vec<ObjectId> = ids.collect::<BTreeSet<_>>().into_iter().collect();
+        for ids in ids.chunks(SETTLED_AT_ONCE) {
+            while !{
+                let chunk = self.merge.plan_settling(ids)?;
+                self.commit(chunk)?
+            } {}
+        }
+        self.give_nicknames()?;
+        self.report.objects = self.objects.len() as u64;
+        let refused = std::mem::take(&mut self.refused).into_iter();
+        let left_out = refused.map(|((id, refusal), versions)| {
+            let (reason, detail) = refusal.words();
+            LeftOut { id, reason, detail: detail.to_owned(), versions }
+        });
+        self.report.left_out.splice(0..0, left_out);
+        Ok(self.report)
+    }
+
+    /// Writes a chunk; `false` if it has to be planned anew.
+    fn commit(&mut self, chunk: Chunk) -> Result<bool> {
+        let transactions: Vec<&[Op]> = chunk.transactions.iter().map(Vec::as_slice).collect();
+        if !transactions.is_empty() {
+            match self.store.backend().commit_all(&transactions, self.store.now()) {
+                Ok(receipts) => self.merge.written(latest(&chunk, &receipts)),
+                Err(Error::Forgotten { id }) => {
+                    self.merge.leave_out(id);
+                    self.merge.begin_anew();
+                    return Ok(false);
+                }
+                Err(Error::Conflict { .. }) if self.conflicts < MAX_CONFLICTS => {
+                    self.conflicts += 1;
+                    self.merge.begin_anew();
+                    return Ok(false);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.conflicts = 0;
+        self.report.versions += chunk.written.len() as u64;
+        self.report.present += chunk.present;
+        self.report.put_again += chunk.again;
+        self.objects.extend(chunk.written);
+        for (refusal, versions) in chunk.refused {
+            *self.refused.entry(refusal).or_default() += versions;
+        }
+        Ok(true)
+    }
+
+    fn give_nicknames(&mut self) -> Result<()> {
+        for (nickname, id) in self.merge.archive().nicknames.clone() {
+            let left_out = |reason, detail| LeftOut { id: id.clone(), reason, detail, versions: 0 };
+            if self.store.get(&id, AsOf::Latest)?.is_none() {
+                let detail = format!("`{}`: the object was not taken", nickname.as_str());
+                self.report.left_out.push(left_out("nickname_without_object", detail));
+                continue;
+            }
+            match self.give(&nickname, &id) {
+                Ok(Outcome::Written) => self.report.nicknames += 1,
+                Ok(Outcome::Unchanged(_)) => {}
+                Err(Error::InvalidNickname { reason, .. }) => {
+                    let detail = format!("`{}`: {reason}", nickname.as_str());
+                    self.report.left_out.push(left_out("nickname_taken", detail));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn give(&self, nickname: &Nickname, id: &ObjectId) -> Result<Outcome> {
+        let op = Op::Name { nickname: nickname.clone(), id: Some(id.clone()) };
+        let receipt = self.store.backend().commit(&[op], self.store.now())?;
+        let outcome = receipt.outcomes.first().copied();
+        outcome.ok_or_else(|| Error::internal("an operation has no outcome"))
+    }
+}
+
+impl Refusal {
+    /// The reason as a stable word, and in words.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Forgotten => ("forgotten", "the object was forgotten in this store"),
+            Self::OtherObject => ("other_object", "the store has another object under this ID"),
+            Self::UnknownType => {
+                ("unknown_type", "its type or source is unknown to this program: update palimpsest")
+            }
+            Self::RedactedHere => (
+                "redacted_here",
+                "the store has it redacted and keeps it so; the archive has it whole",
+            ),
+            Self::WithoutItems => {
+                ("without_items", "it has no list of items, other versions of the object do")
+            }
+        }
+    }
+}
+
+/// The latest transaction of each object that a chunk put.
+fn latest(chunk: &Chunk, receipts: &[Receipt]) -> HashMap<ObjectId, TxId> {
+    let mut latest = HashMap::new();
+    for (ops, receipt) in chunk.transactions.iter().zip(receipts) {
+        for op in ops {
+            if let Op::Put(put) = op {
+                latest.insert(put.envelope.id.clone(), receipt.tx_id);
+            }
+        }
+    }
+    latest
+}

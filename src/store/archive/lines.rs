@@ -1,0 +1,202 @@
+//! An archive as a stream of lines, and the temporary file that keeps those that are read again. Knows no kind of line.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Result};
+use crate::object::Hash;
+
+/// First bytes of a zstd frame (RFC 8878, section 3.1.1).
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+
+/// Bytes that wait in memory before they are written to the temporary file.
+const SPOOL_BUFFER_BYTES: usize = 1 << 20;
+
+/// The lines of an archive, in order.
+pub(super) struct Lines<'a> {
+    input: Box<dyn BufRead + 'a>,
+    path: PathBuf,
+    is_compressed: bool,
+    max_bytes: usize,
+    line: Vec<u8>,
+    number: u64,
+    bytes: u64,
+    hasher: Sha256,
+}
+
+impl<'a> Lines<'a> {
+    /// Reads plain text or, where it begins like that, zstd. `path`: for messages. `max_bytes`: no line may be longer.
+    pub(super) fn new(
+        mut input: Box<dyn BufRead + 'a>,
+        path: &Path,
+        max_bytes: usize,
+    ) -> Result<Self> {
+        let fail = |source| Error::File { act: "read", path: path.to_owned(), source };
+        let mut start = Vec::new();
+        input.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut start).map_err(fail)?;
+        let is_compressed = start == ZSTD_MAGIC;
+        let whole = std::io::Cursor::new(start).chain(input);
+        let input: Box<dyn BufRead + 'a> = if is_compressed {
+            Box::new(BufReader::new(zstd::stream::read::Decoder::new(whole).map_err(fail)?))
+        } else {
+            Box::new(whole)
+        };
+        let path = path.to_owned();
+        let hasher = Sha256::new();
+        Ok(Self {
+            input,
+            path,
+            is_compressed,
+            max_bytes,
+            line: Vec::new(),
+            number: 0,
+            bytes: 0,
+            hasher,
+        })
+    }
+
+    /// Goes to the next line; `false` at the end of the archive.
+    ///
+    /// # Errors
+    /// `MALFORMED_ARCHIVE` for a line that is too long, has no end or is no UTF-8, or a damaged zstd frame; `FILE`.
+    pub(super) fn advance(&mut self) -> Result<bool> {
+        self.hasher.update(&self.line);
+        self.line.clear();
+        self.number += 1;
+        loop {
+            let (used, is_done) = match self.input.fill_buf() {
+                Ok([]) if self.line.is_empty() => return Ok(false),
+                Ok([]) => return Err(self.malformed("has no end: the archive is cut off")),
+                Ok(buffer) => {
+                    let end = buffer.iter().position(|byte| *byte == b'\n');
+                    let used = end.map_or(buffer.len(), |end| end + 1);
+                    self.line.extend_from_slice(&buffer[..used]);
+                    (used, end.is_some())
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(self.unreadable(error)),
+            };
+            self.input.consume(used);
+            if self.line.len() > self.max_bytes {
+                return Err(self.malformed(format!("is longer than {} bytes", self.max_bytes)));
+            }
+            if is_done {
+                self.bytes += self.line.len() as u64;
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The line that is read, without its end.
+    pub(super) fn text(&self) -> Result<&str> {
+        let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
+        std::str::from_utf8(line).map_err(|_| self.malformed("is not UTF-8"))
+    }
+
+    /// Its number, from 1; after the end of the archive that of the line which is not there.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Bytes so far, uncompressed, with this line.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// SHA-256 of all bytes before this line.
+    pub(super) fn hash_before(&self) -> Hash {
+        Hash::from_bytes(&self.hasher.clone().finalize().into())
+    }
+
+    /// The error for this line.
+    pub(super) fn malformed(&self, problem: impl Into<String>) -> Error {
+        Error::MalformedArchive { line: self.number, problem: problem.into() }
+    }
+
+    /// A decoder tells damage as an error of reading.
+    fn unreadable(&self, source: std::io::Error) -> Error {
+        if self.is_compressed {
+            return self.malformed(format!("cannot be decompressed: {source}"));
+        }
+        Error::File { act: "read", path: self.path.clone(), source }
+    }
+}
+
+/// A place in the temporary file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Extent {
+    offset: u64,
+    bytes: usize,
+}
+
+impl Extent {
+    /// The place right behind.
+    pub(super) fn end(self) -> u64 {
+        self.offset + self.bytes as u64
+    }
+}
+
+/// Lines in a temporary file without a name, which is gone when this is dropped.
+pub(super) struct Spool {
+    file: File,
+    written: u64,
+    waiting: Vec<u8>,
+}
+
+impl Spool {
+    pub(super) fn new() -> Result<Self> {
+        let file = tempfile::tempfile().map_err(|error| temporary("create", error))?;
+        Ok(Self { file, written: 0, waiting: Vec::new() })
+    }
+
+    /// Adds a line.
+    pub(super) fn push(&mut self, line: &str) -> Result<Extent> {
+        let offset = self.written + self.waiting.len() as u64;
+        self.waiting.extend_from_slice(line.as_bytes());
+        self.waiting.push(b'\n');
+        if self.waiting.len() >= SPOOL_BUFFER_BYTES {
+            self.flush()?;
+        }
+        Ok(Extent { offset, bytes: line.len() })
+    }
+
+    /// Reads a line.
+    pub(super) fn read(&mut self, extent: Extent) -> Result<String> {
+        self.flush()?;
+        let fail = |error| temporary("read", error);
+        self.file.seek(SeekFrom::Start(extent.offset)).map_err(fail)?;
+        let mut bytes = vec![0; extent.bytes];
+        self.file.read_exact(&mut bytes).map_err(fail)?;
+        String::from_utf8(bytes).map_err(|error| Error::internal(error.to_string()))
+    }
+
+    /// The lines from a place on.
+    pub(super) fn lines_from(
+        &mut self,
+        offset: u64,
+    ) -> Result<impl Iterator<Item = Result<String>>> {
+        self.flush()?;
+        let fail = |error| temporary("read", error);
+        self.file.seek(SeekFrom::Start(offset)).map_err(fail)?;
+        Ok(BufReader::new(&self.file).lines().map(move |line| line.map_err(fail)))
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let fail = |error| temporary("write", error);
+        self.file.seek(SeekFrom::Start(self.written)).map_err(fail)?;
+        self.file.write_all(&self.waiting).map_err(fail)?;
+        self.written += self.waiting.len() as u64;
+        self.waiting.clear();
+        Ok(())
+    }
+}
+
+fn temporary(act: &'static str, source: std::io::Error) -> Error {
+    Error::File { act, path: std::env::temp_dir(), source }
+}

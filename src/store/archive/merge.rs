@@ -1,0 +1,519 @@
+//! How the versions of an archive join those of a store: which transactions are written, so that every version keeps what
+//! stood beside it, and what stands last. Reads the store, writes nothing.
+//!
+//! Versions are only ever added, so one that is older than the store's latest would become the latest. The version that was
+//! written first at the latest time is then put again, with its own origin, as the last of its chunk. A session and its chat
+//! are two objects of one document: reading a session as of a transaction, its chat as of the same one belongs to it. So
+//! the chat follows its session: what stood beside a session's version is made to stand beside it here.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::checked::{Archive, Entry, Member, envelope};
+use super::format::Key;
+use crate::error::{Error, Result};
+use crate::object::{AsOf, Hash, ObjectId, ObjectType, Origin, Timestamp, TxId};
+use crate::store::{Expected, Item, Op, Put, Splice, Store, Version};
+
+/// Versions and items after which a chunk ends, unless putting the right version last would take more than these.
+const CHUNK_ROWS: u64 = 512;
+
+/// Bytes of text after which a chunk ends.
+const CHUNK_BYTES: u64 = 16 << 20;
+
+/// Why a version is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Refusal {
+    /// The object was forgotten in this store.
+    Forgotten,
+    /// The store has another object under its ID.
+    OtherObject,
+    /// Its type or source is of a later program.
+    UnknownType,
+    /// It is whole in the archive; the store has it redacted and keeps it so.
+    RedactedHere,
+    /// It has no items, the object's other versions do.
+    WithoutItems,
+}
+
+/// Transactions that are written together.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    pub transactions: Vec<Vec<Op>>,
+    /// Versions that the store did not have.
+    pub written: Vec<ObjectId>,
+    /// Versions that the store had.
+    pub present: u64,
+    /// Versions put again.
+    pub again: u64,
+    pub refused: BTreeMap<(ObjectId, Refusal), u64>,
+    rows: u64,
+    bytes: u64,
+}
+
+/// Where a version can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In the archive, by its index.
+    Archive(usize),
+    /// In the store, standing as of a transaction.
+    Store(TxId),
+}
+
+/// A version by what tells it from others, and where it can be read.
+#[derive(Debug, Clone)]
+struct Placed {
+    key: Key,
+    place: Place,
+    /// Number of its items; `None` where it has no list.
+    items: Option<u64>,
+    rank: Rank,
+}
+
+/// What is latest: what was written first at the latest time; of one time, by store, transaction and hash. The same in
+/// every store.
+type Rank = (Timestamp, String, TxId, Hash);
+
+/// An object as it stands once what is planned has been written.
+#[derive(Debug, Default)]
+struct Standing {
+    identity_hash: Option<Hash>,
+    /// The latest version's transaction, before the chunk that is planned.
+    latest: Option<TxId>,
+    last: Option<Placed>,
+    newest: Option<Placed>,
+    /// A chat's session.
+    session: Option<ObjectId>,
+    /// Whether the chunk that is planned has a put of it.
+    is_put: bool,
+}
+
+/// Plans what is written of an archive.
+pub(super) struct Merge<'a> {
+    store: &'a Store,
+    archive: &'a mut Archive,
+    objects: HashMap<ObjectId, Standing>,
+    forgotten: HashSet<ObjectId>,
+    /// Whether all transactions are written and only the latest versions are seen to.
+    is_settling: bool,
+}
+
+impl<'a> Merge<'a> {
+    pub(super) fn new(store: &'a Store, archive: &'a mut Archive) -> Self {
+        Self {
+            store,
+            archive,
+            objects: HashMap::new(),
+            forgotten: HashSet::new(),
+            is_settling: false,
+        }
+    }
+
+    /// The archive.
+    pub(super) fn archive(&self) -> &Archive {
+        self.archive
+    }
+
+    /// Forgets what it knows of the store, which has changed or refused a chunk.
+    pub(super) fn begin_anew(&mut self) {
+        self.objects.clear();
+    }
+
+    /// Takes no version of this object from now on.
+    pub(super) fn leave_out(&mut self, id: ObjectId) {
+        self.forgotten.insert(id);
+    }
+
+    /// Notes that a chunk was written: these are the objects' latest transactions now.
+    pub(super) fn written(&mut self, latest: HashMap<ObjectId, TxId>) {
+        for (id, tx_id) in latest {
+            if let Some(object) = self.objects.get_mut(&id) {
+                object.latest = Some(tx_id);
+                object.is_put = false;
+            }
+        }
+    }
+
+    /// Plans the next chunk from the archive's transaction `first` on; returns it and the transaction after it.
+    ///
+    /// `conflicts`: how often the chunk was refused because others wrote to its objects. Each makes it shorter.
+    pub(super) fn plan(&mut self, first: usize, conflicts: u32) -> Result<(Chunk, usize)> {
+        let mut chunk = Chunk::default();
+        let mut next = first;
+        let mut room = CHUNK_ROWS.checked_shr(conflicts).unwrap_or(0).max(1);
+        let mut touched = Vec::new();
+        while next < self.archive.transactions.len() && chunk.bytes < CHUNK_BYTES {
+            if chunk.rows >= room {
+                // What is put again costs no more than what is new, however the archive was cut into chunks.
+                let cost = self.cost_of_settling(&touched)?;
+                if chunk.rows >= cost {
+                    break;
+                }
+                room = cost;
+            }
+            self.plan_transaction(next, &mut chunk, &mut touched)?;
+            next += 1;
+        }
+        self.settle(&touched, &mut chunk)?;
+        Ok((chunk, next))
+    }
+
+    /// Plans a chunk that makes the latest versions of these objects what they are to be, where they are not.
+    pub(super) fn plan_settling(&mut self, ids: &[ObjectId]) -> Result<Chunk> {
+        let mut chunk = Chunk::default();
+        if !self.is_settling {
+            self.is_settling = true;
+            self.begin_anew();
+        }
+        for id in ids {
+            self.load(id)?;
+        }
+        self.settle(ids, &mut chunk)?;
+        Ok(chunk)
+    }
+
+    fn plan_transaction(
+        &mut self,
+        transaction: usize,
+        chunk: &mut Chunk,
+        touched: &mut Vec<ObjectId>,
+    ) -> Result<()> {
+        let members = self.archive.transactions[transaction].clone();
+        let mut ops = Vec::new();
+        let mut sessions = Vec::new();
+        for Member { version, .. } in members.iter().filter(|member| member.is_new) {
+            let entry = self.archive.versions[*version].clone();
+            if self.is_taken(&entry, chunk)? {
+                let placed = self.in_archive(*version);
+                if let Some(op) = self.put(&entry.id, &placed, chunk)? {
+                    chunk.written.push(entry.id.clone());
+                    touched.push(entry.id.clone());
+                    ops.push(op);
+                    sessions.extend(entry.beside.map(|chat| (entry.partner.clone(), chat)));
+                }
+            }
+        }
+        for (chat, beside) in sessions {
+            let Some(chat) = chat.filter(|chat| !self.forgotten.contains(chat)) else { continue };
+            self.load(&chat)?;
+            let placed = self.in_archive(beside);
+            let stands = self.objects[&chat].last.as_ref().is_some_and(|l| l.key == placed.key);
+            let is_in = |op: &Op| matches!(op, Op::Put(put) if put.envelope.id == chat);
+            if !stands && !ops.iter().any(is_in) {
+                let op = self.put(&chat, &placed, chunk)?;
+                chunk.again += u64::from(op.is_some());
+                touched.push(chat);
+                ops.extend(op);
+            }
+        }
+        if !ops.is_empty() {
+            chunk.transactions.push(ops);
+        }
+        Ok(())
+    }
+
+    /// Whether a version is to be written; counts it otherwise.
+    fn is_taken(&mut self, entry: &Entry, chunk: &mut Chunk) -> Result<bool> {
+        let found = self.store.backend().find_origin(&entry.id, &entry.origin)?;
+        let found = found.iter().find(|version| version.content_hash == entry.content_hash);
+        if let Some(version) = found {
+            chunk.present += 1;
+            if version.redacted.is_some() && !entry.is_redacted {
+                chunk.refuse(&entry.id, Refusal::RedactedHere);
+            }
+            return Ok(false);
+        }
+        let refusal = if self.forgotten.contains(&entry.id) {
+            Some(Refusal::Forgotten)
+        } else if entry.kind.is_none() {
+            Some(Refusal::UnknownType)
+        } else {
+            self.load(&entry.id)?;
+            let here = self.objects[&entry.id].identity_hash.as_ref();
+            here.is_some_and(|here| *here != entry.identity_hash).then_some(Refusal::OtherObject)
+        };
+        if let Some(refusal) = refusal {
+            chunk.refuse(&entry.id, refusal);
+        }
+        Ok(refusal.is_none())
+    }
+
+    /// Reads how an object stands in the store, unless that is known.
+    fn load(&mut self, id: &ObjectId) -> Result<()> {
+        if self.objects.contains_key(id) {
+            return Ok(());
+        }
+        let history = self.store.history(id)?;
+        let mut standing = Standing::default();
+        if let Some(latest) = history.first() {
+            standing.identity_hash = Some(latest.envelope.identity_hash.clone());
+            standing.latest = Some(latest.tx_id);
+            standing.last = Some(in_store(latest));
+            standing.newest = history.iter().map(in_store).max_by(|a, b| a.rank.cmp(&b.rank));
+            standing.session = session_of(latest);
+        }
+        self.objects.insert(id.clone(), standing);
+        Ok(())
+    }
+
+    fn in_archive(&self, version: usize) -> Placed {
+        let entry = &self.archive.versions[version];
+        Placed {
+            key: entry.key,
+            place: Place::Archive(version),
+            items: entry.list.as_ref().map(super::checked::List::len),
+            rank: rank(&entry.origin, &entry.content_hash),
+        }
+    }
+
+    /// Makes the operation that puts a version, after what is planned so far; `None` where it is refused.
+    fn put(&mut self, id: &ObjectId, placed: &Placed, chunk: &mut Chunk) -> Result<Option<Op>> {
+        let last = self.objects[id].last.clone();
+        let Ok(items) = self.splice(id, last.as_ref(), placed)? else {
+            chunk.refuse(id, Refusal::WithoutItems);
+            return Ok(None);
+        };
+        let mut put = match placed.place {
+            Place::Archive(version) => self.put_of_archive(version)?,
+            Place::Store(tx_id) => self.put_of_store(id, tx_id)?,
+        };
+        put.items = items;
+        let Some(object) = self.objects.get_mut(id) else {
+            return Err(Error::internal(format!("`{id}` was not read")));
+        };
+        // Later puts of the chunk follow in the same transaction of the backend: nobody comes between. Where there is no list,
+        // what others write meanwhile is no reason to begin anew: the last step of the import sees to the latest versions.
+        let depends = put.items.is_some() || self.is_settling;
+        put.expected = match object.latest {
+            _ if object.is_put || !depends => Expected::Any,
+            Some(tx_id) => Expected::Latest(tx_id),
+            None => Expected::Absent,
+        };
+        object.is_put = true;
+        object.identity_hash = Some(put.envelope.identity_hash.clone());
+        object.last = Some(placed.clone());
+        if object.newest.as_ref().is_none_or(|newest| newest.rank < placed.rank) {
+            object.newest = Some(placed.clone());
+        }
+        if let (Place::Archive(version), None) = (placed.place, &object.session) {
+            let entry = &self.archive.versions[version];
+            let session = entry.partner.clone();
+            object.session = session.filter(|_| entry.kind == Some(ObjectType::Chat));
+        }
+        let added = put.items.iter().flat_map(|splice| &splice.add);
+        chunk.rows += 1 + put.items.as_ref().map_or(0, |splice| splice.add.len() as u64);
+        chunk.bytes += added.map(|item| item.text.len() as u64).sum::<u64>();
+        let texts = put.content.iter().chain(put.additional.values());
+        chunk.bytes += texts.map(|(_, text)| text.len() as u64).sum::<u64>();
+        Ok(Some(Op::Put(Box::new(put))))
+    }
+
+    fn put_of_archive(&mut self, version: usize) -> Result<Put> {
+        let line = self.archive.version(version)?;
+        let envelope = envelope(&line)?;
+        let envelope = envelope.ok_or_else(|| Error::internal("a version of unknown type"))?;
+        let mut text = |hash: Hash| -> Result<_> { Ok((self.archive.content(&hash)?, hash)) };
+        let mut additional = BTreeMap::new();
+        for (name, hash) in line.additional {
+            let (text, hash) = text(hash)?;
+            additional.insert(name, (hash, text));
+        }
+        let content = line.content.map(text).transpose()?.map(|(text, hash)| (hash, text));
+        Ok(Put {
+            envelope,
+            source_hash: line.source_hash,
+            content_hash: line.content_hash,
+            fields: line.fields,
+            content,
+            items: None,
+            additional,
+            origin: Some(line.origin),
+            redacted: line.redacted,
+            expected: Expected::Any,
+        })
+    }
+
+    fn put_of_store(&self, id: &ObjectId, tx_id: TxId) -> Result<Put> {
+        let version = self.store.require(id, AsOf::Tx(tx_id))?;
+        let payload = self.store.payload(&version)?;
+        let mut additional = payload.additional;
+        let mut text = |(name, hash): (&String, &Hash)| {
+            let text = additional.remove(name).unwrap_or_default();
+            (name.clone(), (hash.clone(), text))
+        };
+        Ok(Put {
+            source_hash: version.source_hash.clone(),
+            content_hash: version.content_hash.clone(),
+            fields: payload.fields,
+            content: version.content.clone().zip(payload.content),
+            items: None,
+            additional: version.additional.iter().map(&mut text).collect(),
+            origin: Some(version.origin.clone()),
+            redacted: version.redacted.clone(),
+            expected: Expected::Any,
+            envelope: version.envelope,
+        })
+    }
+
+    /// The change that makes the items of `last` those of `wanted`; an error where there is none.
+    fn splice(
+        &mut self,
+        id: &ObjectId,
+        last: Option<&Placed>,
+        wanted: &Placed,
+    ) -> Result<std::result::Result<Option<Splice>, ()>> {
+        let has = last.and_then(|last| last.items);
+        let Some(count) = wanted.items else {
+            return Ok(if has.is_some() { Err(()) } else { Ok(None) });
+        };
+        let keep = match last {
+            Some(last) => self.common_items(id, last, wanted, count.min(has.unwrap_or(0)))?,
+            None => 0,
+        };
+        let add = match wanted.place {
+            Place::Archive(version) => self.archive.items(version, keep)?,
+            Place::Store(tx_id) => self.store.backend().items(id, AsOf::Tx(tx_id), keep..count)?,
+        };
+        if add.len() as u64 != count - keep {
+            return Err(Error::internal(format!("items of `{id}` are missing")));
+        }
+        Ok(Ok(Some(Splice { keep, add })))
+    }
+
+    /// How many items two versions have in common, of the first `most`. Lists are equal up to an item exactly if their
+    /// running hashes are equal there.
+    fn common_items(&self, id: &ObjectId, a: &Placed, b: &Placed, most: u64) -> Result<u64> {
+        let is_common = |count: u64| -> Result<bool> {
+            let Some(at) = count.checked_sub(1) else { return Ok(true) };
+            Ok(self.hash_at(id, a, at)? == self.hash_at(id, b, at)?)
+        };
+        if is_common(most)? {
+            return Ok(most);
+        }
+        let (mut common, mut differ) = (0, most);
+        while common + 1 < differ {
+            let middle = common + (differ - common) / 2;
+            if is_common(middle)? { common = middle } else { differ = middle }
+        }
+        Ok(common)
+    }
+
+    fn hash_at(&self, id: &ObjectId, placed: &Placed, at: u64) -> Result<Option<Hash>> {
+        match placed.place {
+            Place::Archive(version) => Ok(self.archive.hash_at(version, at)),
+            Place::Store(tx_id) => {
+                let items = self.store.backend().items(id, AsOf::Tx(tx_id), at..at + 1)?;
+                Ok(items.into_iter().next().map(|item: Item| item.running_hash))
+            }
+        }
+    }
+
+    /// Ends a chunk with the versions that are to be the latest, where others are.
+    fn settle(&mut self, touched: &[ObjectId], chunk: &mut Chunk) -> Result<()> {
+        let mut ops = Vec::new();
+        for (id, wanted) in self.unsettled(touched)? {
+            let op = self.put(&id, &wanted, chunk)?;
+            chunk.again += u64::from(op.is_some());
+            ops.extend(op);
+        }
+        if !ops.is_empty() {
+            chunk.transactions.push(ops);
+        }
+        Ok(())
+    }
+
+    fn cost_of_settling(&mut self, touched: &[ObjectId]) -> Result<u64> {
+        let mut cost = 0;
+        for (id, wanted) in self.unsettled(touched)? {
+            let Some(last) = self.objects[&id].last.clone() else { continue };
+            let (has, wants) = (last.items.unwrap_or(0), wanted.items.unwrap_or(0));
+            cost += 1 + wants - self.common_items(&id, &last, &wanted, has.min(wants))?;
+        }
+        Ok(cost)
+    }
+
+    /// The objects of these, and of their other halves, whose latest version is not what it is to be, with that.
+    fn unsettled(&mut self, touched: &[ObjectId]) -> Result<Vec<(ObjectId, Placed)>> {
+        let mut ids: Vec<ObjectId> = touched.to_vec();
+        for id in touched {
+            self.load(id)?;
+            if let Some(session) = self.objects[id].session.clone() {
+                self.load(&session)?;
+            } else if let Some(chat) = self.chat_beside(id)?.map(|(chat, _)| chat) {
+                self.load(&chat)?;
+                ids.push(chat);
+            }
+        }
+        ids.sort();
+        ids.dedup();
+        let mut unsettled = Vec::new();
+        for id in ids.into_iter().filter(|id| !self.forgotten.contains(id)) {
+            let Some(wanted) = self.wanted(&id)? else { continue };
+            if self.objects[&id].last.as_ref().is_some_and(|last| last.key != wanted.key) {
+                unsettled.push((id, wanted));
+            }
+        }
+        Ok(unsettled)
+    }
+
+    /// The version of an object that is to be its latest.
+    fn wanted(&self, id: &ObjectId) -> Result<Option<Placed>> {
+        let object = &self.objects[id];
+        let beside = match &object.session {
+            Some(session) => self.chat_beside(session)?.filter(|(chat, _)| chat == id),
+            None => None,
+        };
+        Ok(beside.map(|(_, placed)| placed).or_else(|| object.newest.clone()))
+    }
+
+    /// The chat of a session and the version that stood beside the one that is to be the session's latest.
+    fn chat_beside(&self, session: &ObjectId) -> Result<Option<(ObjectId, Placed)>> {
+        let Some(newest) = self.objects.get(session).and_then(|object| object.newest.as_ref())
+        else {
+            return Ok(None);
+        };
+        match newest.place {
+            Place::Archive(version) => {
+                let entry = &self.archive.versions[version];
+                let placed = entry.beside.map(|beside| self.in_archive(beside));
+                Ok(entry.partner.clone().zip(placed))
+            }
+            Place::Store(tx_id) => {
+                let at = AsOf::Tx(tx_id);
+                let version = self.store.get(session, at)?;
+                let Some(chat) = version.as_ref().and_then(chat_of) else { return Ok(None) };
+                Ok(self.store.get(&chat, at)?.map(|version| (chat, in_store(&version))))
+            }
+        }
+    }
+}
+
+impl Chunk {
+    fn refuse(&mut self, id: &ObjectId, refusal: Refusal) {
+        *self.refused.entry((id.clone(), refusal)).or_default() += 1;
+    }
+}
+
+fn in_store(version: &Version) -> Placed {
+    Placed {
+        key: Key::of(&version.envelope.id, &version.content_hash, &version.origin),
+        place: Place::Store(version.tx_id),
+        items: version.items_hash.as_ref().map(|_| version.item_count),
+        rank: rank(&version.origin, &version.content_hash),
+    }
+}
+
+fn rank(origin: &Origin, content_hash: &Hash) -> Rank {
+    (origin.time, origin.store_id.clone(), origin.tx_id, content_hash.clone())
+}
+
+/// The chat that a session's version names.
+pub(super) fn chat_of(version: &Version) -> Option<ObjectId> {
+    let is_session = version.envelope.kind == ObjectType::Session;
+    version.fields.get("chat_ref").filter(|_| is_session)?.as_str().map(ObjectId::new)
+}
+
+/// The session that a chat's version names.
+fn session_of(version: &Version) -> Option<ObjectId> {
+    let is_chat = version.envelope.kind == ObjectType::Chat;
+    version.fields.get("session_ref").filter(|_| is_chat)?.as_str().map(ObjectId::new)
+}

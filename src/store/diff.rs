@@ -1,0 +1,65 @@
+//! The difference of two versions of an object. Compares what is stored; must not look at files.
+
+use super::{Store, Version};
+use crate::error::{Error, Result};
+use crate::object::{AsOf, FieldChange, changed_fields, unified_diff};
+
+/// Unchanged lines shown around each change, unless asked otherwise.
+pub const DEFAULT_DIFF_CONTEXT: usize = 3;
+
+/// How one version differs from another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// The earlier version.
+    pub from: Version,
+    /// The later version.
+    pub to: Version,
+    /// Lines that only `to` has.
+    pub added: u64,
+    /// Lines that only `from` has.
+    pub removed: u64,
+    /// Unified diff of the contents, with headings; empty where they are equal. A null content counts as an empty text.
+    pub unified: String,
+    /// Fields that differ, by name.
+    pub fields: Vec<FieldChange>,
+}
+
+impl Store {
+    /// Compares two versions by lines: their contents, or where the documents have items, these, one per line.
+    ///
+    /// `context`: unchanged lines around each change.
+    ///
+    /// # Errors
+    /// As [`Self::content`] and [`Self::items`]; `INVALID_ARGUMENT` if the versions are of different objects.
+    pub fn diff(&self, from: Version, to: Version, context: usize) -> Result<Difference> {
+        let id = &from.envelope.id;
+        if *id != to.envelope.id {
+            let problem = format!("is a version of `{}`, not of `{id}`", to.envelope.id);
+            return Err(Error::argument("to", problem));
+        }
+        let (old, new) = (self.document(&from)?, self.document(&to)?);
+        let changes = unified_diff(&old, &new, context);
+        let count = |sign: char| {
+            let lines = changes.split_inclusive('\n');
+            lines.filter(|line| line.starts_with(sign)).count() as u64
+        };
+        let (added, removed) = (count('+'), count('-'));
+        let unified = if changes.is_empty() {
+            changes
+        } else {
+            format!("--- {id}@{}\n+++ {id}@{}\n{changes}", from.tx_id, to.tx_id)
+        };
+        let fields = changed_fields(&from.fields, &to.fields);
+        Ok(Difference { from, to, added, removed, unified, fields })
+    }
+
+    /// What a version says, as one text: its content, or its items, each with a `\n`.
+    fn document(&self, version: &Version) -> Result<String> {
+        if version.item_count == 0 {
+            return Ok(self.content(version)?.unwrap_or_default());
+        }
+        let at = AsOf::Tx(version.tx_id);
+        let items = self.items(&version.envelope.id, at, 0..version.item_count)?;
+        Ok(items.into_iter().map(|item| item + "\n").collect())
+    }
+}

@@ -1,0 +1,127 @@
+//! Finding objects by name in a store: full ID, nickname, path, unique ID prefix, in this order (DESIGN.md section 2). Knows
+//! no session, so no handles, and no file system: what file a path names, the caller says.
+
+use super::{Store, Version};
+use crate::error::{Error, Result};
+use crate::object::{AsOf, Name, Nickname, ObjectId, Source, VersionSelector};
+
+/// Candidates that an ambiguity error lists.
+pub const MAX_CANDIDATES: usize = 8;
+
+/// IDs looked at for a prefix.
+const MAX_MATCHES: usize = 256;
+
+/// What a name stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// The object.
+    pub id: ObjectId,
+    /// The version that the name asks for.
+    pub version: VersionSelector,
+}
+
+impl Store {
+    /// Finds the object of a name among all objects, infrastructure included; what looks like `NAME@TX` but is itself a name
+    /// is taken for that.
+    ///
+    /// `file_of`: the ID of the file object that a text names as a path; `None` where it is no path.
+    ///
+    /// # Errors
+    /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `INVALID_ARGUMENT` if the name is empty.
+    pub fn find(
+        &self,
+        text: &str,
+        file_of: impl Fn(&str) -> Result<Option<ObjectId>>,
+    ) -> Result<Named> {
+        let whole = Name { text: text.to_owned(), version: VersionSelector::Latest };
+        let asked = Name::parse(text)?;
+        let is_there = |id: &ObjectId| Ok(self.get(id, AsOf::Latest)?.is_some());
+        // Session IDs and paths may end in `@` and digits.
+        if asked.version != VersionSelector::Latest
+            && let Some(id) = self.find_exact(&whole, file_of(&whole.text)?, is_there)?
+        {
+            return Ok(Named { id, version: VersionSelector::Latest });
+        }
+        let found = match self.find_exact(&asked, file_of(&asked.text)?, is_there)? {
+            Some(id) => Some(id),
+            None => self.find_by_prefix(&asked, is_there)?,
+        };
+        let id = found.ok_or(Error::UnknownName { name: whole.text })?;
+        Ok(Named { id, version: asked.version })
+    }
+
+    /// Finds an object by full ID, nickname or path, in this order. `file`: what the name is as a path. `may`: whether an
+    /// object is among those that can be named.
+    pub fn find_exact(
+        &self,
+        name: &Name,
+        file: Option<ObjectId>,
+        may: impl Fn(&ObjectId) -> Result<bool>,
+    ) -> Result<Option<ObjectId>> {
+        let id = ObjectId::new(&*name.text);
+        if may(&id)? {
+            return Ok(Some(id));
+        }
+        if let Ok(nickname) = Nickname::parse(&name.text)
+            && let Some(id) = self.find_nickname(&nickname)?
+            && may(&id)?
+        {
+            return Ok(Some(id));
+        }
+        match file {
+            Some(id) if may(&id)? => Ok(Some(id)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Finds an object by a prefix of its ID. `may`: as in [`Self::find_exact`].
+    ///
+    /// # Errors
+    /// `AMBIGUOUS_NAME` with the candidates.
+    pub fn find_by_prefix(
+        &self,
+        name: &Name,
+        may: impl Fn(&ObjectId) -> Result<bool>,
+    ) -> Result<Option<ObjectId>> {
+        let Some(prefix) = name.id_prefix() else { return Ok(None) };
+        let mut found = Vec::new();
+        for id in self.find_prefix(prefix, MAX_MATCHES)? {
+            if may(&id)? {
+                found.push(id);
+            }
+        }
+        match found.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(one.clone())),
+            several => {
+                let shown = several.iter().take(MAX_CANDIDATES);
+                let candidates = shown.map(|id| self.described(id)).collect::<Result<_>>()?;
+                Err(Error::AmbiguousName { name: name.text.clone(), candidates })
+            }
+        }
+    }
+
+    /// Takes a nickname away and says whose it was.
+    ///
+    /// # Errors
+    /// `UNKNOWN_NAME` if no object has it.
+    pub fn unname(&self, nickname: &str) -> Result<ObjectId> {
+        let unknown = || Error::UnknownName { name: nickname.to_owned() };
+        let nickname = Nickname::parse(nickname).map_err(|_| unknown())?;
+        let id = self.find_nickname(&nickname)?.ok_or_else(unknown)?;
+        let mut transaction = self.begin();
+        transaction.name(nickname, None);
+        transaction.commit()?;
+        Ok(id)
+    }
+
+    /// An object's ID and what it is, for people.
+    fn described(&self, id: &ObjectId) -> Result<String> {
+        let version = self.get(id, AsOf::Latest)?;
+        let what = |version: Version| match version.envelope.source {
+            Some(source @ Source::Filesystem { .. }) => source.path().to_owned(),
+            None => version.envelope.kind.as_str().to_owned(),
+        };
+        Ok(version.map_or_else(|| id.to_string(), |version| format!("{id} {}", what(version))))
+    }
+}

@@ -1,0 +1,11 @@
+//! Archives: out of a store and into another, whole or in part, merged, redacted, damaged.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
+mod content;
+mod document;
+mod fuzz;
+mod merge;
+mod redaction;
+mod scope;
+mod world;

@@ -1,0 +1,72 @@
+//! Recorded sessions of several agents, and playing them through a session. The data is not part of the project: it is looked
+//! for in `$PALIMPSEST_DATA`, else in `../shared/data`; a test that finds none is skipped and says so.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use palimpsest::context::live::{CallInfo, LiveSession, OpenSession, Transformed};
+use palimpsest::settings::Settings;
+use palimpsest::store::Store;
+use serde_json::Value;
+
+/// The recordings, by name.
+pub(crate) fn files() -> Option<Vec<PathBuf>> {
+    let given = std::env::var_os("PALIMPSEST_DATA").map(PathBuf::from);
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.join("shared/data");
+    let folder = [given, Some(beside)]
+        .into_iter()
+        .flatten()
+        .map(|data| data.join("transcripts"))
+        .find(|path| path.is_dir());
+    let Some(folder) = folder else {
+        #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+        {
+            eprintln!("skipped: no transcripts in $PALIMPSEST_DATA or ../shared/data");
+        }
+        return None;
+    };
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.to_string_lossy().ends_with(".jsonl.gz"));
+    files.sort();
+    Some(files)
+}
+
+pub(crate) fn read(file: &Path) -> String {
+    let mut text = String::new();
+    GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_string(&mut text).unwrap();
+    text
+}
+
+/// Plays messages through a session, one call before each message of the assistant.
+pub(crate) fn play(store: &Store, name: &str, messages: &[&str]) {
+    let mut live = open(store, name);
+    let mut known = 0;
+    for (at, message) in messages.iter().enumerate() {
+        let value: Value = serde_json::from_str(message).unwrap();
+        if value["role"] == "assistant" {
+            transform(&mut live, &messages[known..at], known);
+            known = at;
+        }
+    }
+    transform(&mut live, &messages[known..], known);
+}
+
+fn transform(live: &mut LiveSession, fresh: &[&str], known: usize) {
+    let done = live.transform(known, &format!("[{}]", fresh.join(",")), &CallInfo::default());
+    assert!(matches!(done, Ok(Transformed::Edits { .. })), "{done:?}");
+}
+
+fn open(store: &Store, name: &str) -> LiveSession {
+    let options = OpenSession {
+        harness: "test".into(),
+        host_session: name.into(),
+        // A folder that does not exist: the files of these sessions are not here, and none of ours may be taken for them.
+        cwd: "/nonexistent/project".into(),
+        parent: None,
+        settings: Settings::default(),
+        filesystem_id: "fs".into(),
+    };
+    LiveSession::open(store.clone(), options).unwrap()
+}

@@ -1,0 +1,140 @@
+//! Sessions in another store: what was exported and imported renders every call as it went out, and can be gone on with.
+
+use std::path::Path;
+
+use palimpsest::context::live::{LiveSession, replay_call};
+use palimpsest::object::{ObjectId, ObjectType};
+use palimpsest::settings::{Layout, Settings};
+use palimpsest::store::{ExportOptions, ImportOptions, Imported, Scope, Store};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::host::Host;
+use crate::script::{World, script};
+
+fn import(from: &Store, into: &Store, scope: Scope, redact: bool) -> Imported {
+    let options = ExportOptions { scope, redact, compress: false };
+    let (mut archive, path) = (Vec::new(), Path::new("-"));
+    from.export_archive(&mut archive, path, &options, &mut |_| Ok(())).unwrap();
+    let limits = ImportOptions::default();
+    into.import_archive(Box::new(&*archive), path, &limits, &mut |_| Ok(())).unwrap()
+}
+
+fn fresh() -> Store {
+    Store::open(":memory:").unwrap()
+}
+
+fn check_calls(store: &Store, calls: &[(ObjectId, u64, Vec<Value>)], of: Option<&ObjectId>) {
+    for (session, number, messages) in calls {
+        if of.is_some_and(|of| of != session) {
+            continue;
+        }
+        let again = replay_call(store, session, *number).unwrap();
+        assert_eq!(again.withheld, []);
+        let again: Vec<Value> =
+            again.messages.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+        assert_eq!(again, *messages, "call {number} of {session} renders as it went out");
+    }
+}
+
+fn holds(layout: Layout, script: &[crate::script::Op]) {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        layout,
+        keep_results: 2,
+        collapse_tokens: 300,
+        preview_tokens: 400,
+        ..Settings::default()
+    };
+    let mut world = World::new(folder.path(), settings, 20_000, true);
+    world.run(script);
+    let here = &world.host.store;
+    let whole = fresh();
+    assert_eq!(import(here, &whole, Scope::Everything, false).left_out, []);
+    check_calls(&whole, &world.calls, None);
+    for session in here.list(ObjectType::Session, None, 99).unwrap() {
+        let (id, alone) = (session.envelope.id, fresh());
+        import(here, &alone, Scope::Session(id.clone()), false);
+        check_calls(&alone, &world.calls, Some(&id));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 12,
+        rng_seed: proptest::test_runner::RngSeed::Fixed(7),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn every_call_renders_again_in_another_store(pools in any::<bool>(), script in script(40)) {
+        holds(if pools { Layout::Pools } else { Layout::Log }, &script);
+    }
+}
+
+#[test]
+fn a_session_that_went_on_on_two_machines_renders_all_its_calls_on_both() {
+    let mut here = Host::new(Settings::default());
+    here.write_file("a.txt", "one\ntwo\n");
+    here.user("begin");
+    here.read("a.txt", None, None);
+    here.send();
+    let there = fresh().with_clock(std::sync::Arc::new(|| palimpsest::object::Timestamp(1_500)));
+    import(&here.store, &there, Scope::Everything, false);
+    // There it goes on with another answer, here with others.
+    let mut other = LiveSession::open(there.clone(), here.options()).unwrap();
+    let mut list = here.messages.clone();
+    list.push(json!({ "role": "user", "content": "over there", "timestamp": 900 }));
+    let info = palimpsest::context::live::CallInfo::default();
+    other.transform(0, &Value::from(list).to_string(), &info).unwrap();
+    let number = other.state().calls();
+    let went_out = replay_call(&there, other.id(), number).unwrap();
+    assert!(went_out.messages.last().unwrap().contains("over there"));
+    let mut sent = Vec::new();
+    for text in ["here", "and here"] {
+        here.say("done");
+        here.user(text);
+        sent.push((here.live.id().clone(), here.live.state().calls() + 1, here.send()));
+    }
+    import(&there, &here.store, Scope::Everything, false);
+    import(&here.store, &there, Scope::Everything, false);
+    // The clock there was ahead: its version is the latest, on both machines, and whole with its chat.
+    for store in [&here.store, &there] {
+        assert_eq!(replay_call(store, other.id(), number).unwrap(), went_out);
+        let mut resumed = LiveSession::open(store.clone(), here.options()).unwrap();
+        let mut list = here.messages[..here.messages.len() - 4].to_vec();
+        list.push(json!({ "role": "user", "content": "over there", "timestamp": 900 }));
+        resumed.transform(0, &Value::from(list).to_string(), &info).unwrap();
+        assert_eq!(resumed.state().calls(), number + 1);
+    }
+}
+
+#[test]
+fn replay_of_a_redacted_session_names_the_places() {
+    let mut host = Host::new(Settings::default());
+    let secret = format!("AKIA{}", "QWERTYUIOPASDFGH");
+    host.write_file("plain.txt", "nothing here\n");
+    host.write_file("env.txt", &format!("first\nid {secret}\nlast\n"));
+    host.user("begin");
+    host.read("plain.txt", None, None);
+    host.read("env.txt", None, None);
+    host.tool("bash", &json!({ "command": "env" }), &format!("id {secret}\n"));
+    let sent = host.send();
+    let there = fresh();
+    import(&host.store, &there, Scope::Session(host.live.id().clone()), true);
+    let again = replay_call(&there, host.live.id(), host.live.state().calls()).unwrap();
+    assert_eq!(again.messages.len(), sent.len());
+    let places: Vec<usize> = again.withheld.iter().map(|place| place.message).collect();
+    let with_secret = |message: &Value| message.to_string().contains(&secret);
+    let expected: Vec<usize> = (0..sent.len()).filter(|at| with_secret(&sent[*at])).collect();
+    assert_eq!((places, expected.len()), (expected.clone(), 2));
+    for (at, (again, sent)) in again.messages.iter().zip(&sent).enumerate() {
+        assert!(!again.contains(&secret));
+        if expected.contains(&at) {
+            assert!(again.contains("[redacted:aws_access_key]"), "{again}");
+        } else {
+            assert_eq!(serde_json::from_str::<Value>(again).unwrap(), *sent);
+        }
+    }
+}
