@@ -93,6 +93,16 @@ export interface PalimpsestError extends Error {
   report?: string;
 }
 
+/** What a relation between objects is: references to the latest or to a pinned version, tool calls of a chat, links. */
+export type RelationKind = "dynamic" | "static" | "call" | "wikilink" | "markdown" | "external" | "tag" | "alias";
+
+/**
+ * What became of a relation's target. `missing`: the store holds no such object or version; `mismatch`: the version has
+ * another hash than is pinned; `no_part`: the object lacks the heading, block or lines; `unresolved`: a link to no file that
+ * the store holds in the vault; `none`: no object is meant.
+ */
+export type TargetState = "found" | "missing" | "forgotten" | "mismatch" | "no_part" | "unresolved" | "none";
+
 /**
  * Which binding artifact the generated loader actually loaded: `'native'` for
  * a native addon, otherwise the `platformArchABI` of the WASI flavor. Every
@@ -156,6 +166,20 @@ export declare class Session {
 /** A store of versioned objects: one SQLite file, shared by any number of processes. */
 export declare class Store {
   /**
+   * Writes an archive: everything, a session, or an object. `docs/archive-format.md` describes it.
+   *
+   * Rejects with `INVALID_ARGUMENT`, `NOT_FOUND`, `FILE`, `HASH_MISMATCH` or `STORE_CORRUPT` where something stored is
+   * damaged, `CLOSED`.
+   */
+  exportArchive(options: ExportArchiveOptions): Promise<ExportedArchive>
+  /**
+   * Takes the versions of an archive that the store does not have. All of it is checked first: where a line is wrong
+   * nothing is written. What the store has stays as it is; an import that was interrupted is run again.
+   *
+   * Rejects with `MALFORMED_ARCHIVE`, `INVALID_ARGUMENT`, `FILE`, `CONFLICT`, `NO_SPACE`, `CLOSED`.
+   */
+  importArchive(options: ImportArchiveOptions): Promise<ImportedArchive>
+  /**
    * Checks everything that the store holds, as of its newest transaction, while it is in use: every hash, list, nickname
    * and pinned reference, and SQLite's own checks. Reads only. Takes a time in proportion to the store's size.
    *
@@ -180,6 +204,26 @@ export declare class Store {
   gc(options?: GcOptions | undefined | null): Promise<Garbage>
   /** Counts and measures. Reads every page of the file. */
   stats(): Promise<StoreStats>
+  /**
+   * Lists the relations of an object: in the order of its fields and text, then of its items. Metadata only.
+   *
+   * A link resolves among the files that the store held at the time, under the root of its own file's vault: the nearest
+   * folder above with a `.obsidian`, else with a `.git`, else the file's own folder. Rejects with
+   * `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, and with `NOT_FOUND` where no version was visible then.
+   */
+  links(name: string, options?: LinksOptions | undefined | null): Promise<ObjectLink[]>
+  /**
+   * Lists the relations that lead to an object, by ID of the object that they stand in. Metadata only.
+   *
+   * Rejects with `INVALID_ARGUMENT` if the object has no such `part`, and as `find`.
+   */
+  backlinks(name: string, options?: BacklinksOptions | undefined | null): Promise<ObjectLink[]>
+  /**
+   * Follows relations from some objects to others, level by level, and gives of each what is wanted. The same store gives
+   * the same answer. A static reference gives its version, verified by its hash where contents or values are read; what is
+   * missing, forgotten or unresolved is listed too.
+   */
+  expand(options: ExpandOptions): Promise<Expanded>
   /**
    * Stores the files at and under `paths`: text as content, larger or binary files as metadata. Unchanged ones are not
    * written; a file that the store knows under a path and that is gone gets a version without content. One transaction
@@ -301,6 +345,16 @@ export declare class Store {
   get notice(): string | null
   /** Releases the file. Later calls reject with `CLOSED`. Idempotent. */
   close(): Promise<void>
+}
+
+/** Which relations that lead to an object are asked for. */
+export interface BacklinksOptions {
+  /** As in `LinksOptions`. */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+  /** Only links to this heading (`Guide#Install`) or block (`^id`). Default: all. */
+  part?: string
 }
 
 /** What of an object is read. */
@@ -425,6 +479,118 @@ export interface DoctorReport {
   moreFindings: number
 }
 
+/** What was reached. */
+export interface Expanded {
+  /** Nearest first, each version once, and once for each part of it that is meant. */
+  nodes: Array<ExpandedNode>
+  /** Whether there are more than `limit`. */
+  more: boolean
+}
+
+/** One object that was reached, or a target that is none. */
+export interface ExpandedNode {
+  /** Relations between it and its root. */
+  depth: number
+  /** Place in `nodes` of the nearest listed node that it was reached from; missing for roots. */
+  parent?: number
+  /** The object in which the relation stands that led here; missing for roots. */
+  viaFrom?: string
+  /** The kind of that relation. */
+  viaKind?: RelationKind
+  /** Where it stands. */
+  viaPlace?: LinkPlace
+  /** What is written there. */
+  viaWritten?: string
+  /** What became of the target. */
+  state: TargetState
+  /** ID of the object; missing where a link is unresolved. */
+  id?: string
+  /** Transaction of its version. */
+  txId?: number
+  /** Hash of that version. */
+  contentHash?: string
+  /** The headings, block (`^id`) or lines (`1-9`) that are meant; missing for all. */
+  part?: string
+  /** Its metadata: `id`, `type` and the fields of its view. */
+  metadata: Record<string, unknown>
+  /** The content, where that was asked for and is not null. */
+  content?: string
+  /** The values that were asked for and are there, by path; of a path with `[*]` a list. */
+  values: Record<string, unknown>
+  /** Characters that were left out because they passed the budget. */
+  leftOutChars?: number
+}
+
+/** What to expand. */
+export interface ExpandOptions {
+  /** Where to start: names, or static references. */
+  roots: (string | StaticReference)[]
+  /** Kinds of relations that are followed. Default: all that lead to objects. */
+  kinds?: RelationKind[]
+  /**
+   * Places whose relations are followed: `file_refs`, `items[*].content`, `front_matter.related`, `content#Guide`. Default:
+   * all.
+   */
+  fields?: Array<string>
+  /** Which way. Default: `forward`. */
+  direction?: "forward" | "back" | "both"
+  /** How many relations away from a root; 0: the roots alone. Default: 1. */
+  depth?: number
+  /** Types that are listed; objects of others are passed through. Default: all. */
+  types?: ObjectType[]
+  /** Whether contents are given: of the section, block or lines that a relation means, else whole. Default: no. */
+  content?: boolean
+  /** Paths whose values are given: fields, `content`, `additional.NAME`, `items[*].message.role`. Not together with `content`. */
+  values?: Array<string>
+  /** Most nodes. Default: 1,000. */
+  limit?: number
+  /**
+   * Most characters (Unicode scalar values) of contents and values in all; a node that would pass it comes without.
+   * Default: no bound.
+   */
+  budgetChars?: number
+  /** As in `LinksOptions`. */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+}
+
+/** What an archive is to hold, and where it goes. */
+export interface ExportArchiveOptions {
+  /** The file; what stands there is replaced once the archive is whole. `-` is standard output. */
+  path: string
+  /** ID of a session: it with all that it refers to, and with what was before it where it is a fork. */
+  session?: string
+  /** ID of an object: it with its history. Default, without `session` too: everything. */
+  object?: string
+  /** Whether what looks like a secret is replaced by `[redacted:RULE]`. Default: false. */
+  redact?: boolean
+  /** Whether the archive is compressed by zstd. Default: whether the path ends in `.zst`. */
+  compress?: boolean
+}
+
+/** What was written to an archive. */
+export interface ExportedArchive {
+  /** Objects. */
+  objects: number
+  /** Versions. */
+  versions: number
+  /** Distinct contents. */
+  contents: number
+  /** Items of chats and sessions. */
+  items: number
+  /** Nicknames. */
+  nicknames: number
+  /** Lines. */
+  lines: number
+  /** Bytes of the lines. */
+  bytes: number
+  /** Bytes written: fewer where they are compressed. */
+  writtenBytes: number
+  /** How often something was replaced, by rule. */
+  redactions: Record<string, number>
+}
+
 /** How to forget. */
 export interface ForgetOptions {
   /** Only report what would happen. Default: true. */
@@ -509,6 +675,36 @@ export interface HostSession {
   hostSession: string
 }
 
+/** Where an archive is. */
+export interface ImportArchiveOptions {
+  /** The file, plain or compressed by zstd. `-` is standard input. */
+  path: string
+  /** No line of it may be longer, in bytes. Default: 268,435,456 (256 MiB). */
+  maxLineBytes?: number
+}
+
+/** What became of an archive. */
+export interface ImportedArchive {
+  /** ID of the store that wrote the archive. */
+  storeId: string
+  /** Bytes read, uncompressed. */
+  bytes: number
+  /** Versions that the store did not have. */
+  versions: number
+  /** Objects of these. */
+  objects: number
+  /** Versions that the store had. */
+  present: number
+  /** Versions that were put again: to be the latest, or to stand beside another. */
+  putAgain: number
+  /** Nicknames given. */
+  nicknames: number
+  /** Everything that was left out, and why. */
+  leftOut: Array<LeftOutOfImport>
+  /** Lines of kinds that this program does not know, by kind; they were passed over. */
+  unknownLines: Record<string, number>
+}
+
 /** A file that was indexed. */
 export interface IndexedFile {
   /** Canonical path. */
@@ -556,6 +752,64 @@ export interface ItemsOptions {
   to?: number
 }
 
+/** Something of an archive that was not taken. */
+export interface LeftOutOfImport {
+  /** ID of the object. */
+  id: string
+  /** Why. */
+  reason: "forgotten" | "other_object" | "unknown_type" | "redacted_here" | "without_items" | "nickname_taken" | "nickname_without_object"
+  /** The reason in words. */
+  detail: string
+  /** Versions concerned; 0 for a nickname. */
+  versions: number
+}
+
+/** A file that a link may mean. */
+export interface LinkCandidate {
+  /** ID of the object. */
+  id: string
+  /** Its absolute path. */
+  path: string
+}
+
+/** Where a relation stands in its object. */
+export interface LinkPlace {
+  /** `content`, `front_matter`, `items`, else the name of the payload's field. */
+  field: string
+  /**
+   * In the content the headings above, joined by `#`; in the front matter the keys from its root; else the path from the
+   * payload's root, such as `file_refs[0]` or `items[12].content`.
+   */
+  path: string
+  /** Line of the text, from 1; only in content and front matter. */
+  line?: number
+}
+
+/** Which point in the store's history is asked about. */
+export interface LinksOptions {
+  /** A transaction (`12`: what was visible after it) or a time in RFC 3339 or a date. Default: the newest transaction. */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+}
+
+/** What a relation leads to. */
+export interface LinkTarget {
+  /** `none`: no object is meant (URL, tag, alias). */
+  state: TargetState
+  /** ID of the object; missing where there is none. */
+  id?: string
+  /** Transaction of its version: the pinned one, else the one visible at the time. */
+  txId?: number
+  /** Absolute path of a file. */
+  path?: string
+  /**
+   * Of an ambiguous link the other files that it fits, next best first; of an unresolved one the files that have its target
+   * as an alias.
+   */
+  candidates: Array<LinkCandidate>
+}
+
 /** Which objects are listed. */
 export interface ListOptions {
   /** Only those whose ID comes after this one. Default: from the first. */
@@ -575,6 +829,32 @@ export declare function loadSettings(places: SettingsPlaces): Promise<Settings>
 export interface NameOptions {
   /** Folder that a relative path counts from, absolute. Default: the process's working folder. */
   cwd?: string
+}
+
+/** A relation of an object: a reference, a link, a tag, an alias. */
+export interface ObjectLink {
+  /** ID of the object that it stands in. */
+  from: string
+  /** Transaction of that object's version. */
+  version: number
+  /** First transaction at which it stands so. */
+  since: number
+  /** What it is. */
+  kind: RelationKind
+  /** What is written: an object's or call's ID, a link's target without headings and block, a URL, a tag without `#`. */
+  written: string
+  /** Headings or block (`^id`) of a link, or lines of a reference (`1-9`); missing where all of the text is meant. */
+  part?: string
+  /** Whether the target is shown in place: `![[note]]` or an image. */
+  embed: boolean
+  /** What a link shows in place of its target. */
+  alias?: string
+  /** Hash of the version that a static reference pins. */
+  contentHash?: string
+  /** Where it stands. */
+  place: LinkPlace
+  /** What it leads to. */
+  target: LinkTarget
 }
 
 /**
@@ -823,82 +1103,6 @@ export interface StorePart {
  * Rejects with `INVALID_ARGUMENT`.
  */
 export declare function storePath(options?: StoreOptions | undefined | null): Promise<string>
-
-/** Counts and sizes of a store. */
-export interface StoreStats {
-  /** Objects by type. */
-  objects: Record<string, number>
-  /** Objects that were forgotten, among those. */
-  forgotten: number
-  /** Sessions. */
-  sessions: number
-  /** Versions. */
-  versions: number
-  /** Items, those that no longer stand in their list included. */
-  items: number
-  /** Contents. */
-  contents: number
-  /** UTF-8 bytes of contents, items and fields, before compression. */
-  plainBytes: number
-  /** Bytes of the file; 0 in memory. */
-  fileBytes: number
-  /** Bytes of the write-ahead log. */
-  logBytes: number
-  /** Bytes of the file that are free. */
-  freeBytes: number
-  /** Bytes by table and index, largest first. */
-  parts: Array<StorePart>
-  /** Oldest transaction that wrote a version; absent on an empty store. */
-  oldest?: TransactionTime
-  /** Newest transaction; absent on an empty store. */
-  newest?: TransactionTime
-}
-
-/** A table or index of a store's file. */
-export interface StorePart {
-  /** Its name. */
-  name: string
-  /** Its bytes. */
-  bytes: number
-}
-
-/** Counts and sizes of a store. */
-export interface StoreStats {
-  /** Objects by type. */
-  objects: Record<string, number>
-  /** Objects that were forgotten, among those. */
-  forgotten: number
-  /** Sessions. */
-  sessions: number
-  /** Versions. */
-  versions: number
-  /** Items, those that no longer stand in their list included. */
-  items: number
-  /** Contents. */
-  contents: number
-  /** UTF-8 bytes of contents, items and fields, before compression. */
-  plainBytes: number
-  /** Bytes of the file; 0 in memory. */
-  fileBytes: number
-  /** Bytes of the write-ahead log. */
-  logBytes: number
-  /** Bytes of the file that are free. */
-  freeBytes: number
-  /** Bytes by table and index, largest first. */
-  parts: Array<StorePart>
-  /** Oldest transaction that wrote a version; absent on an empty store. */
-  oldest?: TransactionTime
-  /** Newest transaction; absent on an empty store. */
-  newest?: TransactionTime
-}
-
-/** A table or index of a store's file. */
-export interface StorePart {
-  /** Its name. */
-  name: string
-  /** Its bytes. */
-  bytes: number
-}
 
 /** Counts and sizes of a store. */
 export interface StoreStats {

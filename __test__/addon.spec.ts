@@ -38,10 +38,12 @@ describe("the exports", () => {
 
   test("have the documented classes", () => {
     expect(methodsOf(addon.Store.prototype)).toEqual([
+      "backlinks",
       "close",
       "content",
       "diff",
       "doctor",
+      "expand",
       "find",
       "forget",
       "gc",
@@ -50,6 +52,7 @@ describe("the exports", () => {
       "id",
       "index",
       "items",
+      "links",
       "list",
       "name",
       "notice",

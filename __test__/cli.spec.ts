@@ -8,6 +8,7 @@ import type {
   Difference,
   ForgetReport,
   IndexReport,
+  ObjectLink,
   SearchResults,
   SessionInfo,
   StoreStats,
@@ -128,16 +129,25 @@ describe("the store", () => {
     expect(at.json<{ path: string }>("stats").path).toBe(at.store);
   });
 
-  test.each(["sessions", "objects", "show x", "history x", "diff x", "name x y", "forget x", "gc", "doctor", "stats"])(
-    "is not made by `%s`",
-    (command) => {
-      const at = desk();
-      const { status, stdout, stderr } = at.run(...command.split(" "));
-      expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-      expect(stderr).toContain(`cannot use the store \`${at.store}\`: `);
-      expect(existsSync(at.store)).toBe(false);
-    },
-  );
+  test.each([
+    "sessions",
+    "objects",
+    "show x",
+    "history x",
+    "diff x",
+    "links x",
+    "name x y",
+    "forget x",
+    "gc",
+    "doctor",
+    "stats",
+  ])("is not made by `%s`", (command) => {
+    const at = desk();
+    const { status, stdout, stderr } = at.run(...command.split(" "));
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toContain(`cannot use the store \`${at.store}\`: `);
+    expect(existsSync(at.store)).toBe(false);
+  });
 
   test("may be given before the command as well", () => {
     const at = desk();
@@ -408,6 +418,22 @@ describe("lists", () => {
     const rows = at.run("history", "a.md").stdout.trimEnd().split("\n");
     expect(rows.map((row) => row.split("\t").length)).toEqual([4, 4]);
     expect(rows[0].split("\t")).toEqual(["2", versions[0].systemTime, versions[0].contentHash, "12 chars"]);
+  });
+
+  test("of links name what they lead to, and what leads there", () => {
+    const at = desk();
+    at.write("a.md", "# A\n[[b#B]] [[none]]\n#tag");
+    at.write("b.md", "# B");
+    at.run("index", "a.md", "b.md");
+    const rows = at.run("links", "a.md").stdout.trimEnd().split("\n");
+    expect(rows.map((row) => row.split("\t"))).toEqual([
+      ["wikilink", "content#A", "2", "b#B", join(at.folder, "b.md")],
+      ["wikilink", "content#A", "2", "none", "unresolved"],
+      ["tag", "content#A", "3", "tag"],
+    ]);
+    const { id, links } = at.json<{ id: string; links: ObjectLink[] }>("links", "b.md", "--back", "--part", "b");
+    expect(links).toMatchObject([{ target: { id, state: "found" }, part: "B", place: { line: 2 } }]);
+    expect(at.run("links", "a.md", "--part", "A").status).toBe(2);
   });
 
   test("of sessions say how each came about and how many calls it made", async () => {

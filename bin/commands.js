@@ -5,6 +5,7 @@ import { forget } from "./commands/forget.js";
 import { gc } from "./commands/gc.js";
 import { history } from "./commands/history.js";
 import { index } from "./commands/index.js";
+import { links } from "./commands/links.js";
 import { name } from "./commands/name.js";
 import { objects } from "./commands/objects.js";
 import { search } from "./commands/search.js";
@@ -13,4 +14,4 @@ import { show } from "./commands/show.js";
 import { stats } from "./commands/stats.js";
 
 /** @type {import("./lib/arguments.js").Command[]} */
-export const commands = [index, sessions, objects, search, show, history, diff, name, forget, gc, doctor, stats];
+export const commands = [index, sessions, objects, search, show, history, diff, links, name, forget, gc, doctor, stats];

@@ -149,7 +149,7 @@ impl Graph<'_> {
             walk.queue.push_back(reached);
         }
         while let Some(reached) = walk.queue.pop_front() {
-            if walk.take(reached)?.is_none() {
+            if walk.take(&reached)?.is_none() {
                 break;
             }
         }
@@ -219,7 +219,7 @@ struct Walk<'w> {
 
 impl Walk<'_> {
     /// Lists a node and queues what it leads to; `None` where the limit ends the walk.
-    fn take(&mut self, reached: Reached) -> Result<Option<()>> {
+    fn take(&mut self, reached: &Reached) -> Result<Option<()>> {
         if !self.seen.insert(reached.identity()) {
             return Ok(Some(()));
         }
@@ -233,11 +233,11 @@ impl Walk<'_> {
                 self.expanded.more = true;
                 return Ok(None);
             }
-            let node = self.node(&reached)?;
+            let node = self.node(reached)?;
             parent = Some(self.expanded.nodes.len());
             self.expanded.nodes.push(node);
         }
-        self.follow(&reached, parent)?;
+        self.follow(reached, parent)?;
         Ok(Some(()))
     }
 

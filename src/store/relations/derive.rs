@@ -275,10 +275,8 @@ mod tests {
             let written = match &relation.written {
                 Written::Object { id, pin, lines } => {
                     let pin = if pin.is_some() { "!" } else { "" };
-                    format!(
-                        "{id}{pin}{}",
-                        lines.iter().map(|(a, b)| format!(" {a}-{b}")).collect::<String>()
-                    )
+                    let lines: Vec<_> = lines.iter().map(|(a, b)| format!(" {a}-{b}")).collect();
+                    format!("{id}{pin}{}", lines.concat())
                 }
                 Written::Call { id, position } => format!("{id} at {position}"),
                 Written::Link { target, embed, .. } => {
