@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use palimpsest::object::{AsOf, TxId};
 use palimpsest::source::{
-    IndexOptions, IndexOutcome, IndexReport, canonical_path, file_id, index_paths,
+    Exclude, IndexOptions, IndexOutcome, IndexReport, canonical_path, file_id, index_paths,
 };
 use palimpsest::store::Store;
 
@@ -38,7 +38,7 @@ impl Folder {
 
     fn index_with(&self, names: &[&str], all: bool) -> IndexReport {
         let paths: Vec<_> = names.iter().map(|name| self.root.path().join(name)).collect();
-        let options = IndexOptions { filesystem_id: "fs".into(), all, max_text_bytes: 100 };
+        let options = options(all);
         index_paths(&self.store, &paths, &options, |_| ()).unwrap()
     }
 
@@ -62,6 +62,11 @@ impl Folder {
     fn versions(&self, name: &str) -> usize {
         self.store.history(&file_id("fs", &self.path(name)).unwrap()).unwrap().len()
     }
+}
+
+fn options(all: bool) -> IndexOptions {
+    let exclude = Exclude::new(&["*.pem".to_owned()]).unwrap();
+    IndexOptions { filesystem_id: "fs".into(), all, max_text_bytes: 100, exclude }
 }
 
 fn listed(files: &[(&str, &'static str)]) -> Vec<(String, &'static str)> {
@@ -197,7 +202,7 @@ fn names_that_are_not_utf_8_are_reported() {
 fn batches_are_transactions_and_progress_counts_files() {
     let names: Vec<String> = (0..450).map(|number| format!("{number:03}.md")).collect();
     let folder = Folder::new(&names.iter().map(|name| (name.as_str(), "x")).collect::<Vec<_>>());
-    let options = IndexOptions { filesystem_id: "fs".into(), all: false, max_text_bytes: 100 };
+    let options = options(false);
     let mut told = Vec::new();
     let paths = [folder.root.path().to_owned()];
     let report = index_paths(&folder.store, &paths, &options, |files| told.push(files)).unwrap();
@@ -217,4 +222,18 @@ fn a_file_has_the_object_that_a_session_gives_it() {
     assert_eq!(report.files[0].id, envelope.id);
     let version = folder.store.require(&envelope.id, AsOf::Latest).unwrap();
     assert_eq!(version.content_hash, payload.content_hash(None).unwrap());
+}
+
+#[test]
+fn the_text_of_an_excluded_file_is_not_stored() {
+    let folder = Folder::new(&[("a.md", "text"), ("key.pem", "secret")]);
+    let report = folder.index_with(&["."], false);
+    let created = listed(&[("a.md", "created"), ("key.pem", "created")]);
+    assert_eq!(folder.outcomes(&report), created);
+    assert_eq!(report.files[1].no_content.as_deref(), Some("excluded"));
+    assert_eq!(folder.content("key.pem"), None);
+    let unchanged = listed(&[("a.md", "unchanged"), ("key.pem", "unchanged")]);
+    assert_eq!(folder.index(&["."]), unchanged);
+    std::fs::remove_file(folder.path("key.pem")).unwrap();
+    assert_eq!(folder.index(&["."])[1], ("key.pem".to_owned(), "deleted"));
 }

@@ -1,6 +1,7 @@
 //! `Store.index`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use napi::bindgen_prelude::{AsyncTask, Function};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
@@ -10,7 +11,7 @@ use napi_derive::napi;
 use super::argument::Given;
 use super::blocking::{Blocking, blocking, to_js};
 use super::store::Store;
-use crate::source::{self, absolute_path};
+use crate::source::{self, Exclude, absolute_path};
 
 /// How paths are indexed.
 #[napi(object)]
@@ -71,8 +72,8 @@ impl Store {
     /// written; a file that the store knows under a path and that is gone gets a version without content. One transaction
     /// holds at most 200 files.
     ///
-    /// Files that `.gitignore` names and hidden ones are left out, unless given themselves. The settings `maxTextBytes` and
-    /// `filesystemId` given to `openStore` count. `onProgress` hears how many files are done, after every 50.
+    /// Files that `.gitignore` names and hidden ones are left out, unless given themselves. The settings `maxTextBytes`,
+    /// `filesystemId` and `exclude` given to `openStore` count. `onProgress` hears how many files are done, after every 50.
     ///
     /// Rejects with `INVALID_ARGUMENT` and with what the store reports; transactions before hold.
     #[napi(
@@ -88,7 +89,7 @@ impl Store {
         on_progress: Given<Option<Function<'_, u32, ()>>>,
     ) -> napi::Result<AsyncTask<Blocking<IndexReport>>> {
         let names = self.names();
-        let max_text_bytes = self.settings.max_text_bytes;
+        let settings = Arc::clone(&self.settings);
         let listener = match on_progress.named("onProgress") {
             Ok(None) => Ok(None),
             Ok(Some(function)) => {
@@ -104,7 +105,8 @@ impl Store {
             let options = source::IndexOptions {
                 filesystem_id: place.filesystem_id,
                 all: options.all.unwrap_or(false),
-                max_text_bytes,
+                max_text_bytes: settings.max_text_bytes,
+                exclude: Exclude::new(&settings.exclude_globs())?,
             };
             let report = source::index_paths(&names.store, &paths, &options, throttled(listener))?;
             Ok(converted(report))

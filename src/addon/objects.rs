@@ -258,7 +258,7 @@ impl Store {
                 added: count(diff.added),
                 removed: count(diff.removed),
                 unified: diff.unified,
-                fields: diff.fields.into_iter().map(field_change).collect(),
+                fields: diff.fields.iter().map(field_change).collect(),
                 from: Version::of(&names.store, diff.from)?,
                 to: Version::of(&names.store, diff.to)?,
             })
@@ -304,7 +304,7 @@ impl Store {
     }
 }
 
-fn field_change(change: object::FieldChange) -> Value {
+fn field_change(change: &object::FieldChange) -> Value {
     json!({ "name": change.name, "before": change.old, "after": change.new })
 }
 

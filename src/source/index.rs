@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::walk::{self, Met, Problem, WalkOptions};
-use super::{FileState, canonical_path, file_object, read_file};
+use super::{Exclude, FileState, canonical_path, excluded_object, file_object, read_file};
 use crate::error::{Error, Result};
 use crate::object::{Envelope, ObjectId, ObjectType, Payload, Source, TxId};
 use crate::store::{Expected, Outcome, Receipt, Store, Version};
@@ -29,6 +29,8 @@ pub struct IndexOptions {
     pub all: bool,
     /// Files with more bytes are metadata only.
     pub max_text_bytes: u64,
+    /// Files of which the path and size alone are stored.
+    pub exclude: Exclude,
 }
 
 /// What became of one file.
@@ -67,7 +69,7 @@ pub struct IndexedFile {
     pub outcome: IndexOutcome,
     /// Transaction of its latest version.
     pub tx_id: TxId,
-    /// Why it has no content (`binary`, `too_large`, `deleted`); `None` where it has.
+    /// Why it has no content (`binary`, `too_large`, `excluded`, `deleted`); `None` where it has.
     pub no_content: Option<String>,
 }
 
@@ -175,6 +177,9 @@ impl Work<'_> {
             self.fail(path, "its name is not UTF-8");
             return Ok(());
         }
+        if self.options.exclude.excludes(&path) {
+            return self.index_excluded(path);
+        }
         match read_file(&path, self.options.max_text_bytes).state {
             FileState::Unreadable { reason } => self.fail(path, &reason),
             FileState::NotAFile => {
@@ -185,6 +190,22 @@ impl Work<'_> {
             state => self.stage(path, &state)?,
         }
         Ok(())
+    }
+
+    /// Takes a file whose text is not to be stored, without opening it.
+    fn index_excluded(&mut self, path: PathBuf) -> Result<()> {
+        match std::fs::metadata(&path) {
+            Ok(metadata) => {
+                let (envelope, payload) =
+                    excluded_object(&self.options.filesystem_id, &path, metadata.len())?;
+                self.stage_object(path, envelope, payload, false)
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) => {
+                self.fail(path, &error.kind().to_string());
+                Ok(())
+            }
+        }
     }
 
     /// Takes the files that the store knows and that were not met: those that are gone. Others are hidden, ignored or out of
@@ -207,11 +228,21 @@ impl Work<'_> {
 
     fn stage(&mut self, path: PathBuf, state: &FileState) -> Result<()> {
         let (envelope, payload) = file_object(&self.options.filesystem_id, &path, state)?;
+        self.stage_object(path, envelope, payload, *state == FileState::Missing)
+    }
+
+    fn stage_object(
+        &mut self,
+        path: PathBuf,
+        envelope: Envelope,
+        payload: Payload,
+        is_gone: bool,
+    ) -> Result<()> {
         let known = self.known.remove(&envelope.id);
-        let outcome = match (state, &known) {
-            (FileState::Missing, _) => IndexOutcome::Deleted,
-            (_, Some(_)) => IndexOutcome::Updated,
-            (_, None) => IndexOutcome::Created,
+        let outcome = match &known {
+            _ if is_gone => IndexOutcome::Deleted,
+            Some(_) => IndexOutcome::Updated,
+            None => IndexOutcome::Created,
         };
         let no_content = payload.fields.get("no_content").and_then(Value::as_str);
         let file = IndexedFile {
