@@ -229,8 +229,8 @@ export declare class Store {
    * written; a file that the store knows under a path and that is gone gets a version without content. One transaction
    * holds at most 200 files.
    *
-   * Files that `.gitignore` names and hidden ones are left out, unless given themselves. The settings `maxTextBytes` and
-   * `filesystemId` given to `openStore` count. `onProgress` hears how many files are done, after every 50.
+   * Files that `.gitignore` names and hidden ones are left out, unless given themselves. The settings `maxTextBytes`,
+   * `filesystemId` and `exclude` given to `openStore` count. `onProgress` hears how many files are done, after every 50.
    *
    * Rejects with `INVALID_ARGUMENT` and with what the store reports; transactions before hold.
    */

@@ -181,7 +181,9 @@ fn several_processes_fill_one_index_once() {
         std::thread::spawn(move || store.relation_index().unwrap().catch_up().unwrap())
     });
     let threads: Vec<_> = threads.collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
     let index = first.relation_index().unwrap();
     assert_eq!(index.unindexed().unwrap(), 0);
     for number in (1..3_000).step_by(37) {
@@ -215,9 +217,18 @@ fn take(backend: &dyn Backend, step: &Step, list: &mut Vec<palimpsest::store::It
     let path = |number: &u8| format!("/v/{number}.md");
     match step {
         Step::Note(number, links) => {
-            let text = links
-                .as_ref()
-                .map(|links| links.iter().map(|to| format!("[[{to}]]\n")).collect::<String>());
+            let text = links.as_ref().map(|links| {
+                links
+                    .iter()
+                    .map(|to| {
+                        format!(
+                            "[[{to}]]
+"
+                        )
+                    })
+                    .collect::<Vec<_>>()
+                    .concat()
+            });
             write(backend, &path(number), text.as_deref());
         }
         Step::Chat(keep, add) => {
@@ -253,7 +264,9 @@ proptest! {
         let memory = MemoryBackend::new();
         for backend in [&memory as &dyn Backend, &sqlite] {
             let mut list = Vec::new();
-            steps.iter().for_each(|step| take(backend, step, &mut list));
+            for step in &steps {
+                take(backend, step, &mut list);
+            }
         }
         let (newest, _) = memory.newest().unwrap();
         let (one, other) = (index(&memory), index(&sqlite));
