@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use palimpsest::object::{
-    AsOf, Envelope, Nickname, ObjectId, ObjectType, Payload, Source, TxId, file_fields,
+    AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Payload, Source, TxId, file_fields,
 };
 use palimpsest::store::doctor::{self, FindingKind, Report};
 use palimpsest::store::{Expected, SqliteBackend, Store};
@@ -115,10 +115,12 @@ fn a_whole_store_is_healthy_and_everything_in_it_is_counted() {
 fn wrong_contents_and_payloads_are_named() {
     use FindingKind::{Content, Version};
     let call = "(SELECT object FROM object WHERE id = 'call_3')";
-    named("UPDATE content SET text = 'other' WHERE text = 'call 3'", Content, None);
-    named("UPDATE content SET text = 'other' WHERE text = 'call 3'", Version, Some("call_3"));
-    named("DELETE FROM content WHERE text = 'call 3'", Version, Some("call_3"));
-    named("UPDATE content SET text = x'28b52ffd00' WHERE content = 1", Content, None);
+    let output = format!("WHERE hash = x'{}'", Hash::of("call 3"));
+    named(&format!("UPDATE content SET text = 'other' {output}"), Content, None);
+    named(&format!("UPDATE content SET text = 'other' {output}"), Version, Some("call_3"));
+    named(&format!("DELETE FROM content {output}"), Version, Some("call_3"));
+    named(&format!("UPDATE content SET text = x'28b52ffd00' {output}"), Content, None);
+    named("UPDATE pack SET texts = x'28b52ffd00' WHERE pack = 1", Content, None);
     let fields = format!("UPDATE version SET fields = '{{\"a\":1}}' WHERE object = {call}");
     named(&fields, Version, Some("call_3"));
     let unreadable = format!("UPDATE version SET fields = '{{' WHERE object = {call}");
@@ -133,17 +135,17 @@ fn wrong_items_are_named() {
     use FindingKind::Items;
     let chat = Some("chat:s");
     for sql in [
-        "UPDATE item SET text = 'other' WHERE text = 'message 3'",
-        "DELETE FROM item WHERE text = 'message 3'",
+        "UPDATE item SET text = 'other' WHERE position = 4 AND until_tx IS NULL",
+        "DELETE FROM item WHERE position = 4 AND until_tx IS NULL",
         "DELETE FROM item WHERE position = 0",
-        "DELETE FROM item WHERE text = 'message 11'",
+        "DELETE FROM item WHERE position = 16 AND until_tx IS NULL",
         "UPDATE item SET until_tx = NULL WHERE until_tx IS NOT NULL",
-        "UPDATE item SET until_tx = 20 WHERE text = 'message 4'",
-        "UPDATE item SET running_hash = zeroblob(32) WHERE text = 'message 11'",
+        "UPDATE item SET until_tx = 20 WHERE position = 6 AND until_tx IS NULL",
+        "UPDATE item SET running_hash = zeroblob(32) WHERE position = 16 AND until_tx IS NULL",
         "UPDATE version SET items_hash = zeroblob(32) WHERE tx_id = 6 AND item_count > 0",
         "UPDATE version SET item_count = 1 WHERE tx_id = 6 AND item_count > 0",
         "UPDATE version SET item_count = 99 WHERE tx_id = 6 AND item_count > 0",
-        "UPDATE item SET position = 98 WHERE text = 'message 11'",
+        "UPDATE item SET position = 98 WHERE position = 16 AND until_tx IS NULL",
     ] {
         named(sql, Items, chat);
     }
@@ -201,7 +203,7 @@ fn a_flipped_byte_in_the_file_is_named_wherever_it_matters() {
     let copy = folder.path().join("copy.sqlite");
     let whole = dump(&path).unwrap();
     let mut named = 0;
-    for place in (0..bytes.len()).step_by(bytes.len() / 120) {
+    for place in (0..bytes.len()).step_by(bytes.len() / 240) {
         let mut damaged = bytes.clone();
         damaged[place] ^= 0x21;
         fs::write(&copy, damaged).unwrap();

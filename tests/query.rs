@@ -230,16 +230,19 @@ fn queries_never_read_contents() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");
     let backend: Arc<dyn Backend> = Arc::new(SqliteBackend::open(&path).unwrap());
-    write(&backend, 1, &[op(call("a", json!({"tool": "bash"})))]);
+    let list = item_list(&[], &["an item"]);
+    let ops = [op(call("a", json!({"tool": "bash"}))), op(splice(0, &list, Expected::Absent))];
+    write(&backend, 1, &ops);
     let version = backend.get(&ObjectId::new("a"), AsOf::Latest).unwrap().unwrap();
     assert_eq!(content(&*backend, &version).as_deref(), Some("output"));
     backend.close().unwrap();
     // What a query cannot have read it cannot miss.
     let file = rusqlite::Connection::open(&path).unwrap();
-    file.execute_batch("DROP TABLE content; DROP TABLE item;").unwrap();
+    file.execute_batch("DROP TABLE content; UPDATE item SET text = x'00';").unwrap();
     file.close().unwrap();
     let backend: Arc<dyn Backend> = Arc::new(SqliteBackend::open(&path).unwrap());
     assert_eq!(answer(&backend, "tool = bash and has_content = true"), "a");
+    assert_eq!(answer(&backend, "item_count = 1"), "chat:s");
 }
 
 fn number() -> impl Strategy<Value = Number> {
