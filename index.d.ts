@@ -93,6 +93,16 @@ export interface PalimpsestError extends Error {
   report?: string;
 }
 
+/** What a relation between objects is: references to the latest or to a pinned version, tool calls of a chat, links. */
+export type RelationKind = "dynamic" | "static" | "call" | "wikilink" | "markdown" | "external" | "tag" | "alias";
+
+/**
+ * What became of a relation's target. `missing`: the store holds no such object or version; `mismatch`: the version has
+ * another hash than is pinned; `no_part`: the object lacks the heading, block or lines; `unresolved`: a link to no file that
+ * the store holds in the vault; `none`: no object is meant.
+ */
+export type TargetState = "found" | "missing" | "forgotten" | "mismatch" | "no_part" | "unresolved" | "none";
+
 /**
  * Which binding artifact the generated loader actually loaded: `'native'` for
  * a native addon, otherwise the `platformArchABI` of the WASI flavor. Every
@@ -195,6 +205,26 @@ export declare class Store {
   /** Counts and measures. Reads every page of the file. */
   stats(): Promise<StoreStats>
   /**
+   * Lists the relations of an object: in the order of its fields and text, then of its items. Metadata only.
+   *
+   * A link resolves among the files that the store held at the time, under the root of its own file's vault: the nearest
+   * folder above with a `.obsidian`, else with a `.git`, else the file's own folder. Rejects with
+   * `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, and with `NOT_FOUND` where no version was visible then.
+   */
+  links(name: string, options?: LinksOptions | undefined | null): Promise<ObjectLink[]>
+  /**
+   * Lists the relations that lead to an object, by ID of the object that they stand in. Metadata only.
+   *
+   * Rejects with `INVALID_ARGUMENT` if the object has no such `part`, and as `find`.
+   */
+  backlinks(name: string, options?: BacklinksOptions | undefined | null): Promise<ObjectLink[]>
+  /**
+   * Follows relations from some objects to others, level by level, and gives of each what is wanted. The same store gives
+   * the same answer. A static reference gives its version, verified by its hash where contents or values are read; what is
+   * missing, forgotten or unresolved is listed too.
+   */
+  expand(options: ExpandOptions): Promise<Expanded>
+  /**
    * Stores the files at and under `paths`: text as content, larger or binary files as metadata. Unchanged ones are not
    * written; a file that the store knows under a path and that is gone gets a version without content. One transaction
    * holds at most 200 files.
@@ -284,7 +314,7 @@ export declare class Store {
    * value, or `in (a, b)`, `exists`, `missing`; `and`, `or`, `not` and parentheses join tests; `order by FIELD [desc]`,
    * `limit N` and `offset N` follow. Ties are by ID. Fields: `id`, `type`, `path`, `source.*`, `tx_id`, `system_time`,
    * `origin.store_id`, `origin.tx_id`, `origin.time`, `content_hash`, `source_hash`, `identity_hash`, `has_content`,
-   * `item_count`, `redacted.*`, `additional.*`, `forgotten`, `nickname`, and every field of a payload by its path
+   * `item_count`, `redacted.*`, `additional.*`, `forgotten`, `nickname`, `tags` and `front_matter.KEY` of Markdown, and every field of a payload by its path
    * (`args.command`, `tags[0]`, `tags[*]`; odd keys in `"`). A test of a missing field is false, `!=` too. Types that
    * differ are unequal and have no order. A time as a value is a date or RFC 3339.
    *
@@ -315,6 +345,16 @@ export declare class Store {
   get notice(): string | null
   /** Releases the file. Later calls reject with `CLOSED`. Idempotent. */
   close(): Promise<void>
+}
+
+/** Which relations that lead to an object are asked for. */
+export interface BacklinksOptions {
+  /** As in `LinksOptions`. */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+  /** Only links to this heading (`Guide#Install`) or block (`^id`). Default: all. */
+  part?: string
 }
 
 /** What of an object is read. */
@@ -437,6 +477,82 @@ export interface DoctorReport {
   findings: Array<DoctorFinding>
   /** Findings that are not listed. */
   moreFindings: number
+}
+
+/** What was reached. */
+export interface Expanded {
+  /** Nearest first, each version once, and once for each part of it that is meant. */
+  nodes: Array<ExpandedNode>
+  /** Whether there are more than `limit`. */
+  more: boolean
+}
+
+/** One object that was reached, or a target that is none. */
+export interface ExpandedNode {
+  /** Relations between it and its root. */
+  depth: number
+  /** Place in `nodes` of the nearest listed node that it was reached from; missing for roots. */
+  parent?: number
+  /** The object in which the relation stands that led here; missing for roots. */
+  viaFrom?: string
+  /** The kind of that relation. */
+  viaKind?: RelationKind
+  /** Where it stands. */
+  viaPlace?: LinkPlace
+  /** What is written there. */
+  viaWritten?: string
+  /** What became of the target. */
+  state: TargetState
+  /** ID of the object; missing where a link is unresolved. */
+  id?: string
+  /** Transaction of its version. */
+  txId?: number
+  /** Hash of that version. */
+  contentHash?: string
+  /** The headings, block (`^id`) or lines (`1-9`) that are meant; missing for all. */
+  part?: string
+  /** Its metadata: `id`, `type` and the fields of its view. */
+  metadata: Record<string, unknown>
+  /** The content, where that was asked for and is not null. */
+  content?: string
+  /** The values that were asked for and are there, by path; of a path with `[*]` a list. */
+  values: Record<string, unknown>
+  /** Characters that were left out because they passed the budget. */
+  leftOutChars?: number
+}
+
+/** What to expand. */
+export interface ExpandOptions {
+  /** Where to start: names, or static references. */
+  roots: (string | StaticReference)[]
+  /** Kinds of relations that are followed. Default: all that lead to objects. */
+  kinds?: RelationKind[]
+  /**
+   * Places whose relations are followed: `file_refs`, `items[*].content`, `front_matter.related`, `content#Guide`. Default:
+   * all.
+   */
+  fields?: Array<string>
+  /** Which way. Default: `forward`. */
+  direction?: "forward" | "back" | "both"
+  /** How many relations away from a root; 0: the roots alone. Default: 1. */
+  depth?: number
+  /** Types that are listed; objects of others are passed through. Default: all. */
+  types?: ObjectType[]
+  /** Whether contents are given: of the section, block or lines that a relation means, else whole. Default: no. */
+  content?: boolean
+  /** Paths whose values are given: fields, `content`, `additional.NAME`, `items[*].message.role`. Not together with `content`. */
+  values?: Array<string>
+  /** Most nodes. Default: 1,000. */
+  limit?: number
+  /**
+   * Most characters (Unicode scalar values) of contents and values in all; a node that would pass it comes without.
+   * Default: no bound.
+   */
+  budgetChars?: number
+  /** As in `LinksOptions`. */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
 }
 
 /** What an archive is to hold, and where it goes. */
@@ -648,6 +764,52 @@ export interface LeftOutOfImport {
   versions: number
 }
 
+/** A file that a link may mean. */
+export interface LinkCandidate {
+  /** ID of the object. */
+  id: string
+  /** Its absolute path. */
+  path: string
+}
+
+/** Where a relation stands in its object. */
+export interface LinkPlace {
+  /** `content`, `front_matter`, `items`, else the name of the payload's field. */
+  field: string
+  /**
+   * In the content the headings above, joined by `#`; in the front matter the keys from its root; else the path from the
+   * payload's root, such as `file_refs[0]` or `items[12].content`.
+   */
+  path: string
+  /** Line of the text, from 1; only in content and front matter. */
+  line?: number
+}
+
+/** Which point in the store's history is asked about. */
+export interface LinksOptions {
+  /** A transaction (`12`: what was visible after it) or a time in RFC 3339 or a date. Default: the newest transaction. */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+}
+
+/** What a relation leads to. */
+export interface LinkTarget {
+  /** `none`: no object is meant (URL, tag, alias). */
+  state: TargetState
+  /** ID of the object; missing where there is none. */
+  id?: string
+  /** Transaction of its version: the pinned one, else the one visible at the time. */
+  txId?: number
+  /** Absolute path of a file. */
+  path?: string
+  /**
+   * Of an ambiguous link the other files that it fits, next best first; of an unresolved one the files that have its target
+   * as an alias.
+   */
+  candidates: Array<LinkCandidate>
+}
+
 /** Which objects are listed. */
 export interface ListOptions {
   /** Only those whose ID comes after this one. Default: from the first. */
@@ -667,6 +829,32 @@ export declare function loadSettings(places: SettingsPlaces): Promise<Settings>
 export interface NameOptions {
   /** Folder that a relative path counts from, absolute. Default: the process's working folder. */
   cwd?: string
+}
+
+/** A relation of an object: a reference, a link, a tag, an alias. */
+export interface ObjectLink {
+  /** ID of the object that it stands in. */
+  from: string
+  /** Transaction of that object's version. */
+  version: number
+  /** First transaction at which it stands so. */
+  since: number
+  /** What it is. */
+  kind: RelationKind
+  /** What is written: an object's or call's ID, a link's target without headings and block, a URL, a tag without `#`. */
+  written: string
+  /** Headings or block (`^id`) of a link, or lines of a reference (`1-9`); missing where all of the text is meant. */
+  part?: string
+  /** Whether the target is shown in place: `![[note]]` or an image. */
+  embed: boolean
+  /** What a link shows in place of its target. */
+  alias?: string
+  /** Hash of the version that a static reference pins. */
+  contentHash?: string
+  /** Where it stands. */
+  place: LinkPlace
+  /** What it leads to. */
+  target: LinkTarget
 }
 
 /**

@@ -243,6 +243,32 @@ test("a store that does not exist is not made where that is not wanted", async (
   expect(existsSync(path)).toBe(false);
 });
 
+describe("relations", () => {
+  test("lead from one object to another and back", async () => {
+    const to = await store();
+    const { version } = await to.put({ type: "toolcall", id: "target", content: "text", fields: { tool: "bash" } });
+    await to.put(call("x", { fields: { file_refs: ["target", version.reference, "gone"] } }));
+    const links = await to.links("call");
+    expect(links.map(({ kind, place, target }) => [kind, place.path, target.state, target.id, target.txId])).toEqual([
+      ["dynamic", "file_refs[0]", "found", "target", 1],
+      ["static", "file_refs[1]", "found", "target", 1],
+      ["dynamic", "file_refs[2]", "missing", "gone", undefined],
+    ]);
+    expect(links[1]).toMatchObject({ from: "call", version: 2, written: "target", contentHash: version.contentHash });
+    expect((await to.backlinks("target")).map((link) => link.place.path)).toEqual(["file_refs[0]", "file_refs[1]"]);
+    expect(await to.backlinks("target", { at: 1 })).toEqual([]);
+    const { nodes, more } = await to.expand({ roots: ["call"], content: true });
+    expect(more).toBe(false);
+    expect(nodes.map(({ id, state, depth, content }) => [id, state, depth, content])).toEqual([
+      ["call", "found", 0, "x"],
+      ["target", "found", 1, "text"],
+      ["gone", "missing", 1, undefined],
+    ]);
+    expect(nodes[1]).toMatchObject({ parent: 0, viaKind: "dynamic", metadata: { id: "target", tool: "bash" } });
+    expect(await codeOf(() => to.links("call", { at: 1 }))).toBe("NOT_FOUND");
+  });
+});
+
 const methods: [string, (of: Store) => Promise<unknown>][] = [
   ["put", (of) => of.put(wrong(undefined))],
   ["put with a wrong type", (of) => of.put(wrong({ type: "folder", id: "x" }))],
@@ -260,6 +286,12 @@ const methods: [string, (of: Store) => Promise<unknown>][] = [
   ["unname", (of) => of.unname(wrong(undefined))],
   ["resolve", (of) => of.resolve(wrong(undefined))],
   ["list", (of) => of.list(wrong(undefined))],
+  ["links", (of) => of.links(wrong(5))],
+  ["links at a step back", (of) => of.links("x", { at: -1 })],
+  ["backlinks", (of) => of.backlinks(wrong(undefined))],
+  ["expand", (of) => of.expand(wrong({ roots: 5 }))],
+  ["expand with a wrong direction", (of) => of.expand({ roots: [], direction: wrong("up") })],
+  ["expand with both content and values", (of) => of.expand({ roots: [], content: true, values: ["a"] })],
   ["index", (of) => of.index(wrong("path"))],
   ["index with a wrong listener", (of) => of.index([], {}, wrong("listener"))],
 ];
@@ -282,6 +314,8 @@ test("a closed store rejects", async () => {
     () => to.list("file"),
     () => to.sessions(),
     () => to.stats(),
+    () => to.links("x"),
+    () => to.expand({ roots: [] }),
     () => to.index([temporaryFolder()]),
   ];
   for (const attempt of attempts) {

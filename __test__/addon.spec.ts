@@ -38,10 +38,12 @@ describe("the exports", () => {
 
   test("have the documented classes", () => {
     expect(methodsOf(addon.Store.prototype)).toEqual([
+      "backlinks",
       "close",
       "content",
       "diff",
       "doctor",
+      "expand",
       "exportArchive",
       "find",
       "forget",
@@ -52,6 +54,7 @@ describe("the exports", () => {
       "importArchive",
       "index",
       "items",
+      "links",
       "list",
       "name",
       "notice",

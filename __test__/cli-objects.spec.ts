@@ -3,7 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Difference, SearchResults, SessionInfo, Version } from "../index.js";
+import type { Difference, ObjectLink, SearchResults, SessionInfo, Version } from "../index.js";
 import { openStore } from "../index.js";
 import { pinnedNode } from "../scripts/setup.js";
 import { desk, program, withSession, withTwoVersions } from "./command.ts";
@@ -178,6 +178,22 @@ describe("lists", () => {
     const rows = at.run("history", "a.md").stdout.trimEnd().split("\n");
     expect(rows.map((row) => row.split("\t").length)).toEqual([4, 4]);
     expect(rows[0].split("\t")).toEqual(["2", versions[0].systemTime, versions[0].contentHash, "12 chars"]);
+  });
+
+  test("of links name what they lead to, and what leads there", () => {
+    const at = desk();
+    at.write("a.md", "# A\n[[b#B]] [[none]]\n#tag");
+    at.write("b.md", "# B");
+    at.run("index", "a.md", "b.md");
+    const rows = at.run("links", "a.md").stdout.trimEnd().split("\n");
+    expect(rows.map((row) => row.split("\t"))).toEqual([
+      ["wikilink", "content#A", "2", "b#B", join(at.folder, "b.md")],
+      ["wikilink", "content#A", "2", "none", "unresolved"],
+      ["tag", "content#A", "3", "tag"],
+    ]);
+    const { id, links } = at.json<{ id: string; links: ObjectLink[] }>("links", "b.md", "--back", "--part", "b");
+    expect(links).toMatchObject([{ target: { id, state: "found" }, part: "B", place: { line: 2 } }]);
+    expect(at.run("links", "a.md", "--part", "A").status).toBe(2);
   });
 
   test("of sessions say how each came about and how many calls it made", async () => {

@@ -101,6 +101,7 @@ describe("the store", () => {
     "show x",
     "history x",
     "diff x",
+    "links x",
     "name x y",
     "forget x",
     "gc",

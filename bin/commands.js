@@ -7,6 +7,7 @@ import { gc } from "./commands/gc.js";
 import { history } from "./commands/history.js";
 import { importArchive } from "./commands/import.js";
 import { index } from "./commands/index.js";
+import { links } from "./commands/links.js";
 import { name } from "./commands/name.js";
 import { objects } from "./commands/objects.js";
 import { search } from "./commands/search.js";
@@ -23,6 +24,7 @@ export const commands = [
   show,
   history,
   diff,
+  links,
   name,
   exportArchive,
   importArchive,

@@ -8,6 +8,7 @@ pub mod argument;
 pub mod blocking;
 pub mod doctor;
 pub mod forget;
+pub mod graph;
 pub mod index;
 pub mod names;
 pub mod objects;

@@ -7,6 +7,7 @@
 pub mod addon;
 pub mod context;
 pub mod error;
+pub mod graph;
 pub mod markdown;
 pub mod object;
 pub mod session;

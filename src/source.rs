@@ -11,6 +11,7 @@ mod filesystem;
 mod index;
 mod names;
 mod path;
+mod vault;
 mod walk;
 
 pub use discovery::{discovered_paths, named_in_output};
@@ -23,4 +24,5 @@ pub use filesystem::{data_folder, filesystem_id};
 pub use index::{IndexOptions, IndexOutcome, IndexReport, IndexedFile, index_paths};
 pub use names::Place;
 pub use path::{absolute_path, canonical_path, comparison_key, read_path, resolve_path};
+pub use vault::exists_on;
 pub use walk::Problem;

@@ -13,6 +13,7 @@ mod memory;
 mod names;
 mod put;
 mod query;
+mod relations;
 mod rules;
 mod search;
 mod sqlite;
@@ -34,6 +35,10 @@ pub use memory::MemoryBackend;
 pub use names::{MAX_CANDIDATES, Named};
 pub use put::NewVersion;
 pub use query::{Comparison, Condition, Literal, Order, Query, Test};
+pub(crate) use relations::slashed;
+pub use relations::{
+    Pin, PlacedRelation, Properties, Relation, RelationIndex, RelationKind, RelationPlace, Written,
+};
 pub use search::{
     Expression, Found, FoundIn, FoundRows, SearchFilter, SearchHit, SearchIndex, SearchQuery,
     SearchResults, SnippetLine,

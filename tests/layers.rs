@@ -5,8 +5,10 @@
 use std::path::{Path, PathBuf};
 
 /// From the ground up. `error` belongs to the ground floor: it names IDs. `lib` only lists the modules.
-const LAYERS: [&str; 9] =
-    ["object", "markdown", "store", "source", "settings", "session", "context", "tools", "addon"];
+const LAYERS: [&str; 10] = [
+    "object", "markdown", "store", "graph", "source", "settings", "session", "context", "tools",
+    "addon",
+];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -36,7 +36,7 @@ impl Store {
     /// value, or `in (a, b)`, `exists`, `missing`; `and`, `or`, `not` and parentheses join tests; `order by FIELD [desc]`,
     /// `limit N` and `offset N` follow. Ties are by ID. Fields: `id`, `type`, `path`, `source.*`, `tx_id`, `system_time`,
     /// `origin.store_id`, `origin.tx_id`, `origin.time`, `content_hash`, `source_hash`, `identity_hash`, `has_content`,
-    /// `item_count`, `redacted.*`, `additional.*`, `forgotten`, `nickname`, and every field of a payload by its path
+    /// `item_count`, `redacted.*`, `additional.*`, `forgotten`, `nickname`, `tags` and `front_matter.KEY` of Markdown, and every field of a payload by its path
     /// (`args.command`, `tags[0]`, `tags[*]`; odd keys in `"`). A test of a missing field is false, `!=` too. Types that
     /// differ are unequal and have no order. A time as a value is a date or RFC 3339.
     ///
@@ -63,7 +63,7 @@ impl Store {
 }
 
 /// A point in the store's history; one object's step back is none.
-fn as_of(at: Option<At>) -> Result<AsOf> {
+pub(super) fn as_of(at: Option<At>) -> Result<AsOf> {
     match selector("at", at)? {
         None | Some(VersionSelector::Latest) => Ok(AsOf::Latest),
         Some(VersionSelector::Tx(tx_id)) => Ok(AsOf::Tx(tx_id)),

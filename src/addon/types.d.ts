@@ -92,3 +92,13 @@ export interface PalimpsestError extends Error {
   /** Message, causes and hint, for logs. */
   report?: string;
 }
+
+/** What a relation between objects is: references to the latest or to a pinned version, tool calls of a chat, links. */
+export type RelationKind = "dynamic" | "static" | "call" | "wikilink" | "markdown" | "external" | "tag" | "alias";
+
+/**
+ * What became of a relation's target. `missing`: the store holds no such object or version; `mismatch`: the version has
+ * another hash than is pinned; `no_part`: the object lacks the heading, block or lines; `unresolved`: a link to no file that
+ * the store holds in the vault; `none`: no object is meant.
+ */
+export type TargetState = "found" | "missing" | "forgotten" | "mismatch" | "no_part" | "unresolved" | "none";

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Query;
+use super::RelationIndex;
 use super::SearchIndex;
 use crate::error::{Error, Result};
 use crate::object::{
@@ -362,6 +363,11 @@ pub trait Backend: Debug + Send + Sync {
 
     /// The backend's full-text index; `None` where it has none.
     fn search_index(&self) -> Option<&dyn SearchIndex> {
+        None
+    }
+
+    /// The backend's index of relations; `None` where it has none.
+    fn relation_index(&self) -> Option<&dyn RelationIndex> {
         None
     }
 

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::query::{Field, Query, unknown};
-use super::{Backend, Item, Journal, Lost, MemoryBackend, SqliteBackend, Transaction, Version};
+use super::{
+    Backend, Item, Journal, Lost, MemoryBackend, RelationIndex, SqliteBackend, Transaction, Version,
+};
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Hash, Nickname, ObjectId, ObjectType, Payload, Reference, RunningHash, StaticReference,
@@ -227,6 +229,12 @@ impl Store {
     /// Those of [`Query::check`]; `UNKNOWN_FIELD` with near names if the query names a payload field or an additional
     /// content that no version of any object has. An empty store knows every field.
     pub fn query(&self, query: &Query) -> Result<Vec<Version>> {
+        for path in query.fields() {
+            if Field::of(path)?.is_derived() {
+                self.relations()?;
+                break;
+            }
+        }
         let found = self.backend.query(query)?;
         if self.backend.newest()?.0 != TxId(0) {
             for path in query.fields() {
@@ -370,6 +378,30 @@ impl Store {
     /// Acknowledged transactions that were found missing, in the order in which it was noticed.
     pub fn lost(&self) -> Result<Vec<Lost>> {
         self.backend.lost()
+    }
+
+    /// The index of relations, with all in it that the store holds now.
+    ///
+    /// # Errors
+    /// `UNSUPPORTED` where the backend has none; `READ_ONLY`, `NO_SPACE` where it cannot be filled.
+    pub fn relations(&self) -> Result<&dyn RelationIndex> {
+        let backend = self.backend.name();
+        let index = self.backend.relation_index();
+        let index = index.ok_or(Error::Unsupported { what: "index of relations", backend })?;
+        index.catch_up()?;
+        Ok(index)
+    }
+
+    /// Finds the version that a static reference means, by its portable identity; `None` if the store does not hold it. Its
+    /// payload is not read.
+    ///
+    /// # Errors
+    /// `HASH_MISMATCH` naming both hashes if the version there has another one.
+    pub fn locate(&self, reference: &StaticReference) -> Result<Option<Version>> {
+        let Some(version) = self.find_origin(reference)? else { return Ok(None) };
+        let what = || format!("version of `{}`", reference.id);
+        same_hash(what, &version.content_hash, &reference.content_hash)?;
+        Ok(Some(version))
     }
 
     /// The backend, for transactions.

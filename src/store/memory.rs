@@ -1,18 +1,19 @@
 //! A store in memory: the reference that other backends are tested against, and `:memory:` stores. Keeps nothing on disk.
 
+mod relations;
 mod search;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::{Bound, Range};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use uuid::Uuid;
 
 use super::query::{Candidate, FieldPaths};
 use super::rules::{self, Latest};
 use super::{
-    Backend, Condition, Garbage, Item, Op, Outcome, PlacedItem, Put, Query, Receipt, Replacement,
-    SearchIndex, Size, Splice, Test, Version,
+    Backend, Condition, Garbage, Item, Op, Outcome, PlacedItem, Put, Query, Receipt, RelationIndex,
+    Replacement, SearchIndex, Size, Splice, Test, Version,
 };
 use crate::error::{Error, Result};
 use crate::object::{
@@ -25,6 +26,8 @@ pub struct MemoryBackend {
     store_id: String,
     /// `None` once closed.
     state: RwLock<Option<State>>,
+    /// Derived from the state; locked after it.
+    derived: Mutex<relations::Derived>,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -52,7 +55,11 @@ struct Object {
 impl MemoryBackend {
     /// Makes an empty store with an ID of its own.
     pub fn new() -> Self {
-        Self { store_id: Uuid::now_v7().to_string(), state: RwLock::new(Some(State::default())) }
+        Self {
+            store_id: Uuid::now_v7().to_string(),
+            state: RwLock::new(Some(State::default())),
+            derived: Mutex::default(),
+        }
     }
 
     fn read<T>(&self, reading: impl FnOnce(&State) -> T) -> Result<T> {
@@ -217,6 +224,10 @@ impl Backend for MemoryBackend {
         Some(self)
     }
 
+    fn relation_index(&self) -> Option<&dyn RelationIndex> {
+        Some(self)
+    }
+
     fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
         let mut guard = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let state = guard.as_mut().ok_or(Error::Closed { what: "store" })?;
@@ -228,6 +239,8 @@ impl Backend for MemoryBackend {
         }
         next.banned.extend(banned.iter().cloned());
         *state = next;
+        *self.derived.lock().unwrap_or_else(PoisonError::into_inner) =
+            relations::Derived::default();
         Ok(())
     }
 
@@ -438,7 +451,9 @@ impl State {
         let version = object.at(at)?;
         let owned = self.nicknames.iter().filter(|(_, owner)| **owner == version.envelope.id);
         let nicknames = owned.map(|(nickname, _)| nickname).collect();
-        Some(Candidate { version, nicknames, forgotten: object.forgotten })
+        let content = version.content.as_ref().and_then(|hash| self.contents.get(hash));
+        let content = content.map(String::as_str);
+        Some(Candidate { version, nicknames, content, forgotten: object.forgotten })
     }
 
     fn latest(&self, id: &ObjectId) -> Option<Latest> {

@@ -4,7 +4,8 @@
 //! `id`, `type`, `path` (the source's), `source.*`, `identity_hash` of the envelope; `tx_id`, `system_time`,
 //! `origin.store_id`, `origin.tx_id`, `origin.time`, `content_hash`, `source_hash`, `has_content`, `item_count`,
 //! `redacted.*`, `additional.NAME` (SHA-256 of an additional content) of the version; `nickname` and `forgotten` of the
-//! object as it is now. Every other name is a field of the payload, by its path ([`FieldPath`]); `fields.NAME` is one even
+//! object as it is now. `tags` and `front_matter.KEY` are the
+//! payload's fields of these names, else what a Markdown file's text says. Every other name is a field of the payload, by its path ([`FieldPath`]); `fields.NAME` is one even
 //! where the name is taken by one of those above. A property that is derived from content becomes a variant of
 //! [`field::Field`], and so a name beside them.
 //!

@@ -16,6 +16,8 @@ mod open;
 mod pack;
 mod query;
 mod read;
+mod relation_index;
+mod relations;
 mod replace;
 mod rows;
 mod schema;
@@ -32,7 +34,7 @@ use self::failure::Step;
 use self::mark::Mark;
 use super::{
     Backend, Expression, FoundRows, Garbage, Item, Lost, Op, PlacedItem, Query, Receipt,
-    Replacement, SearchFilter, SearchIndex, Size, Version,
+    RelationIndex, Replacement, SearchFilter, SearchIndex, Size, Version,
 };
 use crate::error::{Error, Result};
 use crate::object::{
@@ -247,6 +249,10 @@ impl Backend for SqliteBackend {
     }
 
     fn search_index(&self) -> Option<&dyn SearchIndex> {
+        Some(self)
+    }
+
+    fn relation_index(&self) -> Option<&dyn RelationIndex> {
         Some(self)
     }
 

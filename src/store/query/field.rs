@@ -1,5 +1,5 @@
-//! From the name of a field to what it stands for. A property that is derived from content joins here: a variant, its name
-//! in `of`, its values in `values`, its column in `sqlite/query.rs`.
+//! From the name of a field to what it stands for. A further property that is derived from content joins here: a variant,
+//! its name in `of`, its values in `values`, its column in `sqlite/query.rs`.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -8,10 +8,11 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
 use crate::object::{FieldPath, FieldStep, Nickname, values_at};
-use crate::store::Version;
+use crate::store::relations::properties_of;
+use crate::store::{Properties, Version};
 
 /// Names that do not belong to the payload, for hints.
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 22] = [
     "id",
     "type",
     "path",
@@ -32,6 +33,8 @@ const NAMES: [&str; 20] = [
     "redacted.found_hash",
     "forgotten",
     "nickname",
+    "tags",
+    "front_matter",
 ];
 
 /// What a name stands for; steps are what follows inside a value that is JSON.
@@ -55,6 +58,10 @@ pub(in crate::store) enum Field {
     Nickname,
     Additional(Vec<FieldStep>),
     Payload(Vec<FieldStep>),
+    /// `tags`: that payload field, else the tags of the document.
+    Tags(Vec<FieldStep>),
+    /// `front_matter`: that payload field, else the front matter of the document.
+    FrontMatter(Vec<FieldStep>),
 }
 
 /// A version with what queries ask of its object.
@@ -63,7 +70,15 @@ pub(in crate::store) struct Candidate<'v> {
     pub version: &'v Version,
     /// In order.
     pub nicknames: Vec<&'v Nickname>,
+    /// The text that the version's content is.
+    pub content: Option<&'v str>,
     pub forgotten: bool,
+}
+
+impl Candidate<'_> {
+    fn properties(&self) -> Option<Properties> {
+        properties_of(&self.version.envelope, &self.version.fields, self.content)
+    }
 }
 
 impl Field {
@@ -84,6 +99,8 @@ impl Field {
             ("redacted", _) => Self::Redacted(rest.to_vec()),
             ("additional", _) => Self::Additional(rest.to_vec()),
             ("fields", _) if !rest.is_empty() => Self::Payload(rest.to_vec()),
+            ("tags", _) => Self::Tags(rest.to_vec()),
+            ("front_matter", _) => Self::FrontMatter(rest.to_vec()),
             ("origin", Some("store_id")) => Self::OriginStore,
             ("origin", Some("tx_id")) => Self::OriginTx,
             ("origin", Some("time")) => Self::OriginTime,
@@ -117,7 +134,16 @@ impl Field {
 
     /// Whether some object must have it for the name to be known: what users add.
     pub(in crate::store) fn is_open(&self) -> bool {
-        matches!(self, Self::Payload(_) | Self::Additional(_))
+        match self {
+            Self::Payload(_) | Self::Additional(_) => true,
+            Self::FrontMatter(steps) => !steps.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Whether it is derived from contents.
+    pub(in crate::store) fn is_derived(&self) -> bool {
+        matches!(self, Self::Tags(_) | Self::FrontMatter(_))
     }
 
     /// Its values.
@@ -154,6 +180,16 @@ impl Field {
             Self::Additional(_) if version.additional.is_empty() => return Vec::new(),
             Self::Additional(steps) => return inside(json!(version.additional), steps),
             Self::Payload(steps) => return inside(Value::Object(version.fields.clone()), steps),
+            Self::Tags(steps) => {
+                let own = || candidate.properties().map(|found| json!(found.tags));
+                let value = version.fields.get("tags").cloned().or_else(own);
+                return value.map(|value| inside(value, steps)).unwrap_or_default();
+            }
+            Self::FrontMatter(steps) => {
+                let own = || candidate.properties()?.front_matter.map(Value::Object);
+                let value = version.fields.get("front_matter").cloned().or_else(own);
+                return value.map(|value| inside(value, steps)).unwrap_or_default();
+            }
         };
         vec![one]
     }

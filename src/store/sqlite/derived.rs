@@ -4,6 +4,7 @@ use rusqlite::{Connection, Transaction};
 
 use super::failure::Step;
 use super::index;
+use super::relation_index;
 use crate::object::ObjectId;
 
 /// Makes what is derived from some objects that of the versions that there are now. What was derived from the text before
@@ -13,7 +14,8 @@ pub(super) fn derive_anew(
     store_id: &str,
     ids: &[ObjectId],
 ) -> Step<()> {
-    index::reindex_objects(transaction, store_id, ids)
+    index::reindex_objects(transaction, store_id, ids)?;
+    relation_index::reindex_objects(transaction, store_id, ids)
 }
 
 /// Leaves nothing in the indexes of what was derived from text that is gone.

@@ -26,6 +26,22 @@ const ORDER_KEY: &str = "palimpsest_order_key";
 /// Fields as JSON, from those of a row and the pack that they may be in: `fields(fields, pack)`.
 const FIELDS: &str = "palimpsest_fields";
 
+/// A property of `version AS v`: the payload field of that name, else what is derived from the text, as the relation of the
+/// kind `Properties` (10).
+macro_rules! property {
+    ($name:literal) => {
+        concat!(
+            "coalesce(palimpsest_fields(v.fields, (SELECT p.texts FROM pack AS p WHERE p.pack = \
+             CAST(v.fields AS INTEGER) / 4096)) -> '$.",
+            $name,
+            "', (SELECT r.data -> '$.written.properties.",
+            $name,
+            "' FROM relation AS r WHERE r.object = v.object AND r.part = -1 AND r.kind = 10 \
+             AND r.from_tx <= v.tx_id AND (r.until_tx IS NULL OR r.until_tx > v.tx_id)))"
+        )
+    };
+}
+
 /// The fields of `version AS v`.
 const FIELDS_OF_V: &str = "palimpsest_fields(v.fields, (SELECT p.texts FROM pack AS p WHERE p.pack = \
      CAST(v.fields AS INTEGER) / 4096))";
@@ -278,6 +294,8 @@ fn column(field: &Field) -> (&'static str, Option<&[FieldStep]>) {
         Field::Nickname => ("n.nickname", None),
         Field::Additional(steps) => ("v.additional", Some(steps)),
         Field::Payload(steps) => (FIELDS_OF_V, Some(steps)),
+        Field::Tags(steps) => (property!("tags"), Some(steps)),
+        Field::FrontMatter(steps) => (property!("front_matter"), Some(steps)),
     }
 }
 

@@ -293,7 +293,7 @@ impl Point {
     }
 }
 
-fn collect<T>(
+pub(super) fn collect<T>(
     connection: &Connection,
     sql: &str,
     parameters: &[(&str, &dyn ToSql)],

@@ -99,6 +99,12 @@ CREATE TABLE nickname (
 ///   position of an item (there from `tx_id` on). `latest`: whether it is what the object has now. `digest`: 64 bits of the
 ///   hash of the terms, so that an object's versions with equal terms share a row; null for items.
 /// - `search_progress` has one row: all is indexed up to `version` of transaction `tx_id`, nicknames up to `named_tx`.
+///
+/// The relations; all of it is made from the rest and can be made anew:
+/// - `relation.part`: -1 for a version's fields and content, else the position of an item; `place`: order within the part. It
+///   stands from transaction `from_tx` on and, where `until_tx` is set, before that. Versions with equal relations share rows.
+/// - `relation.kind`: number of a `RelationKind`; `data`: JSON of the rest. `relation_key`: what relations are found by.
+/// - `relation_progress` has one row: all is taken in up to `version` of transaction `tx_id`.
 const V2: &str = "
 ALTER TABLE version ADD COLUMN origin_store TEXT;
 ALTER TABLE version ADD COLUMN origin_tx INTEGER;
@@ -169,6 +175,29 @@ CREATE TABLE search_progress (
     rows INTEGER NOT NULL
 ) STRICT;
 INSERT INTO search_progress VALUES (0, 0, 0, 0);
+
+CREATE TABLE relation_key (
+    key INTEGER PRIMARY KEY,
+    text TEXT NOT NULL UNIQUE
+) STRICT;
+CREATE TABLE relation (
+    relation INTEGER PRIMARY KEY,
+    object INTEGER NOT NULL REFERENCES object,
+    part INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    from_tx INTEGER NOT NULL,
+    until_tx INTEGER,
+    kind INTEGER NOT NULL,
+    key INTEGER NOT NULL REFERENCES relation_key,
+    data TEXT NOT NULL
+) STRICT;
+CREATE INDEX relation_object ON relation (object, part, place);
+CREATE INDEX relation_to ON relation (key, kind);
+CREATE TABLE relation_progress (
+    tx_id INTEGER NOT NULL,
+    version INTEGER NOT NULL
+) STRICT;
+INSERT INTO relation_progress VALUES (0, 0);
 ";
 
 /// Refuses files that are not ours or are newer than this program. Writes nothing.

@@ -1,0 +1,65 @@
+// `palimpsest links`: what an object leads to, and what leads to it.
+import { text, UsageError } from "../lib/arguments.js";
+import { writeJson } from "../lib/output.js";
+import { withStore } from "../lib/store.js";
+import { shownId, writeTable } from "../lib/table.js";
+
+/** @type {import("../lib/arguments.js").Command} */
+export const links = {
+  name: "links",
+  usage: "NAME [--back] [--part PART] [--as-of TX|TIME]",
+  summary: "List the links, tags and references of an object",
+  arguments: [1, 1],
+  options: {
+    back: { type: "boolean", text: "what leads to the object instead" },
+    part: {
+      type: "string",
+      value: "PART",
+      text: "with --back: only links to this heading (Guide#Install) or block (^id)",
+    },
+    "as-of": { type: "string", value: "TX|TIME", text: "as of a transaction (12) or a time (RFC 3339)" },
+  },
+  notes: [
+    "Columns: kind, place, line, what is written, what it leads to; with --back first the object that it stands in. A link\nresolves among the stored files under the vault's root: the nearest folder above with a .obsidian, else with a .git, else\nthe file's own folder. Other files that an ambiguous link fits follow in parentheses.",
+  ],
+  json: "{ id: string, links: ObjectLink[] }",
+  examples: ["palimpsest links notes/plan.md", "palimpsest links notes/plan.md --back --json"],
+  async run(given) {
+    const [name] = given.positionals;
+    const at = text(given, "as-of");
+    const part = text(given, "part");
+    const back = given.values.back === true;
+    if (part !== undefined && !back) {
+      throw new UsageError("`--part` belongs to `--back`", "give both, or neither");
+    }
+    await withStore(given, async (store) => {
+      const id = await store.find(name);
+      const found = back ? await store.backlinks(id, { at, part }) : await store.links(id, { at });
+      if (given.json) {
+        return writeJson({ id, links: found });
+      }
+      const from = back ? ["FROM"] : [];
+      const rows = found.map((link) => [...(back ? [shownId(link.from)] : []), ...row(link)]);
+      await writeTable([...from, "KIND", "PLACE", "LINE", "WRITTEN", "TARGET"], rows);
+    });
+  },
+};
+
+/** @param {import("../../index.js").ObjectLink} link */
+function row({ kind, place, embed, written, part, target }) {
+  const where = place.path === "" ? place.field : place.field === "content" ? `content#${place.path}` : place.path;
+  const line = place.line === undefined ? "" : String(place.line);
+  const what = `${embed ? "!" : ""}${written}${part === undefined ? "" : `#${part}`}`;
+  return [kind, where, line, what, shownTarget(target)];
+}
+
+/** @param {import("../../index.js").LinkTarget} target */
+function shownTarget({ state, path, id, candidates }) {
+  if (state === "none") {
+    return "";
+  }
+  const named = path ?? (id === undefined ? "" : shownId(id));
+  const shown = state === "found" ? named : `${state} ${named}`.trim();
+  const others = candidates.map((candidate) => candidate.path).join(", ");
+  return others === "" ? shown : `${shown} (${others})`;
+}

@@ -1,0 +1,107 @@
+//! Relations: what is asked of them, and reading them. Must not derive them: see `relation_index`.
+
+use rusqlite::{Connection, Row, named_params};
+use serde::{Deserialize, Serialize};
+
+use super::failure::{self, Failure, Step};
+use super::read::{self, Point};
+use super::{SqliteBackend, collect, relation_index};
+use crate::error::Result;
+use crate::object::{AsOf, ObjectId, TxId};
+use crate::store::{PlacedRelation, Relation, RelationIndex, RelationKind, RelationPlace, Written};
+
+/// `relation.part` of what stands in a version's fields and content.
+pub(super) const VERSION: i64 = -1;
+
+/// What of a relation is kept as JSON: all but its kind.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Data {
+    pub(super) written: Written,
+    pub(super) place: RelationPlace,
+}
+
+impl RelationIndex for SqliteBackend {
+    fn catch_up(&self) -> Result<()> {
+        let prepare = |connection: &Connection| relation_index::prepare(connection, &self.store_id);
+        while let Some(batch) = self.read(prepare)? {
+            self.write(|connection| {
+                failure::while_busy(|| relation_index::apply(connection, &batch))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn unindexed(&self) -> Result<u64> {
+        self.read(relation_index::unindexed)
+    }
+
+    fn relations_of(&self, id: &ObjectId, at: AsOf) -> Result<Vec<PlacedRelation>> {
+        self.read(|connection| of(connection, id, at))
+    }
+
+    fn relations_to(
+        &self,
+        kinds: &[RelationKind],
+        key: &str,
+        at: AsOf,
+    ) -> Result<Vec<PlacedRelation>> {
+        self.read(|connection| to(connection, kinds, key, at))
+    }
+
+    fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
+        self.write(|connection| {
+            collect::overwriting(connection, |connection| {
+                relation_index::reindex(connection, &self.store_id, ids)
+            })
+        })
+    }
+
+    fn clear(&self) -> Result<()> {
+        self.write(|connection| failure::while_busy(|| relation_index::clear(connection)))
+    }
+}
+
+fn of(connection: &Connection, id: &ObjectId, at: AsOf) -> Step<Vec<PlacedRelation>> {
+    let point = Point::new(at);
+    let sql = statement(&point, "o.id = :id");
+    let parameters = named_params! { ":id": id.as_str(), ":at": point.value };
+    read::collect(connection, &sql, parameters, placed)
+}
+
+fn to(
+    connection: &Connection,
+    kinds: &[RelationKind],
+    key: &str,
+    at: AsOf,
+) -> Step<Vec<PlacedRelation>> {
+    let point = Point::new(at);
+    let condition = "r.key = (SELECT key FROM relation_key WHERE text = :key)
+                     AND (1 << r.kind) & :kinds";
+    let sql = statement(&point, condition);
+    let kinds = kinds.iter().fold(0_i64, |mask, kind| mask | 1 << kind.number());
+    let parameters = named_params! { ":key": key, ":kinds": kinds, ":at": point.value };
+    read::collect(connection, &sql, parameters, placed)
+}
+
+fn statement(Point { condition: at, .. }: &Point, condition: &str) -> String {
+    format!(
+        "SELECT o.id, (SELECT max(tx_id) FROM version WHERE object = o.object AND tx_id <= {at}),
+         r.from_tx, r.kind, r.data FROM relation AS r JOIN object AS o ON o.object = r.object
+         WHERE {condition} AND r.from_tx <= {at} AND (r.until_tx IS NULL OR r.until_tx > {at})
+         ORDER BY o.id, r.part, r.place"
+    )
+}
+
+fn placed(row: &Row<'_>) -> Step<PlacedRelation> {
+    let number: u8 = row.get(3)?;
+    let kind = RelationKind::numbered(number)
+        .ok_or_else(|| Failure::damaged(format!("{number} is no kind of relation")))?;
+    let data = row.get_ref(4)?.as_str().map_err(Failure::damaged)?;
+    let Data { written, place } = serde_json::from_str(data).map_err(Failure::damaged)?;
+    Ok(PlacedRelation {
+        from: ObjectId::new(row.get::<_, String>(0)?),
+        version: TxId(row.get(1)?),
+        since: TxId(row.get(2)?),
+        relation: Relation { kind, written, place },
+    })
+}
