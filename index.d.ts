@@ -187,10 +187,10 @@ export declare class Store {
    */
   doctor(): Promise<DoctorReport>
   /**
-   * Forgets an object; of a session or chat, the session with its chat, system prompt and tool calls, and those of its
-   * files that nobody else knows. Its contents, fields, items and nicknames go, and its text in the records and chats
-   * that refer to it; it is not stored again. `target` is an ID. Without `dryRun: false` it only reports what would
-   * happen.
+   * Forgets an object; of a session or chat, the session with its chat, system prompt and tool calls, and the texts of
+   * those of its files that nobody else knows; such files may be stored again. Contents, fields, items and nicknames go,
+   * and the text in the records and chats that refer to it; it is not stored again. `target` is an ID. Without
+   * `dryRun: false` it only reports what would happen.
    *
    * Rejects with `NOT_FOUND`, `CONFLICT` if others write all the time, `NO_SPACE`.
    */
@@ -613,6 +613,8 @@ export interface ForgetReport {
   contents: number
   /** UTF-8 bytes of these contents and of items and fields. */
   textBytes: number
+  /** IDs of files that only the session knew: their texts and fields go as well, but they may be read and stored again. */
+  emptied: Array<string>
   /** IDs of objects of the session that stay, for others know them. */
   kept: Array<string>
   /** Where lines are replaced by `[forgotten]`. */

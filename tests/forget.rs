@@ -384,11 +384,16 @@ fn a_session_goes_with_its_tool_calls_and_files_of_others_stay() {
     transaction.commit().unwrap();
     let report = store.forget(&chat.id, REAL).unwrap();
     assert!(report.objects.contains(&gone), "{report:?}");
-    assert!(report.objects.contains(&mine) && report.objects.contains(&ObjectId::session("s")));
+    assert!(report.objects.contains(&ObjectId::session("s")), "{report:?}");
+    assert_eq!(report.emptied, std::slice::from_ref(&mine));
     assert_eq!(report.kept.len(), 2, "{report:?}");
     for text in [private, "my very own file text"] {
         assert_eq!(traces(&path, text), Vec::<String>::new());
     }
+    // A file is nobody's: who reads it later has it stored again.
+    write(&store, file("/a/mine"), "my very own file text", json!({}));
+    let read = store.require(&mine, AsOf::Latest).unwrap();
+    assert_eq!(store.content(&read).unwrap().as_deref(), Some("my very own file text"));
     let shared = store.require(&shared, AsOf::Latest).unwrap();
     assert_eq!(store.content(&shared).unwrap().unwrap(), "text of the shared file\n");
     let other = items(&store, &ObjectId::chat("other"));

@@ -19,7 +19,7 @@ export const forget = {
     yes: { type: "boolean", text: "do it; without, only say what would happen" },
   },
   notes: [
-    "Contents, fields, items and nicknames go, the text in search and call records too, from the file as well; hashes stay,\nso that it is not stored again. A session takes its chat, system prompt and tool calls along, and files that nobody else\nknows. The host's own session file still holds the text: that is for you to remove.",
+    "Contents, fields, items and nicknames go, the text in search and call records too, from the file as well; hashes stay,\nso that it is not stored again. A session takes its chat, system prompt and tool calls along, and the text of files that\nnobody else knows; reading such a file stores it again. The host's own session file still holds the text: that is for you to remove.",
   ],
   json: "ForgetReport",
   examples: ["palimpsest forget session:0189ab12", "palimpsest forget .env --everywhere --yes"],
@@ -44,6 +44,7 @@ async function print(report) {
       contents: report.contents,
       "bytes of text": report.textBytes,
       "lines replaced in": plural(report.rewritten.length, "other object"),
+      ...(report.emptied.length > 0 && { "text of": plural(report.emptied.length, "file") }),
       ...(report.kept.length > 0 && { "kept, known elsewhere": plural(report.kept.length, "object") }),
       ...(collected && { "bytes of the store": `${collected.bytesBefore} before, ${collected.bytesAfter} now` }),
     }),

@@ -42,6 +42,8 @@ pub struct ForgetReport {
     pub contents: f64,
     /// UTF-8 bytes of these contents and of items and fields.
     pub text_bytes: f64,
+    /// IDs of files that only the session knew: their texts and fields go as well, but they may be read and stored again.
+    pub emptied: Vec<String>,
     /// IDs of objects of the session that stay, for others know them.
     pub kept: Vec<String>,
     /// Where lines are replaced by `[forgotten]`.
@@ -154,10 +156,10 @@ pub struct TransactionTime {
 
 #[napi]
 impl Store {
-    /// Forgets an object; of a session or chat, the session with its chat, system prompt and tool calls, and those of its
-    /// files that nobody else knows. Its contents, fields, items and nicknames go, and its text in the records and chats
-    /// that refer to it; it is not stored again. `target` is an ID. Without `dryRun: false` it only reports what would
-    /// happen.
+    /// Forgets an object; of a session or chat, the session with its chat, system prompt and tool calls, and the texts of
+    /// those of its files that nobody else knows; such files may be stored again. Contents, fields, items and nicknames go,
+    /// and the text in the records and chats that refer to it; it is not stored again. `target` is an ID. Without
+    /// `dryRun: false` it only reports what would happen.
     ///
     /// Rejects with `NOT_FOUND`, `CONFLICT` if others write all the time, `NO_SPACE`.
     #[napi(
@@ -221,6 +223,7 @@ impl From<store::ForgetReport> for ForgetReport {
             items: number(report.items),
             contents: number(report.contents),
             text_bytes: number(report.text_bytes),
+            emptied: ids(report.emptied),
             kept: ids(report.kept),
             rewritten: holders(report.rewritten),
             holders: holders(report.holders),

@@ -4,6 +4,7 @@
 //! Which text goes:
 //! - Of what is forgotten: contents, additional contents, fields, nicknames, source, and all items. Hashes and times stay.
 //! - Of documents that refer to it (its sessions' events and chats, calls on a file): its lines, replaced by `[forgotten]`.
+//! - Of a session's files that nobody else knows, the text; reading one stores it again, as for any file.
 //! - Of everything else nothing, but it is listed; with `everywhere` the lines go there too.
 //!
 //! Its lines are the distinct trimmed lines of 12 characters and more, of contents and items, and each content as a whole
@@ -19,9 +20,9 @@ mod scan;
 mod targets;
 
 use self::plan::Plan;
-use super::{Garbage, Store};
+use super::{Expected, Garbage, Store};
 use crate::error::{Error, Result};
-use crate::object::{ObjectId, ObjectType};
+use crate::object::{Envelope, ObjectId, ObjectType, Payload, Source, file_fields};
 
 /// How often a plan is made anew where somebody writes in between.
 const TRIES: usize = 5;
@@ -56,6 +57,8 @@ pub struct ForgetReport {
     pub contents: u64,
     /// UTF-8 bytes of these contents and of items and fields.
     pub text_bytes: u64,
+    /// Files that only the session knew: their texts and fields go as well, but they may be read and stored again.
+    pub emptied: Vec<ObjectId>,
     /// Objects of the session that stay, for others know them.
     pub kept: Vec<ObjectId>,
     /// Where lines are replaced by `[forgotten]`.
@@ -101,8 +104,8 @@ pub struct HostSession {
 }
 
 impl Store {
-    /// Forgets an object; of a session or chat, the session with its chat, system prompt and tool calls, and those of its
-    /// files that nobody else knows. Afterwards nothing that the store's files hold yields the text, unless the report lists
+    /// Forgets an object; of a session or chat, the session with its chat, system prompt and tool calls, and the texts of
+    /// those of its files that nobody else knows; such files may be stored again. Afterwards nothing that the store's files hold yields the text, unless the report lists
     /// holders or says that a reader kept the log: then [`Self::gc`] finishes it.
     ///
     /// # Errors
@@ -112,7 +115,8 @@ impl Store {
         let mut conflict = None;
         for _ in 0..TRIES {
             let (newest, _) = self.backend().newest()?;
-            let Plan { mut report, replacements, banned } = Plan::make(self, target, options)?;
+            let Plan { mut report, replacements, banned, emptied } =
+                Plan::make(self, target, options)?;
             if options.dry_run {
                 return Ok(report);
             }
@@ -120,11 +124,24 @@ impl Store {
                 Err(error @ Error::Conflict { .. }) => conflict = Some(error),
                 Err(error) => return Err(error),
                 Ok(()) => {
+                    self.put_unread(emptied)?;
                     report.collected = Some(self.backend().collect()?);
                     return Ok(report);
                 }
             }
         }
         Err(conflict.unwrap_or_else(|| Error::internal("nothing was tried")))
+    }
+
+    /// Gives files a version that says that they were not read: what is put next differs from it, and so is stored.
+    fn put_unread(&self, files: Vec<Envelope>) -> Result<()> {
+        let mut transaction = self.begin();
+        for file in files {
+            let path = file.source.as_ref().map(Source::path).unwrap_or_default();
+            let mut fields = file_fields(path, None);
+            fields.insert("no_content".into(), "not_read".into());
+            transaction.put(file, &Payload { fields, ..Payload::default() }, Expected::Any)?;
+        }
+        if transaction.is_empty() { Ok(()) } else { transaction.commit().map(drop) }
     }
 }

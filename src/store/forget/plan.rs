@@ -9,7 +9,9 @@ use super::scan::{Held, Scan, each_item, reference, session_of};
 use super::targets::Targets;
 use super::{ForgetOptions, ForgetReport, Holder, HostSession};
 use crate::error::Result;
-use crate::object::{AsOf, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason};
+use crate::object::{
+    AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason,
+};
 use crate::store::{Item, PlacedItem, Replacement, Store, Version};
 
 /// So many other objects make a line common.
@@ -23,6 +25,8 @@ pub(super) struct Plan {
     pub(super) replacements: Vec<Replacement>,
     /// Contents that are not to be stored again.
     pub(super) banned: Vec<Hash>,
+    /// Files that lose their texts and may be read again.
+    pub(super) emptied: Vec<Envelope>,
 }
 
 impl Plan {
@@ -31,9 +35,14 @@ impl Plan {
         let mut gone = Gone::default();
         for id in &targets.ids {
             gone.add(store, id)?;
+            gone.replacements.push(Replacement::Forgotten { id: id.clone() });
+        }
+        for file in &targets.emptied {
+            gone.add(store, &file.id)?;
         }
         let lines = Lines::new(std::mem::take(&mut gone.lines))?;
-        let ids: HashSet<ObjectId> = targets.ids.iter().cloned().collect();
+        let emptied = targets.emptied.iter().map(|file| &file.id);
+        let ids: HashSet<ObjectId> = targets.ids.iter().chain(emptied.clone()).cloned().collect();
         let contents: HashSet<Hash> = gone.contents.keys().cloned().collect();
         let (held, paths) = Scan::new(store, &lines, &ids, &contents).run()?;
         let own = if targets.is_session { HashSet::new() } else { own(&held) };
@@ -44,6 +53,7 @@ impl Plan {
             versions: gone.versions,
             items: gone.items,
             text_bytes: gone.text_bytes,
+            emptied: emptied.cloned().collect(),
             objects: targets.ids,
             kept: targets.kept,
             lines: count(true),
@@ -69,8 +79,11 @@ impl Plan {
         }
         report.holders.sort_by(|a, b| b.lines.cmp(&a.lines).then_with(|| a.object.cmp(&b.object)));
         report.hosts = host_sessions(store, &gone.sessions)?;
-        let banned = gone.banned(&shared, &mut report);
-        Ok(Self { report, replacements: rest.replacements, banned })
+        let contents = gone.contents_of_nobody_else(&shared, &mut report);
+        // The session itself is refused from now on. Its texts may come again from elsewhere: from a file that is read.
+        let banned = if targets.is_session { Vec::new() } else { contents };
+        let (replacements, emptied) = (rest.replacements, targets.emptied);
+        Ok(Self { report, replacements, banned, emptied })
     }
 }
 
@@ -98,7 +111,6 @@ impl Gone {
             Ok(())
         })?;
         self.sessions.extend(versions.first().and_then(session_of));
-        self.replacements.push(Replacement::Forgotten { id: id.clone() });
         Ok(())
     }
 
@@ -130,8 +142,12 @@ impl Gone {
         self.replacements.push(item_replacement(id, placed, text));
     }
 
-    /// Counts the contents that nothing else has, and returns those that are not to be stored again.
-    fn banned(self, shared: &HashSet<&Hash>, report: &mut ForgetReport) -> Vec<Hash> {
+    /// Counts the contents that nothing else has, and returns those that are long enough to be known again.
+    fn contents_of_nobody_else(
+        self,
+        shared: &HashSet<&Hash>,
+        report: &mut ForgetReport,
+    ) -> Vec<Hash> {
         let mut banned = Vec::new();
         for (hash, (bytes, chars)) in self.contents {
             if shared.contains(&hash) {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::scan::{each_item, each_object, reference};
 use crate::error::{Error, Result};
-use crate::object::{AsOf, ObjectId, ObjectType};
+use crate::object::{AsOf, Envelope, ObjectId, ObjectType};
 use crate::store::{Store, Version};
 
 /// What goes, and what of a session stays since others know it.
@@ -15,6 +15,8 @@ use crate::store::{Store, Version};
 pub(super) struct Targets {
     pub(super) ids: Vec<ObjectId>,
     pub(super) kept: Vec<ObjectId>,
+    /// Files that only the session knew: their texts go, and they may be read again.
+    pub(super) emptied: Vec<Envelope>,
     pub(super) is_session: bool,
 }
 
@@ -60,8 +62,11 @@ impl Targets {
                 kind if kind.is_content() => !everywhere && elsewhere.contains(&id),
                 _ => continue,
             };
-            let list = if stays { &mut self.kept } else { &mut self.ids };
-            list.push(id);
+            match latest.envelope.kind {
+                _ if stays => self.kept.push(id),
+                ObjectType::File => self.emptied.push(latest.envelope.clone()),
+                _ => self.ids.push(id),
+            }
         }
         Ok(())
     }
