@@ -11,7 +11,7 @@ mod recordings;
 use std::path::Path;
 
 use palimpsest::object::Hash;
-use palimpsest::store::Store;
+use palimpsest::store::{SearchQuery, Store};
 use serde_json::json;
 
 #[test]
@@ -37,6 +37,13 @@ fn sessions_take_no_more_disk_than_their_hosts_files() {
     }
     eprintln!("the file: {before} of {plain_sum} bytes, {} %", before * 100 / plain_sum);
     assert!(before <= plain_sum, "{before} bytes are stored of {plain_sum}");
+    // The indexes of search and relations are made when they are first asked for.
+    let indexed = bytes_after(&path, |store| {
+        store.search(&SearchQuery::new("anything")).unwrap();
+        store.relations().unwrap();
+    });
+    eprintln!("with its indexes: {indexed} bytes, {} %", indexed * 100 / plain_sum);
+    assert!(indexed * 4 <= plain_sum * 5, "{indexed} bytes with indexes, of {plain_sum}");
     assert_eq!(larger, Vec::<String>::new(), "sessions that are larger than their host's file");
 }
 

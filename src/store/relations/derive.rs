@@ -40,23 +40,18 @@ pub(in crate::store) fn of_version(
     found.relations
 }
 
-/// The relations of the item at a position of a document's list; none where it is not JSON.
+/// The relations of the item at a position of a document's list; none where it is not JSON. A session's events have none:
+/// what they are about, the session's chat shows as well, and a row for each would double what relations take on disk.
 pub(in crate::store) fn of_item(kind: ObjectType, position: u64, text: &str) -> Vec<Relation> {
+    if kind == ObjectType::Session {
+        return Vec::new();
+    }
     let Ok(item) = serde_json::from_str::<Value>(text) else { return Vec::new() };
     let mut found = Finder::default();
     let index = usize::try_from(position).unwrap_or(usize::MAX);
     let path = FieldPath::key("items").element(index);
-    match kind {
-        ObjectType::Chat => {
-            found.calls(position, &item["message"], &path.clone().member("message"));
-        }
-        // What an event is about; deeper down only whole references count.
-        ObjectType::Session if item.get("version").is_none() => {
-            if let Some(id) = item.get("object").and_then(Value::as_str) {
-                found.dynamic(id, &path.clone().member("object"));
-            }
-        }
-        _ => {}
+    if kind == ObjectType::Chat {
+        found.calls(position, &item["message"], &path.clone().member("message"));
     }
     found.value(&item, &path);
     found.relations
@@ -364,13 +359,8 @@ mod tests {
         let expected =
             ["call items[4].message.toolCallId: c1 at 4", "static items[4].content: f! 1-9"];
         assert_eq!(chat(4, &result), expected);
-        let event = |item: &Value| shown(&of_item(ObjectType::Session, 0, &item.to_string()));
-        assert_eq!(
-            event(&json!({"event": "unpinned", "object": "o"})),
-            ["dynamic items[0].object: o"]
-        );
-        let file = json!({"event": "file", "object": "o", "version": hash});
-        assert_eq!(event(&file), ["static items[0]: o!"]);
+        let event = json!({"event": "file", "object": "o", "version": hash}).to_string();
+        assert_eq!(of_item(ObjectType::Session, 0, &event), []);
         assert_eq!(of_item(ObjectType::Chat, 0, "no json"), []);
     }
 }

@@ -28,10 +28,13 @@ const NO_TEXT_FIELDS: [&str; 10] = [
     "view",
 ];
 
-/// Keys inside messages that hold no text.
-const NO_TEXT_KEYS: [&str; 13] = [
+/// Keys inside messages that hold no text, or hold the arguments of tool calls, which are found with these.
+const NO_TEXT_KEYS: [&str; 16] = [
     "api",
+    "args",
+    "arguments",
     "data",
+    "input",
     "mime",
     "mimetype",
     "media_type",
@@ -44,9 +47,6 @@ const NO_TEXT_KEYS: [&str; 13] = [
     "url",
     "usage",
 ];
-
-/// Keys inside messages below which everything is text that somebody chose.
-const ARGUMENTS: [&str; 3] = ["arguments", "args", "input"];
 
 /// One text of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl Searched {
         searched
     }
 
-    /// What is searched of an item: of a chat its message without the results of tools, which are objects of their own; of
+    /// What is searched of an item: of a chat its message without tool calls' arguments and results, which are objects of their own; of
     /// a session its notes.
     pub(in crate::store) fn item(kind: ObjectType, item: &str) -> Self {
         let mut searched = Self::default();
@@ -193,7 +193,7 @@ fn is_no_text(key: &str, listed: &[&str]) -> bool {
         || ends.iter().any(|end| key.ends_with(end))
 }
 
-/// Adds the strings in a JSON value. What stands below a list of arguments is taken whole.
+/// Adds the strings in a JSON value, but for those under keys that hold no text.
 fn strings(value: &Value, place: String, is_text: &dyn Fn(&str) -> bool, found: &mut Vec<Text>) {
     match value {
         Value::String(text) if !text.is_empty() => found.push(Text { place, text: text.clone() }),
@@ -204,9 +204,7 @@ fn strings(value: &Value, place: String, is_text: &dyn Fn(&str) -> bool, found: 
         }
         Value::Object(values) => {
             for (key, value) in values.iter().filter(|(key, _)| is_text(key)) {
-                let place = format!("{place}.{key}");
-                let all = ARGUMENTS.contains(&key.as_str());
-                strings(value, place, if all { &|_| true } else { is_text }, found);
+                strings(value, format!("{place}.{key}"), is_text, found);
             }
         }
         _ => {}
@@ -272,8 +270,6 @@ mod tests {
             ("message.content[0].thinking", "hm"),
             ("message.content[1].text", "hello"),
             ("message.content[3].name", "bash"),
-            ("message.content[3].arguments.data", "d"),
-            ("message.content[3].arguments.id", "i"),
         ];
         assert_eq!(places(&searched), expected);
     }
