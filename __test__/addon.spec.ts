@@ -102,6 +102,7 @@ describe("the exports", () => {
       activePerTurn: 5,
       activeTurns: 3,
       poolTokens: 8_000,
+      linkedTokens: 0,
       maxTextBytes: 4_194_304,
       maxOutputBytes: 16_777_216,
       highWater: 0.8,

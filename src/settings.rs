@@ -49,6 +49,9 @@ pub struct Settings {
     pub active_turns: u64,
     /// Layout `pools`: token budget of the metadata pool. Default 8,000.
     pub pool_tokens: u64,
+    /// So many tokens of metadata lines may be brought in, in a session, of files that files the model knows link to; 0 brings in
+    /// none. Default 0.
+    pub linked_tokens: u64,
     /// Files above this many bytes are kept as metadata only. Default 4 MiB.
     pub max_text_bytes: u64,
     /// Outputs that the host cut are stored whole up to this many bytes; 0 never. Default 16 MiB.
@@ -182,6 +185,12 @@ pub const SETTINGS: &[SettingDoc] = &[
     ),
     setting("poolTokens", COUNT, "8000", "Layout `pools`: token budget of the metadata pool"),
     setting(
+        "linkedTokens",
+        COUNT,
+        "0",
+        "Tokens that a session may spend on metadata lines of files that its active Markdown files link to; 0 never",
+    ),
+    setting(
         "maxTextBytes",
         SettingType::Count { min: 0, max: 1 << 30 },
         "4194304",
@@ -220,6 +229,7 @@ impl Default for Settings {
             active_per_turn: 5,
             active_turns: 3,
             pool_tokens: 8_000,
+            linked_tokens: 0,
             max_text_bytes: DEFAULT_MAX_TEXT_BYTES,
             max_output_bytes: 16 << 20,
             high_water: 0.8,

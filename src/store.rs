@@ -38,6 +38,7 @@ pub use query::{Comparison, Condition, Literal, Order, Query, Test};
 pub(crate) use relations::slashed;
 pub use relations::{
     Pin, PlacedRelation, Properties, Relation, RelationIndex, RelationKind, RelationPlace, Written,
+    is_markdown_type,
 };
 pub use search::{
     Expression, Found, FoundIn, FoundRows, SearchFilter, SearchHit, SearchIndex, SearchQuery,

@@ -35,6 +35,7 @@ export interface Settings {
   activePerTurn: number;
   activeTurns: number;
   poolTokens: number;
+  linkedTokens: number;
   maxTextBytes: number;
   maxOutputBytes: number;
   highWater: number;

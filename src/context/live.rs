@@ -11,6 +11,7 @@ mod files;
 mod full_output;
 mod guard;
 mod ingest;
+mod links;
 mod names;
 mod origin;
 mod record;

@@ -89,18 +89,7 @@ fn pool_lines(
     budget: u64,
     metadata: &dyn Fn(&ObjectId) -> Option<String>,
 ) -> Vec<String> {
-    let lines: Vec<(usize, String, u64)> = session
-        .sets()
-        .pool()
-        .iter()
-        .enumerate()
-        .filter_map(|(place, known)| {
-            let entry = session.index().get(&known.id)?;
-            let line = metadata(&known.id).unwrap_or_else(|| pool_line(entry));
-            let cost = tokens::count(&line) + 1;
-            Some((place, line, cost))
-        })
-        .collect();
+    let lines: Vec<(usize, String, u64)> = all_lines(session, metadata).collect();
     let mut spare = lines.iter().map(|(_, _, cost)| cost).sum::<u64>().saturating_sub(budget);
     let pool = session.sets().pool();
     let mut order: Vec<&(usize, String, u64)> = lines.iter().collect();
@@ -121,6 +110,42 @@ fn pool_lines(
         .filter(|(place, ..)| !evicted.contains(place))
         .map(|(_, line, _)| line)
         .collect()
+}
+
+/// The lines of all that is known: place in the pool, line, tokens.
+fn all_lines<'a>(
+    session: &'a Session,
+    metadata: &'a dyn Fn(&ObjectId) -> Option<String>,
+) -> impl Iterator<Item = (usize, String, u64)> + 'a {
+    session.sets().pool().iter().enumerate().filter_map(|(place, known)| {
+        let entry = session.index().get(&known.id)?;
+        let line = metadata(&known.id).unwrap_or_else(|| pool_line(entry));
+        let cost = cost(&line);
+        Some((place, line, cost))
+    })
+}
+
+/// Tokens that the pool can take before anything has to leave it.
+pub fn room(session: &Session, budget: u64, metadata: &dyn Fn(&ObjectId) -> Option<String>) -> u64 {
+    let held: u64 = all_lines(session, metadata).map(|(_, _, cost)| cost).sum();
+    budget.saturating_sub(held)
+}
+
+/// Of some objects with their metadata lines, those that fit, in their order; `room` is what is left, in tokens.
+pub fn fitting<T>(lines: Vec<(T, String)>, room: &mut u64) -> Vec<T> {
+    let mut fit = Vec::new();
+    for (object, line) in lines {
+        if let Some(left) = room.checked_sub(cost(&line)) {
+            *room = left;
+            fit.push(object);
+        }
+    }
+    fit
+}
+
+/// Tokens of a line of the pool, with its line break.
+fn cost(line: &str) -> u64 {
+    tokens::count(line) + 1
 }
 
 /// The line of an object of which no version can be read.

@@ -17,6 +17,15 @@ pub enum Event {
     Opened(Opened),
     /// A file became known, or got another version.
     File(FileEvent),
+    /// The links of a version of a file were followed; the files met that way came right before, as [`Event::File`].
+    Linked {
+        /// The file that they stand in.
+        object: ObjectId,
+        /// `content_hash` of its version.
+        version: Hash,
+        /// Tokens of the metadata lines of the files met.
+        tokens: u64,
+    },
     /// A tool call got an object; its result stands at the message that follows, if there is one.
     Toolcall {
         /// The object.
@@ -155,6 +164,8 @@ pub enum Cause {
     Written,
     /// A listing or search showed its path.
     Found,
+    /// A file whose text the model knows links to it.
+    Linked,
     /// It changed on disk, not by `edit` or `write`.
     Changed,
 }

@@ -7,6 +7,7 @@ use super::event::{Event, FileEvent, Opened, Rewrite, Treatment};
 use super::files::Files;
 use super::index::{SessionIndex, Subject};
 use super::lines::LineRange;
+use super::links::Links;
 use super::message::{MessageKind, ResultFact, Shows};
 use super::sets::{Active, ActiveView, Sets};
 use crate::object::{Handle, Hash, ObjectId};
@@ -60,6 +61,7 @@ pub struct Session {
     showings: BTreeMap<u64, Showing>,
     edited: BTreeMap<ObjectId, u32>,
     files: Files,
+    links: Links,
     effects: Vec<(String, Effect)>,
     epoch: u32,
     calls: u64,
@@ -81,6 +83,9 @@ impl Session {
         match event {
             Event::Opened(opened) => self.opened = Some(opened.clone()),
             Event::File(file) => self.file(file),
+            Event::Linked { object, version, tokens } => {
+                self.links.follow(object, version, *tokens);
+            }
             Event::Toolcall { object, tool, ok, version, shows } => {
                 let (tool, ok, version) = (tool.clone(), *ok, version.clone());
                 let shows = shows.clone();
@@ -243,6 +248,23 @@ impl Session {
             .collect();
         kept.reverse();
         kept
+    }
+
+    /// The links that were followed.
+    pub fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// Files with text that are active or that the model changed, in order of entry: ID, path, latest version.
+    pub fn files_with_known_text(&self) -> impl Iterator<Item = (&ObjectId, &str, &Hash)> {
+        self.index.entries().iter().filter_map(|entry| match &entry.subject {
+            Subject::File { path, version, lines: Some(_), .. }
+                if self.sets.is_active(&entry.id) || self.edited.contains_key(&entry.id) =>
+            {
+                Some((&entry.id, path.as_str(), version))
+            }
+            _ => None,
+        })
     }
 
     /// What calls with a provider's ID did since the last request, in order; local servers repeat IDs.

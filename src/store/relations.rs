@@ -11,6 +11,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use self::derive::is_markdown_type;
 pub(super) use self::derive::{of_item, of_version, properties_of};
 use crate::error::Result;
 use crate::markdown::{Field, Link, LinkKind, Place};

@@ -272,16 +272,7 @@ impl LiveSession {
             self.staged.objects.push((envelope, payload, Expected::Any));
             version
         };
-        self.record(Event::File(FileEvent {
-            object,
-            path: path.to_string_lossy().into_owned(),
-            version,
-            lines: None,
-            cause: Cause::Found,
-            call: None,
-            stamp: None,
-            moved: None,
-        }));
+        self.record(met_file(object, path.to_string_lossy().into_owned(), version, Cause::Found));
         Ok(())
     }
 
@@ -313,6 +304,20 @@ impl LiveSession {
         let source = version.and_then(|version| version.envelope.source);
         Ok(source.map(|source| PathBuf::from(source.path())))
     }
+}
+
+/// The event of a file that is met without a look at it.
+pub(super) fn met_file(object: ObjectId, path: String, version: Hash, cause: Cause) -> Event {
+    Event::File(FileEvent {
+        object,
+        path,
+        version,
+        lines: None,
+        cause,
+        call: None,
+        stamp: None,
+        moved: None,
+    })
 }
 
 /// A heading and the unified difference of two texts, within the limits of a note.

@@ -117,6 +117,7 @@ impl LiveSession {
         let edits = if self.settings.layout == Layout::Pools {
             // The active files are always shown as they are now; notes have no place here.
             self.changed_on_disk(self.active_files(), &mut notices)?;
+            self.follow_links();
             self.pools_edits(crossed)?
         } else {
             if let Some(at) = newest {
@@ -124,6 +125,7 @@ impl LiveSession {
                     self.record(Event::Noted { at, text });
                 }
             }
+            self.follow_links();
             self.log_edits(crossed, rewrite, call, &mut notices)?
         };
         let recorded = self.recorded_edits(&edits);
@@ -347,7 +349,7 @@ impl LiveSession {
     }
 
     /// The metadata line of an object's latest version: its own `view` decides which fields, else its type.
-    fn metadata_line(&self, id: &ObjectId) -> Result<Option<String>> {
+    pub(super) fn metadata_line(&self, id: &ObjectId) -> Result<Option<String>> {
         let staged = self.staged.objects.iter().rev().find(|(envelope, ..)| envelope.id == *id);
         let view = if let Some((envelope, payload, _)) = staged {
             let nickname = self.viewed_nickname(id, &payload.fields)?;

@@ -81,8 +81,12 @@ fn properties(document: &Document) -> Option<Properties> {
 
 fn is_markdown(envelope: &Envelope, fields: &Map<String, Value>) -> bool {
     let file_type = fields.get("file_type").and_then(Value::as_str).unwrap_or_default();
-    envelope.kind == ObjectType::File
-        && MARKDOWN_TYPES.iter().any(|known| known.eq_ignore_ascii_case(file_type))
+    envelope.kind == ObjectType::File && is_markdown_type(file_type)
+}
+
+/// Whether files of a type, as [`crate::object::file_type`] gives it, are read as Markdown.
+pub fn is_markdown_type(file_type: &str) -> bool {
+    MARKDOWN_TYPES.iter().any(|known| known.eq_ignore_ascii_case(file_type))
 }
 
 #[derive(Default)]
