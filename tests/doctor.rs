@@ -320,3 +320,12 @@ fn only_a_damaged_store_is_set_aside_unless_it_is_forced() {
     }
     SqliteBackend::open(&path).unwrap();
 }
+
+#[test]
+fn a_last_transaction_of_any_number_does_not_keep_the_doctor_busy() {
+    let report = after(&format!(
+        "INSERT INTO tx (tx_id, system_time) VALUES ({}, 9); UPDATE version SET fields = 7;",
+        i64::MAX - 1
+    ));
+    assert!(report.is_damaged(), "{report:?}");
+}

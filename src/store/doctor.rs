@@ -13,6 +13,10 @@ use super::{SqliteBackend, Store, Version};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, RedactionReason, Timestamp, TxId};
 
+/// So many transactions that cannot be read are passed one by one, the rest in steps that double: where pages are damaged,
+/// the number of the last one may be anything.
+const SINGLE_STEPS: u32 = 1_000;
+
 /// Versions, objects or contents that are read at a time.
 const PAGE: usize = 200;
 
@@ -171,6 +175,7 @@ impl Examination<'_> {
     fn versions(&mut self) -> Result<()> {
         let (mut after, mut limit, mut time) = (TxId(0), PAGE, Timestamp(i64::MIN));
         let mut unreadable: Option<(TxId, Error)> = None;
+        let mut failures = 0_u32;
         while after < self.until {
             let page = match self.store.changes(after, limit) {
                 Ok(page) => page,
@@ -180,12 +185,15 @@ impl Examination<'_> {
                     continue;
                 }
                 Err(error) => {
-                    after = TxId(after.0 + 1);
-                    unreadable.get_or_insert((after, error));
+                    let first = TxId(after.0.saturating_add(1));
+                    unreadable.get_or_insert((first, error));
+                    let step = 1_i64 << failures.saturating_sub(SINGLE_STEPS).min(62);
+                    after = TxId(after.0.saturating_add(step));
+                    failures += 1;
                     continue;
                 }
             };
-            limit = PAGE;
+            (limit, failures) = (PAGE, 0);
             self.unreadable(unreadable.take(), after)?;
             let Some(last) = page.last() else { return Ok(()) };
             after = last.tx_id;
