@@ -166,7 +166,7 @@ impl Filled {
         Self { store, plain, ids: (0..objects).map(|object| envelope(object).id).collect() }
     }
 
-    /// The last transaction before objects got more versions, and some more of theirs.
+    /// A transaction in the middle of the objects' later versions.
     fn middle(&self) -> i64 {
         tx_id(self.ids.len().div_ceil(TRANSACTION) + REVISIONS / 2)
     }

@@ -1,5 +1,6 @@
 //! Times every call of a bench on its own and prints median and 95th percentile: criterion gives means alone. `npm run bench`
 //! reads the lines.
+#![expect(clippy::disallowed_methods, reason = "benches time themselves")]
 
 use std::fmt::Display;
 use std::hint::black_box;
