@@ -2,7 +2,8 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { comparison, libraryOf, ratioTable } from "../scripts/lib/bench-report.js";
+import { comparison, libraryOf, percentileTable, ratioTable, rustPercentiles } from "../scripts/lib/bench-report.js";
+import { spread } from "../scripts/lib/store-bench.js";
 import { addUp, parseCargoOutput, parseVitestReport } from "../scripts/lib/test-results.js";
 import { requirePrograms } from "../scripts/setup.js";
 import { temporaryFolder } from "./e2e/support.ts";
@@ -53,6 +54,30 @@ test("benches that ran stand in a table with their ratios", () => {
       "transformContext, 100 messages  3.00  structuredClone  1.50   2.00",
     ].join("\n"),
   );
+});
+
+test("percentiles that the Rust benches print stand in a table beside the plain ones", () => {
+  const output = [
+    "get/store/100000  time: [11.9 µs 12.0 µs 12.1 µs]",
+    "percentiles: get/store/100000 = 12.00 30.00",
+    "percentiles: get/plain/100000 = 6.00 7.00",
+    "percentiles: as of/store by time/100000 = 1.00 2.00",
+    "percentiles: search/store/0.1 % and 50 % = 2000.00 3000.00",
+    "percentiles: search/plain/0.1 % and 50 % = 4000.00 5000.00",
+  ].join("\n");
+  expect(percentileTable("per call", rustPercentiles(output))).toBe(
+    [
+      "per call                         median ms  p95 ms  beside    median ms   p95 ms  ratio",
+      "get, 100,000 objects                0.0120  0.0300  rusqlite    0.00600  0.00700   2.00",
+      "search, words in 0.1 % and 50 %       2.00    3.00  rusqlite       4.00     5.00   0.50",
+    ].join("\n"),
+  );
+});
+
+test("the 95th percentile is the least sample that 95 % do not exceed", () => {
+  const samples = Array.from({ length: 100 }, (_, index) => 100 - index);
+  expect(spread(samples)).toEqual({ median: 50, p95: 95 });
+  expect(spread([7])).toEqual({ median: 7, p95: 7 });
 });
 
 test("the addon's library is found among what cargo built", () => {

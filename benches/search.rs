@@ -3,11 +3,16 @@
 //! "Plain" is one FTS5 table with content and default tokenizer, asked for the best 10 with FTS5's own snippets. The store
 //! adds what a hit needs: versions, verified contents, lines with numbers. The share is that of the objects with the word.
 
+#![expect(clippy::print_stdout, reason = "`npm run bench` reads the percentiles")]
+
+#[path = "common/samples.rs"]
+mod samples;
+
 use std::hint::black_box;
 use std::path::Path;
 use std::time::Duration;
 
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, criterion_group, criterion_main};
 use palimpsest::object::{Envelope, Hash, ObjectType, Payload, Source, file_fields};
 use palimpsest::store::{Expected, SearchQuery, Store};
 use rusqlite::Connection;
@@ -27,7 +32,7 @@ const SEARCHES: [(&str, &str); 8] = [
     ("50 %", "needle2"),
     ("0.1 % and 50 %", "needle1000 needle2"),
     ("10 % and 50 %", "needle10 needle2"),
-    ("three in most", "value compute number"),
+    ("most, three words", "value compute number"),
 ];
 
 const MARKS: [usize; 5] = [10_000, 1_000, 110, 10, 2];
@@ -103,11 +108,11 @@ fn search(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("search");
     for (share, words) in SEARCHES {
         let query = SearchQuery::new(words);
-        group.bench_function(BenchmarkId::new("store", share), |bencher| {
-            bencher.iter(|| store.search(black_box(&query)));
+        samples::measure(&mut group, ("search", "store"), share, || {
+            store.search(black_box(&query))
         });
-        group.bench_function(BenchmarkId::new("plain", share), |bencher| {
-            bencher.iter(|| plain_search(&plain, black_box(words)));
+        samples::measure(&mut group, ("search", "plain"), share, || {
+            plain_search(&plain, black_box(words))
         });
     }
     group.finish();

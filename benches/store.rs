@@ -1,45 +1,88 @@
-//! The SQLite store beside the plain equivalent on rusqlite, in one run: the ratio is what counts, not the disk.
+//! The SQLite store at 1,000 and 100,000 objects beside the plain equivalent on rusqlite, in one run: the ratio is what
+//! counts, not the disk.
 //!
 //! "Plain" is one table of whole versions with the same durability, read into strings: what a program without hashes,
-//! content kept once, compression and compare-and-set would do.
+//! content kept once, compression and compare-and-set would do. Every other object is a file, whose short fields stand in
+//! their row, or a tool call, whose fields are in a pack; a call never reads the neighbour of what the one before read.
+#![expect(clippy::print_stdout, reason = "`npm run bench` reads the percentiles")]
 
-use std::hint::black_box;
+#[path = "common/samples.rs"]
+mod samples;
+
 use std::path::Path;
 use std::time::Duration;
 
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, criterion_group, criterion_main};
 use palimpsest::object::ObjectType;
 use palimpsest::object::{AsOf, Envelope, Hash, ObjectId, Payload, Source, TxId, file_fields};
 use palimpsest::store::{Expected, Store};
 use rusqlite::{Connection, TransactionBehavior, params};
+use serde_json::json;
 
-/// Versions are spread over this many files, all of them written by each transaction of the set-up.
-const FILES: usize = 100;
+/// Objects of one transaction of the set-up.
+const TRANSACTION: usize = 1_000;
 
-fn envelope(file: usize) -> Envelope {
-    let path = format!("/home/user/project/src/module_{file}.rs");
-    let source = Source::Filesystem { filesystem_id: "0123456789abcdef".into(), path };
-    Envelope::sourced(ObjectType::File, source).expect("the source is plain text")
+/// Objects that get more versions, all of them in each of these transactions.
+const REVISED: usize = 100;
+const REVISIONS: usize = 9;
+
+/// Object of a number: files and tool calls in turns.
+fn envelope(object: usize) -> Envelope {
+    if object.is_multiple_of(2) {
+        let path = format!("/home/user/project/src/module_{object}.rs");
+        let source = Source::Filesystem { filesystem_id: "0123456789abcdef".into(), path };
+        return Envelope::sourced(ObjectType::File, source).expect("the source is plain text");
+    }
+    let id = ObjectId::new(format!("call_{object:012}"));
+    Envelope::unsourced(id, ObjectType::Toolcall).expect("the ID is well formed")
 }
 
 /// About 2 KiB of source-like text, another for every number.
-fn payload(number: usize) -> Payload {
+fn payload(object: usize, number: usize) -> Payload {
     let lines = (0..60).map(|line| format!("    let value_{line} = compute({number}, {line});\n"));
     let text: String = lines.collect();
+    let is_file = object.is_multiple_of(2);
+    let mut fields = file_fields("/module.rs", Some(&text));
+    if !is_file {
+        let command = format!("cargo test --test module_{object} -- case_{number} --nocapture");
+        fields = json!({ "tool": "bash", "args": { "command": command }, "status": "ok",
+            "position": { "turn": object / 9, "step": number % 9 } })
+        .as_object()
+        .cloned()
+        .unwrap_or_default();
+    }
     Payload {
-        source_hash: Some(Hash::of(&text)),
-        fields: file_fields("/module.rs", Some(&text)),
+        source_hash: is_file.then(|| Hash::of(&text)),
+        fields,
         content: Some(text),
         ..Payload::default()
     }
 }
 
-fn fill(store: &Store, versions: usize) {
-    for round in 0..versions / FILES {
+/// The objects of each transaction of the set-up: all of them once, then some of them again and again.
+fn rounds(objects: usize) -> Vec<Vec<usize>> {
+    let all: Vec<usize> = (0..objects).collect();
+    let revised: Vec<usize> = (0..REVISED).map(|turn| revised(turn, objects)).collect();
+    let first = all.chunks(TRANSACTION).map(<[usize]>::to_vec);
+    first.chain((0..REVISIONS).map(|_| revised.clone())).collect()
+}
+
+/// An object with several versions, another in each of 100 turns: files and tool calls.
+fn revised(turn: usize, objects: usize) -> usize {
+    turn % REVISED * (objects / REVISED) + turn % 2
+}
+
+/// An object for each turn, far from the one before: 7,919 is prime.
+fn any(turn: usize, objects: usize) -> usize {
+    turn * 7_919 % objects
+}
+
+fn fill(store: &Store, objects: usize) {
+    for (round, objects) in rounds(objects).into_iter().enumerate() {
         let mut transaction = store.begin();
-        for file in 0..FILES {
-            let payload = payload(round * FILES + file);
-            transaction.put(envelope(file), &payload, Expected::Any).expect("the put is sound");
+        for object in objects {
+            let payload = payload(object, object + round);
+            transaction.put(envelope(object), &payload, Expected::Any).expect("the put is sound");
         }
         transaction.commit().expect("the store is writable");
     }
@@ -76,78 +119,125 @@ impl Plain {
         transaction.commit()
     }
 
-    fn get(&self, id: &ObjectId, tx_id: i64) -> rusqlite::Result<(i64, [String; 3])> {
+    fn get(&self, id: &ObjectId, tx_id: i64) -> rusqlite::Result<PlainVersion> {
         self.0
             .prepare_cached(
                 "SELECT tx_id, source_hash, content_hash, fields FROM version
                  WHERE id = ?1 AND tx_id <= ?2 ORDER BY tx_id DESC LIMIT 1",
             )?
-            .query_row(params![id.as_str(), tx_id], |row| {
-                Ok((row.get(0)?, [row.get(1)?, row.get(2)?, row.get(3)?]))
-            })
+            .query_row(params![id.as_str(), tx_id], Self::version)
+    }
+
+    fn history(&self, id: &ObjectId) -> rusqlite::Result<Vec<PlainVersion>> {
+        self.0
+            .prepare_cached(
+                "SELECT tx_id, source_hash, content_hash, fields FROM version
+                 WHERE id = ?1 ORDER BY tx_id DESC",
+            )?
+            .query_map([id.as_str()], Self::version)?
+            .collect()
+    }
+
+    fn version(row: &rusqlite::Row<'_>) -> rusqlite::Result<PlainVersion> {
+        Ok((row.get(0)?, [row.get(1)?, row.get(2)?, row.get(3)?]))
     }
 }
 
-fn compare(criterion: &mut Criterion, versions: usize) {
-    let folder = tempfile::tempdir().expect("the system has a temporary folder");
-    let path = folder.path().join("store.sqlite");
-    let store = Store::open(&path.to_string_lossy()).expect("the folder is writable");
-    fill(&store, versions);
-    let mut plain = Plain::open(&folder.path().join("plain.sqlite"));
-    let rounds = versions / FILES;
-    for round in 0..rounds {
-        let puts: Vec<_> =
-            (0..FILES).map(|file| (envelope(file).id, payload(round * FILES + file))).collect();
-        plain.put(tx_id(round + 1), &puts).expect("the file is writable");
+type PlainVersion = (i64, [Option<String>; 3]);
+
+/// Both stores with the same objects, and their IDs.
+struct Filled {
+    store: Store,
+    plain: Plain,
+    ids: Vec<ObjectId>,
+}
+
+impl Filled {
+    fn new(folder: &Path, objects: usize) -> Self {
+        let path = folder.join("store.sqlite");
+        let store = Store::open(&path.to_string_lossy()).expect("the folder is writable");
+        fill(&store, objects);
+        let mut plain = Plain::open(&folder.join("plain.sqlite"));
+        for (round, objects) in rounds(objects).into_iter().enumerate() {
+            let put = |object| (envelope(object).id, payload(object, object + round));
+            let puts: Vec<_> = objects.into_iter().map(put).collect();
+            plain.put(tx_id(round + 1), &puts).expect("the file is writable");
+        }
+        Self { store, plain, ids: (0..objects).map(|object| envelope(object).id).collect() }
     }
-    let id = envelope(FILES / 2).id;
-    let middle = tx_id(rounds / 2);
 
-    let mut reads = criterion.benchmark_group("get");
-    reads.bench_function(BenchmarkId::new("store", versions), |bencher| {
-        bencher.iter(|| store.get(black_box(&id), AsOf::Latest));
-    });
-    reads.bench_function(BenchmarkId::new("plain", versions), |bencher| {
-        bencher.iter(|| plain.get(black_box(&id), i64::MAX));
-    });
-    reads.finish();
+    /// A transaction in the middle of the objects' later versions.
+    fn middle(&self) -> i64 {
+        tx_id(self.ids.len().div_ceil(TRANSACTION) + REVISIONS / 2)
+    }
+}
 
-    let mut reads = criterion.benchmark_group("as of");
-    let time = store.get(&id, AsOf::Tx(TxId(middle))).expect("readable").expect("written");
-    reads.bench_function(BenchmarkId::new("store by transaction", versions), |bencher| {
-        bencher.iter(|| store.get(black_box(&id), AsOf::Tx(TxId(middle))));
-    });
-    reads.bench_function(BenchmarkId::new("store by time", versions), |bencher| {
-        bencher.iter(|| store.get(black_box(&id), AsOf::Time(time.system_time)));
-    });
-    reads.bench_function(BenchmarkId::new("plain", versions), |bencher| {
-        bencher.iter(|| plain.get(black_box(&id), middle));
-    });
-    reads.finish();
+fn reads(criterion: &mut Criterion, filled: &Filled) {
+    let Filled { store, plain, ids } = filled;
+    let (objects, mut turn) = (ids.len(), 0);
+    let mut next = |of: fn(usize, usize) -> usize| {
+        turn += 1;
+        &ids[of(turn, objects)]
+    };
+    let file = |turn, objects| any(turn, objects) & !1;
+    let call = |turn, objects| any(turn, objects) | 1;
 
-    let mut writes = criterion.benchmark_group("put and commit");
-    let mut number = versions;
-    writes.bench_function(BenchmarkId::new("store", versions), |bencher| {
-        bencher.iter(|| {
-            number += 1;
-            let mut transaction = store.begin();
-            transaction.put(envelope(number % FILES), &payload(number), Expected::Any)?;
-            transaction.commit()
+    for (name, of) in [("get", file as fn(usize, usize) -> usize), ("get a tool call", call)] {
+        let mut group = criterion.benchmark_group(name);
+        samples::measure(&mut group, (name, "store"), objects, || {
+            store.get(next(of), AsOf::Latest)
         });
+        samples::measure(&mut group, (name, "plain"), objects, || plain.get(next(of), i64::MAX));
+        group.finish();
+    }
+
+    let name = "as of";
+    let mut group = criterion.benchmark_group(name);
+    let middle = filled.middle();
+    let known = store.get(&ids[revised(0, objects)], AsOf::Tx(TxId(middle)));
+    let time = known.expect("readable").expect("written").system_time;
+    for (by, at) in
+        [("store by transaction", AsOf::Tx(TxId(middle))), ("store by time", AsOf::Time(time))]
+    {
+        samples::measure(&mut group, (name, by), objects, || store.get(next(revised), at));
+    }
+    samples::measure(&mut group, (name, "plain"), objects, || plain.get(next(revised), middle));
+    group.finish();
+
+    let name = "history";
+    let mut group = criterion.benchmark_group(name);
+    samples::measure(&mut group, (name, "store"), objects, || store.history(next(revised)));
+    samples::measure(&mut group, (name, "plain"), objects, || plain.history(next(revised)));
+    group.finish();
+}
+
+fn writes(criterion: &mut Criterion, filled: &mut Filled) {
+    let Filled { store, plain, ids } = filled;
+    let (name, objects) = ("put and commit", ids.len());
+    let mut group = criterion.benchmark_group(name);
+    let mut number = objects;
+    samples::measure(&mut group, (name, "store"), objects, || {
+        number += 1;
+        let object = any(number, objects);
+        let mut transaction = store.begin();
+        transaction.put(envelope(object), &payload(object, number), Expected::Any)?;
+        transaction.commit()
     });
-    let mut number = versions;
-    writes.bench_function(BenchmarkId::new("plain", versions), |bencher| {
-        bencher.iter(|| {
-            number += 1;
-            plain.put(tx_id(number), &[(envelope(number % FILES).id, payload(number))])
-        });
+    let mut number = objects;
+    samples::measure(&mut group, (name, "plain"), objects, || {
+        number += 1;
+        let object = any(number, objects);
+        plain.put(tx_id(number), &[(envelope(object).id, payload(object, number))])
     });
-    writes.finish();
+    group.finish();
 }
 
 fn store(criterion: &mut Criterion) {
-    for versions in [1_000, 10_000] {
-        compare(criterion, versions);
+    for objects in [1_000, 100_000] {
+        let folder = tempfile::tempdir().expect("the system has a temporary folder");
+        let mut filled = Filled::new(folder.path(), objects);
+        reads(criterion, &filled);
+        writes(criterion, &mut filled);
     }
 }
 

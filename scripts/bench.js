@@ -1,10 +1,11 @@
-// `npm run bench`: criterion's benches, then vitest's, then one table of what Palimpsest spends beside the plain equivalent
-// of the same run. Words after `--` go to criterion as a filter (`npm run bench -- transform`); vitest's then do not run.
+// `npm run bench`: criterion's benches, then vitest's and the store's through the addon, then tables of what Palimpsest spends
+// beside the plain equivalent of the same run. Words after `--` go to criterion as a filter (`npm run bench -- transform`);
+// the others then do not run.
 import { spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { comparison, libraryOf, ratioTable } from "./lib/bench-report.js";
+import { comparison, libraryOf, percentileTable, ratioTable, rustPercentiles } from "./lib/bench-report.js";
 import { root, setUp } from "./setup.js";
 
 setUp(fileURLToPath(import.meta.url));
@@ -28,15 +29,41 @@ if (build.code !== 0 || library === undefined) {
 const addon = join(results, "palimpsest.node");
 copyFileSync(library, addon);
 
-const codes = [(await run("cargo", ["bench", "--benches", "--", "--quiet", ...filter], { shown: true })).code];
+const rust = await run("cargo", ["bench", "--benches", "--", "--quiet", ...filter], { shown: true });
+const codes = [rust.code];
 if (filter.length === 0) {
   const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
-  const env = { PALIMPSEST_BENCH_ADDON: addon };
-  codes.push((await run(process.execPath, [vitest, "bench", "--run"], { shown: true, env })).code);
+  codes.push(
+    (await run(process.execPath, [vitest, "bench", "--run"], { shown: true, env: { PALIMPSEST_BENCH_ADDON: addon } }))
+      .code,
+  );
+  const script = join(root, "scripts", "bench-store.js");
+  const env = { NAPI_RS_NATIVE_LIBRARY_PATH: addon };
+  codes.push((await run(process.execPath, [script, "1000", "100000"], { shown: true, env })).code);
 }
 console.log("\nRust and addon in the bench profile: the release with thin link-time optimisation");
-console.log(ratioTable(comparison(readCriterion, readVitest)));
+print(ratioTable, comparison(readCriterion, readVitest));
+print((rows) => percentileTable("Rust store, per call", rows), rustPercentiles(rust.stdout));
+print((rows) => percentileTable("store through the addon, per awaited call", rows), readStore());
 process.exitCode = codes.every((code) => code === 0) ? 0 : 1;
+
+/**
+ * Prints a table if anything of it ran.
+ * @template T
+ * @param {(rows: T[]) => string} table
+ * @param {T[]} rows
+ */
+function print(table, rows) {
+  if (rows.length > 0) {
+    console.log(`\n${table(rows)}`);
+  }
+}
+
+/** What scripts/bench-store.js measured, if it ran. @returns {import("./lib/bench-report.js").Percentiles[]} */
+function readStore() {
+  const file = join(results, "store.json");
+  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : [];
+}
 
 /** Mean of a criterion bench in ms, if it ran. @param {string} name */
 function readCriterion(name) {
@@ -51,18 +78,24 @@ function readVitest(name) {
 }
 
 /**
- * Runs a command in the clone; its errors are shown, its output only with `shown`.
+ * Runs a command in the clone; its errors are shown, its output only with `shown`, as it comes.
  * @param {string} command
  * @param {string[]} args
  * @param {{ shown?: boolean, env?: NodeJS.ProcessEnv }} [options]
  * @returns {Promise<{ code: number, stdout: string }>}
  */
 function run(command, args, { shown = false, env } = {}) {
-  const stdio = /** @type {const} */ (["ignore", shown ? "inherit" : "pipe", "inherit"]);
-  const child = spawn(command, args, { cwd: root, stdio: [...stdio], env: { ...process.env, ...env } });
+  const child = spawn(command, args, {
+    cwd: root,
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, ...env },
+  });
   let stdout = "";
-  child.stdout?.setEncoding("utf8").on("data", (text) => {
+  child.stdout.setEncoding("utf8").on("data", (text) => {
     stdout += text;
+    if (shown) {
+      process.stdout.write(text);
+    }
   });
   return new Promise((resolve, reject) => {
     child.once("error", reject);

@@ -1,4 +1,5 @@
-// What `npm run bench` reads of its tools and prints at the end: means beside those of the plain equivalent. Pure.
+// What `npm run bench` reads of its tools and prints at the end: means, or medians and 95th percentiles, beside those of the
+// plain equivalent. Pure.
 
 /**
  * @typedef {object} Row
@@ -7,12 +8,20 @@
  * @property {string} beside the plain equivalent
  * @property {number} plain its mean in ms, of the same run
  *
+ * @typedef {object} Spread of single calls, in ms
+ * @property {number} median
+ * @property {number} p95
+ *
+ * @typedef {object} Percentiles
+ * @property {string} what what was measured
+ * @property {Spread} ours
+ * @property {string} beside the plain equivalent
+ * @property {Spread} plain of the same run
+ *
  * @typedef {(name: string) => number | undefined} Read mean of a bench in ms; undefined if it did not run
  */
 
 const lengths = [100, 1_000, 5_000];
-const versions = [1_000, 10_000];
-const shares = ["0.01 %", "0.1 %", "0.9 %", "10 %", "50 %", "0.1 % and 50 %", "10 % and 50 %", "three in most"];
 
 /**
  * The rows for all benches that ran.
@@ -37,30 +46,31 @@ export function comparison(criterion, vitest) {
         ),
       );
     }),
-    ...versions.flatMap((count) => [
-      row(
-        [`put and commit, ${count} versions`, criterion(`put and commit/store/${count}`)],
-        ["plain table", criterion(`put and commit/plain/${count}`)],
-      ),
-      row(
-        [`get, ${count} versions`, criterion(`get/store/${count}`)],
-        ["plain table", criterion(`get/plain/${count}`)],
-      ),
-      ...["transaction", "time"].map((by) =>
-        row(
-          [`get as of ${by}, ${count} versions`, criterion(`as of/store by ${by}/${count}`)],
-          ["plain table", criterion(`as of/plain/${count}`)],
-        ),
-      ),
-    ]),
-    ...shares.map((share) =>
-      row(
-        [`search, 100,000 objects, words in ${share}`, criterion(`search/store/${share}`)],
-        ["plain FTS5", criterion(`search/plain/${share}`)],
-      ),
-    ),
   ];
   return rows.filter((found) => found !== undefined);
+}
+
+/**
+ * Rows of what the Rust benches of the store printed, each beside the plain bench of its group and parameter.
+ * @param {string} output of criterion, with lines as benches/common/samples.rs prints them
+ * @returns {Percentiles[]}
+ */
+export function rustPercentiles(output) {
+  const lines = [...output.matchAll(/^percentiles: (.+)\/(.+)\/(.+) = (\S+) (\S+)$/gm)];
+  const found = lines.map(([, group, name, parameter, median, p95]) => {
+    return { group, name, parameter, spread: { median: Number(median) / 1e3, p95: Number(p95) / 1e3 } };
+  });
+  return found.flatMap(({ group, name, parameter, spread }) => {
+    const beside = found.find((other) => {
+      return other.name === "plain" && other.group === group && other.parameter === parameter;
+    });
+    if (name === "plain" || beside === undefined) {
+      return [];
+    }
+    const of = /^\d+$/.test(parameter) ? `${Number(parameter).toLocaleString("en")} objects` : `words in ${parameter}`;
+    const what = `${group}${name.replace("store", "")}, ${of}`;
+    return [{ what, ours: spread, beside: "rusqlite", plain: beside.spread }];
+  });
 }
 
 /**
@@ -91,11 +101,32 @@ export function ratioTable(rows) {
     plain.toPrecision(3),
     (ours / plain).toFixed(2),
   ]);
-  const widths = head.map((title, column) => Math.max(title.length, ...cells.map((line) => line[column].length)));
-  const isNumber = (/** @type {number} */ column) => column === 1 || column >= 3;
+  return table([head, ...cells], [0, 2]);
+}
+
+/**
+ * @param {string} title
+ * @param {readonly Percentiles[]} rows
+ * @returns {string} a table, ratio of the medians last
+ */
+export function percentileTable(title, rows) {
+  const head = [title, "median ms", "p95 ms", "beside", "median ms", "p95 ms", "ratio"];
+  const cells = rows.map(({ what, ours, beside, plain }) => {
+    const [one, other] = [ours, plain].map(({ median, p95 }) => [median.toPrecision(3), p95.toPrecision(3)]);
+    return [what, ...one, beside, ...other, (ours.median / plain.median).toFixed(2)];
+  });
+  return table([head, ...cells], [0, 3]);
+}
+
+/**
+ * @param {readonly string[][]} lines
+ * @param {readonly number[]} words columns that are not numbers
+ */
+function table(lines, words) {
+  const widths = lines[0].map((_, column) => Math.max(...lines.map((line) => line[column].length)));
   const pad = (/** @type {string} */ cell, /** @type {number} */ column) =>
-    isNumber(column) ? cell.padStart(widths[column]) : cell.padEnd(widths[column]);
-  return [head, ...cells].map((line) => line.map(pad).join("  ").trimEnd()).join("\n");
+    words.includes(column) ? cell.padEnd(widths[column]) : cell.padStart(widths[column]);
+  return lines.map((line) => line.map(pad).join("  ").trimEnd()).join("\n");
 }
 
 /**
