@@ -6,6 +6,9 @@
 #![expect(clippy::disallowed_methods, reason = "the time that it takes is a figure for people")]
 #![expect(clippy::print_stderr, reason = "figures for people, and a skipped test says so")]
 
+#[path = "common/data.rs"]
+mod data;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -19,17 +22,6 @@ use palimpsest::source::{exists_on, file_object, read_file};
 use palimpsest::store::{Expected, RelationKind, Store};
 
 const FILESYSTEM: &str = "here";
-
-fn data() -> Option<PathBuf> {
-    let given = std::env::var_os("PALIMPSEST_DATA").map(PathBuf::from);
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.join("shared/data");
-    let found =
-        [given, Some(beside)].into_iter().flatten().find(|data| data.join("vaults").is_dir());
-    if found.is_none() {
-        eprintln!("skipped: no vaults in $PALIMPSEST_DATA or ../shared/data");
-    }
-    found
-}
 
 /// Unpacks an archive into a folder and returns the paths of its files from the vault's root.
 fn unpack(archive: &Path, folder: &Path) -> Vec<String> {
@@ -68,8 +60,8 @@ fn index(store: &Store, folder: &Path, paths: &[String]) -> BTreeMap<String, Obj
 
 #[test]
 fn links_of_stored_vaults_lead_where_the_reader_says() {
-    let Some(data) = data() else { return };
-    let entries = std::fs::read_dir(data.join("vaults")).unwrap();
+    let Some(folder) = data::find("vaults") else { return };
+    let entries = std::fs::read_dir(folder).unwrap();
     let mut archives: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     archives.sort();
     for archive in archives {

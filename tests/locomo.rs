@@ -8,8 +8,10 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+#[path = "common/data.rs"]
+mod data;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use palimpsest::object::{Envelope, ObjectId, ObjectType, Payload};
@@ -28,10 +30,7 @@ const FLOORS: [(&str, [f64; 2]); 2] = [("sessions", [84.0, 92.0]), ("turns", [55
 
 #[test]
 fn questions_find_their_evidence() {
-    let Some(file) = data() else {
-        say("skipped: no locomo-dev.json in $PALIMPSEST_DATA or ../shared/data");
-        return;
-    };
+    let Some(file) = data::find("locomo-dev.json") else { return };
     let conversations: Vec<Value> =
         serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     for ((name, floors), of_sessions) in FLOORS.into_iter().zip([true, false]) {
@@ -51,13 +50,6 @@ fn questions_find_their_evidence() {
             assert!(found >= floor, "{name} at {}: {found:.1} < {floor}", RANKS[place]);
         }
     }
-}
-
-fn data() -> Option<PathBuf> {
-    let given = std::env::var_os("PALIMPSEST_DATA").map(PathBuf::from);
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.join("shared/data");
-    let folders = [given, Some(beside)].into_iter().flatten();
-    folders.map(|folder| folder.join("locomo-dev.json")).find(|file| file.is_file())
 }
 
 /// The recall of each question of a conversation at each rank, with the question's category.

@@ -4,6 +4,9 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+#[path = "common/data.rs"]
+mod data;
+
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -20,13 +23,7 @@ const REPLAYED: usize = 25;
 
 #[test]
 fn real_sessions_pass_through_whole() {
-    let Some(folder) = transcripts() else {
-        #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-        {
-            eprintln!("skipped: no transcripts in $PALIMPSEST_DATA or ../shared/data");
-        }
-        return;
-    };
+    let Some(folder) = data::find("transcripts") else { return };
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -35,16 +32,6 @@ fn real_sessions_pass_through_whole() {
         epochs += play(file);
     }
     assert!(epochs > 0, "sessions of this size must have epochs");
-}
-
-fn transcripts() -> Option<PathBuf> {
-    let given = std::env::var_os("PALIMPSEST_DATA").map(PathBuf::from);
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.join("shared/data");
-    [given, Some(beside)]
-        .into_iter()
-        .flatten()
-        .map(|data| data.join("transcripts"))
-        .find(|path| path.is_dir())
 }
 
 /// Plays a transcript and returns the number of its epochs.

@@ -5,6 +5,9 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 #![expect(clippy::print_stderr, reason = "figures for people, and a skipped test says so")]
 
+#[path = "common/data.rs"]
+mod data;
+
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -25,19 +28,8 @@ struct Vault {
 /// front matter.
 type Counts = [usize; 7];
 
-fn data() -> Option<PathBuf> {
-    let given = std::env::var_os("PALIMPSEST_DATA").map(PathBuf::from);
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.join("shared/data");
-    let found =
-        [given, Some(beside)].into_iter().flatten().find(|data| data.join("vaults").is_dir());
-    if found.is_none() {
-        eprintln!("skipped: no vaults in $PALIMPSEST_DATA or ../shared/data");
-    }
-    found
-}
-
-fn vaults(data: &Path) -> Vec<Vault> {
-    let entries = std::fs::read_dir(data.join("vaults")).unwrap();
+fn vaults(folder: &Path) -> Vec<Vault> {
+    let entries = std::fs::read_dir(folder).unwrap();
     let mut archives: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     archives.sort();
     archives.iter().map(|archive| unpacked(archive)).collect()
@@ -66,8 +58,8 @@ fn unpacked(archive: &Path) -> Vault {
 }
 
 /// The rows of the data's README: counts by vault.
-fn stated(data: &Path) -> BTreeMap<String, Counts> {
-    let readme = std::fs::read_to_string(data.join("README.md")).unwrap();
+fn stated(folder: &Path) -> BTreeMap<String, Counts> {
+    let readme = std::fs::read_to_string(folder.with_file_name("README.md")).unwrap();
     let table = readme.split("## vaults/").nth(1).unwrap();
     let rows = table.lines().filter_map(|line| {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
@@ -110,11 +102,11 @@ fn may_be_hidden(text: &str, at: usize) -> bool {
 /// that the pattern does not, and whatever it leaves out stands in code, in a comment or in a split table cell.
 #[test]
 fn every_link_that_a_plain_pattern_finds_is_found_or_hidden() {
-    let Some(data) = data() else { return };
-    let stated = stated(&data);
+    let Some(folder) = data::find("vaults") else { return };
+    let stated = stated(&folder);
     assert_eq!(stated.len(), 10);
     let pattern = regex::Regex::new(r"!?\[\[[^\[\]\n]+\]\]").unwrap();
-    for vault in vaults(&data) {
+    for vault in vaults(&folder) {
         let texts = vault.notes.iter().map(|(path, text)| (path.as_str(), parse(text)));
         let documents: BTreeMap<&str, Document> = texts.collect();
         let (found, stated) = (counts(&documents), stated[&vault.name]);
@@ -151,8 +143,8 @@ fn every_link_that_a_plain_pattern_finds_is_found_or_hidden() {
 
 #[test]
 fn links_of_real_vaults_lead_to_files() {
-    let Some(data) = data() else { return };
-    for vault in vaults(&data) {
+    let Some(folder) = data::find("vaults") else { return };
+    for vault in vaults(&folder) {
         let index = VaultIndex::new(vault.paths.clone());
         let mut names: Vec<String> = vault.paths.iter().map(|path| path_key(path)).collect();
         names.sort();
@@ -184,8 +176,8 @@ fn links_of_real_vaults_lead_to_files() {
 
 #[test]
 fn every_relation_is_at_the_place_it_names() {
-    let Some(data) = data() else { return };
-    for vault in vaults(&data) {
+    let Some(folder) = data::find("vaults") else { return };
+    for vault in vaults(&folder) {
         for (path, text) in &vault.notes {
             let document = parse(text);
             let places = document.links.iter().map(|link| &link.place);
@@ -208,8 +200,8 @@ fn every_relation_is_at_the_place_it_names() {
 
 #[test]
 fn edge_cases_of_obsidian_export_read_as_obsidian_reads_them() {
-    let Some(data) = data() else { return };
-    let archive = data.join("vaults/obsidian-export-testdata.tar.gz");
+    let Some(folder) = data::find("vaults") else { return };
+    let archive = folder.join("obsidian-export-testdata.tar.gz");
     let vault = unpacked(&archive);
     let index = VaultIndex::new(vault.paths.clone());
     let read = |path: &str| parse(&vault.notes[path]);

@@ -1,7 +1,9 @@
 //! What `--redact` finds, what it leaves alone, and that what is left is still an archive that can be checked.
 
+#[path = "../common/data.rs"]
+mod data;
+
 use std::io::Read;
-use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 use palimpsest::object::{AsOf, Hash, ObjectId, RedactionReason, Reference};
@@ -139,13 +141,7 @@ fn ordinary_code_hashes_and_ids_stay() {
 
 #[test]
 fn recorded_sessions_hold_next_to_nothing_that_looks_like_a_secret() {
-    let Some(folder) = transcripts() else {
-        #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-        {
-            eprintln!("skipped: no transcripts in $PALIMPSEST_DATA or ../shared/data");
-        }
-        return;
-    };
+    let Some(folder) = data::find("transcripts") else { return };
     let (mut lines, mut found) = (0_u64, std::collections::BTreeMap::<&str, u64>::new());
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -169,15 +165,8 @@ fn recorded_sessions_hold_next_to_nothing_that_looks_like_a_secret() {
     {
         eprintln!("{lines} messages of recorded sessions: {found:?}");
     }
-    // What there is was looked at: one key that an error message repeats, and tokens in answers of services.
+    // Looked at: one key that an error message repeats, and tokens in answers of services; two assignments were not.
     assert!(found.values().sum::<u64>() * 100 < lines, "{found:?} in {lines} messages");
-}
-
-fn transcripts() -> Option<PathBuf> {
-    let given = std::env::var_os("PALIMPSEST_DATA").map(PathBuf::from);
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.join("shared/data");
-    let places = [given, Some(beside)].into_iter().flatten();
-    places.map(|data| data.join("transcripts")).find(|path| path.is_dir())
 }
 
 const REDACTED: ExportOptions =

@@ -1,6 +1,9 @@
 //! Recorded sessions of several agents, and playing them through a session. The data is not part of the project: it is looked
 //! for in `$PALIMPSEST_DATA`, else in `../shared/data`; a test that finds none is skipped and says so.
 
+#[path = "data.rs"]
+mod data;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -12,20 +15,7 @@ use serde_json::Value;
 
 /// The recordings, by name.
 pub(crate) fn files() -> Option<Vec<PathBuf>> {
-    let given = std::env::var_os("PALIMPSEST_DATA").map(PathBuf::from);
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.join("shared/data");
-    let folder = [given, Some(beside)]
-        .into_iter()
-        .flatten()
-        .map(|data| data.join("transcripts"))
-        .find(|path| path.is_dir());
-    let Some(folder) = folder else {
-        #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-        {
-            eprintln!("skipped: no transcripts in $PALIMPSEST_DATA or ../shared/data");
-        }
-        return None;
-    };
+    let folder = data::find("transcripts")?;
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.to_string_lossy().ends_with(".jsonl.gz"));
