@@ -12,5 +12,6 @@ pub mod log_layout;
 pub mod placeholder;
 pub mod pools_layout;
 pub mod preview;
+pub mod prices;
 pub mod tokens;
 pub mod view;
