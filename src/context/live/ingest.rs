@@ -140,9 +140,10 @@ impl LiveSession {
     }
 
     fn message_of(&self, at: u64, item: &str) -> Result<HostMessage> {
-        match (chat_item::read(item, self), self.state.chat().get(at)) {
+        let counter = self.options.counter;
+        match (chat_item::read(item, self, counter), self.state.chat().get(at)) {
             (Err(Error::Forgotten { .. }), Some(known)) => {
-                chat_item::read_forgotten(item, &known.digest, known.tokens)
+                chat_item::read_forgotten(item, &known.digest, known.tokens, counter)
             }
             (message, _) => message,
         }
@@ -263,7 +264,12 @@ impl LiveSession {
             if !is_context_tool(&call.tool) {
                 let mut fact = blank_fact(&call.tool, Hash::of(""));
                 fact.ok = false;
-                self.put_toolcall(&call, None, &fact, &HostMessage::parse("{}"))?;
+                self.put_toolcall(
+                    &call,
+                    None,
+                    &fact,
+                    &HostMessage::parse("{}", self.options.counter),
+                )?;
             }
         }
         Ok(())
