@@ -60,7 +60,9 @@ pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileRepo
         Some(layout) => {
             let settings = Settings { layout, ..replaying.settings.clone() };
             let (counter, window_tokens) = (replaying.counter, replaying.window_tokens);
-            play(transcript, &Playing { settings, counter, window_tokens }, &mut each)?;
+            let fixed_tokens = FIXED_TOKENS + replaying.overhead_tokens;
+            let playing = Playing { settings, counter, window_tokens, fixed_tokens };
+            play(transcript, &playing, &mut each)?;
         }
     }
     dump.map_or(Ok(()), Dump::finish)?;

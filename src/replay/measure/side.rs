@@ -23,13 +23,15 @@ pub struct Terms {
     pub given: Vec<Arc<Part>>,
 }
 
-/// What stands before a call and is the same for both sides.
+/// What stands before a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment<'a> {
     /// Whether the cache of the call before still lives.
     pub warm: bool,
     /// What the answer needs.
     pub needs: &'a [Need],
+    /// What the host's compaction before it cost, on this side.
+    pub compaction_cost: f64,
 }
 
 /// One side.
@@ -49,6 +51,8 @@ pub struct SideCall {
     pub cached: f64,
     /// What it costs without a fault, in prices of a plain input token; a compaction before it included.
     pub cost: f64,
+    /// Of this, what the host's compaction before it cost; 0 where there was none.
+    pub compaction: f64,
     /// What was missing.
     pub fault: Option<Fault>,
 }
@@ -84,7 +88,8 @@ impl Side {
         SideCall {
             tokens,
             cached: terms.tokens(charge.cached),
-            cost: charge.cost / terms.per_token(),
+            cost: charge.cost / terms.per_token() + moment.compaction_cost,
+            compaction: moment.compaction_cost,
             fault: fault(&terms.needs, moment.needs, &self.request, &terms.prices, tokens, &size),
         }
     }
