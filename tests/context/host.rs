@@ -279,10 +279,8 @@ impl Host {
         list.push(json!({ "role": "user", "content": "from elsewhere", "timestamp": -1 }));
         other.transform(0, &Value::from(list).to_string(), &CallInfo::default()).unwrap();
         let number = other.state().calls();
-        assert!(
-            replay_call(&self.store, other.id(), number).unwrap().messages.len()
-                > self.messages.len()
-        );
+        let again = replay_call(&self.store, other.id(), number).unwrap();
+        assert!(again.messages.iter().any(|message| message.contains("from elsewhere")));
     }
 
     /// One call, as the host's side makes it: only what is new crosses, after an error everything.
