@@ -1,6 +1,6 @@
 // `palimpsest replay` against an independent pricing of what it dumps, on the recorded sessions and on one written here.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { type ReplayedFile, type ReplayOptions, type ReplayReport, replayFile } from "../index.js";
@@ -98,7 +98,7 @@ function writtenSession(steps: number): string[] {
 function transcriptIn(folder: string, name: string, messages: string[]): string {
   const path = join(folder, name);
   const text = [JSON.stringify({ session: { id: "x" } }), ...messages, ""].join("\n");
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, name.endsWith(".gz") ? gzipSync(text) : text);
   return path;
 }

@@ -220,13 +220,13 @@ impl<'a> Host<'a> {
         let edits: Vec<Edit<'_>> = serde_json::from_str(edits)
             .map_err(|error| Error::internal(format!("edits cannot be read: {error}")))?;
         let change = |edit: Edit<'_>| {
-            let insert = edit.insert.into_iter().map(|slot| self.sent(slot));
+            let insert = edit.insert.iter().map(|slot| self.sent(slot));
             Ok(Change { at: edit.at, remove: edit.remove, insert: insert.collect::<Result<_>>()? })
         };
         edits.into_iter().map(change).collect()
     }
 
-    fn sent(&self, slot: Slot<'_>) -> Result<Sent> {
+    fn sent(&self, slot: &Slot<'_>) -> Result<Sent> {
         if let Some(message) = slot.message {
             return Ok(Sent::Ours(message.get().to_owned()));
         }
