@@ -4,14 +4,19 @@
 //! they need. Must not know JavaScript or SQL. Sources: DESIGN.md sections 6 to 8, SSOT section 4.
 
 pub mod epoch;
+pub mod excerpt;
 pub mod first_sight;
 pub mod forms;
 pub mod host;
+pub mod lines_index;
 pub mod live;
 pub mod log_layout;
 pub mod placeholder;
 pub mod pools_layout;
 pub mod preview;
 pub mod prices;
+pub mod settle;
 pub mod tokens;
+pub mod tool_kind;
 pub mod view;
+pub mod words;

@@ -6,6 +6,7 @@
 
 mod chat;
 mod event;
+mod excerpt;
 mod files;
 mod index;
 mod lines;
@@ -18,6 +19,7 @@ mod state;
 
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
 pub use event::{Cause, Event, FileEvent, Opened, Part, Rewrite, Treatment};
+pub use excerpt::{Piece, join_pieces};
 pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{LineMap, LineRange, cut_ranges, merge_ranges, parse_ranges};
 pub use links::Links;
