@@ -269,6 +269,9 @@ impl Host {
         }
         self.check_replay();
         check_pairs(&self.sent);
+        if self.settings.layout == Layout::Log {
+            crate::excerpts::check(self.live.state(), &self.sent, &self.messages);
+        }
         self.sent.clone()
     }
 
