@@ -7,6 +7,7 @@ mod checks;
 mod failing;
 mod host;
 mod host_lists;
+mod ledger;
 mod linked;
 mod log_layout;
 mod pools_layout;
