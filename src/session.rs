@@ -9,6 +9,7 @@ mod call_bill;
 mod chat;
 mod event;
 mod files;
+mod folds;
 mod index;
 mod lines;
 mod links;
@@ -24,7 +25,8 @@ pub use call_bill::{
     CallBill, CallNote, PlainCompaction, PriceNote, SUMMARY_TOKENS, Side, Terms, plain_tokens,
 };
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
-pub use event::{Cause, Event, FileEvent, Opened, Part, Rewrite, Treatment};
+pub use event::{Cause, Event, FileEvent, Fold, Opened, Part, Rewrite, Treatment};
+pub use folds::Folds;
 pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{LineMap, LineRange, cut_ranges, merge_ranges, parse_ranges};
 pub use links::Links;

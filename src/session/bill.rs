@@ -152,6 +152,8 @@ pub struct LastCall {
     pub model: Option<String>,
     /// `content_hash` of its system prompt.
     pub prompt: Option<Hash>,
+    /// Length of the host's list.
+    pub host_messages: u64,
     /// Its bill.
     pub bill: CallBill,
 }
@@ -297,7 +299,8 @@ impl Bill {
         }
     }
 
-    pub(super) fn called(&mut self, record: &CallRecord) {
+    /// `host_messages`: length of the host's list.
+    pub(super) fn called(&mut self, record: &CallRecord, host_messages: u64) {
         let Some(note) = &record.bill else {
             self.last = None;
             return;
@@ -324,6 +327,7 @@ impl Bill {
             number: record.number,
             model: record.model.clone(),
             prompt: record.system_prompt.clone(),
+            host_messages,
             bill,
         });
     }

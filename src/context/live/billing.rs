@@ -6,7 +6,7 @@ use super::{CallInfo, LiveSession};
 use crate::context::host::HostMessage;
 use crate::context::ledger::{self, Coming, Sending, Shape};
 use crate::context::prices::prices_of;
-use crate::context::tokens;
+use crate::context::tokens::Counter;
 use crate::error::Result;
 use crate::object::Hash;
 use crate::session::{CallNote, ChatMessage, Event, PriceNote, Reported, Rewrite, SlotEdit};
@@ -30,7 +30,7 @@ impl LiveSession {
         Coming {
             warm: ledger::is_warm(&self.state, &prices, model, prompt),
             factor: (bill.factor(model) * FACTOR_STEPS).round() / FACTOR_STEPS,
-            fixed: fixed.unwrap_or_else(|| fixed_tokens(call)),
+            fixed: fixed.unwrap_or_else(|| fixed_tokens(call, self.options.counter)),
             overhead: overhead.unwrap_or(0),
             window: call.context_window,
             prices: PriceNote { name, prices, usd_per_million: usd_per_million(call) },
@@ -45,8 +45,7 @@ impl LiveSession {
         rewrite: Option<(Rewrite, usize)>,
     ) -> Option<usize> {
         let window = self.state.chat().window();
-        // After a restart the view is empty, but not what was recorded.
-        let known = self.view.of_host().max(self.recorded.len());
+        let known = self.state.bill().last().map_or(0, |last| index_of(last.host_messages));
         // What changes on every call counts as unchanged elsewhere, but no cache holds it.
         let changes = |index: &usize| {
             let message = window.get(*index).and_then(|at| self.state.chat().get(*at));
@@ -72,15 +71,17 @@ impl LiveSession {
         let last = self.state.bill().last();
         let known = last.map_or(0, |last| last.bill.slots);
         let grown = edits.iter().all(|edit| edit.at >= known && edit.remove == 0);
-        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
-        let tokens_of = |count: u64| slots.iter().take(place(count)).map(|slot| slot.tokens).sum();
+        let tokens_of = |count: usize| slots.iter().take(count).map(|slot| slot.tokens).sum();
         let first = edits.iter().map(|edit| edit.at).min().unwrap_or(known);
         let shared = match last {
             Some(last) if grown => last.bill.ours.messages,
-            _ => tokens_of(first.min(known)),
+            _ => tokens_of(index_of(first.min(known))),
         };
+        // The newest messages are never folded, so each has its slot.
+        let before = last.map_or(0, |last| index_of(last.host_messages));
+        let new = self.state.chat().window().len().saturating_sub(before);
+        let kept = began.then(|| tokens_of(slots.len().saturating_sub(new)));
         let shape = Shape { messages: self.view.tokens(), shared, grown };
-        let kept = began.then(|| tokens_of(known));
         let sending = Sending { shape, kept };
         ledger::note(&self.state, coming, &sending, changed)
     }
@@ -101,14 +102,18 @@ impl LiveSession {
     }
 }
 
+fn index_of(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
 /// Tokens of system prompt and tool definitions.
-fn fixed_tokens(call: &CallInfo) -> u64 {
-    let prompt = call.system_prompt.as_deref().map_or(0, tokens::count);
+fn fixed_tokens(call: &CallInfo, counter: Counter) -> u64 {
+    let prompt = call.system_prompt.as_deref().map_or(0, |prompt| counter.units(prompt));
     let tools = match &call.tools {
-        Value::Array(tools) => tools.iter().map(|tool| tokens::count(&tool.to_string())).sum(),
+        Value::Array(tools) => tools.iter().map(|tool| counter.units(&tool.to_string())).sum(),
         _ => 0,
     };
-    prompt + tools
+    counter.tokens(prompt + tools)
 }
 
 /// Host's prices are for a million tokens where they are in dollars at all.
