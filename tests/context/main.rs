@@ -4,9 +4,11 @@
 
 mod archived;
 mod checks;
+mod excerpts;
 mod failing;
 mod host;
 mod host_lists;
+mod ledger;
 mod linked;
 mod log_layout;
 mod pools_layout;
