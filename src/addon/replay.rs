@@ -35,7 +35,7 @@ pub struct ReplayOptions {
     pub tokens: Option<String>,
     /// Tokens of system prompt and tools that the extension adds. Default: what it adds as of this version.
     pub overhead_tokens: Option<i64>,
-    /// Settings, complete or in part; `layout` of these does not count. Default: the defaults.
+    /// Settings, complete or in part; `layout` and `prices` of these do not count. Default: the defaults.
     #[napi(ts_type = "Partial<Settings>")]
     pub settings: Option<Value>,
     /// Folder that the requests are written to, absolute; made where it is missing. Default: they are not written.

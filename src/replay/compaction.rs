@@ -1,16 +1,9 @@
 //! How a host compacts, as Pi does: above the window's reserve it keeps the last messages behind a summary (DESIGN.md section
 //! 13, *Measuring in replay*). Pure.
 
+use crate::context::ledger::{KEPT_TOKENS, RESERVED_TOKENS};
 use crate::context::tokens::Counter;
-
-/// Tokens of the window that stay free.
-const RESERVE_TOKENS: u64 = 16_384;
-/// Tokens at the end that are kept.
-const KEEP_TOKENS: u64 = 20_000;
-/// Tokens of the summary.
-pub const SUMMARY_TOKENS: u64 = 2_000;
-/// What the compaction's own request costs besides what is dropped, in prices of a plain input token.
-const REQUEST_COST: u64 = 7_500;
+use crate::session::SUMMARY_COST;
 
 /// A message of the list that is compacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +16,7 @@ pub struct Sized {
 
 /// Whether a request of so many units, system prompt and tools included, has to be compacted.
 pub fn is_due(window_tokens: u64, request_units: u64, counter: Counter) -> bool {
-    let limit = window_tokens.saturating_sub(RESERVE_TOKENS);
+    let limit = window_tokens.saturating_sub(RESERVED_TOKENS);
     request_units > limit * counter.units_per_token()
 }
 
@@ -33,7 +26,7 @@ pub fn first_kept(messages: &[Sized], counter: Counter) -> Option<usize> {
     let mut kept = 0;
     let begins = (0..messages.len()).rev().find(|index| {
         kept += messages[*index].units;
-        kept >= KEEP_TOKENS * counter.units_per_token()
+        kept >= KEPT_TOKENS * counter.units_per_token()
     })?;
     let may = |index: &usize| !messages[*index].is_result;
     let first = (begins..messages.len()).find(may).or_else(|| (0..begins).rev().find(may));
@@ -43,7 +36,7 @@ pub fn first_kept(messages: &[Sized], counter: Counter) -> Option<usize> {
 /// What a compaction that drops so many units costs, in prices of a plain input token.
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
 pub fn cost(dropped_units: u64, counter: Counter) -> f64 {
-    dropped_units as f64 / counter.units_per_token() as f64 + REQUEST_COST as f64
+    dropped_units as f64 / counter.units_per_token() as f64 + SUMMARY_COST
 }
 
 #[cfg(test)]

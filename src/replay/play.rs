@@ -6,26 +6,29 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::compaction::{self, SUMMARY_TOKENS, Sized};
+use super::compaction::{self, Sized};
 use super::transcript::Transcript;
 use crate::context::host::HostMessage;
 use crate::context::live::{CallInfo, Files, LiveSession, Notice, OpenSession, Transformed};
 use crate::context::tokens::Counter;
 use crate::error::{Error, Result};
+use crate::session::SUMMARY_TOKENS;
 use crate::settings::Settings;
 use crate::store::Store;
 
 /// How a transcript is played.
 #[derive(Debug, Clone)]
 pub struct Playing {
-    /// The session's settings, its layout among them.
+    /// The session's settings, layout and prices among them.
     pub settings: Settings,
     /// How tokens are counted.
     pub counter: Counter,
     /// Tokens of the model's window; `None`: no limit.
     pub window_tokens: Option<u64>,
-    /// Tokens of system prompt and tools, which the host counts when it looks whether it must compact.
+    /// Tokens of system prompt and tools.
     pub fixed_tokens: u64,
+    /// Those of them that are ours.
+    pub overhead_tokens: u64,
 }
 
 /// A message of a request.
@@ -168,8 +171,12 @@ impl<'a> Host<'a> {
     fn transform(&mut self) -> Result<(Vec<Change>, Vec<Notice>)> {
         let fresh: Vec<&str> = self.list[self.known..].iter().map(|one| self.json(one)).collect();
         let fresh = format!("[{}]", fresh.join(","));
-        let context_window = self.playing.window_tokens;
-        let info = CallInfo { context_window, ..CallInfo::default() };
+        let info = CallInfo {
+            context_window: self.playing.window_tokens,
+            fixed_tokens: Some(self.playing.fixed_tokens),
+            overhead_tokens: Some(self.playing.overhead_tokens),
+            ..CallInfo::default()
+        };
         let Transformed::Edits { edits, notices } =
             self.live.transform(self.known, &fresh, &info)?
         else {

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::needs::{Need, Needs};
 use super::request::Request;
-use crate::context::prices::Prices;
 
 /// Tokens of asking for what is missing.
 const ASKING_TOKENS: f64 = 60.0;
@@ -33,12 +32,12 @@ pub struct Fault {
 
 /// Looks for the needs of a call in its request.
 ///
-/// `request_tokens`: all of the request, system prompt and tools included. `size_tokens`: of a message of the transcript.
+/// Prices are those of reading and writing a token. `request_tokens`: all of the request, system prompt and tools included. `size_tokens`: of a message of the transcript.
 pub fn fault(
     needs: &Needs,
     call: &[Need],
     request: &Request,
-    prices: &Prices,
+    (read, write): (f64, f64),
     request_tokens: f64,
     size_tokens: &dyn Fn(usize) -> f64,
 ) -> Option<Fault> {
@@ -55,7 +54,7 @@ pub fn fault(
         strict: missing.iter().any(|need| is_strict(need)),
         own_words: missing.iter().any(|need| need.said),
         sources: sources.into_iter().map(|at| at as u64).collect(),
-        cost: request_tokens * prices.read + prices.write * (ASKING_TOKENS + shown),
+        cost: request_tokens * read + write * (ASKING_TOKENS + shown),
     })
 }
 
@@ -88,9 +87,8 @@ mod tests {
         let part = Part::given(Message::parse(&json, Counter::Characters), needs);
         let mut request = Request::new(Counter::Characters, needs);
         request.apply(vec![PartChange { at: 0, remove: 0, insert: vec![Arc::new(part)] }]);
-        let prices = Prices::preset("anthropic").unwrap();
         let sizes = |at: usize| [500.0, 3_000.0][at];
-        fault(needs, call, &request, &prices, 10_000.0, &sizes)
+        fault(needs, call, &request, (0.1, 1.25), 10_000.0, &sizes)
     }
 
     #[test]

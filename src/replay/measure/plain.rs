@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::message::{Message, Speaker};
 use super::request::{Kinds, Part, PartChange};
 use crate::context::tokens::Counter;
-use crate::replay::compaction::{self, SUMMARY_TOKENS};
+use crate::replay::compaction;
+use crate::session::SUMMARY_TOKENS;
 
 /// A plain host.
 #[derive(Debug)]

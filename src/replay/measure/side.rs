@@ -83,14 +83,16 @@ impl Side {
             grown: shared.grown,
             warm: moment.warm,
         });
-        let tokens = terms.tokens(charge.cached + charge.written);
+        let (tokens, cached) =
+            (terms.tokens(charge.cached + charge.written), terms.tokens(charge.cached));
+        let (read, write) = terms.prices.at(terms.counter.tokens(charge.cached + charge.written));
         let size = |at: usize| terms.tokens(terms.given[at].message.units);
         SideCall {
             tokens,
-            cached: terms.tokens(charge.cached),
-            cost: charge.cost / terms.per_token() + moment.compaction_cost,
+            cached,
+            cost: cached * read + (tokens - cached) * write + moment.compaction_cost,
             compaction: moment.compaction_cost,
-            fault: fault(&terms.needs, moment.needs, &self.request, &terms.prices, tokens, &size),
+            fault: fault(&terms.needs, moment.needs, &self.request, (read, write), tokens, &size),
         }
     }
 }
