@@ -2,4 +2,5 @@
 //!
 //! Must not write what it reads, nor decide anything that live use decides.
 
+pub mod html;
 pub mod transcript;
