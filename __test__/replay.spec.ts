@@ -1,5 +1,5 @@
 // `palimpsest replay` against an independent pricing of what it dumps, on the recorded sessions and on one written here.
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
@@ -162,6 +162,18 @@ describe("palimpsest replay", () => {
     const again = at.json<ReplayReport>("replay", "one.jsonl.gz", "--tokens", "bundled", "--layout", "plain");
     expect(again.tokens).toBe("bundled");
     expect(again.sum.tokens.plain).not.toBe(report.sum.tokens.plain);
+  });
+
+  test("writes a page that needs nothing else", () => {
+    const at = desk();
+    transcriptIn(at.folder, "one.jsonl", writtenSession(20));
+    expect(at.run("replay", "one.jsonl", "--html", "page.html").status).toBe(0);
+    const page = readFileSync(join(at.folder, "page.html"), "utf8");
+    expect(page).toMatch(/^<!doctype html>/i);
+    expect(page).toContain('"one"');
+    expect(page).not.toMatch(/(?:src|href)="(?!#)/);
+    const { status, message } = at.failure("replay", "one.jsonl", "--html", "gone/page.html");
+    expect({ status, message }).toEqual({ status: 1, message: expect.stringContaining("page.html") });
   });
 
   test("goes on after a file that cannot be replayed", () => {

@@ -1,5 +1,5 @@
 // `palimpsest replay`: recorded sessions through the same code as live use, and what they would have cost.
-import { readdir, stat } from "node:fs/promises";
+import { readdir, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
 import { printError } from "../lib/errors.js";
@@ -23,7 +23,7 @@ const isTranscript = (/** @type {string} */ name) => /\.jsonl(\.gz)?$/.test(name
 export const replay = {
   name: "replay",
   usage:
-    "FILE… [--layout log|pools|plain] [--prices NAME] [--window TOKENS] [--tokens characters|bundled] [--dump DIR]",
+    "FILE… [--layout log|pools|plain] [--prices NAME] [--window TOKENS] [--tokens characters|bundled] [--dump DIR] [--html FILE]",
   summary: "Say what recorded sessions would have cost with Palimpsest",
   arguments: [1, Number.POSITIVE_INFINITY],
   options: {
@@ -35,6 +35,7 @@ export const replay = {
     prices: { type: "string", value: "NAME", text: "price table; anthropic by default" },
     window: { type: "string", value: "TOKENS", text: "the model's window, for both sides; no limit by default" },
     tokens: { type: "string", value: "HOW", text: "characters (four are one, by default) or bundled (the tokenizer)" },
+    html: { type: "string", value: "FILE", text: "write a page with charts to FILE" },
     dump: { type: "string", value: "DIR", text: "write the requests to DIR/NAME.jsonl.gz, one line a call" },
   },
   notes: [
@@ -62,6 +63,10 @@ export const replay = {
       addon.replayFile(file, options),
     );
     const report = await addon.replayReport(files, options);
+    const page = text(given, "html");
+    if (page !== undefined) {
+      await writeFile(resolve(page), await addon.replayPage(report));
+    }
     if (given.json) {
       await writeJson({ ...report, failed: failed.map(({ file, error }) => ({ file, error: shown(error) })) });
     } else {

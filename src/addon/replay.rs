@@ -1,4 +1,4 @@
-//! `replayFile` and `replayReport`.
+//! `replayFile`, `replayReport` and `replayPage`.
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use super::settings::settings_from;
 use crate::context::prices::Prices;
 use crate::context::tokens::Counter;
 use crate::error::{Error, Result};
+use crate::replay::html::page;
 use crate::replay::measure::OVERHEAD_TOKENS;
 use crate::replay::report::{FileReport, Report};
 use crate::replay::run::{Replaying, replay};
@@ -80,6 +81,14 @@ pub fn replay_report(
         let (replaying, prices) = replaying(options.named("options")?.unwrap_or_default())?;
         to_json(&Report::new(files, &replaying, prices))
     })
+}
+
+/// A report as one HTML page that needs nothing else.
+///
+/// Rejects with `INVALID_ARGUMENT`.
+#[napi(ts_args_type = "report: ReplayReport", ts_return_type = "Promise<string>")]
+pub fn replay_page(report: Given<Json>) -> AsyncTask<Blocking<String>> {
+    blocking(move || page(&report.named("report")?.0))
 }
 
 fn replaying(options: ReplayOptions) -> Result<(Replaying, String)> {
