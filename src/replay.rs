@@ -4,6 +4,7 @@
 //! Nothing of this machine but the transcript is read, and nothing is stored. Must not decide how a request looks: that is the
 //! session's. Source of all rules of counting: DESIGN.md section 13, *Measuring in replay*.
 
+pub mod compaction;
 pub mod dump;
 pub mod measure;
 pub mod play;

@@ -23,7 +23,8 @@ mod state;
 
 pub use bill::{Account, Bill, EpochBill, LastCall, ReportKind, Reported, ReportedSums, Warming};
 pub use call_bill::{
-    CallBill, CallNote, PlainCompaction, PriceNote, SUMMARY_TOKENS, Side, Terms, plain_tokens,
+    CallBill, CallNote, PlainCompaction, PriceNote, SUMMARY_COST, SUMMARY_TOKENS, Side, Terms,
+    plain_tokens,
 };
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
 pub use event::{Cause, Event, FileEvent, Fold, Opened, Part, Rewrite, Treatment};

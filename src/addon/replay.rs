@@ -33,7 +33,9 @@ pub struct ReplayOptions {
     /// How tokens are counted: four characters are one, or by the bundled tokenizer. Default: `characters`.
     #[napi(ts_type = "\"characters\" | \"bundled\"")]
     pub tokens: Option<String>,
-    /// Settings, complete or in part; `layout` of these does not count. Default: the defaults.
+    /// Tokens of system prompt and tools that the extension adds. Default: what it adds as of this version.
+    pub overhead_tokens: Option<i64>,
+    /// Settings, complete or in part; `layout` and `prices` of these do not count. Default: the defaults.
     #[napi(ts_type = "Partial<Settings>")]
     pub settings: Option<Value>,
     /// Folder that the requests are written to, absolute; made where it is missing. Default: they are not written.
@@ -89,7 +91,6 @@ fn replaying(options: ReplayOptions) -> Result<(Replaying, String)> {
             format!("`{name}` is no price table; there are {}", known.join(", ")),
         )
     })?;
-    let window_tokens = options.window.map(u64::try_from).transpose();
     let replaying = Replaying {
         layout: match options.layout {
             None => Some(Layout::Log),
@@ -97,14 +98,19 @@ fn replaying(options: ReplayOptions) -> Result<(Replaying, String)> {
             Some(name) => Some(named("layout", name)?),
         },
         prices,
-        window_tokens: window_tokens
-            .map_err(|_| Error::argument("window", "must be a number of tokens"))?,
+        window_tokens: tokens("window", options.window)?,
         counter: options.tokens.map_or(Ok(Counter::Characters), |name| named("tokens", name))?,
-        overhead_tokens: OVERHEAD_TOKENS,
+        overhead_tokens: tokens("overheadTokens", options.overhead_tokens)?
+            .unwrap_or(OVERHEAD_TOKENS),
         settings: settings_from(options.settings)?,
         dump: options.dump.map(PathBuf::from),
     };
     Ok((replaying, name))
+}
+
+fn tokens(argument: &str, given: Option<i64>) -> Result<Option<u64>> {
+    let tokens = given.map(u64::try_from).transpose();
+    tokens.map_err(|_| Error::argument(argument, "must be a number of tokens"))
 }
 
 /// The variant that a text names.

@@ -157,11 +157,15 @@ export interface ReplayFaults {
   cost: number;
 }
 
-/** A call of one side of a replay: tokens of its request, those read from the cache, cost without `fault`. */
+/**
+ * A call of one side of a replay: tokens of its request, those read from the cache, cost without `fault`, and what of it a
+ * compaction of the host's before it cost.
+ */
 export interface ReplaySide {
   tokens: number;
   cached: number;
   cost: number;
+  compaction: number;
   fault: { lines: number; strict: boolean; ownWords: boolean; sources: number[]; cost: number } | null;
 }
 
@@ -186,6 +190,8 @@ export interface ReplayedFile {
   cachedShare: ReplayPair;
   peakWindow: ReplayPair;
   epochs: { call: number; reason: string; collapsed: number; freedTokens: number }[];
+  /** Compactions of the host's on our side, and of the plain host. */
+  compactions: number;
   plainCompactions: number;
   faults: ReplayFaults;
   plainFaults: ReplayFaults;
@@ -206,6 +212,8 @@ export interface ReplaySum {
   cachedShare: ReplayPair;
   peakWindow: ReplayPair;
   epochs: number;
+  /** Compactions of the host's on our side, and of the plain host. */
+  compactions: number;
   plainCompactions: number;
   faults: ReplayFaults;
   plainFaults: ReplayFaults;

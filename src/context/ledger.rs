@@ -11,9 +11,9 @@ use crate::session::{
 use crate::settings::Prices;
 
 /// Pi compacts when a request comes so near to the window.
-const RESERVED_TOKENS: u64 = 16_384;
+pub const RESERVED_TOKENS: u64 = 16_384;
 /// Tokens that Pi keeps when it compacts.
-const KEPT_TOKENS: u64 = 20_000;
+pub const KEPT_TOKENS: u64 = 20_000;
 
 /// A call before it is known what goes out: its prices, its fixed part, and whether the cache still lives.
 #[derive(Debug, Clone, PartialEq)]

@@ -26,7 +26,7 @@ use crate::context::tokens::Counter;
 /// Tokens of system prompt and tools of the plain host.
 pub const FIXED_TOKENS: u64 = 4_000;
 
-/// Tokens that the extension adds to system prompt and tools, as `npm run overhead` measures them.
+/// Tokens that the extension adds to system prompt and tools. `npm run overhead` measures them, and fails where this is less.
 pub const OVERHEAD_TOKENS: u64 = 280;
 
 /// How a transcript is measured.
@@ -62,8 +62,6 @@ pub struct Measured {
     pub plain: SideCall,
     /// Our messages by kind of content, in units of the counter.
     pub kinds: Kinds,
-    /// Whether the plain host compacted before it.
-    pub compacted: bool,
 }
 
 impl Measure {
@@ -88,15 +86,14 @@ impl Measure {
         let changes = played.changes.iter().map(|change| self.part_change(change)).collect();
         let terms = &self.terms;
         let warm = self.answered.is_some_and(|answered| is_warm(terms, answered, played.before));
-        let moment = Moment { warm, needs: &terms.needs.calls[played.call] };
-        let before = self.host.compactions();
+        let needs = &terms.needs.calls[played.call];
         let sent = self.host.call(&terms.given, played.before);
-        let mut plain = self.plain.call(terms, sent.changes, moment);
-        plain.cost += sent.compaction_cost;
+        let moment = Moment { warm, needs, compaction_cost: sent.compaction_cost };
+        let plain = self.plain.call(terms, sent.changes, moment);
+        let moment = Moment { compaction_cost: played.compaction_cost, ..moment };
         let ours = self.ours.call(terms, changes, moment);
         self.answered = Some(played.before);
-        let compacted = self.host.compactions() > before;
-        Measured { ours, plain, kinds: self.ours.kinds(), compacted }
+        Measured { ours, plain, kinds: self.ours.kinds() }
     }
 
     fn part_change(&self, change: &Change) -> PartChange {
@@ -128,5 +125,107 @@ fn is_warm(terms: &Terms, answered: usize, before: usize) -> bool {
                 <= i64::try_from(lifetime_seconds * 1_000).unwrap_or(i64::MAX)
         }
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn measuring(prices: &str) -> Measuring {
+        Measuring {
+            prices: Prices::preset(prices).unwrap(),
+            counter: Counter::Characters,
+            window_tokens: None,
+            overhead_tokens: 100,
+        }
+    }
+
+    /// Two calls: 40 tokens before the first, 70 before the second, which comes so many seconds after the first answer.
+    fn session(seconds: i64) -> Vec<String> {
+        let message = |role: &str, tokens: usize, time: i64| {
+            let text = "x".repeat(tokens * 4 - role.len());
+            json!({ "role": role, "content": text, "timestamp": time }).to_string()
+        };
+        vec![
+            message("user", 40, 0),
+            message("assistant", 20, 10_000),
+            message("user", 10, 10_000 + seconds * 1_000),
+            message("assistant", 20, 9_000_000),
+        ]
+    }
+
+    fn played(call: usize, before: usize, changes: Vec<Change>) -> Played {
+        Played { call, before, changes, notices: Vec::new(), compaction_cost: 0.0 }
+    }
+
+    fn grown(at: usize, insert: &[usize]) -> Vec<Change> {
+        vec![Change { at, remove: 0, insert: insert.iter().copied().map(Sent::Given).collect() }]
+    }
+
+    fn second_call(prices: &str, seconds: i64, changes: Vec<Change>) -> Measured {
+        let mut measure = Measure::new(&session(seconds), &measuring(prices));
+        let first = measure.call(&played(0, 1, grown(0, &[0])));
+        assert!(first.ours.cached.abs() < 1e-9, "nothing is cached at the first call");
+        assert!(
+            (first.ours.tokens - 4_140.0).abs() < 1e-9
+                && (first.plain.tokens - 4_040.0).abs() < 1e-9
+        );
+        measure.call(&played(1, 3, changes))
+    }
+
+    #[test]
+    fn what_was_sent_before_is_read_and_the_rest_is_written() {
+        let call = second_call("anthropic", 300, grown(1, &[1, 2]));
+        assert!((call.ours.cost - (4_140.0 * 0.1 + 30.0 * 1.25)).abs() < 1e-9, "{call:?}");
+        assert!((call.plain.cost - (4_040.0 * 0.1 + 30.0 * 1.25)).abs() < 1e-9, "{call:?}");
+        let call = second_call("gemini", 300, grown(1, &[1, 2]));
+        assert!((call.plain.cost - (4_040.0 * 0.25 + 30.0)).abs() < 1e-9, "{call:?}");
+    }
+
+    #[test]
+    fn a_cache_that_outlived_its_time_holds_nothing() {
+        for (prices, seconds, cached) in [
+            ("anthropic", 300, 4_040.0),
+            ("anthropic", 301, 0.0),
+            ("anthropic-1h", 3_600, 4_040.0),
+            ("anthropic-1h", 3_601, 0.0),
+            ("openai", 1_000_000, 4_040.0),
+        ] {
+            let call = second_call(prices, seconds, grown(1, &[1, 2]));
+            assert!((call.plain.cached - cached).abs() < 1e-9, "{prices} {seconds}: {call:?}");
+        }
+    }
+
+    #[test]
+    fn a_change_within_leaves_system_prompt_and_tools_or_the_prefix() {
+        let changed = || {
+            // `user` and the first 16 of the letters stay: 5 tokens.
+            let json = json!({ "role": "user", "content": format!("{}yy", "x".repeat(16)) });
+            let insert = vec![Sent::Changed { index: 0, json: json.to_string() }];
+            let mut changes = vec![Change { at: 0, remove: 1, insert }];
+            changes.extend(grown(1, &[1, 2]));
+            changes
+        };
+        let call = second_call("anthropic", 0, changed());
+        assert!((call.ours.cached - 4_100.0).abs() < 1e-9, "{call:?}");
+        let call = second_call("openai", 0, changed());
+        assert!((call.ours.cached - 4_105.0).abs() < 1e-9, "{call:?}");
+        assert!((call.plain.cached - 4_040.0).abs() < 1e-9, "plain is as it is: {call:?}");
+    }
+
+    #[test]
+    fn contents_are_told_apart() {
+        let insert = vec![
+            Sent::Changed {
+                index: 0,
+                json: json!({ "role": "user", "content": "[t1-t2] folded" }).to_string(),
+            },
+            Sent::Ours(json!({ "role": "user", "content": "pool" }).to_string()),
+        ];
+        let call = second_call("openai", 0, vec![Change { at: 0, remove: 1, insert }]);
+        assert_eq!(call.kinds, Kinds { user: 4, reference: 14 + 8, ..Kinds::default() });
     }
 }

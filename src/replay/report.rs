@@ -117,6 +117,8 @@ pub struct FileReport {
     pub peak_window: Pair,
     /// Epochs after the first.
     pub epochs: Vec<Epoch>,
+    /// Compactions of the host's on our side.
+    pub compactions: u64,
     /// Compactions of the plain host.
     pub plain_compactions: u64,
     /// Our faults.
@@ -153,6 +155,8 @@ pub struct Sum {
     pub peak_window: Pair,
     /// Epochs after the first.
     pub epochs: u64,
+    /// Compactions of the host's on our side.
+    pub compactions: u64,
     /// Compactions of the plain host.
     pub plain_compactions: u64,
     /// Our faults.
@@ -208,7 +212,8 @@ impl FileReport {
     pub fn add(&mut self, measured: Measured, contents: Contents, notices: &[Notice]) {
         let call = self.calls;
         self.calls += 1;
-        let Measured { ours, plain, compacted, .. } = measured;
+        let Measured { ours, plain, .. } = measured;
+        let compacted = plain.compaction > 0.0;
         self.bill.ours += bill(&ours);
         self.bill.plain += bill(&plain);
         self.bill.ratio = ratio(self.bill.ours, self.bill.plain);
@@ -218,6 +223,7 @@ impl FileReport {
         self.peak_window.raise(ours.tokens, plain.tokens);
         self.faults.count(ours.fault.as_ref());
         self.plain_faults.count(plain.fault.as_ref());
+        self.compactions += u64::from(ours.compaction > 0.0);
         self.plain_compactions += u64::from(compacted);
         self.epochs.extend(notices.iter().filter_map(|notice| epoch(call, notice)));
         self.series.push(CallReport { call, contents, ours, plain, compacted });
@@ -253,6 +259,7 @@ impl Sum {
         self.cached_tokens.add(file.cached_tokens.ours, file.cached_tokens.plain);
         self.peak_window.raise(file.peak_window.ours, file.peak_window.plain);
         self.epochs += file.epochs.len() as u64;
+        self.compactions += file.compactions;
         self.plain_compactions += file.plain_compactions;
         self.faults.add(&file.faults);
         self.plain_faults.add(&file.plain_faults);
@@ -315,4 +322,61 @@ fn epoch(call: u64, notice: &Notice) -> Option<Epoch> {
     let Notice::EpochStarted { reason, collapsed, freed_tokens, .. } = notice else { return None };
     let (collapsed, freed_tokens) = (*collapsed, *freed_tokens);
     Some(Epoch { call, reason: reason.clone(), collapsed, freed_tokens })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(calls: u64, ours: f64, plain: f64) -> FileReport {
+        let bill = Bill { ours, plain, ratio: ratio(ours, plain) };
+        let faults = Faults { raw: 1, strict: 1, own_words: 0, cost: 2.0 };
+        FileReport { calls, bill, faults, ..FileReport::new("a") }
+    }
+
+    #[test]
+    fn short_sessions_are_left_out_of_sum_median_and_worst() {
+        let sum = Sum::of(&[
+            file(14, 9.0, 1.0),
+            file(15, 1.0, 2.0),
+            file(20, 9.0, 10.0),
+            file(99, 4.0, 8.0),
+        ]);
+        assert_eq!((sum.files, sum.left_out, sum.calls), (4, 1, 134));
+        assert!((sum.bill.ratio - 0.7).abs() < 1e-9, "{:?}", sum.bill);
+        assert!((sum.median - 0.5).abs() < 1e-9 && (sum.worst - 0.9).abs() < 1e-9);
+        assert_eq!(sum.faults, Faults { raw: 3, strict: 3, own_words: 0, cost: 6.0 });
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between() {
+        assert!((median(&[0.4, 0.5, 0.7, 0.9]) - 0.6).abs() < 1e-9);
+        assert!((median(&[]) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_fault_is_billed_and_counted() {
+        let fault = Fault { lines: 1, strict: true, own_words: true, sources: vec![3], cost: 5.0 };
+        let side =
+            |fault| SideCall { tokens: 100.0, cached: 80.0, cost: 30.0, compaction: 7.0, fault };
+        let mut report = FileReport::new("a");
+        let call = Measured {
+            ours: side(Some(fault)),
+            plain: side(None),
+            kinds: crate::replay::measure::request::Kinds::default(),
+        };
+        report.add(call.clone(), Contents::default(), &[]);
+        let started =
+            Notice::EpochStarted { epoch: 1, reason: "r".into(), collapsed: 2, freed_tokens: 9 };
+        report.add(Measured { ours: side(None), ..call }, Contents::default(), &[started]);
+        assert!((report.bill.ours - 65.0).abs() < 1e-9 && (report.bill.plain - 60.0).abs() < 1e-9);
+        assert_eq!(report.faults, Faults { raw: 1, strict: 1, own_words: 1, cost: 5.0 });
+        assert_eq!((report.compactions, report.plain_compactions), (2, 2));
+        assert_eq!(
+            report.epochs,
+            [Epoch { call: 1, reason: "r".into(), collapsed: 2, freed_tokens: 9 }]
+        );
+        assert!((report.cached_share.ours - 0.8).abs() < 1e-9);
+        assert!((report.peak_window.plain - 100.0).abs() < 1e-9);
+    }
 }

@@ -10,7 +10,7 @@ use super::transcript::Transcript;
 use crate::context::prices::Prices;
 use crate::context::tokens::Counter;
 use crate::error::Result;
-use crate::settings::{Layout, Settings};
+use crate::settings::{Layout, PriceSetting, PriceTable, Settings};
 
 /// How transcripts are replayed.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub struct Replaying {
     pub counter: Counter,
     /// Tokens of system prompt and tools that are ours.
     pub overhead_tokens: u64,
-    /// The session's settings, but for the layout.
+    /// The session's settings, but for layout and prices.
     pub settings: Settings,
     /// Folder that the requests are written to.
     pub dump: Option<PathBuf>,
@@ -58,9 +58,16 @@ pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileRepo
     match replaying.layout {
         None => play_plain(transcript, &mut each)?,
         Some(layout) => {
-            let settings = Settings { layout, ..replaying.settings.clone() };
-            let (counter, window_tokens) = (replaying.counter, replaying.window_tokens);
-            play(transcript, &Playing { settings, counter, window_tokens }, &mut each)?;
+            let prices = PriceTable::Own(replaying.prices.clone());
+            let prices = PriceSetting::ByModel([("*".to_owned(), prices)].into());
+            let playing = Playing {
+                settings: Settings { layout, prices, ..replaying.settings.clone() },
+                counter: replaying.counter,
+                window_tokens: replaying.window_tokens,
+                fixed_tokens: FIXED_TOKENS + replaying.overhead_tokens,
+                overhead_tokens: replaying.overhead_tokens,
+            };
+            play(transcript, &playing, &mut each)?;
         }
     }
     dump.map_or(Ok(()), Dump::finish)?;

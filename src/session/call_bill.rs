@@ -12,7 +12,7 @@ use crate::settings::Prices;
 /// Tokens of the summary that takes the place of what the plain host compacts away.
 pub const SUMMARY_TOKENS: u64 = 2_000;
 /// What making it costs, besides reading what it sums up.
-const SUMMARY_COST: f64 = 7_500.0;
+pub const SUMMARY_COST: f64 = 7_500.0;
 
 /// Prices, and where they are from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

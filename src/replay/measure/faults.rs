@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::needs::{Need, Needs};
 use super::request::Request;
-use crate::context::prices::Prices;
 
 /// Tokens of asking for what is missing.
 const ASKING_TOKENS: f64 = 60.0;
@@ -33,12 +32,12 @@ pub struct Fault {
 
 /// Looks for the needs of a call in its request.
 ///
-/// `request_tokens`: all of the request, system prompt and tools included. `size_tokens`: of a message of the transcript.
+/// Prices are those of reading and writing a token. `request_tokens`: all of the request, system prompt and tools included. `size_tokens`: of a message of the transcript.
 pub fn fault(
     needs: &Needs,
     call: &[Need],
     request: &Request,
-    prices: &Prices,
+    (read, write): (f64, f64),
     request_tokens: f64,
     size_tokens: &dyn Fn(usize) -> f64,
 ) -> Option<Fault> {
@@ -55,6 +54,73 @@ pub fn fault(
         strict: missing.iter().any(|need| is_strict(need)),
         own_words: missing.iter().any(|need| need.said),
         sources: sources.into_iter().map(|at| at as u64).collect(),
-        cost: request_tokens * prices.read + prices.write * (ASKING_TOKENS + shown),
+        cost: request_tokens * read + write * (ASKING_TOKENS + shown),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::context::tokens::Counter;
+    use crate::replay::measure::message::Message;
+    use crate::replay::measure::needs::NeededLine;
+    use crate::replay::measure::request::{Part, PartChange};
+
+    fn needs(origins: &[usize]) -> Needs {
+        let line = |(index, origins): (usize, &usize)| NeededLine {
+            text: format!("line {index} {}", "=".repeat(30)),
+            origins: *origins,
+        };
+        let mut needs = Needs::default();
+        needs.lines.extend(origins.iter().enumerate().map(line));
+        needs
+    }
+
+    fn need(line: usize, source: usize, said: bool) -> Need {
+        Need { line, source, said }
+    }
+
+    fn of(needs: &Needs, call: &[Need], shown: &str) -> Option<Fault> {
+        let json = serde_json::json!({ "role": "user", "content": shown }).to_string();
+        let part = Part::given(Message::parse(&json, Counter::Characters), needs);
+        let mut request = Request::new(Counter::Characters, needs);
+        request.apply(vec![PartChange { at: 0, remove: 0, insert: vec![Arc::new(part)] }]);
+        let sizes = |at: usize| [500.0, 3_000.0][at];
+        fault(needs, call, &request, (0.1, 1.25), 10_000.0, &sizes)
+    }
+
+    #[test]
+    fn a_call_whose_needs_stand_has_no_fault() {
+        let needs = needs(&[1]);
+        let call = [need(0, 0, false)];
+        assert_eq!(of(&needs, &call, &needs.lines[0].text), None);
+        assert_eq!(of(&needs, &[], ""), None);
+        assert!(of(&needs, &call, "").is_some());
+    }
+
+    #[test]
+    fn the_charge_is_the_request_again_and_each_source_up_to_a_limit() {
+        let needs = needs(&[1, 1, 1]);
+        let one = of(&needs, &[need(0, 0, false), need(1, 0, false)], "").unwrap();
+        assert!(
+            (one.cost - (1_000.0 + 1.25 * 560.0)).abs() < 1e-9,
+            "a source counts once: {one:?}"
+        );
+        let both = of(&needs, &[need(0, 0, false), need(1, 1, false)], "").unwrap();
+        assert!((both.cost - (1_000.0 + 1.25 * 2_560.0)).abs() < 1e-9, "{both:?}");
+        assert_eq!((both.lines, both.sources), (2, vec![0, 1]));
+    }
+
+    #[test]
+    fn strict_and_own_words_are_told_apart() {
+        let needs = needs(&[1, 2, 0]);
+        let kinds =
+            |call: &[Need]| of(&needs, call, "").map(|fault| (fault.strict, fault.own_words));
+        assert_eq!(kinds(&[need(0, 0, false)]), Some((true, false)), "one origin");
+        assert_eq!(kinds(&[need(1, 0, false)]), Some((false, false)), "two origins");
+        assert_eq!(kinds(&[need(2, 0, true)]), Some((false, true)), "own words have no origin");
+        assert_eq!(kinds(&[need(0, 0, false), need(2, 1, true)]), Some((true, true)));
+    }
 }

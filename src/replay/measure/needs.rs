@@ -126,3 +126,92 @@ fn origin(args: &Value) -> String {
         None => canonical_json(args).unwrap_or_else(|_| args.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::context::tokens::Counter;
+
+    fn messages(values: &[Value]) -> Vec<Message> {
+        values.iter().map(|value| Message::parse(&value.to_string(), Counter::Characters)).collect()
+    }
+
+    fn says(role: &str, text: &str) -> Value {
+        json!({ "role": role, "content": [{ "type": "text", "text": text }] })
+    }
+
+    fn asks(id: &str, args: &Value) -> Value {
+        let call = json!({ "type": "toolCall", "id": id, "name": "run", "arguments": args });
+        json!({ "role": "assistant", "content": [call] })
+    }
+
+    fn answers(id: &str, text: &str) -> Value {
+        let content = json!([{ "type": "text", "text": text }]);
+        json!({ "role": "toolResult", "toolCallId": id, "content": content })
+    }
+
+    fn line(name: &str) -> String {
+        format!("{name} {}", "=".repeat(30))
+    }
+
+    #[test]
+    fn the_source_is_the_latest_output_until_somebody_said_it() {
+        let line = line("a");
+        let found = Needs::find(&messages(&[
+            answers("x", &format!("  {line}\nmore")),
+            answers("y", &line),
+            says("assistant", &format!("{line}\n{line}")),
+            answers("z", &line),
+            says("assistant", &line),
+            says("user", &line),
+            says("assistant", &line),
+        ]));
+        let need = |source, said| vec![Need { line: 0, source, said }];
+        assert_eq!(found.calls, [need(1, false), need(2, true), need(5, true)]);
+    }
+
+    #[test]
+    fn what_nobody_had_before_or_stood_within_a_longer_line_is_no_need() {
+        let line = line("a");
+        let found = Needs::find(&messages(&[
+            answers("x", &format!("12: {line}")),
+            says("assistant", &format!("{line}\nshort")),
+            says("user", "short"),
+            says("assistant", "short"),
+        ]));
+        assert_eq!(found.calls, [vec![], vec![]]);
+    }
+
+    #[test]
+    fn lines_of_arguments_are_needed_and_said() {
+        let line = line("a");
+        let found = Needs::find(&messages(&[
+            answers("x", &line),
+            asks("1", &json!({ "edits": [{ "old": format!("x\n\t{line}\n") }] })),
+            says("assistant", &line),
+        ]));
+        assert_eq!(found.calls[0], [Need { line: 0, source: 0, said: false }]);
+        assert_eq!(found.calls[1], [Need { line: 0, source: 1, said: true }]);
+    }
+
+    #[test]
+    fn origins_are_paths_else_arguments_over_the_whole_transcript() {
+        let (first, second, third) = (line("a"), line("b"), line("c"));
+        let found = Needs::find(&messages(&[
+            asks("1", &json!({ "path": "p", "offset": 1 })),
+            answers("1", &format!("{first}\n{second}")),
+            asks("2", &json!({ "path": "p", "offset": 9 })),
+            answers("2", &format!("{first}\n{third}")),
+            says("assistant", &format!("{first}\n{second}\n{third}")),
+            // Later ones count too, and the same arguments in another order are one origin.
+            asks("3", &json!({ "a": 1, "b": 2 })),
+            answers("3", &second),
+            asks("4", &json!({ "b": 2, "a": 1 })),
+            answers("4", &format!("{second}\n{third}")),
+        ]));
+        let origins = |text: &str| found.lines[found.line(text).unwrap()].origins;
+        assert_eq!([&first, &second, &third].map(|text| origins(text)), [1, 2, 2]);
+    }
+}

@@ -2,18 +2,11 @@
 
 use std::sync::Arc;
 
-use super::message::{Kind, Message, Piece, Speaker};
+use super::message::{Message, Speaker};
 use super::request::{Kinds, Part, PartChange};
 use crate::context::tokens::Counter;
-
-/// Tokens of the window that stay free.
-const RESERVE_TOKENS: u64 = 16_384;
-/// Tokens at the end that a compaction keeps.
-const KEEP_TOKENS: u64 = 20_000;
-/// Tokens of the summary.
-const SUMMARY_TOKENS: u64 = 2_000;
-/// What the compaction's own request costs besides the messages that it reads, in prices of a plain input token.
-const SUMMARY_COST: u64 = 7_500;
+use crate::replay::compaction;
+use crate::session::SUMMARY_TOKENS;
 
 /// A plain host.
 #[derive(Debug)]
@@ -45,23 +38,18 @@ impl PlainHost {
         Self { counter, fixed_units, window_tokens, start, known, compactions, units }
     }
 
-    /// Compactions so far.
-    pub fn compactions(&self) -> u64 {
-        self.compactions
-    }
-
     /// The next call: the messages before `before` stand before its answer.
     pub fn call(&mut self, given: &[Arc<Part>], before: usize) -> PlainCall {
         let sent = usize::from(self.compactions > 0) + self.known - self.start;
         let fresh = given[self.known..before].to_vec();
         self.units += fresh.iter().map(|part| part.message.units).sum::<u64>();
         self.known = before;
-        let Some(start) = self.cut(given, before) else {
+        let Some(start) = self.first_kept(given) else {
             let changes = vec![PartChange { at: sent, remove: 0, insert: fresh }];
             return PlainCall { changes, compaction_cost: 0.0 };
         };
         let kept: u64 = given[start..before].iter().map(|part| part.message.units).sum();
-        let dropped = self.counter.tokens(self.units - kept);
+        let compaction_cost = compaction::cost(self.units - kept, self.counter);
         self.start = start;
         self.compactions += 1;
         let summary = self.summary();
@@ -69,42 +57,110 @@ impl PlainHost {
         let mut insert = vec![Arc::new(summary)];
         insert.extend_from_slice(&given[start..before]);
         let changes = vec![PartChange { at: 0, remove: sent, insert }];
-        #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-        let compaction_cost = (dropped + SUMMARY_COST) as f64;
         PlainCall { changes, compaction_cost }
     }
 
-    /// The first message that a compaction keeps, if one is due and drops anything: the first from where the last tokens
-    /// begin that is no tool result; where there is none, the last before.
-    fn cut(&self, given: &[Arc<Part>], before: usize) -> Option<usize> {
-        let limit = self.window_tokens?.saturating_sub(RESERVE_TOKENS);
-        let per_token = self.counter.units_per_token();
-        if self.fixed_units + self.units <= limit * per_token {
+    /// Index of the first message that a compaction keeps, if one is due and drops anything.
+    fn first_kept(&self, given: &[Arc<Part>]) -> Option<usize> {
+        let units = self.fixed_units + self.units;
+        if !compaction::is_due(self.window_tokens?, units, self.counter) {
             return None;
         }
-        let mut kept = 0;
-        let begins = (self.start..before).rev().find(|index| {
-            kept += given[*index].message.units;
-            kept >= KEEP_TOKENS * per_token
-        })?;
-        let may = |index: &usize| given[*index].message.speaker() != Speaker::Tool;
-        let start = (begins..before).find(may);
-        start.or_else(|| (self.start..begins).rev().find(may)).filter(|start| *start > self.start)
+        let sized = |part: &Arc<Part>| compaction::Sized {
+            units: part.message.units,
+            is_result: part.message.speaker() == Speaker::Tool,
+        };
+        let messages: Vec<_> = given[self.start..self.known].iter().map(sized).collect();
+        compaction::first_kept(&messages, self.counter).map(|first| self.start + first)
     }
 
     /// The summary, of which only the size is known.
     fn summary(&self) -> Part {
         let units = SUMMARY_TOKENS * self.counter.units_per_token();
-        let text = format!("summary {}", self.compactions);
-        let piece = Piece { kind: Kind::Text, text, units, strings: Vec::new() };
         let message = Message {
-            role: "user".into(),
-            pieces: vec![piece],
+            // No cache knows it.
+            role: format!("summary {}", self.compactions),
+            pieces: Vec::new(),
             units,
             timestamp: None,
             calls: Vec::new(),
             answers: None,
         };
         Part { message, kinds: Kinds { user: units, ..Kinds::default() }, lines: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::measure::needs::Needs;
+
+    /// A message of so many tokens, its role among them.
+    fn part(role: &str, tokens: usize) -> Arc<Part> {
+        let text = "x".repeat(tokens * 4 - role.len());
+        let json = serde_json::json!({ "role": role, "content": text }).to_string();
+        let message = Message::parse(&json, Counter::Characters);
+        Arc::new(Part::given(message, &Needs::default()))
+    }
+
+    fn host(window: Option<u64>) -> PlainHost {
+        PlainHost::new(Counter::Characters, 16_000, window)
+    }
+
+    fn assert_cost(call: &PlainCall, cost: f64) {
+        assert!((call.compaction_cost - cost).abs() < 1e-9, "{}", call.compaction_cost);
+    }
+
+    #[test]
+    fn without_a_window_it_only_grows() {
+        let given: Vec<_> = (0..6).map(|_| part("user", 90_000)).collect();
+        let mut host = host(None);
+        for (before, known) in [(2, 0), (3, 2), (6, 3)] {
+            let call = host.call(&given, before);
+            assert_eq!(call.changes.len(), 1);
+            assert_cost(&call, 0.0);
+            let PartChange { at, remove, insert } = &call.changes[0];
+            assert_eq!((*at, *remove, insert.len()), (known, 0, before - known));
+        }
+        assert_eq!(host.compactions, 0);
+    }
+
+    #[test]
+    fn above_the_reserve_it_keeps_the_last_tokens_behind_a_summary() {
+        // 4,000 + 79,616 is the limit of a window of 100,000: window - 16,384.
+        let given = [part("user", 50_000), part("assistant", 19_616), part("user", 10_000)];
+        assert_cost(&host(Some(100_000)).call(&given, 3), 0.0);
+        let given = [given.as_slice(), &[part("user", 1)]].concat();
+        let mut host = host(Some(100_000));
+        let call = host.call(&given, 4);
+        // 10,001 tokens are too few, so the assistant's message is kept as well.
+        assert_cost(&call, 50_000.0 + 7_500.0);
+        let PartChange { at, remove, insert } = &call.changes[0];
+        assert_eq!((*at, *remove, insert.len(), insert[0].message.units), (0, 0, 4, 8_000));
+
+        let given = [given.as_slice(), &[part("assistant", 60_000)]].concat();
+        let again = host.call(&given, 5);
+        // The summary, 19,616, 10,000 and 1 go; what is kept is the one long message.
+        assert_cost(&again, 2_000.0 + 29_617.0 + 7_500.0);
+        assert_eq!((again.changes[0].remove, again.changes[0].insert.len()), (4, 2));
+        assert_eq!(host.compactions, 2);
+    }
+
+    #[test]
+    fn what_is_kept_never_starts_on_a_tool_result() {
+        let after = [
+            part("user", 80_000),
+            part("assistant", 10),
+            part("toolResult", 25_000),
+            part("assistant", 10),
+            part("user", 10),
+        ];
+        let call = host(Some(100_000)).call(&after, 5);
+        assert_eq!(call.changes[0].insert.len(), 3, "the next message that is none");
+        let call = host(Some(100_000)).call(&after, 3);
+        assert_eq!(call.changes[0].insert.len(), 3, "else the last before");
+        let call = host(Some(20_000)).call(&after, 1);
+        // Nothing is dropped where nothing can be.
+        assert_cost(&call, 0.0);
     }
 }

@@ -166,3 +166,103 @@ impl Request {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    /// A tool result; its role takes 10 characters.
+    fn part(text: &str, needs: &Needs) -> Arc<Part> {
+        let content = json!([{ "type": "text", "text": text }]);
+        let json = json!({ "role": "toolResult", "content": content }).to_string();
+        Arc::new(Part::given(Message::parse(&json, Counter::Characters), needs))
+    }
+
+    fn change(at: usize, remove: usize, texts: &[&str], needs: &Needs) -> PartChange {
+        let insert = texts.iter().map(|text| part(text, needs)).collect();
+        PartChange { at, remove, insert }
+    }
+
+    #[test]
+    fn a_request_that_grew_shares_all_of_the_one_before() {
+        let needs = Needs::default();
+        let mut request = Request::new(Counter::Characters, &needs);
+        let apply = |request: &mut Request, changes| request.apply(changes);
+        assert_eq!(
+            apply(&mut request, vec![change(0, 0, &["abc", "de"], &needs)]),
+            Shared { units: 0, grown: true }
+        );
+        let grown = apply(&mut request, vec![change(2, 0, &["f"], &needs)]);
+        assert_eq!((grown, request.units()), (Shared { units: 25, grown: true }, 36));
+        let same = apply(&mut request, Vec::new());
+        assert_eq!(same, Shared { units: 36, grown: true });
+    }
+
+    #[test]
+    fn a_change_leaves_what_stands_before_the_first_other_character() {
+        let needs = Needs::default();
+        let mut request = Request::new(Counter::Characters, &needs);
+        request.apply(vec![change(0, 0, &["abc", "defg", "h"], &needs)]);
+        let shared = request.apply(vec![change(1, 1, &["dexx"], &needs)]);
+        assert_eq!(shared, Shared { units: 13 + 10 + 2, grown: false });
+        let shorter = request.apply(vec![change(2, 1, &[], &needs)]);
+        assert_eq!(shorter, Shared { units: 13 + 14, grown: false });
+        let put_again = request.apply(vec![change(0, 2, &["abc", "dexx", "z"], &needs)]);
+        assert_eq!(put_again, Shared { units: 27, grown: true }, "an edit may change nothing");
+    }
+
+    #[test]
+    fn a_line_stands_as_it_is_or_as_json_has_it_and_within_longer_ones() {
+        let line = r#"let quoted = "a needed line"; // \d"#;
+        let escaped = r#"let quoted = \"a needed line\"; // \\d"#;
+        let answer = json!({ "role": "assistant", "content": line }).to_string();
+        let given = json!({ "role": "user", "content": line }).to_string();
+        let parse = |json: &str| Message::parse(json, Counter::Characters);
+        let needs = Needs::find(&[parse(&given), parse(&answer)]);
+        for (text, holds) in [
+            (line.to_owned(), true),
+            (format!("  {line}  \nx"), true),
+            (format!("12: {line}"), true),
+            (format!("{{\"text\":\"{escaped}\\n\"}}"), true),
+            (line.replace("needed", ""), false),
+        ] {
+            let mut request = Request::new(Counter::Characters, &needs);
+            request.apply(vec![change(0, 0, &["x", &text], &needs)]);
+            assert_eq!(request.holds(0, line), holds, "{text}");
+            request.apply(vec![change(1, 1, &["y"], &needs)]);
+            assert!(!request.holds(0, line), "it is gone: {text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn changes_lead_to_what_a_request_made_anew_has(
+            edits in proptest::collection::vec((0_usize..8, 0_usize..4, "[ab]{0,4}"), 1..12),
+        ) {
+            let needs = Needs::default();
+            let mut request = Request::new(Counter::Characters, &needs);
+            let mut texts: Vec<String> = Vec::new();
+            for (at, remove, letters) in edits {
+                let at = at.min(texts.len());
+                let remove = remove.min(texts.len() - at);
+                let before = texts.clone();
+                let insert: Vec<String> = letters.chars().map(|c| c.to_string().repeat(3)).collect();
+                texts.splice(at..at + remove, insert.clone());
+                let insert: Vec<&str> = insert.iter().map(String::as_str).collect();
+                let shared = request.apply(vec![change(at, remove, &insert, &needs)]);
+
+                let same = before.iter().zip(&texts).take_while(|(a, b)| a == b).count();
+                // Messages of one role share it; the letters are the same or not from the first.
+                let role = if same < before.len().min(texts.len()) { 10 } else { 0 };
+                let expected = Shared { units: 13 * same as u64 + role, grown: same == before.len() };
+                prop_assert_eq!(shared, expected);
+                let sizes = (request.units(), request.kinds().output, request.len());
+                let all = 13 * texts.len() as u64;
+                prop_assert_eq!(sizes, (all, all, texts.len()));
+            }
+        }
+    }
+}

@@ -23,13 +23,15 @@ pub struct Terms {
     pub given: Vec<Arc<Part>>,
 }
 
-/// What stands before a call and is the same for both sides.
+/// What stands before a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment<'a> {
     /// Whether the cache of the call before still lives.
     pub warm: bool,
     /// What the answer needs.
     pub needs: &'a [Need],
+    /// What the host's compaction before it cost, on this side.
+    pub compaction_cost: f64,
 }
 
 /// One side.
@@ -49,6 +51,8 @@ pub struct SideCall {
     pub cached: f64,
     /// What it costs without a fault, in prices of a plain input token; a compaction before it included.
     pub cost: f64,
+    /// Of this, what the host's compaction before it cost; 0 where there was none.
+    pub compaction: f64,
     /// What was missing.
     pub fault: Option<Fault>,
 }
@@ -79,13 +83,16 @@ impl Side {
             grown: shared.grown,
             warm: moment.warm,
         });
-        let tokens = terms.tokens(charge.cached + charge.written);
+        let (tokens, cached) =
+            (terms.tokens(charge.cached + charge.written), terms.tokens(charge.cached));
+        let (read, write) = terms.prices.at(terms.counter.tokens(charge.cached + charge.written));
         let size = |at: usize| terms.tokens(terms.given[at].message.units);
         SideCall {
             tokens,
-            cached: terms.tokens(charge.cached),
-            cost: charge.cost / terms.per_token(),
-            fault: fault(&terms.needs, moment.needs, &self.request, &terms.prices, tokens, &size),
+            cached,
+            cost: cached * read + (tokens - cached) * write + moment.compaction_cost,
+            compaction: moment.compaction_cost,
+            fault: fault(&terms.needs, moment.needs, &self.request, (read, write), tokens, &size),
         }
     }
 }
