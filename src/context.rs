@@ -3,8 +3,10 @@
 //! Decisions are pure functions of (state, event, settings); [`LiveSession`] alone reads and writes, and hands them what
 //! they need. Must not know JavaScript or SQL. Sources: DESIGN.md sections 6 to 8, SSOT section 4.
 
+pub mod deeds;
 pub mod epoch;
 pub mod first_sight;
+pub mod fold;
 pub mod forms;
 pub mod host;
 pub mod live;

@@ -1,0 +1,198 @@
+// `palimpsest replay` against an independent pricing of what it dumps, on the recorded sessions and on one written here.
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { type ReplayedFile, type ReplayOptions, type ReplayReport, replayFile } from "../index.js";
+import { root } from "../scripts/setup.js";
+import { desk } from "./command.ts";
+import { temporaryFolder } from "./e2e/support.ts";
+import { dumped, type Figures, plainRequests, price, readTranscript, tables } from "./replay-pricing.ts";
+
+/** Tokens of system prompt and tools: the plain host's, and what we add. */
+const fixed = 4_000;
+const overhead = 280;
+
+const places = [process.env.PALIMPSEST_DATA, join(root, "..", "shared", "data")];
+const recordings = places.flatMap((place) => (place ? [join(place, "transcripts")] : [])).find(existsSync);
+
+interface Setting {
+  prices: keyof typeof tables;
+  window?: number;
+  layout?: ReplayOptions["layout"];
+}
+
+/** Both sides of a file as the command says them and as they are priced here. */
+async function both(path: string, { prices, window, layout }: Setting) {
+  const dump = temporaryFolder();
+  const file = await replayFile(path, { prices, window, layout, dump });
+  const transcript = readTranscript(path);
+  const table = tables[prices];
+  // What a compaction costs is not seen in what is sent.
+  const compactions = file.series.reduce((sum, { ours }) => sum + ours.compaction, 0);
+  const ours = price(transcript, dumped(join(dump, `${file.name}.jsonl.gz`)), table, fixed + overhead);
+  const plain = price(transcript, plainRequests(transcript, fixed, window), table, fixed);
+  return {
+    said: sides(file),
+    priced: { ours: rounded({ ...ours, cost: ours.cost + compactions }), plain: rounded(plain) },
+  };
+}
+
+function sides(file: ReplayedFile) {
+  const side = (name: "ours" | "plain", faults: ReplayedFile["faults"]): Figures => ({
+    cost: file.bill[name],
+    tokens: file.tokens[name],
+    cached: file.cachedTokens[name],
+    peak: file.peakWindow[name],
+    raw: faults.raw,
+    strict: faults.strict,
+    ownWords: faults.ownWords,
+  });
+  return { ours: rounded(side("ours", file.faults)), plain: rounded(side("plain", file.plainFaults)) };
+}
+
+/** Whether sums of tokens or costs agree: what a cache shares may end some characters later within a message. */
+const rounded = (figures: Figures) =>
+  Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, Number(value.toPrecision(5))]));
+
+/** Of the recorded sessions, one in so many. */
+const oneIn = 6;
+
+const settings: Setting[] = [{ prices: "anthropic" }, { prices: "openai", window: 200_000 }];
+
+/**
+ * A session of some steps, in the neutral form: outputs of every length, files read and edited again, an answer that quotes
+ * what was shown long before, and pauses that outlive a cache.
+ */
+function writtenSession(steps: number): string[] {
+  const messages: object[] = [{ role: "user", content: "Mend it. \u2602", timestamp: 1 }];
+  const rows = (name: string, count: number) =>
+    Array.from({ length: count }, (_, row) => `\t${row} of ${name}: "some words" to fill the line \\ ${row * 7}`);
+  for (let step = 0; step < steps; step += 1) {
+    const timestamp = 1_000 * (step + 1) + (step > 20 ? 400_000 : 0);
+    const path = `src/part${step % 7}.ts`;
+    const output = rows(step % 5 === 0 ? `log ${step}` : path, step % 9 === 4 ? 900 : 40);
+    const quoted = rows(step % 2 === 0 ? `log ${5 * Math.floor(step / 10)}` : path, 25).slice(20);
+    const id = `c${step}`;
+    const call =
+      step % 5 === 0
+        ? { type: "toolCall", id, name: "bash", arguments: { command: `make part${step}`, note: quoted.join("\n") } }
+        : { type: "toolCall", id, name: "read", arguments: { path, offset: step } };
+    messages.push(
+      { role: "assistant", content: [{ type: "thinking", thinking: quoted[0] }, call], timestamp },
+      {
+        role: "toolResult",
+        toolCallId: id,
+        toolName: call.name,
+        content: [{ type: "text", text: output.join("\n") }],
+        isError: false,
+        timestamp: timestamp + 500,
+      },
+    );
+  }
+  messages.push({ role: "assistant", content: [{ type: "text", text: "Done." }], timestamp: 900_000 });
+  return messages.map((message) => JSON.stringify(message));
+}
+
+/** Writes a session as a transcript. */
+function transcriptIn(folder: string, name: string, messages: string[]): string {
+  const path = join(folder, name);
+  const text = [JSON.stringify({ session: { id: "x" } }), ...messages, ""].join("\n");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path, name.endsWith(".gz") ? gzipSync(text) : text);
+  return path;
+}
+
+describe("a replay costs what an independent pricing of its requests says", () => {
+  const cases = [...settings, { prices: "gemini", layout: "pools" }, { prices: "anthropic", window: 60_000 }] as const;
+  test.each(cases)("for a written session: %j", async (setting) => {
+    const path = transcriptIn(temporaryFolder(), "made.jsonl", writtenSession(60));
+    const { said, priced } = await both(path, setting);
+    expect(said).toEqual(priced);
+    expect(said.ours.raw, "it must have faults for this to say something").toBeGreaterThan(0);
+  });
+
+  const recorded = recordings === undefined ? [] : readdirSync(recordings).filter((name) => name.endsWith(".jsonl.gz"));
+  test.skipIf(recorded.length === 0).each(recorded.filter((_, at) => at % oneIn === 0))(
+    "for the recorded session %s",
+    async (name) => {
+      for (const setting of settings) {
+        const { said, priced } = await both(join(recordings ?? "", name), setting);
+        expect({ ...setting, ...said }).toEqual({ ...setting, ...priced });
+      }
+    },
+    300_000,
+  );
+
+  if (recorded.length === 0) {
+    console.warn("skipped: no transcripts in $PALIMPSEST_DATA or ../shared/data");
+  }
+});
+
+describe("palimpsest replay", () => {
+  test("prints each session and the sum", () => {
+    const at = desk();
+    transcriptIn(at.folder, "one.jsonl", writtenSession(30));
+    transcriptIn(at.folder, "deep/two.jsonl.gz", writtenSession(3));
+    at.write("other.txt", "no transcript");
+    const { status, stdout, stderr } = at.run("replay", ".", "--prices", "openai", "--window", "200000");
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    const lines = stdout.split("\n");
+    expect(lines.slice(0, 3).map((line) => line.split("\t").at(-1))).toEqual(["two", "one", "sum"]);
+    expect(lines.slice(0, 3).map((line) => line.split("\t")[0])).toEqual(["4", "31", "31"]);
+    expect(lines[3]).toMatch(/^log, openai, a window of 200000 tokens: bill 0\.\d{3} of plain.*; 1 of 2 left out$/);
+  });
+
+  test("prints one document and writes the requests where it is asked to", () => {
+    const at = desk();
+    transcriptIn(at.folder, "one.jsonl.gz", writtenSession(30));
+    const report = at.json<ReplayReport>("replay", "one.jsonl.gz", "--dump", "out/requests", "--layout", "plain");
+    expect(report).toMatchObject({
+      layout: "plain",
+      prices: "anthropic",
+      window: null,
+      tokens: "characters",
+      failed: [],
+    });
+    expect(report.sum).toMatchObject({ files: 1, leftOut: 0, calls: 31, bill: { ratio: 1 }, median: 1, worst: 1 });
+    const requests = [...dumped(join(at.folder, "out", "requests", "one.jsonl.gz"))];
+    expect(requests.map(({ messages }) => messages.length)).toEqual(
+      Array.from({ length: 31 }, (_, call) => 1 + 2 * call),
+    );
+    const again = at.json<ReplayReport>("replay", "one.jsonl.gz", "--tokens", "bundled", "--layout", "plain");
+    expect(again.tokens).toBe("bundled");
+    expect(again.sum.tokens.plain).not.toBe(report.sum.tokens.plain);
+  });
+
+  test("goes on after a file that cannot be replayed", () => {
+    const at = desk();
+    transcriptIn(at.folder, "good.jsonl", writtenSession(20));
+    at.write("bad.jsonl", "{}\nno JSON\n");
+    const { status, stdout, stderr } = at.run("replay", "bad.jsonl", "good.jsonl", "gone.jsonl");
+    expect(status).toBe(1);
+    expect(stdout).toContain("\tgood\n");
+    expect(stderr).toMatch(/bad\.jsonl/);
+    expect(stderr).toMatch(/gone\.jsonl/);
+    const { failed, files } = JSON.parse(at.run("replay", "bad.jsonl", "good.jsonl", "--json").stdout);
+    expect(files).toHaveLength(1);
+    expect(failed).toMatchObject([
+      { file: join(at.folder, "bad.jsonl"), error: { message: expect.stringContaining("bad") } },
+    ]);
+  });
+
+  test.each([
+    [["--prices", "nobody"], "prices"],
+    [["--layout", "upside"], "layout"],
+    [["--tokens", "words"], "tokens"],
+  ])("says once what is wrong with %j", (options, named) => {
+    const at = desk();
+    transcriptIn(at.folder, "one.jsonl", writtenSession(2));
+    const { code, message } = at.failure("replay", "one.jsonl", ...options);
+    expect({ code, message }).toEqual({ code: "INVALID_ARGUMENT", message: expect.stringContaining(`\`${named}\``) });
+  });
+
+  test("wants transcripts", () => {
+    const { status, code } = desk().failure("replay", ".");
+    expect({ status, code }).toEqual({ status: 2, code: "USAGE" });
+  });
+});

@@ -1,0 +1,275 @@
+//! Plays a transcript through a session as live use does: one call before each message of the assistant.
+//!
+//! The session is in memory and looks at no file of this machine. Must not measure anything.
+
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::compaction::{self, SUMMARY_TOKENS, Sized};
+use super::transcript::Transcript;
+use crate::context::host::HostMessage;
+use crate::context::live::{CallInfo, Files, LiveSession, Notice, OpenSession, Transformed};
+use crate::context::tokens::Counter;
+use crate::error::{Error, Result};
+use crate::settings::Settings;
+use crate::store::Store;
+
+/// How a transcript is played.
+#[derive(Debug, Clone)]
+pub struct Playing {
+    /// The session's settings, its layout among them.
+    pub settings: Settings,
+    /// How tokens are counted.
+    pub counter: Counter,
+    /// Tokens of the model's window; `None`: no limit.
+    pub window_tokens: Option<u64>,
+    /// Tokens of system prompt and tools, which the host counts when it looks whether it must compact.
+    pub fixed_tokens: u64,
+}
+
+/// A message of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sent {
+    /// A message of the transcript as it is, by its index.
+    Given(usize),
+    /// A message of the transcript with another content.
+    Changed {
+        /// Its index.
+        index: usize,
+        /// The message as it goes out.
+        json: String,
+    },
+    /// A message of ours.
+    Ours(String),
+}
+
+/// A change of a request's list of messages against that of the call before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Index in the list before this change and after those before it.
+    pub at: usize,
+    /// So many messages go.
+    pub remove: usize,
+    /// These come in their place.
+    pub insert: Vec<Sent>,
+}
+
+/// A call that is played.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Played {
+    /// Its number, from 0.
+    pub call: usize,
+    /// So many messages of the transcript stand before the answer.
+    pub before: usize,
+    /// How the request differs from the one before.
+    pub changes: Vec<Change>,
+    /// What a person may want to know.
+    pub notices: Vec<Notice>,
+    /// What a compaction of the host's before it cost, in prices of a plain input token.
+    pub compaction_cost: f64,
+}
+
+/// Plays a transcript; `each` gets every call in order.
+///
+/// # Errors
+/// What the session or `each` reports.
+pub fn play(
+    transcript: &Transcript,
+    playing: &Playing,
+    each: &mut dyn FnMut(Played) -> Result<()>,
+) -> Result<()> {
+    let mut host = Host::new(transcript, playing)?;
+    for (call, before) in answers(&transcript.messages).enumerate() {
+        host.list.extend((host.read..before).map(Listed::Given));
+        host.read = before;
+        let (mut changes, mut notices) = host.transform()?;
+        let compaction_cost = host.compact_if_due();
+        if compaction_cost.is_some() {
+            let (more, later) = host.transform()?;
+            changes.extend(more);
+            notices.extend(later);
+        }
+        let compaction_cost = compaction_cost.unwrap_or(0.0);
+        each(Played { call, before, changes, notices, compaction_cost })?;
+    }
+    Ok(())
+}
+
+/// Plays a transcript as the host alone would: its messages as they are.
+///
+/// # Errors
+/// What `each` reports.
+pub fn play_plain(
+    transcript: &Transcript,
+    each: &mut dyn FnMut(Played) -> Result<()>,
+) -> Result<()> {
+    let mut known = 0;
+    for (call, before) in answers(&transcript.messages).enumerate() {
+        let insert = (known..before).map(Sent::Given).collect();
+        let changes = vec![Change { at: known, remove: 0, insert }];
+        each(Played { call, before, changes, notices: Vec::new(), compaction_cost: 0.0 })?;
+        known = before;
+    }
+    Ok(())
+}
+
+/// Indexes of the assistant's messages.
+pub fn answers(messages: &[String]) -> impl Iterator<Item = usize> + '_ {
+    (0..messages.len()).filter(|index| role(&messages[*index]).is_some_and(|r| r == "assistant"))
+}
+
+fn role(message: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Head {
+        role: String,
+    }
+    serde_json::from_str::<Head>(message).ok().map(|head| head.role)
+}
+
+/// A message of the host's list.
+#[derive(Debug)]
+enum Listed {
+    /// One of the transcript, by its index.
+    Given(usize),
+    /// The summary of a compaction.
+    Summary(String),
+}
+
+/// The host that the session is played to: it hands over its list and, where that has to be, compacts it.
+struct Host<'a> {
+    transcript: &'a Transcript,
+    playing: &'a Playing,
+    live: LiveSession,
+    list: Vec<Listed>,
+    /// Messages at the front of the list that the session has seen there.
+    known: usize,
+    /// Messages of the transcript that entered the list.
+    read: usize,
+}
+
+impl<'a> Host<'a> {
+    fn new(transcript: &'a Transcript, playing: &'a Playing) -> Result<Self> {
+        let options = OpenSession {
+            harness: "replay".into(),
+            host_session: transcript.name.clone(),
+            cwd: "/".into(),
+            parent: None,
+            settings: playing.settings.clone(),
+            filesystem_id: "replay".into(),
+            counter: playing.counter,
+            files: Files::Elsewhere,
+        };
+        let live = LiveSession::open(Store::open(":memory:")?, options)?;
+        Ok(Self { transcript, playing, live, list: Vec::new(), known: 0, read: 0 })
+    }
+
+    /// Hands over what is new in the list.
+    fn transform(&mut self) -> Result<(Vec<Change>, Vec<Notice>)> {
+        let fresh: Vec<&str> = self.list[self.known..].iter().map(|one| self.json(one)).collect();
+        let fresh = format!("[{}]", fresh.join(","));
+        let context_window = self.playing.window_tokens;
+        let info = CallInfo { context_window, ..CallInfo::default() };
+        let Transformed::Edits { edits, notices } =
+            self.live.transform(self.known, &fresh, &info)?
+        else {
+            return Err(Error::internal("a session that is played asked for the whole list"));
+        };
+        self.known = self.list.len();
+        Ok((self.changes(&edits)?, notices))
+    }
+
+    /// Puts a summary in the place of the oldest messages, where what was made of the list leaves too little of the window free;
+    /// says what it cost.
+    fn compact_if_due(&mut self) -> Option<f64> {
+        let counter = self.playing.counter;
+        let tokens = self.playing.fixed_tokens + self.live.status().window_tokens;
+        let units = tokens * counter.units_per_token();
+        if !compaction::is_due(self.playing.window_tokens?, units, counter) {
+            return None;
+        }
+        let sizes: Vec<Sized> = self.list.iter().map(|listed| self.sized(listed)).collect();
+        let first = compaction::first_kept(&sizes, counter)?;
+        let dropped = sizes[..first].iter().map(|message| message.units).sum();
+        let time = HostMessage::parse(self.json(&self.list[first]), counter).key.timestamp;
+        let summary = summary(time.unwrap_or_default());
+        self.list.splice(..first, [Listed::Summary(summary)]);
+        self.known = 0;
+        Some(compaction::cost(dropped, counter))
+    }
+
+    fn sized(&self, listed: &Listed) -> Sized {
+        let counter = self.playing.counter;
+        let message = HostMessage::parse(self.json(listed), counter);
+        let units = message.tokens * counter.units_per_token();
+        Sized { units, is_result: message.key.role == "toolResult" }
+    }
+
+    fn json<'b>(&self, listed: &'b Listed) -> &'b str
+    where
+        'a: 'b,
+    {
+        match listed {
+            Listed::Given(index) => &self.transcript.messages[*index],
+            Listed::Summary(json) => json,
+        }
+    }
+
+    /// Reads the session's edits as the host's side does.
+    fn changes(&self, edits: &str) -> Result<Vec<Change>> {
+        let edits: Vec<Edit<'_>> = serde_json::from_str(edits)
+            .map_err(|error| Error::internal(format!("edits cannot be read: {error}")))?;
+        let change = |edit: Edit<'_>| {
+            let insert = edit.insert.into_iter().map(|slot| self.sent(slot));
+            Ok(Change { at: edit.at, remove: edit.remove, insert: insert.collect::<Result<_>>()? })
+        };
+        edits.into_iter().map(change).collect()
+    }
+
+    fn sent(&self, slot: Slot<'_>) -> Result<Sent> {
+        if let Some(message) = slot.message {
+            return Ok(Sent::Ours(message.get().to_owned()));
+        }
+        let listed = slot.host.and_then(|index| self.list.get(index));
+        let listed = listed.ok_or_else(|| Error::internal("a slot has no message of the list"))?;
+        let with = |content: &RawValue| {
+            let given = HostMessage::parse(self.json(listed), Counter::Characters);
+            given.with_content(content.get())
+        };
+        Ok(match (listed, slot.content) {
+            (Listed::Given(index), None) => Sent::Given(*index),
+            (Listed::Given(index), Some(content)) => {
+                Sent::Changed { index: *index, json: with(content) }
+            }
+            (Listed::Summary(json), None) => Sent::Ours(json.clone()),
+            (Listed::Summary(_), Some(content)) => Sent::Ours(with(content)),
+        })
+    }
+}
+
+/// A user message in the place of what a compaction dropped. A transcript has no text for it, only its size counts.
+fn summary(timestamp: i64) -> String {
+    let length = usize::try_from(SUMMARY_TOKENS * Counter::Characters.units_per_token());
+    let text = "summary ".repeat(length.unwrap_or_default() / "summary ".len());
+    json!({ "role": "user", "content": [{ "type": "text", "text": text }], "timestamp": timestamp })
+        .to_string()
+}
+
+/// A change of the session's list of slots.
+#[derive(Deserialize)]
+struct Edit<'a> {
+    at: usize,
+    remove: usize,
+    #[serde(borrow)]
+    insert: Vec<Slot<'a>>,
+}
+
+/// A slot as the session tells it: a message, or the index of the host's with a content in the place of its own.
+#[derive(Deserialize)]
+struct Slot<'a> {
+    host: Option<usize>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+}
