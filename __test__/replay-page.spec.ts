@@ -107,7 +107,8 @@ function session(name: string, calls: number) {
     epochCount: calls > 2 ? 1 : 0,
     epochs: calls > 2 ? [{ call: 2, reason: "<b>cold</b>", collapsed: 4, freedTokens: 9_000 }] : [],
     faultCalls: calls > 2 ? [{ call: 2, kind: "strict", lines: 1, cost: 2_500 }] : [],
-    compactions: [],
+    hostCompactions: calls > 2 ? [{ call: 2, side: "plain" }] : [],
+    notes: ["bad lines: 2"],
     points: {
       call: column((at) => at),
       fixed: column(() => 4_600),
@@ -131,6 +132,7 @@ test("a report is shown in sum, as a table, and the first session in charts", ()
   expect(page.text("files")).toMatch(/shop 5 60\.0\u00a0%.*12\.4k \/ 1\.25M 81\.2k \/ 196k/);
   expect(page.text("session")).toContain("plain, 1 compactions");
   expect(page.text("session")).toContain("1 epochs");
+  expect(page.text("session")).toContain("Of the file: bad lines: 2.");
   const paths = page.section("session").all("path");
   expect(paths.length).toBeGreaterThan(8);
   for (const path of paths) {
@@ -148,6 +150,7 @@ test("pointing at a call tells its figures, the epoch's reason and the fault, as
   expect(tip.textContent).toContain("call 2 window, ours 4,827");
   expect(tip.textContent).toContain("Epoch at call 2: <b>cold</b> (4 collapsed, 9,000 tokens freed)");
   expect(tip.textContent).toContain("Fault at call 2: line of an output, 2,500");
+  expect(tip.textContent).toContain("The host compacts plain's request at call 2");
   svg.listeners.get("keydown")?.({ key: "ArrowRight", preventDefault: () => {} });
   expect(tip.textContent).toContain("call 3");
   svg.listeners.get("pointerleave")?.({});

@@ -149,6 +149,7 @@ function showSession(file, row) {
     .replaceChildren(
       element("h2", {}, file.name),
       element("p", { class: "hint" }, `Point at a chart, or focus it and use the arrow keys.${thinned}`),
+      ...(file.notes ?? []).map((note) => element("p", { class: "hint" }, `Of the file: ${note}.`)),
       element("h3", {}, "Window, by kind of content"),
       ...windowChart(file),
       element("h3", {}, "Bill so far"),
@@ -255,9 +256,9 @@ function tellCall(file, at, ours) {
     ...file.faultCalls
       .filter(isHere)
       .map((fault) => `Fault at call ${fault.call}: ${FAULTS[fault.kind]}, ${whole(fault.cost)}`),
-    ...file.compactions
-      .filter((compacted) => isHere({ call: compacted }))
-      .map((compacted) => `Plain compacts at call ${compacted}`),
+    ...file.hostCompactions
+      .filter(isHere)
+      .map(({ call, side }) => `The host compacts ${side === "plain" ? "plain's" : "our"} request at call ${call}`),
   ];
   const shown = events.slice(0, 4);
   const more = events.length > shown.length ? [`and ${events.length - shown.length} more`] : [];

@@ -20,7 +20,7 @@ const MOST_OF_A_PAGE: usize = 24_000;
 const KINDS: [&str; 5] = ["fixed", "user", "assistant", "output", "reference"];
 
 /// Figures of a file that the page shows as they are.
-const FIGURES: [&str; 9] = [
+const FIGURES: [&str; 10] = [
     "name",
     "calls",
     "bill",
@@ -28,6 +28,7 @@ const FIGURES: [&str; 9] = [
     "cachedShare",
     "peakWindow",
     "plainCompactions",
+    "notes",
     "faults",
     "plainFaults",
 ];
@@ -57,9 +58,7 @@ fn file(report: &Value, limit: usize) -> Result<Value> {
     page.insert("epochs".into(), largest(epochs.to_vec(), "/freedTokens", limit).into());
     let faults = series.iter().filter_map(fault).collect();
     page.insert("faultCalls".into(), largest(faults, "/cost", limit).into());
-    let compactions = series.iter().filter(|call| call["compacted"] == true);
-    let compactions: Vec<Value> = compactions.map(|call| call["call"].clone()).collect();
-    page.insert("compactions".into(), compactions.into());
+    page.insert("hostCompactions".into(), series.iter().flat_map(compactions).collect());
     page.insert("points".into(), points(series, limit));
     Ok(Value::Object(page))
 }
@@ -148,6 +147,13 @@ fn fault(call: &Value) -> Option<Value> {
     Some(json!({ "call": call["call"], "kind": kind, "lines": fault.get("lines"), "cost": cost }))
 }
 
+/// Compactions of the host's before a call, on either side.
+fn compactions(call: &Value) -> impl Iterator<Item = Value> {
+    let sides =
+        ["ours", "plain"].into_iter().filter(|side| number(&call[*side]["compaction"]) > 0.0);
+    sides.map(|side| json!({ "call": call["call"], "side": side }))
+}
+
 /// At most `limit` of the items, those with the largest number at `place`, in their order.
 fn largest(items: Vec<Value>, place: &str, limit: usize) -> Vec<Value> {
     if items.len() <= limit {
@@ -186,7 +192,7 @@ mod tests {
     fn call(call: usize, output: f64) -> Value {
         json!({ "call": call, "contents": { "fixed": 4_000.4, "output": output },
             "ours": { "tokens": output, "cost": 1.5, "fault": { "strict": true, "cost": 2.5, "lines": 3 } },
-            "plain": { "tokens": output * 2.0, "cost": 10.0 }, "compacted": call == 7 })
+            "plain": { "tokens": output * 2.0, "cost": 10.0, "compaction": if call == 7 { 9.0 } else { 0.0 } } })
     }
 
     fn session(calls: usize) -> Value {
@@ -208,7 +214,7 @@ mod tests {
         assert_eq!(file["points"]["plain"][3], 6_000);
         assert_eq!(file["points"]["oursBill"][1], 8);
         assert_eq!(file["points"]["plainBill"][8], 90);
-        assert_eq!(file["compactions"], json!([7]));
+        assert_eq!(file["hostCompactions"], json!([{ "call": 7, "side": "plain" }]));
         assert_eq!(
             file["faultCalls"][2],
             json!({ "call": 2, "kind": "strict", "lines": 3, "cost": 3 })
