@@ -123,11 +123,15 @@ export interface ReplayFaults {
   cost: number;
 }
 
-/** A call of one side of a replay: tokens of its request, those read from the cache, cost without `fault`. */
+/**
+ * A call of one side of a replay: tokens of its request, those read from the cache, cost without `fault`, and what of it a
+ * compaction of the host's before it cost.
+ */
 export interface ReplaySide {
   tokens: number;
   cached: number;
   cost: number;
+  compaction: number;
   fault: { lines: number; strict: boolean; ownWords: boolean; sources: number[]; cost: number } | null;
 }
 
@@ -152,9 +156,13 @@ export interface ReplayedFile {
   cachedShare: ReplayPair;
   peakWindow: ReplayPair;
   epochs: { call: number; reason: string; collapsed: number; freedTokens: number }[];
+  /** Compactions of the host's on our side, and of the plain host. */
+  compactions: number;
   plainCompactions: number;
   faults: ReplayFaults;
   plainFaults: ReplayFaults;
+  /** What of the file was left out or mended, one line each with its count. */
+  notes: string[];
   series: ReplayedCall[];
 }
 
@@ -172,6 +180,8 @@ export interface ReplaySum {
   cachedShare: ReplayPair;
   peakWindow: ReplayPair;
   epochs: number;
+  /** Compactions of the host's on our side, and of the plain host. */
+  compactions: number;
   plainCompactions: number;
   faults: ReplayFaults;
   plainFaults: ReplayFaults;
@@ -1022,8 +1032,8 @@ export interface ReadOptions {
  * Plays a transcript through a session as live use would, and says what its requests would have cost beside the plain host's.
  * Nothing is stored, and no file but the transcript is read.
  *
- * Rejects with `INVALID_ARGUMENT`, also where the file is no transcript; `FILE` where it cannot be read or the dump cannot be
- * written.
+ * Rejects with `INVALID_ARGUMENT`; `MALFORMED_TRANSCRIPT` where the file is no session file of an agent that is known; `FILE`
+ * where it cannot be read or the dump cannot be written.
  */
 export declare function replayFile(path: string, options?: ReplayOptions): Promise<ReplayedFile>
 
@@ -1037,11 +1047,20 @@ export interface ReplayOptions {
   window?: number
   /** How tokens are counted: four characters are one, or by the bundled tokenizer. Default: `characters`. */
   tokens?: "characters" | "bundled"
+  /** Tokens of system prompt and tools that the extension adds. Default: what it adds as of this version. */
+  overheadTokens?: number
   /** Settings, complete or in part; `layout` of these does not count. Default: the defaults. */
   settings?: Partial<Settings>
   /** Folder that the requests are written to, absolute; made where it is missing. Default: they are not written. */
   dump?: string
 }
+
+/**
+ * A page that shows a report: HTML that loads nothing from elsewhere.
+ *
+ * Rejects with `INVALID_ARGUMENT`.
+ */
+export declare function replayPage(report: ReplayReport): Promise<string>
 
 /**
  * Joins what transcripts came to, replayed with these options, to one report.
