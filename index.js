@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { ContextTool, Session, Store, countTokens, createActivateTool, createDeactivateTool, createPinTool, createReadTool, createUnpinTool, doctor, loadSettings, openSession, openStore, replayFile, replayReport, setAside, storePath } = nativeBinding
+const { ContextTool, Session, Store, countTokens, createActivateTool, createDeactivateTool, createPinTool, createReadTool, createUnpinTool, doctor, loadSettings, openSession, openStore, replayFile, replayPage, replayReport, setAside, storePath } = nativeBinding
 export { ContextTool }
 export { Session }
 export { Store }
@@ -788,6 +788,7 @@ export { loadSettings }
 export { openSession }
 export { openStore }
 export { replayFile }
+export { replayPage }
 export { replayReport }
 export { setAside }
 export { storePath }

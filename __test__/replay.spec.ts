@@ -1,5 +1,5 @@
 // `palimpsest replay` against an independent pricing of what it dumps, on the recorded sessions and on one written here.
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
@@ -162,6 +162,17 @@ describe("palimpsest replay", () => {
     const again = at.json<ReplayReport>("replay", "one.jsonl.gz", "--tokens", "bundled", "--layout", "plain");
     expect(again.tokens).toBe("bundled");
     expect(again.sum.tokens.plain).not.toBe(report.sum.tokens.plain);
+  });
+
+  test("writes a page that holds the report and loads nothing", () => {
+    const at = desk();
+    transcriptIn(at.folder, "<one>.jsonl", writtenSession(30));
+    const { status, stderr } = at.run("replay", "<one>.jsonl", "--html", "page.html");
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    const page = readFileSync(join(at.folder, "page.html"), "utf8");
+    expect(page).toMatch(/^<!doctype html>/);
+    expect(page).toContain('"name":"\\u003cone>"');
+    expect(page).not.toMatch(/<(link|img)|src=|https?:\/\/(?!www\.w3\.org\/2000\/svg")/);
   });
 
   test("goes on after a file that cannot be replayed", () => {

@@ -75,6 +75,16 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
+    /// A file is no session file of an agent that is known.
+    #[error("line {line} of `{}` {problem}", path.display())]
+    MalformedTranscript {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// The object is infrastructure and has no place among the active objects.
     #[error("`{id}` is a {kind} and cannot be activated")]
     NotActivatable {
@@ -211,6 +221,7 @@ impl Error {
             Self::Forgotten { .. } => "FORGOTTEN",
             Self::UnknownField { .. } => "UNKNOWN_FIELD",
             Self::MalformedArchive { .. } => "MALFORMED_ARCHIVE",
+            Self::MalformedTranscript { .. } => "MALFORMED_TRANSCRIPT",
             Self::NotActivatable { .. } => "NOT_ACTIVATABLE",
             Self::NoRoom { .. } => "NO_ROOM",
             Self::InvalidArgument { .. } => "INVALID_ARGUMENT",
@@ -241,6 +252,10 @@ impl Error {
                  to the right"
             }
             Self::NoRoom { .. } => "give a line range or a pattern, or deactivate something first",
+            Self::MalformedTranscript { .. } => {
+                "session files of Pi, Claude Code and Codex can be read, plain or gzipped, and the neutral form: a line \
+                 `{\"session\":{…}}`, then one message a line"
+            }
             Self::NewerSchema { .. } => "update palimpsest",
             Self::StoreCorrupt { .. } => {
                 "`palimpsest doctor` says what is damaged; `palimpsest doctor --set-aside` moves the file away, so \

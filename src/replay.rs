@@ -6,6 +6,7 @@
 
 pub mod compaction;
 pub mod dump;
+pub mod html;
 pub mod measure;
 pub mod play;
 pub mod report;

@@ -1,5 +1,5 @@
 // `palimpsest replay`: recorded sessions through the same code as live use, and what they would have cost.
-import { readdir, stat } from "node:fs/promises";
+import { readdir, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
 import { printError } from "../lib/errors.js";
@@ -23,7 +23,7 @@ const isTranscript = (/** @type {string} */ name) => /\.jsonl(\.gz)?$/.test(name
 export const replay = {
   name: "replay",
   usage:
-    "FILE… [--layout log|pools|plain] [--prices NAME] [--window TOKENS] [--tokens characters|bundled] [--dump DIR]",
+    "FILE… [--layout log|pools|plain] [--prices NAME] [--window TOKENS] [--tokens characters|bundled] [--dump DIR] [--html FILE]",
   summary: "Say what recorded sessions would have cost with Palimpsest",
   arguments: [1, Number.POSITIVE_INFINITY],
   options: {
@@ -36,13 +36,15 @@ export const replay = {
     window: { type: "string", value: "TOKENS", text: "the model's window, for both sides; no limit by default" },
     tokens: { type: "string", value: "HOW", text: "characters (four are one, by default) or bundled (the tokenizer)" },
     dump: { type: "string", value: "DIR", text: "write the requests to DIR/NAME.jsonl.gz, one line a call" },
+    html: { type: "string", value: "FILE", text: "write a page to look at: windows, bills, epochs, faults" },
   },
   notes: [
-    "FILE is a transcript, plain or gzipped, or a folder, whose *.jsonl and *.jsonl.gz are taken. Nothing is stored, and no\nother file is read. The bill is input alone, in prices of a plain input token, ours beside that of the host alone, which\ncompacts where there is a window. A fault is a call that missed a line which it needed; strict are those of outputs that\ncame from one place, own those of what the model or a person wrote. Sessions under 15 calls are left out of the sum. Exit\ncode 1 if a file could not be replayed; the rest is.",
+    "FILE is a session file of Pi, Claude Code or Codex, plain or gzipped, or a folder, whose *.jsonl and *.jsonl.gz are taken. Nothing is stored, and no\nother file is read. The bill is input alone, in prices of a plain input token, ours beside that of the host alone, which\ncompacts where there is a window. A fault is a call that missed a line which it needed; strict are those of outputs that\ncame from one place, own those of what the model or a person wrote. Sessions under 15 calls are left out of the sum. Exit\ncode 1 if a file could not be replayed; the rest is.",
   ],
   json: "ReplayReport & { failed: { file: string, error: { code, message, hint } }[] }",
   examples: [
     "palimpsest replay ~/.pi/agent/sessions",
+    "palimpsest replay ~/.pi/agent/sessions --html replay.html",
     "palimpsest replay --prices openai --window 200000 --json a.jsonl",
   ],
   async run(given) {
@@ -62,6 +64,10 @@ export const replay = {
       addon.replayFile(file, options),
     );
     const report = await addon.replayReport(files, options);
+    const html = text(given, "html");
+    if (html !== undefined) {
+      await writeFile(resolve(html), await addon.replayPage(report));
+    }
     if (given.json) {
       await writeJson({ ...report, failed: failed.map(({ file, error }) => ({ file, error: shown(error) })) });
     } else {

@@ -1,63 +1,141 @@
-//! Reads a recorded session: a list of pi-ai messages.
+//! Session files of several agents, read into one shape: pi-ai messages in the order in which the model had them.
 //!
-//! Knows the neutral form: JSON lines, plain or gzipped, a header first. Must not change a message.
+//! The format is recognised by content, not by name. Reading is lenient: what cannot be used is left out or mended, and
+//! counted in [`Transcript::notes`]. Must not interpret what tools did, count tokens or change a text.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+mod claude_code;
+mod codex;
+mod lines;
+mod message;
+mod neutral;
+mod notes;
+mod pairing;
+mod path;
+mod pi;
+
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
-use flate2::read::MultiGzDecoder;
-
+use self::lines::{Line, Lines};
+use self::message::Message;
+use self::notes::Notes;
 use crate::error::{Error, Result};
 
-/// Endings of the names of transcripts; the part before is the name.
-const ENDINGS: [&str; 2] = [".jsonl.gz", ".jsonl"];
-
-/// A recorded session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Transcript {
-    /// Name of its file without the ending.
-    pub name: String,
-    /// Its messages in order, each as JSON (shapes of pi-ai).
-    pub messages: Vec<String>,
+/// The program that wrote a session file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A first line `{"session":{…}}`, then one pi-ai message a line.
+    Neutral,
+    /// Pi: `~/.pi/agent/sessions/*/*.jsonl`, versions 1 to 3.
+    Pi,
+    /// Claude Code: `~/.claude/projects/*/*.jsonl`.
+    ClaudeCode,
+    /// Codex: `~/.codex/sessions/**/rollout-*.jsonl`, with and without a wrapper around each item.
+    Codex,
 }
 
-impl Transcript {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// `INVALID_ARGUMENT` if it cannot be read or a line is no JSON.
-    pub fn read(path: &Path) -> Result<Self> {
-        let shown = path.display();
-        let unreadable = |error: std::io::Error| {
-            Error::argument("transcript", format!("`{shown}` cannot be read: {error}"))
-        };
-        let file = File::open(path).map_err(unreadable)?;
-        let plain: Box<dyn Read> = if path.extension().is_some_and(|ending| ending == "gz") {
-            Box::new(MultiGzDecoder::new(file))
-        } else {
-            Box::new(file)
-        };
-        let mut messages = Vec::new();
-        for (index, line) in BufReader::new(plain).lines().enumerate() {
-            let line = line.map_err(unreadable)?;
-            let value: serde_json::Value = serde_json::from_str(&line).map_err(|error| {
-                let number = index + 1;
-                Error::argument(
-                    "transcript",
-                    format!("`{shown}` line {number} is no JSON: {error}"),
-                )
-            })?;
-            if value.get("role").is_some() {
-                messages.push(line);
-            }
-        }
-        Ok(Self { name: name_of(path), messages })
+impl Format {
+    /// The format that a line belongs to. `None` for lines that occur in several, or in none.
+    fn of(line: &Line<'_>) -> Option<Self> {
+        let readers = [
+            (neutral::knows as fn(&Line<'_>) -> bool, Self::Neutral),
+            (pi::knows, Self::Pi),
+            (codex::knows, Self::Codex),
+            (claude_code::knows, Self::ClaudeCode),
+        ];
+        readers.into_iter().find(|(knows, _)| knows(line)).map(|(_, format)| format)
     }
 }
 
+impl fmt::Display for Format {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Neutral => "neutral",
+            Self::Pi => "pi",
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+        })
+    }
+}
+
+/// A session as its file tells it.
+///
+/// Every tool call has exactly one result, after its assistant message and before the next other message. An assistant
+/// message has at least one block. System messages and compactions are not there; a compaction's summary is a user
+/// message, and what stood before it is still there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transcript {
+    /// File name without `.jsonl` or `.jsonl.gz`.
+    pub name: String,
+    /// What wrote the file.
+    pub format: Format,
+    /// The session's ID, where the file has one.
+    pub session_id: Option<String>,
+    /// pi-ai messages as JSON, one each, `timestamp` in ms. User messages that no person typed have `meta`:
+    /// `injected`, or `compaction_summary`.
+    pub messages: Vec<String>,
+    /// Tool name to kind (`read`, `write`, `edit`, `ls`, `find`, `grep`, `bash`, `other`), where the file says it.
+    pub tool_kinds: BTreeMap<String, String>,
+    /// What was left out or mended, one line each with its count.
+    pub notes: Vec<String>,
+}
+
+impl Transcript {
+    /// Reads a session file, plain or gzipped.
+    ///
+    /// # Errors
+    /// `FILE` if it cannot be read; `MALFORMED_TRANSCRIPT` with the line if it is no session file.
+    pub fn read(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(|source| Error::File {
+            act: "read",
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::parse(path, &bytes)
+    }
+
+    /// Reads the bytes of a session file, plain or gzipped; `path` gives its name.
+    ///
+    /// # Errors
+    /// `MALFORMED_TRANSCRIPT` with the line if they are no session file.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
+        let mut notes = Notes::default();
+        let text = lines::text_of(bytes, &mut notes);
+        let lines = Lines::parse(&text, &mut notes);
+        let Some(format) = lines.found.iter().find_map(Format::of) else {
+            let (line, problem) = lines.complaint();
+            return Err(Error::MalformedTranscript { path: path.to_owned(), line, problem });
+        };
+        let lines = lines.found;
+        let parts = match format {
+            Format::Neutral => neutral::read(lines, &mut notes),
+            Format::Pi => pi::read(lines, &mut notes),
+            Format::ClaudeCode => claude_code::read(lines, &mut notes),
+            Format::Codex => codex::read(lines, &mut notes),
+        };
+        let messages = pairing::pair(message::timed(parts.messages, &mut notes), &mut notes);
+        Ok(Self {
+            name: name_of(path),
+            format,
+            session_id: parts.session_id,
+            messages: messages.into_iter().map(Message::into_json).collect(),
+            tool_kinds: parts.tool_kinds,
+            notes: notes.into_lines(),
+        })
+    }
+}
+
+/// What a reader of one format found.
+#[derive(Debug, Default)]
+struct Parts {
+    session_id: Option<String>,
+    messages: Vec<Message>,
+    tool_kinds: BTreeMap<String, String>,
+}
+
 fn name_of(path: &Path) -> String {
-    let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let short = ENDINGS.iter().find_map(|ending| file.strip_suffix(ending));
-    short.unwrap_or(&file).to_owned()
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let bare = name.strip_suffix(".gz").unwrap_or(&name);
+    bare.strip_suffix(".jsonl").unwrap_or(bare).to_owned()
 }

@@ -1,0 +1,315 @@
+//! Rollouts of Codex: one item a line as it went to or came from the Responses API, wrapped as `{timestamp, type,
+//! payload}`, or bare in files of 2025's first half.
+//!
+//! The items of one response become one assistant message; tool outputs and what the provider counted end it. Must not
+//! apply compactions: replay decides itself what later calls see.
+
+use serde_json::{Map, Value, json};
+
+use super::Parts;
+use super::lines::Line;
+use super::message::{
+    COMPACTION_SUMMARY, INJECTED, Message, call_block, image_block, text_block, thinking_block,
+    time_of, usage,
+};
+use super::notes::Notes;
+
+/// Types of the lines that wrap an item.
+const WRAPPERS: [&str; 5] =
+    ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
+
+/// How user messages begin that Codex puts in itself.
+const INJECTED_STARTS: [&str; 7] = [
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+    "<INSTRUCTIONS>",
+    "<turn_aborted>",
+    "<subagent_notification>",
+    "<skill>",
+];
+
+/// Whether a line is one of a rollout.
+pub(super) fn knows(line: &Line<'_>) -> bool {
+    let has = |key: &str| line.object.contains_key(key);
+    match line.text_at("type") {
+        Some(kind) if WRAPPERS.contains(&kind) => line.object_at("payload").is_some(),
+        // A bare item.
+        Some("message") => has("role") && has("content"),
+        Some("function_call" | "function_call_output" | "local_shell_call") => has("call_id"),
+        Some("reasoning") => has("summary"),
+        Some(_) => false,
+        // The first line and the state lines of the bare form.
+        None => {
+            has("record_type")
+                || (has("id") && has("timestamp") && (has("instructions") || has("git")))
+        }
+    }
+}
+
+/// Reads the lines of a file.
+pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
+    let mut rollout = Rollout { provider: "openai".into(), ..Rollout::default() };
+    for mut line in lines {
+        rollout.now = line.object.get("timestamp").and_then(time_of).or(rollout.now);
+        let kind = line.text_at("type").unwrap_or_default().to_owned();
+        let payload = line.object.remove("payload");
+        let payload = payload.as_ref().and_then(Value::as_object);
+        match (kind.as_str(), payload) {
+            ("session_meta", Some(meta)) => rollout.start(meta),
+            ("turn_context", Some(turn)) => {
+                text(turn, "model").unwrap_or_default().clone_into(&mut rollout.model);
+            }
+            ("response_item", Some(item)) => rollout.item(item, line.number, notes),
+            ("event_msg", Some(event)) => rollout.event(event, notes),
+            ("compacted", Some(compacted)) => rollout.compacted(compacted, notes),
+            ("", None) => rollout.start(&line.object),
+            (_, None) => rollout.item(&line.object, line.number, notes),
+            (_, Some(_)) => notes.count_at("lines of an unknown type left out", line.number),
+        }
+    }
+    Parts { session_id: rollout.session_id, messages: rollout.messages, ..Parts::default() }
+}
+
+/// A rollout while it is read.
+#[derive(Default)]
+struct Rollout {
+    session_id: Option<String>,
+    provider: String,
+    model: String,
+    /// Time of the line, or of the last that had one.
+    now: Option<i64>,
+    messages: Vec<Message>,
+    /// The message of the assistant to which further items of the response belong.
+    open: Option<usize>,
+    /// What the provider had counted in all when it last told.
+    total: Option<Value>,
+}
+
+impl Rollout {
+    /// The first line. A fork has that of its origin too, after its own.
+    fn start(&mut self, meta: &Map<String, Value>) {
+        if self.session_id.is_none() {
+            self.session_id = text(meta, "id").map(str::to_owned);
+            if let Some(provider) = text(meta, "model_provider") {
+                provider.clone_into(&mut self.provider);
+            }
+        }
+    }
+
+    fn item(&mut self, item: &Map<String, Value>, line: u64, notes: &mut Notes) {
+        let kind = text(item, "type").unwrap_or_default();
+        let call = text(item, "call_id").or_else(|| text(item, "id"));
+        match (kind, call) {
+            ("message", _) => self.message(item, notes),
+            ("reasoning", _) => {
+                let thought = [item.get("summary"), item.get("content")]
+                    .into_iter()
+                    .flatten()
+                    .flat_map(texts_of)
+                    .collect::<Vec<_>>()
+                    .join("\n\n");
+                if !thought.is_empty() {
+                    self.say(thinking_block(&thought, None));
+                }
+            }
+            // A search by the provider itself has no output that could be seen.
+            ("web_search_call", _) => notes.count("calls of the provider's own tools left out"),
+            (kind, Some(id)) if kind.ends_with("_call") => {
+                self.say(call_block(id, tool_of(item, kind), &arguments_of(item)));
+            }
+            (kind, Some(id)) if kind.ends_with("_output") => {
+                let output =
+                    item.get("output").or_else(|| item.get("tools")).unwrap_or(&Value::Null);
+                let message = Message::result(id, blocks_of(output, notes), has_failed(output));
+                self.push(message);
+            }
+            ("ghost_snapshot" | "compaction" | "compaction_summary", _) => {}
+            _ => notes.count_at("items of an unknown type left out", line),
+        }
+    }
+
+    fn message(&mut self, item: &Map<String, Value>, notes: &mut Notes) {
+        let blocks = blocks_of(item.get("content").unwrap_or(&Value::Null), notes);
+        if text(item, "role") == Some("assistant") {
+            for block in blocks {
+                self.say(block);
+            }
+            return;
+        }
+        if blocks.is_empty() {
+            return;
+        }
+        let first = blocks.first().and_then(|block| block["text"].as_str()).unwrap_or_default();
+        let start = first.trim_start();
+        let is_put_in = text(item, "role") != Some("user")
+            || INJECTED_STARTS.iter().any(|known| start.starts_with(known));
+        self.push(Message::user(Value::Array(blocks), self.now, is_put_in.then_some(INJECTED)));
+    }
+
+    fn event(&mut self, event: &Map<String, Value>, notes: &mut Notes) {
+        match text(event, "type") {
+            Some("token_count") => self.counted(event),
+            Some("thread_rolled_back") => {
+                let turns = event.get("num_turns").and_then(Value::as_u64).unwrap_or_default();
+                self.roll_back(turns, notes);
+            }
+            // The rest tells the user interface what the items say.
+            _ => {}
+        }
+    }
+
+    /// The provider's counts end a response. They come after its outputs.
+    fn counted(&mut self, event: &Map<String, Value>) {
+        let Some(info) = event.get("info").filter(|info| info.is_object()) else { return };
+        let total = info.get("total_token_usage");
+        if total.is_some() && total == self.total.as_ref() {
+            // Only limits were told anew, maybe within a response.
+            return;
+        }
+        self.total = total.cloned();
+        self.open = None;
+        let last = info.get("last_token_usage");
+        let message = self.messages.iter_mut().rev().find(|message| message.is_assistant());
+        let (Some(last), Some(message)) = (last, message.filter(|message| !message.has("usage")))
+        else {
+            return;
+        };
+        let count = |key: &str| last.get(key).and_then(Value::as_i64).unwrap_or_default();
+        let cached = count("cached_input_tokens");
+        let input = count("input_tokens").saturating_sub(cached);
+        message.set("usage", usage(input, count("output_tokens"), cached, 0));
+    }
+
+    /// The person went back: the last turns are no longer part of the conversation.
+    fn roll_back(&mut self, turns: u64, notes: &mut Notes) {
+        self.open = None;
+        for _ in 0..turns {
+            let Some(at) = self.messages.iter().rposition(Message::is_typed) else { return };
+            for _ in self.messages.drain(at..) {
+                notes.count("messages of branches that were left");
+            }
+        }
+    }
+
+    fn compacted(&mut self, compacted: &Map<String, Value>, notes: &mut Notes) {
+        match text(compacted, "message").filter(|summary| !summary.is_empty()) {
+            Some(summary) => {
+                let content = json!([text_block(summary)]);
+                self.push(Message::user(content, self.now, Some(COMPACTION_SUMMARY)));
+            }
+            None => notes.count("compactions whose summary is not in the file"),
+        }
+    }
+
+    /// Adds a block to the response.
+    fn say(&mut self, block: Value) {
+        let at = self.open.unwrap_or_else(|| {
+            self.messages.push(Message::assistant(&self.provider, &self.model, self.now));
+            self.messages.len() - 1
+        });
+        self.open = Some(at);
+        let is_call = block["type"] == "toolCall";
+        let message = &mut self.messages[at];
+        message.blocks_mut().expect("it was made with blocks").push(block);
+        if is_call || !message.has("stopReason") {
+            message.set("stopReason", if is_call { "toolUse" } else { "stop" }.into());
+        }
+    }
+
+    /// Adds a message that ends the response.
+    fn push(&mut self, mut message: Message) {
+        self.open = None;
+        message.stamp(self.now);
+        self.messages.push(message);
+    }
+}
+
+fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    object.get(key)?.as_str()
+}
+
+/// A call's tool: its name, or what its type calls it (`local_shell_call`).
+fn tool_of<'a>(item: &'a Map<String, Value>, kind: &'a str) -> &'a str {
+    text(item, "name").unwrap_or_else(|| kind.trim_end_matches("_call"))
+}
+
+/// A call's arguments: of a function JSON in a string, of a custom tool a text, of the local shell its action.
+fn arguments_of(item: &Map<String, Value>) -> Value {
+    if let Some(input) = item.get("input") {
+        return json!({ "input": input });
+    }
+    let given = item.get("arguments").or_else(|| item.get("action")).unwrap_or(&Value::Null);
+    let parsed = given.as_str().and_then(|text| serde_json::from_str(text).ok());
+    match parsed.unwrap_or_else(|| given.clone()) {
+        Value::Object(arguments) => Value::Object(arguments),
+        Value::Null => json!({}),
+        other => json!({ "arguments": other }),
+    }
+}
+
+/// Content as blocks: a string, a list of items, or `{content, success}` around either.
+fn blocks_of(content: &Value, notes: &mut Notes) -> Vec<Value> {
+    match content {
+        // Providers refuse empty blocks.
+        Value::String(text) if text.is_empty() => Vec::new(),
+        Value::String(text) => vec![text_block(text)],
+        Value::Object(wrapped) if wrapped.contains_key("content") => {
+            blocks_of(wrapped.get("content").unwrap_or(&Value::Null), notes)
+        }
+        Value::Array(items) if items.iter().any(is_content) => {
+            items.iter().filter_map(|item| block_of(item, notes)).collect()
+        }
+        Value::Null => Vec::new(),
+        // The tools that a search found, and what else is no text.
+        other => vec![text_block(&other.to_string())],
+    }
+}
+
+fn is_content(item: &Value) -> bool {
+    let kind = item.get("type").and_then(Value::as_str);
+    kind.is_some_and(|kind| kind.ends_with("text") || kind.ends_with("image"))
+}
+
+fn block_of(item: &Value, notes: &mut Notes) -> Option<Value> {
+    if let Some(text) = item.get("text").and_then(Value::as_str) {
+        return (!text.is_empty()).then(|| text_block(text));
+    }
+    let Some(url) = item.get("image_url").and_then(Value::as_str) else {
+        notes.count("blocks of unknown shape left out");
+        return None;
+    };
+    let inline = url.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
+    Some(inline.map_or_else(|| text_block(url), |(kind, data)| image_block(kind, data)))
+}
+
+/// Texts of a list of items.
+fn texts_of(items: &Value) -> impl Iterator<Item = &str> {
+    items.as_array().into_iter().flatten().filter_map(|item| item.get("text")?.as_str())
+}
+
+/// Whether an output says that its call failed: by its own word, or by an exit code in its first lines.
+fn has_failed(output: &Value) -> bool {
+    if let Some(success) = output.get("success").and_then(Value::as_bool) {
+        return !success;
+    }
+    let Some(text) = output.as_str() else { return false };
+    let wrapped: Option<Value> =
+        if text.starts_with('{') { serde_json::from_str(text).ok() } else { None };
+    if let Some(code) =
+        wrapped.and_then(|wrapped| wrapped.get("metadata")?.get("exit_code")?.as_i64())
+    {
+        return code != 0;
+    }
+    let head = text.lines().take_while(|line| line.trim_end() != "Output:").take(HEAD_LINES);
+    let codes = head.filter_map(|line| {
+        let code = ["Process exited with code ", "Exit code: "]
+            .iter()
+            .find_map(|start| line.strip_prefix(start));
+        code?.trim().parse::<i64>().ok()
+    });
+    codes.last().is_some_and(|code| code != 0)
+}
+
+/// Lines before `Output:` in which a command's exit code stands.
+const HEAD_LINES: usize = 8;

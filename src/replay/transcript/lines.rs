@@ -1,0 +1,228 @@
+//! The lines of a session file as JSON objects: decompression, broken text, torn and foreign lines.
+//!
+//! Must not know a format of sessions.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
+use serde_json::{Map, Value};
+
+use super::notes::Notes;
+
+/// A file that begins like this is gzipped (RFC 1952).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// A line that is a JSON object.
+#[derive(Debug)]
+pub(super) struct Line<'a> {
+    /// Counted from 1, blank lines too.
+    pub(super) number: u64,
+    /// Its text, where that is what `object` was read from; `None` where it had to be mended.
+    pub(super) text: Option<&'a str>,
+    /// The object.
+    pub(super) object: Map<String, Value>,
+}
+
+impl Line<'_> {
+    /// A string of the object.
+    pub(super) fn text_at(&self, key: &str) -> Option<&str> {
+        self.object.get(key)?.as_str()
+    }
+
+    /// An object of the object.
+    pub(super) fn object_at(&self, key: &str) -> Option<&Map<String, Value>> {
+        self.object.get(key)?.as_object()
+    }
+
+    /// Whether the object has this key with `true`.
+    pub(super) fn flag(&self, key: &str) -> bool {
+        self.object.get(key).and_then(Value::as_bool).unwrap_or(false)
+    }
+}
+
+/// The lines of a file.
+#[derive(Debug)]
+pub(super) struct Lines<'a> {
+    /// Those that are JSON objects, in their order.
+    pub(super) found: Vec<Line<'a>>,
+    /// The first line that is none: its number and what is wrong with it.
+    bad: Option<(u64, String)>,
+}
+
+impl<'a> Lines<'a> {
+    /// Reads the lines; those that are no JSON object are left out.
+    pub(super) fn parse(text: &'a str, notes: &mut Notes) -> Self {
+        let mut lines = Self { found: Vec::new(), bad: None };
+        for (number, line) in (1..).zip(text.split('\n')) {
+            let line = line.trim();
+            if line.is_empty() {
+                continue;
+            }
+            match object_of(line) {
+                Ok((object, as_given)) => {
+                    if !as_given {
+                        notes.count_at("lines with half a surrogate pair, mended", number);
+                    }
+                    lines.found.push(Line { number, text: as_given.then_some(line), object });
+                }
+                Err(problem) => {
+                    let torn = number > 1 && text.len() == line_end(text, line);
+                    let what = if torn { "torn last line left out" } else { NOT_OBJECTS };
+                    notes.count_at(what, number);
+                    lines.bad.get_or_insert((number, problem));
+                }
+            }
+        }
+        lines
+    }
+
+    /// Why the file is no session file: the line to look at and what is wrong with it.
+    pub(super) fn complaint(self) -> (u64, String) {
+        match (self.found.first(), self.bad) {
+            (Some(line), bad) if bad.as_ref().is_none_or(|(number, _)| line.number < *number) => {
+                (line.number, "belongs to no session format that is known".to_owned())
+            }
+            (_, Some(bad)) => bad,
+            (_, None) => (1, "is missing: there is nothing in it".to_owned()),
+        }
+    }
+}
+
+const NOT_OBJECTS: &str = "lines that are no JSON object left out";
+
+/// The text of a file. What is compressed is decompressed, as far as it can be; bytes that are no UTF-8 become U+FFFD.
+pub(super) fn text_of<'a>(bytes: &'a [u8], notes: &mut Notes) -> Cow<'a, str> {
+    let bytes = if bytes.starts_with(&GZIP) {
+        let mut plain = Vec::new();
+        if MultiGzDecoder::new(bytes).read_to_end(&mut plain).is_err() {
+            notes.count("the compressed file is damaged, what comes before is read");
+        }
+        Cow::Owned(plain)
+    } else {
+        Cow::Borrowed(bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes))
+    };
+    let lossy = match bytes {
+        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+        Cow::Owned(bytes) => Cow::Owned(match String::from_utf8(bytes) {
+            Ok(text) => return Cow::Owned(text),
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        }),
+    };
+    if matches!(lossy, Cow::Owned(_)) {
+        notes.count("bytes that are not UTF-8 replaced");
+    }
+    lossy
+}
+
+/// Where `line`, a part of `text`, ends in it.
+fn line_end(text: &str, line: &str) -> usize {
+    line.as_ptr() as usize - text.as_ptr() as usize + line.len()
+}
+
+/// The object of a line, and whether the line is it as given. JavaScript writes half a surrogate pair, which is no text,
+/// as an escape; such escapes become U+FFFD.
+fn object_of(line: &str) -> Result<(Map<String, Value>, bool), String> {
+    let error = match serde_json::from_str(line) {
+        Ok(object) => return Ok((object, true)),
+        Err(error) => error,
+    };
+    let mended = without_lone_surrogates(line);
+    match mended.map(|mended| serde_json::from_str(&mended)) {
+        Some(Ok(object)) => Ok((object, false)),
+        _ if error.is_data() => Err("is not a JSON object".to_owned()),
+        _ => Err(format!("is not JSON: {}", without_place(&error))),
+    }
+}
+
+/// The line with escapes of lone surrogates replaced. `None` if it has none.
+fn without_lone_surrogates(line: &str) -> Option<String> {
+    let mut mended = String::with_capacity(line.len());
+    let mut rest = line;
+    let mut changed = false;
+    while let Some(at) = rest.find('\\') {
+        let escape = &rest[at..];
+        let (length, replaced) = match (unit(escape), escape.get(6..).and_then(unit)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (12, false),
+            (Some(0xd800..=0xdfff), _) => (6, true),
+            // A backslash and what it escapes, which may be another backslash.
+            _ => (1 + escape[1..].chars().next().map_or(0, char::len_utf8), false),
+        };
+        mended.push_str(&rest[..at]);
+        mended.push_str(if replaced { "\\ufffd" } else { &escape[..length] });
+        changed |= replaced;
+        rest = &escape[length..];
+    }
+    mended.push_str(rest);
+    changed.then_some(mended)
+}
+
+/// The UTF-16 unit of an escape `\uXXXX` at the start of a text.
+fn unit(text: &str) -> Option<u16> {
+    u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
+}
+
+/// The error without the line and column in the one line that was read.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or(&text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notes_of(text: &str) -> (usize, Vec<String>) {
+        let mut notes = Notes::default();
+        let found = Lines::parse(text, &mut notes).found.len();
+        (found, notes.into_lines())
+    }
+
+    #[test]
+    fn blank_lines_are_passed_over_and_counted_in_the_numbers() {
+        let mut notes = Notes::default();
+        let lines = Lines::parse("\n{\"a\":1}\r\n\n{\"b\":2}", &mut notes);
+        let numbers: Vec<u64> = lines.found.iter().map(|line| line.number).collect();
+        assert_eq!(numbers, [2, 4]);
+    }
+
+    #[test]
+    fn a_bad_line_is_told_from_a_torn_one() {
+        assert_eq!(
+            notes_of("{}\n{\"a\":\n[1]\n{\"b\""),
+            (
+                1,
+                vec![
+                    "lines that are no JSON object left out: 2 (first at line 2)".to_owned(),
+                    "torn last line left out: 1 (line 4)".to_owned(),
+                ]
+            )
+        );
+        let ended = "lines that are no JSON object left out: 1 (line 2)".to_owned();
+        assert_eq!(notes_of("{}\n{\"b\"\n"), (1, vec![ended]));
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_does_not_lose_the_line() {
+        let mut notes = Notes::default();
+        let text = r#"{"a":"x\ud83dy \ud83d\ude00 \\ud83d","b":"\udc00"}"#;
+        let lines = Lines::parse(text, &mut notes);
+        assert_eq!(lines.found[0].text_at("a"), Some("x\u{fffd}y 😀 \\ud83d"));
+        assert_eq!(lines.found[0].text_at("b"), Some("\u{fffd}"));
+        assert_eq!(lines.found[0].text, None);
+    }
+
+    #[test]
+    fn what_is_no_json_is_named() {
+        for (text, expected) in [
+            ("", (1, "is missing: there is nothing in it")),
+            ("\n# notes\n", (2, "is not JSON: expected value")),
+            ("[1]\n", (1, "is not a JSON object")),
+            ("{\"a\":1}\nx", (1, "belongs to no session format that is known")),
+            ("x\n{\"a\":1}", (1, "is not JSON: expected value")),
+        ] {
+            let (line, problem) = Lines::parse(text, &mut Notes::default()).complaint();
+            assert_eq!((line, problem.as_str()), expected, "{text}");
+        }
+    }
+}

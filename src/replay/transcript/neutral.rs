@@ -1,0 +1,40 @@
+//! The neutral form: a first line `{"session":{…}}`, then one pi-ai message a line, given on as they stand.
+//!
+//! Of the first line only `id` and `tools` (name to `{kind}`) are used. Must not know another format.
+
+use serde_json::Value;
+
+use super::Parts;
+use super::lines::Line;
+use super::message::Message;
+use super::notes::Notes;
+
+/// Whether a line is the first of a file in this form, or a message of it.
+pub(super) fn knows(line: &Line<'_>) -> bool {
+    let is_message =
+        || ["user", "assistant", "toolResult"].contains(&line.text_at("role").unwrap_or_default());
+    !line.object.contains_key("type") && (line.object_at("session").is_some() || is_message())
+}
+
+/// Reads the lines of a file.
+pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
+    let mut parts = Parts::default();
+    for line in lines {
+        if let Some(session) = line.object_at("session") {
+            parts.session_id = session.get("id").and_then(Value::as_str).map(str::to_owned);
+            let tools = session.get("tools").and_then(Value::as_object).into_iter().flatten();
+            let kinds = tools.filter_map(|(name, tool)| {
+                Some((name.clone(), tool.get("kind")?.as_str()?.to_owned()))
+            });
+            parts.tool_kinds.extend(kinds);
+            continue;
+        }
+        let (number, is_system) = (line.number, line.text_at("role") == Some("system"));
+        match Message::taken(line.object, line.text, notes) {
+            Some(message) => parts.messages.push(message),
+            None if is_system => notes.count_at("system messages left out", number),
+            None => notes.count_at("lines that are no message left out", number),
+        }
+    }
+    parts
+}

@@ -1,0 +1,61 @@
+//! Counts of what a reader left out or mended, in the order in which it was first met. Plain data.
+
+/// Counts, by what happened.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    counts: Vec<Note>,
+}
+
+#[derive(Debug)]
+struct Note {
+    what: String,
+    count: u64,
+    /// Where it happened first; line from 1.
+    line: Option<u64>,
+}
+
+impl Notes {
+    /// Counts something that has no place.
+    pub(super) fn count(&mut self, what: &str) {
+        self.add(what, None);
+    }
+
+    /// Counts something at a line of the file.
+    pub(super) fn count_at(&mut self, what: &str, line: u64) {
+        self.add(what, Some(line));
+    }
+
+    fn add(&mut self, what: &str, line: Option<u64>) {
+        match self.counts.iter_mut().find(|note| note.what == what) {
+            Some(note) => note.count += 1,
+            None => self.counts.push(Note { what: what.to_owned(), count: 1, line }),
+        }
+    }
+
+    /// One line each: what, how often, and the line of the first.
+    pub(super) fn into_lines(self) -> Vec<String> {
+        let text = |Note { what, count, line }| match line {
+            Some(line) if count == 1 => format!("{what}: 1 (line {line})"),
+            Some(line) => format!("{what}: {count} (first at line {line})"),
+            None => format!("{what}: {count}"),
+        };
+        self.counts.into_iter().map(text).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_has_its_count_and_its_first_line() {
+        let mut notes = Notes::default();
+        notes.count_at("bad lines", 3);
+        notes.count("calls without a result");
+        notes.count_at("bad lines", 9);
+        assert_eq!(
+            notes.into_lines(),
+            ["bad lines: 2 (first at line 3)", "calls without a result: 1"]
+        );
+    }
+}

@@ -1,0 +1,133 @@
+//! Exactly one result for every call: what has no partner is left out, what came late goes to its place.
+//!
+//! Must not know a format of session files. Rule: a result belongs to the first call of the newest assistant message
+//! that has its ID and no result yet (DESIGN.md section 2); only where no earlier message has it, to a later one.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::Value;
+
+use super::message::{Message, tool_of};
+use super::notes::Notes;
+
+/// A call: the index of its message and of its block in it.
+type Call = (usize, usize);
+
+/// Pairs calls and results. Results stand right after their assistant message, in the order in which they came; messages
+/// of the assistant without a block are left out.
+pub(super) fn pair(messages: Vec<Message>, notes: &mut Notes) -> Vec<Message> {
+    let answers = answers(&messages);
+    // Results by the message of their call, in file order.
+    let mut results: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (result, call) in &answers {
+        results.entry(call.0).or_default().push(*result);
+    }
+    let answered: HashMap<Call, usize> =
+        answers.iter().map(|(result, call)| (*call, *result)).collect();
+    let mut slots: Vec<Option<Message>> = messages.into_iter().map(Some).collect();
+    let mut paired = Vec::with_capacity(slots.len());
+    for at in 0..slots.len() {
+        let Some(mut message) = slots[at].take_if(|message| message.answers().is_none()) else {
+            continue;
+        };
+        name_results(&message, at, &answered, &mut slots);
+        drop_unanswered(&mut message, at, &answered, notes);
+        if message.is_assistant() && message.blocks().is_empty() {
+            notes.count("empty messages of the assistant left out");
+            continue;
+        }
+        paired.push(message);
+        for result in results.remove(&at).unwrap_or_default() {
+            if is_out_of_place(&slots, at, result) {
+                notes.count("results moved to their call");
+            }
+            paired.extend(slots[result].take());
+        }
+    }
+    for _ in slots.into_iter().flatten() {
+        notes.count("results without a call left out");
+    }
+    paired
+}
+
+/// Says of each result, in file order, which call it answers. Results that answer none are not there.
+fn answers(messages: &[Message]) -> BTreeMap<usize, Call> {
+    let mut found = BTreeMap::new();
+    // Calls that wait, by ID; the newest message last, the first call of each message last.
+    let mut waiting: HashMap<&str, Vec<Call>> = HashMap::new();
+    let mut early = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        let calls: Vec<_> = message.calls().collect();
+        for (block, id) in calls.into_iter().rev() {
+            waiting.entry(id).or_default().push((at, block));
+        }
+        if let Some(id) = message.answers() {
+            match waiting.get_mut(id).and_then(Vec::pop) {
+                Some(call) => drop(found.insert(at, call)),
+                None => early.push((at, id)),
+            }
+        }
+    }
+    for (at, id) in early {
+        let calls = waiting.get_mut(id);
+        let later = calls.and_then(|calls| {
+            let first = calls
+                .iter()
+                .enumerate()
+                .filter(|(_, call)| call.0 > at)
+                .min_by_key(|(_, call)| **call);
+            first.map(|(index, _)| index).map(|index| calls.remove(index))
+        });
+        found.extend(later.map(|call| (at, call)));
+    }
+    found
+}
+
+/// Whether a result stands before its message, or after another message that is no result.
+fn is_out_of_place(slots: &[Option<Message>], at: usize, result: usize) -> bool {
+    let between = slots.get(at + 1..result);
+    between.is_none_or(|between| between.iter().flatten().any(|other| other.answers().is_none()))
+}
+
+/// Gives results the tool's name where their file does not say it.
+fn name_results(
+    message: &Message,
+    at: usize,
+    answered: &HashMap<Call, usize>,
+    slots: &mut [Option<Message>],
+) {
+    for (block, _) in message.calls() {
+        let result = answered.get(&(at, block)).and_then(|result| slots[*result].as_mut());
+        if let (Some(result), Some(tool)) = (result, tool_of(&message.blocks()[block]))
+            && result.tool_name().is_none_or(str::is_empty)
+        {
+            result.set("toolName", tool.into());
+        }
+    }
+}
+
+fn drop_unanswered(
+    message: &mut Message,
+    at: usize,
+    answered: &HashMap<Call, usize>,
+    notes: &mut Notes,
+) {
+    let lost: Vec<usize> = message
+        .calls()
+        .map(|(block, _)| block)
+        .filter(|block| !answered.contains_key(&(at, *block)))
+        .collect();
+    if lost.is_empty() {
+        return;
+    }
+    for _ in &lost {
+        notes.count("calls without a result left out");
+    }
+    if let Some(blocks) = message.blocks_mut() {
+        let mut index = 0..;
+        blocks.retain(|_| index.next().is_some_and(|index| !lost.contains(&index)));
+    }
+    if message.calls().next().is_none() {
+        message.set("stopReason", Value::from("aborted"));
+    }
+}

@@ -1,0 +1,97 @@
+//! The path through a tree of entries that the session ended on: entries name the one before them, and going back in a
+//! conversation leaves branches behind. Must not know what entries hold.
+
+use std::collections::HashMap;
+
+/// What an entry says of the one before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Parent<'a> {
+    /// It is the first.
+    None,
+    /// It follows the entry with this ID.
+    Id(&'a str),
+    /// It follows the entry before it in the file.
+    Previous,
+}
+
+/// An entry's place in the tree.
+#[derive(Debug)]
+pub(super) struct Node<'a> {
+    pub(super) id: Option<&'a str>,
+    pub(super) parent: Parent<'a>,
+}
+
+/// The path to an entry.
+#[derive(Debug)]
+pub(super) struct Path {
+    /// For each entry whether it is on the path.
+    pub(super) on: Vec<bool>,
+    /// Entries on the path that name an entry that is not there; they follow the one before them in the file.
+    pub(super) mended: u64,
+}
+
+/// The path that leads to the entry at `leaf`. An ID that occurs twice names the first that has it.
+pub(super) fn path_to(nodes: &[Node<'_>], leaf: Option<usize>) -> Path {
+    let mut by_id = HashMap::new();
+    for (index, node) in nodes.iter().enumerate() {
+        if let Some(id) = node.id {
+            by_id.entry(id).or_insert(index);
+        }
+    }
+    let mut path = Path { on: vec![false; nodes.len()], mended: 0 };
+    let mut next = leaf;
+    // A damaged file may lead in circles.
+    while let Some(index) = next.filter(|index| !path.on[*index]) {
+        path.on[index] = true;
+        next = match nodes[index].parent {
+            Parent::None => None,
+            Parent::Previous => index.checked_sub(1),
+            Parent::Id(id) => by_id.get(id).copied().or_else(|| {
+                let previous = index.checked_sub(1);
+                path.mended += u64::from(previous.is_some());
+                previous
+            }),
+        };
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn walk(nodes: &[(&str, Parent<'_>)]) -> (String, u64) {
+        let nodes: Vec<Node<'_>> = nodes
+            .iter()
+            .map(|(id, parent)| Node { id: Some(id), parent: parent.clone() })
+            .collect();
+        let path = path_to(&nodes, nodes.len().checked_sub(1));
+        let on = nodes.iter().zip(path.on).filter(|(_, on)| *on).filter_map(|(node, _)| node.id);
+        (on.collect(), path.mended)
+    }
+
+    #[test]
+    fn a_branch_that_was_left_is_not_on_the_path() {
+        let nodes = [
+            ("a", Parent::None),
+            ("b", Parent::Id("a")),
+            ("c", Parent::Id("b")),
+            ("d", Parent::Id("a")),
+            ("e", Parent::Previous),
+        ];
+        assert_eq!(walk(&nodes), ("ade".to_owned(), 0));
+    }
+
+    #[test]
+    fn a_lost_entry_does_not_lose_what_came_before() {
+        let nodes = [("a", Parent::None), ("c", Parent::Id("lost")), ("d", Parent::Id("c"))];
+        assert_eq!(walk(&nodes), ("acd".to_owned(), 1));
+    }
+
+    #[test]
+    fn a_circle_ends() {
+        let nodes = [("a", Parent::Id("c")), ("b", Parent::Id("a")), ("c", Parent::Id("b"))];
+        assert_eq!(walk(&nodes).0, "abc");
+        assert_eq!(walk(&[]).0, "");
+    }
+}

@@ -1,0 +1,177 @@
+//! Session files of Pi, versions 1 to 3: a header, then entries that form a tree; the session ended on the last entry.
+//!
+//! Messages are given on as they stand; those of Pi's own roles become the user messages that Pi makes of them for the
+//! model (`convertToLlm` of pi-coding-agent 0.87). Must not apply compactions or context edits: both say what later
+//! calls saw, and replay decides that itself.
+
+use serde_json::{Map, Value, json};
+
+use super::Parts;
+use super::lines::Line;
+use super::message::{COMPACTION_SUMMARY, INJECTED, Message, text_block, time_of};
+use super::notes::Notes;
+use super::path::{Node, Parent, path_to};
+
+/// The newest version of the format that is known.
+const NEWEST_VERSION: u64 = 3;
+
+/// Whether a line is the header of a session.
+pub(super) fn knows(line: &Line<'_>) -> bool {
+    line.text_at("type") == Some("session") && line.text_at("id").is_some()
+}
+
+/// Reads the lines of a file.
+pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
+    let mut parts = Parts::default();
+    let mut version = None;
+    let mut entries = Vec::with_capacity(lines.len());
+    for line in lines {
+        if !knows(&line) {
+            entries.push(line);
+        } else if parts.session_id.is_none() {
+            parts.session_id = line.text_at("id").map(str::to_owned);
+            version = line.object.get("version").and_then(Value::as_u64);
+        }
+    }
+    if version.is_some_and(|version| version > NEWEST_VERSION) {
+        notes.count("headers with a newer version than this program knows");
+    }
+    let tree: Vec<Node<'_>> = entries.iter().map(node_of).collect();
+    let path = path_to(&tree, tree.len().checked_sub(1));
+    for _ in 0..path.mended {
+        notes.count("entries whose parent is not in the file, which follow the entry before them");
+    }
+    for (entry, on) in entries.into_iter().zip(path.on) {
+        if on {
+            parts.messages.extend(message_of(entry, notes));
+        } else if entry.object.contains_key("message") {
+            notes.count("messages of branches that were left");
+        }
+    }
+    parts
+}
+
+/// An entry's place. Version 1 had no IDs: each entry follows the one before it.
+fn node_of<'a>(entry: &'a Line<'_>) -> Node<'a> {
+    let parent = match entry.object.get("parentId") {
+        Some(Value::Null) => Parent::None,
+        Some(Value::String(id)) => Parent::Id(id),
+        _ => Parent::Previous,
+    };
+    Node { id: entry.text_at("id"), parent }
+}
+
+/// The message that an entry contributes.
+fn message_of(mut entry: Line<'_>, notes: &mut Notes) -> Option<Message> {
+    let timestamp = entry.object.get("timestamp").and_then(time_of);
+    let kind = entry.text_at("type").unwrap_or_default().to_owned();
+    match kind.as_str() {
+        "message" => {
+            let Some(Value::Object(message)) = entry.object.remove("message") else {
+                notes.count_at("entries without their message left out", entry.number);
+                return None;
+            };
+            let mut message = message_in(message, entry.number, notes)?;
+            if !message.has("timestamp") {
+                message.stamp(timestamp);
+            }
+            Some(message)
+        }
+        "custom_message" => {
+            let content = blocks_of(entry.object.get("content")?);
+            Some(Message::user(content, timestamp, Some(INJECTED)))
+        }
+        "compaction" => {
+            let text = compaction_text(entry.text_at("summary")?);
+            Some(Message::user(json!([text_block(&text)]), timestamp, Some(COMPACTION_SUMMARY)))
+        }
+        "branch_summary" => {
+            let text = branch_text(entry.text_at("summary").filter(|text| !text.is_empty())?);
+            Some(Message::user(json!([text_block(&text)]), timestamp, Some(INJECTED)))
+        }
+        "context_edit" => {
+            notes.count("context edits not applied");
+            None
+        }
+        _ => None,
+    }
+}
+
+/// The message of a message entry, whatever its role.
+fn message_in(message: Map<String, Value>, line: u64, notes: &mut Notes) -> Option<Message> {
+    let timestamp = message.get("timestamp").and_then(time_of);
+    let text = |key: &str| message.get(key).and_then(Value::as_str).unwrap_or_default();
+    let user = |text: &str, meta| Message::user(json!([text_block(text)]), timestamp, meta);
+    match text("role") {
+        "bashExecution" if message.get("excludeFromContext") == Some(&Value::Bool(true)) => {
+            notes.count("commands that were kept from the model left out");
+            None
+        }
+        "bashExecution" => Some(user(&bash_text(&message), None)),
+        "custom" | "hookMessage" => {
+            let content = blocks_of(message.get("content")?);
+            Some(Message::user(content, timestamp, Some(INJECTED)))
+        }
+        "compactionSummary" => {
+            Some(user(&compaction_text(text("summary")), Some(COMPACTION_SUMMARY)))
+        }
+        "branchSummary" => Some(user(&branch_text(text("summary")), Some(INJECTED))),
+        "system" => {
+            notes.count("system messages left out");
+            None
+        }
+        _ => {
+            let taken = Message::taken(message, None, notes);
+            if taken.is_none() {
+                notes.count_at("messages of unknown shape left out", line);
+            }
+            taken
+        }
+    }
+}
+
+/// Content of a custom message as blocks.
+fn blocks_of(content: &Value) -> Value {
+    match content {
+        Value::String(text) => json!([text_block(text)]),
+        Value::Array(_) => content.clone(),
+        _ => json!([]),
+    }
+}
+
+/// The text that Pi makes of a compaction's summary.
+fn compaction_text(summary: &str) -> String {
+    format!(
+        "The conversation history before this point was compacted into the following summary:\n\n<summary>\n{summary}\n</summary>"
+    )
+}
+
+/// The text that Pi makes of the summary of a branch.
+fn branch_text(summary: &str) -> String {
+    format!(
+        "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n{summary}</summary>"
+    )
+}
+
+/// The text that Pi makes of a command that a person ran with `!`.
+fn bash_text(message: &Map<String, Value>) -> String {
+    let text = |key: &str| message.get(key).and_then(Value::as_str).unwrap_or_default();
+    let flag = |key: &str| message.get(key).and_then(Value::as_bool).unwrap_or(false);
+    let shown = match text("output") {
+        "" => "(no output)".to_owned(),
+        output => format!("```\n{output}\n```"),
+    };
+    let exit = message.get("exitCode").and_then(Value::as_i64).filter(|exit| *exit != 0);
+    let end = match exit {
+        _ if flag("cancelled") => "\n\n(command cancelled)".to_owned(),
+        Some(exit) => format!("\n\nCommand exited with code {exit}"),
+        None => String::new(),
+    };
+    let whole = match text("fullOutputPath") {
+        path if flag("truncated") && !path.is_empty() => {
+            format!("\n\n[Output truncated. Full output: {path}]")
+        }
+        _ => String::new(),
+    };
+    format!("Ran `{}`\n{shown}{end}{whole}", text("command"))
+}
