@@ -195,6 +195,8 @@ export interface ReplayedFile {
   plainCompactions: number;
   faults: ReplayFaults;
   plainFaults: ReplayFaults;
+  /** What of the file was left out or mended, one line each with its count. */
+  notes: string[];
   series: ReplayedCall[];
 }
 
@@ -1064,8 +1066,8 @@ export interface ReadOptions {
  * Plays a transcript through a session as live use would, and says what its requests would have cost beside the plain host's.
  * Nothing is stored, and no file but the transcript is read.
  *
- * Rejects with `INVALID_ARGUMENT`, also where the file is no transcript; `FILE` where it cannot be read or the dump cannot be
- * written.
+ * Rejects with `INVALID_ARGUMENT`; `MALFORMED_TRANSCRIPT` where the file is no session file of an agent that is known; `FILE`
+ * where it cannot be read or the dump cannot be written.
  */
 export declare function replayFile(path: string, options?: ReplayOptions): Promise<ReplayedFile>
 
@@ -1088,7 +1090,7 @@ export interface ReplayOptions {
 }
 
 /**
- * A report as one HTML page that needs nothing else.
+ * A page that shows a report: HTML that loads nothing from elsewhere.
  *
  * Rejects with `INVALID_ARGUMENT`.
  */

@@ -5,15 +5,18 @@
 
 pub mod deeds;
 pub mod epoch;
+pub mod evidence;
 pub mod excerpt;
 pub mod first_sight;
 pub mod fold;
 pub mod forms;
+pub mod hazard;
 pub mod host;
 pub mod ledger;
 pub mod lines_index;
 pub mod live;
 pub mod log_layout;
+pub mod model_rules;
 pub mod placeholder;
 pub mod pools_layout;
 pub mod preview;

@@ -41,8 +41,14 @@ pub struct Settings {
     pub filesystem_id: Option<String>,
     /// Layout `log`: this many last results are in the working set. Default 10.
     pub keep_results: u64,
-    /// Layout `log`: an epoch starts when this many tokens could be collapsed. Default 8,000.
+    /// Layout `log`: an epoch frees at least so many tokens. Default 1,000.
     pub collapse_tokens: u64,
+    /// Layout `log`: what ours may cost above the plain host's bill, as a share of that. Default 0.01.
+    pub extra_share: f64,
+    /// Layout `log`: and so many tokens more, at the price of a plain input token. Default 3,000.
+    pub extra_tokens: u64,
+    /// File with the weights of the hazards, made by `palimpsest learn`. Default `None`: those that are shipped.
+    pub hazards: Option<String>,
     /// Outputs above this many tokens are previewed when first sent; 0 means never. Default 4,000.
     pub preview_tokens: u64,
     /// Layout `pools`: so many toolcalls of each turn are active. Default 5.
@@ -166,9 +172,27 @@ pub const SETTINGS: &[SettingDoc] = &[
     setting(
         "collapseTokens",
         COUNT,
-        "8000",
-        "Layout `log`: how many tokens must be collapsible before old outputs are collapsed",
+        "1000",
+        "Layout `log`: how many tokens an epoch frees at least",
     ),
+    setting(
+        "extraShare",
+        SettingType::Share,
+        "0.01",
+        "Layout `log`: share of the plain bill by which ours may exceed it, see [Limits](#limits)",
+    ),
+    setting(
+        "extraTokens",
+        COUNT,
+        "3000",
+        "Layout `log`: tokens by which our bill may exceed the plain one in any case",
+    ),
+    user_only(setting(
+        "hazards",
+        SettingType::OptionalText,
+        "null",
+        "File with weights made by `palimpsest learn`; relative to the settings file; `null` takes those that are shipped",
+    )),
     setting(
         "previewTokens",
         COUNT,
@@ -234,7 +258,10 @@ impl Default for Settings {
             store: None,
             filesystem_id: None,
             keep_results: 10,
-            collapse_tokens: 8_000,
+            collapse_tokens: 1_000,
+            extra_share: 0.01,
+            extra_tokens: 3_000,
+            hazards: None,
             preview_tokens: 4_000,
             active_per_turn: 5,
             active_turns: 3,

@@ -2,7 +2,7 @@
 
 use palimpsest::context::forms;
 use palimpsest::object::{Handle, Hash, ObjectId};
-use palimpsest::session::{LineRange, ResultFact, Shows};
+use palimpsest::session::{LineRange, OutputClass, ResultFact, Shows};
 use palimpsest::settings::{SETTINGS, SettingDoc};
 
 const README: &str = include_str!("../README.md");
@@ -41,6 +41,8 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
         lines: 412,
         last: "test result: ok. 96 passed".into(),
         plain: true,
+        argument_tokens: 0,
+        class: OutputClass::Other,
         shows: Shows::Own,
     };
     for line in [

@@ -35,15 +35,16 @@ export const replay = {
     prices: { type: "string", value: "NAME", text: "price table; anthropic by default" },
     window: { type: "string", value: "TOKENS", text: "the model's window, for both sides; no limit by default" },
     tokens: { type: "string", value: "HOW", text: "characters (four are one, by default) or bundled (the tokenizer)" },
-    html: { type: "string", value: "FILE", text: "write a page with charts to FILE" },
     dump: { type: "string", value: "DIR", text: "write the requests to DIR/NAME.jsonl.gz, one line a call" },
+    html: { type: "string", value: "FILE", text: "write a page to look at: windows, bills, epochs, faults" },
   },
   notes: [
-    "FILE is a transcript, plain or gzipped, or a folder, whose *.jsonl and *.jsonl.gz are taken. Nothing is stored, and no\nother file is read. The bill is input alone, in prices of a plain input token, ours beside that of the host alone, which\ncompacts where there is a window. A fault is a call that missed a line which it needed; strict are those of outputs that\ncame from one place, own those of what the model or a person wrote. Sessions under 15 calls are left out of the sum. Exit\ncode 1 if a file could not be replayed; the rest is.",
+    "FILE is a session file of Pi, Claude Code or Codex, plain or gzipped, or a folder, whose *.jsonl and *.jsonl.gz are taken. Nothing is stored, and no\nother file is read. The bill is input alone, in prices of a plain input token, ours beside that of the host alone, which\ncompacts where there is a window. A fault is a call that missed a line which it needed; strict are those of outputs that\ncame from one place, own those of what the model or a person wrote. Sessions under 15 calls are left out of the sum. Exit\ncode 1 if a file could not be replayed; the rest is.",
   ],
   json: "ReplayReport & { failed: { file: string, error: { code, message, hint } }[] }",
   examples: [
     "palimpsest replay ~/.pi/agent/sessions",
+    "palimpsest replay ~/.pi/agent/sessions --html replay.html",
     "palimpsest replay --prices openai --window 200000 --json a.jsonl",
   ],
   async run(given) {
@@ -63,9 +64,9 @@ export const replay = {
       addon.replayFile(file, options),
     );
     const report = await addon.replayReport(files, options);
-    const page = text(given, "html");
-    if (page !== undefined) {
-      await writeFile(resolve(page), await addon.replayPage(report));
+    const html = text(given, "html");
+    if (html !== undefined) {
+      await writeFile(resolve(html), await addon.replayPage(report));
     }
     if (given.json) {
       await writeJson({ ...report, failed: failed.map(({ file, error }) => ({ file, error: shown(error) })) });

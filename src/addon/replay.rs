@@ -13,7 +13,7 @@ use super::settings::settings_from;
 use crate::context::prices::Prices;
 use crate::context::tokens::Counter;
 use crate::error::{Error, Result};
-use crate::replay::html::page;
+use crate::replay::html;
 use crate::replay::measure::OVERHEAD_TOKENS;
 use crate::replay::report::{FileReport, Report};
 use crate::replay::run::{Replaying, replay};
@@ -46,8 +46,8 @@ pub struct ReplayOptions {
 /// Plays a transcript through a session as live use would, and says what its requests would have cost beside the plain host's.
 /// Nothing is stored, and no file but the transcript is read.
 ///
-/// Rejects with `INVALID_ARGUMENT`, also where the file is no transcript; `FILE` where it cannot be read or the dump cannot be
-/// written.
+/// Rejects with `INVALID_ARGUMENT`; `MALFORMED_TRANSCRIPT` where the file is no session file of an agent that is known; `FILE`
+/// where it cannot be read or the dump cannot be written.
 #[napi(
     ts_args_type = "path: string, options?: ReplayOptions",
     ts_return_type = "Promise<ReplayedFile>"
@@ -83,12 +83,12 @@ pub fn replay_report(
     })
 }
 
-/// A report as one HTML page that needs nothing else.
+/// A page that shows a report: HTML that loads nothing from elsewhere.
 ///
 /// Rejects with `INVALID_ARGUMENT`.
 #[napi(ts_args_type = "report: ReplayReport", ts_return_type = "Promise<string>")]
 pub fn replay_page(report: Given<Json>) -> AsyncTask<Blocking<String>> {
-    blocking(move || page(&report.named("report")?.0))
+    blocking(move || html::page(&report.named("report")?.0))
 }
 
 fn replaying(options: ReplayOptions) -> Result<(Replaying, String)> {

@@ -195,6 +195,8 @@ export interface ReplayedFile {
   plainCompactions: number;
   faults: ReplayFaults;
   plainFaults: ReplayFaults;
+  /** What of the file was left out or mended, one line each with its count. */
+  notes: string[];
   series: ReplayedCall[];
 }
 

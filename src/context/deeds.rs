@@ -5,39 +5,60 @@
 use serde_json::Value;
 
 use super::forms;
+use super::host::strings;
+use super::tool_kind::{self, ToolKind};
 use crate::object::{Handle, ObjectId};
 use crate::session::{LineMap, ResultFact, Session, Shows, Subject};
 
-/// Words of a command that a line shows, and their characters.
-const BRIEF_WORDS: usize = 4;
-const BRIEF_CHARS: usize = 40;
+/// Arguments of at most so many characters, on one line, stand in a line as they are: the model repeats paths, patterns and
+/// commands word for word. Of longer commands the beginning does.
+const SHORT_CHARS: usize = 200;
 /// Objects that one deed names, and deeds that a line names.
 const MAX_OBJECTS: usize = 16;
-const MAX_DEEDS: usize = 24;
-/// Commands that only prepare what comes after them.
-const PREPARING: [&str; 6] = ["cd", "export", "pushd", "set", "source", "sleep"];
+const MAX_DEEDS: usize = 48;
 
-/// What a call asked for, where its object does not say it: of a command its first words, of an edit how many lines come
+/// What a call asked for: its short arguments as they are, the beginning of a long command, of an edit how many lines come
 /// and go, of a `write` how many there are.
 ///
 /// `args`: its arguments. `diff`: the host's difference of the file, if it gives one.
 pub fn brief(tool: &str, args: &Value, diff: Option<&str>) -> String {
-    let text = |name: &str| args.get(name).and_then(Value::as_str);
-    match tool {
-        "bash" => first_words(command(text("command").unwrap_or_default())),
-        "edit" => {
+    let mut parts: Vec<String> =
+        texts(args).filter(|text| is_short(text)).map(str::to_owned).collect();
+    match tool_kind::kind(tool, args) {
+        ToolKind::Shell(_) => parts.extend(texts(args).find(|text| !is_short(text)).map(beginning)),
+        ToolKind::Edit => {
             let (added, removed) = diff.map_or_else(|| lines_of_edits(args), lines_of_diff);
-            format!("+{added} -{removed}")
+            if added + removed > 0 {
+                parts.push(format!("+{added} -{removed}"));
+            }
         }
-        "write" => {
-            let lines = text("content").map_or(0, |content| content.split('\n').count() as u64);
-            forms::count(lines, "line")
+        ToolKind::Write => {
+            let content = args.get("content").and_then(Value::as_str);
+            parts.extend(content.map(|text| forms::count(text.split('\n').count() as u64, "line")));
         }
-        _ => {
-            let names = ["pattern", "path", "query", "url"];
-            first_words(names.iter().find_map(|name| text(name)).unwrap_or_default())
-        }
+        _ => {}
     }
+    parts.join(" ")
+}
+
+/// What of the arguments a line does not show.
+pub fn left_out(args: &Value) -> String {
+    texts(args).filter(|text| !is_short(text)).collect::<Vec<_>>().join("\n")
+}
+
+fn texts(args: &Value) -> impl Iterator<Item = &str> {
+    let mut found = Vec::new();
+    strings(args, &mut found);
+    found.into_iter().filter(|text| !text.trim().is_empty())
+}
+
+fn is_short(text: &str) -> bool {
+    !text.contains(['\n', '\r']) && text.chars().nth(SHORT_CHARS).is_none()
+}
+
+fn beginning(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    line.chars().take(SHORT_CHARS).collect()
 }
 
 /// The deeds of steps by the facts of their results, in the order in which each kind came first.
@@ -86,15 +107,15 @@ impl<'a> Deed<'a> {
                 Some(Self::Showed { tool, objects: vec![object] })
             }
             Shows::Change { object } => {
-                Some(Self::Changed { tool, file: object, brief: brief.to_owned() })
+                Some(Self::Changed { tool, file: object, brief: change(brief) })
             }
             Shows::Own => {
                 fact.object.as_ref()?;
                 let what = match brief {
                     "" => tool.to_owned(),
-                    brief if tool == "bash" => brief.to_owned(),
-                    // The change was not made.
-                    _ if matches!(tool, "edit" | "write") => tool.to_owned(),
+                    brief if matches!(tool_kind::kind(tool, &Value::Null), ToolKind::Shell(_)) => {
+                        brief.to_owned()
+                    }
                     brief => format!("{tool} {brief}"),
                 };
                 Some(Self::Ran { what, fact, times: 1 })
@@ -178,45 +199,6 @@ fn name(session: &Session, object: &ObjectId, named: &mut Vec<Handle>) -> String
     }
 }
 
-/// The command of a shell line that does the work, without what its output goes to.
-fn command(line: &str) -> &str {
-    let parts = || line.split(['&', ';', '\n']).map(str::trim).filter(|part| !part.is_empty());
-    let prepares = |part: &&str| {
-        let first = part.split_whitespace().next().unwrap_or_default();
-        part.starts_with('#') || PREPARING.contains(&first)
-    };
-    let work = parts().find(|part| !prepares(part)).or_else(|| parts().next()).unwrap_or_default();
-    let end = work.find(['|', '>', '<']).filter(|end| *end > 0).unwrap_or(work.len());
-    let work = work[..end].strip_suffix(" 2").unwrap_or(&work[..end]);
-    let is_setting = |word: &str| {
-        word.split_once('=').is_some_and(|(name, _)| {
-            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        })
-    };
-    let mut rest = work;
-    while let Some((word, after)) = rest.split_once(char::is_whitespace)
-        && is_setting(word)
-    {
-        rest = after.trim_start();
-    }
-    rest
-}
-
-/// The first words of a text, as many as a line shows.
-fn first_words(text: &str) -> String {
-    let mut words = String::new();
-    for word in text.split_whitespace().take(BRIEF_WORDS) {
-        let space = usize::from(!words.is_empty());
-        let room = BRIEF_CHARS.saturating_sub(words.chars().count() + space);
-        if room < word.chars().count() && !words.is_empty() {
-            break;
-        }
-        words.push_str(&" "[..space]);
-        words.extend(word.chars().take(room));
-    }
-    words
-}
-
 /// Lines that come and go by the arguments of an `edit`.
 fn lines_of_edits(args: &Value) -> (u64, u64) {
     let edits = args.get("edits").and_then(Value::as_array);
@@ -236,9 +218,15 @@ fn lines_of_diff(diff: &str) -> (u64, u64) {
     (marked('+'), marked('-'))
 }
 
+/// What changed, of what an `edit` or `write` asked for: its end, `+12 -4` or `3 lines`.
+fn change(brief: &str) -> String {
+    let words: Vec<&str> = brief.split(' ').collect();
+    words[words.len().saturating_sub(2)..].join(" ")
+}
+
 /// The numbers of `+12 -4`.
-fn changes(brief: &str) -> Option<(u64, u64)> {
-    let (added, removed) = brief.strip_prefix('+')?.split_once(" -")?;
+fn changes(change: &str) -> Option<(u64, u64)> {
+    let (added, removed) = change.strip_prefix('+')?.split_once(" -")?;
     Some((added.parse().ok()?, removed.parse().ok()?))
 }
 
@@ -249,26 +237,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_named_by_the_words_that_do_the_work() {
-        for (command, expected) in [
-            ("cargo test", "cargo test"),
-            (
-                "cd /p && RUST_LOG=debug X=1 cargo test --lib a::b 2>&1 | tail -n 5",
-                "cargo test --lib a::b",
-            ),
-            ("# look\nls -la", "ls -la"),
-            ("cat > a.txt <<'EOF'\nx\nEOF", "cat"),
-            ("cd /p", "cd /p"),
-            ("A=1", "A=1"),
-            ("make all 2>&1", "make all"),
-            ("", ""),
-            ("> x", "> x"),
-            ("python3 -c 'import a' one two three", "python3 -c 'import a'"),
-        ] {
-            assert_eq!(brief("bash", &json!({ "command": command }), None), expected, "{command}");
-        }
-        let long = brief("bash", &json!({ "command": "é".repeat(99) }), None);
-        assert_eq!(long.chars().count(), BRIEF_CHARS);
+    fn short_arguments_stand_as_they_are() {
+        let run =
+            json!({ "command": "cd /p && cargo test --lib a::b 2>&1 | tail -n 5", "timeout": 9 });
+        assert_eq!(brief("bash", &run, None), "cd /p && cargo test --lib a::b 2>&1 | tail -n 5");
+        let script = json!({ "command": "\ncat > a.txt <<'EOF'\nx\nEOF" });
+        assert_eq!(brief("bash", &script, None), "cat > a.txt <<'EOF'");
+        let long = brief("bash", &json!({ "command": "é".repeat(999) }), None);
+        assert_eq!(long.chars().count(), SHORT_CHARS);
+        assert_eq!(
+            brief("grep", &json!({ "pattern": "fn main", "path": "src" }), None),
+            "fn main src"
+        );
+    }
+
+    #[test]
+    fn what_a_line_leaves_out_is_long() {
+        let write = json!({ "path": "a.rs", "content": "fn main() {\n}\n" });
+        assert_eq!(left_out(&write), "fn main() {\n}\n");
+        assert_eq!(left_out(&json!({ "path": "a.rs" })), "");
     }
 
     #[test]
@@ -276,10 +263,10 @@ mod tests {
         let edits = json!({ "path": "a", "edits": [
             { "oldText": "a\nb", "newText": "a\nc\nd" }, { "oldText": "x", "newText": "" },
         ] });
-        assert_eq!(brief("edit", &edits, None), "+3 -2");
-        assert_eq!(brief("edit", &json!({ "oldText": "a", "newText": "b" }), None), "+1 -1");
-        assert_eq!(brief("edit", &edits, Some(" 1 a\n-2 b\n+2 c\n+3 d")), "+2 -1");
+        assert_eq!(brief("edit", &edits, None), "a x +3 -2");
+        assert_eq!(brief("edit", &json!({ "oldText": "a", "newText": "b" }), None), "a b +1 -1");
+        assert_eq!(brief("edit", &edits, Some(" 1 a\n-2 b\n+2 c\n+3 d")), "a x +2 -1");
         assert_eq!(brief("write", &json!({ "content": "a\nb\n" }), None), "3 lines");
-        assert_eq!(brief("grep", &json!({ "pattern": "fn main", "path": "src" }), None), "fn main");
+        assert_eq!(change("src/a.rs +2 -1"), "+2 -1");
     }
 }

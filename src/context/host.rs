@@ -52,6 +52,8 @@ pub struct HostMessage {
     pub details: Value,
     /// Texts of its text blocks.
     pub texts: Vec<String>,
+    /// Texts of its thinking blocks.
+    pub thinking: Vec<String>,
     /// Whether its content is exactly one text block.
     pub plain: bool,
     /// Its tokens.
@@ -99,6 +101,7 @@ impl HostMessage {
             is_error: value("isError") == Value::Bool(true),
             details: value("details"),
             texts: Vec::new(),
+            thinking: Vec::new(),
             plain: false,
             tokens: 0,
             counter,
@@ -131,6 +134,7 @@ impl HostMessage {
             is_error: false,
             details: Value::Null,
             texts: Vec::new(),
+            thinking: Vec::new(),
             plain: false,
             tokens: 0,
             counter,
@@ -202,26 +206,12 @@ impl HostMessage {
         }
     }
 
-    /// What the model wrote: texts, thinking, strings in the arguments of calls, each on a line.
-    pub fn words(&self) -> String {
-        let content = self.content().and_then(|json| serde_json::from_str::<Value>(json).ok());
-        let blocks = content.iter().filter_map(Value::as_array).flatten();
-        let mut words = String::new();
-        for block in blocks {
-            let mut rest: Vec<&Value> = ["text", "thinking", "arguments"]
-                .iter()
-                .filter_map(|name| block.get(name))
-                .collect();
-            while let Some(value) = rest.pop() {
-                match value {
-                    Value::String(text) => words.extend([text, "\n"]),
-                    Value::Array(values) => rest.extend(values),
-                    Value::Object(fields) => rest.extend(fields.values()),
-                    _ => {}
-                }
-            }
-        }
-        words
+    /// All that the message says: its texts, thinking, and every string in the arguments of its calls.
+    pub fn said(&self) -> Vec<&str> {
+        let mut said: Vec<&str> = self.texts.iter().map(String::as_str).collect();
+        said.extend(self.thinking.iter().map(String::as_str));
+        self.calls.iter().for_each(|call| strings(&call.args, &mut said));
+        said
     }
 
     /// Takes texts and calls out of the content and returns its units.
@@ -247,7 +237,11 @@ impl HostMessage {
                 self.texts.push(text.to_owned());
                 counter.units(text)
             }
-            Some("thinking") => text("thinking").map_or(0, |text| counter.units(text)),
+            Some("thinking") => {
+                let text = text("thinking").unwrap_or_default();
+                self.thinking.push(text.to_owned());
+                counter.units(text)
+            }
             Some("image") => image_units(counter),
             Some("toolCall") => {
                 let args = block.get("arguments").cloned().unwrap_or(Value::Null);
@@ -278,6 +272,16 @@ pub fn image_units(counter: Counter) -> u64 {
     match counter {
         Counter::Bundled => IMAGE_TOKENS,
         Counter::Characters => 0,
+    }
+}
+
+/// Every string of a value, in order.
+pub fn strings<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Array(items) => items.iter().for_each(|item| strings(item, found)),
+        Value::Object(fields) => fields.values().for_each(|field| strings(field, found)),
+        _ => {}
     }
 }
 

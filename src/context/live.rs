@@ -15,6 +15,7 @@ mod guard;
 mod ingest;
 mod links;
 mod names;
+mod needs;
 mod origin;
 mod record;
 mod sessions;
@@ -38,6 +39,8 @@ use self::commit::{Staged, Stored};
 use self::failed::FailedCalls;
 use self::ingest::PendingCall;
 use self::origin::Ids;
+use super::evidence::Evidence;
+use super::hazard::Hazards;
 use super::lines_index::LinesIndex;
 use super::log_layout::Texts;
 use super::tokens::Counter;
@@ -150,6 +153,8 @@ pub struct LiveSession {
     recorded: Vec<SlotRecord>,
     failed: FailedCalls,
     exclude: Exclude,
+    evidence: Evidence,
+    hazards: Hazards,
     /// Objects of which the store said that they were forgotten.
     forgotten: HashSet<ObjectId>,
     stale: bool,
@@ -174,6 +179,10 @@ impl LiveSession {
         let key = origin::session_key(&store, &options)?;
         let ids = Ids::stored(&store, &options, &key)?;
         withhold::refuse_forgotten(&store, &ids.session)?;
+        let hazards = match &options.settings.hazards {
+            Some(path) => Hazards::read(Path::new(path))?,
+            None => Hazards::shipped().clone(),
+        };
         let exclude = Exclude::new(&options.settings.exclude_globs())?;
         let mut live = Self {
             key,
@@ -191,6 +200,8 @@ impl LiveSession {
             recorded: Vec::new(),
             failed: FailedCalls::default(),
             exclude,
+            evidence: Evidence::default(),
+            hazards,
             forgotten: HashSet::new(),
             stale: false,
         };

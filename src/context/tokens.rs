@@ -49,6 +49,11 @@ impl Counter {
     pub fn tokens(self, units: u64) -> u64 {
         units.div_ceil(self.units_per_token())
     }
+
+    /// Tokens of a text.
+    pub fn tokens_of(self, text: &str) -> u64 {
+        self.tokens(self.units(text))
+    }
 }
 
 /// Counts the tokens of a text by `o200k_base`; special tokens are counted as plain text.

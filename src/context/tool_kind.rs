@@ -5,6 +5,8 @@
 
 use serde_json::Value;
 
+use crate::session::OutputClass;
+
 /// What a call does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ToolKind {
@@ -205,6 +207,29 @@ fn edit_kind(args: &Value) -> ToolKind {
         Some("create") => ToolKind::Write,
         _ => ToolKind::Edit,
     }
+}
+
+/// What kind of text the output of a call is, as far as its chance to be needed again goes.
+pub fn class(tool: &str, args: &Value) -> OutputClass {
+    match kind(tool, args) {
+        ToolKind::Read | ToolKind::Shell(ShellKind::Read) => OutputClass::Read,
+        ToolKind::List | ToolKind::Find | ToolKind::Shell(ShellKind::Listing) => {
+            OutputClass::Listing
+        }
+        ToolKind::Shell(ShellKind::Pick) if command_of(args).is_some_and(|c| picks_of_file(&c)) => {
+            OutputClass::Read
+        }
+        _ => OutputClass::Other,
+    }
+}
+
+/// Whether a command picks lines of a file, and not of what another command said.
+fn picks_of_file(command: &str) -> bool {
+    pipelines(command).iter().any(|stages| {
+        let first = stages.first().map_or(&[][..], |words| without_prefixes(words));
+        let name = base_name(first);
+        READERS.contains(&name) || ["sed", "head", "tail"].contains(&name)
+    })
 }
 
 /// The kind of a command line.

@@ -125,6 +125,8 @@ pub struct FileReport {
     pub faults: Faults,
     /// The plain host's faults.
     pub plain_faults: Faults,
+    /// What of the file was left out or mended, one line each with its count.
+    pub notes: Vec<String>,
     /// Every call.
     pub series: Vec<CallReport>,
 }
@@ -203,9 +205,9 @@ impl Report {
 }
 
 impl FileReport {
-    /// A report of no call yet.
-    pub fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), ..Self::default() }
+    /// A report of no call yet. `notes`: what of the file was left out or mended.
+    pub fn new(name: &str, notes: &[String]) -> Self {
+        Self { name: name.to_owned(), notes: notes.to_vec(), ..Self::default() }
     }
 
     /// Takes a call in.
@@ -331,7 +333,7 @@ mod tests {
     fn file(calls: u64, ours: f64, plain: f64) -> FileReport {
         let bill = Bill { ours, plain, ratio: ratio(ours, plain) };
         let faults = Faults { raw: 1, strict: 1, own_words: 0, cost: 2.0 };
-        FileReport { calls, bill, faults, ..FileReport::new("a") }
+        FileReport { calls, bill, faults, ..FileReport::new("a", &[]) }
     }
 
     #[test]
@@ -359,7 +361,7 @@ mod tests {
         let fault = Fault { lines: 1, strict: true, own_words: true, sources: vec![3], cost: 5.0 };
         let side =
             |fault| SideCall { tokens: 100.0, cached: 80.0, cost: 30.0, compaction: 7.0, fault };
-        let mut report = FileReport::new("a");
+        let mut report = FileReport::new("a", &[]);
         let call = Measured {
             ours: side(Some(fault)),
             plain: side(None),

@@ -43,7 +43,7 @@ pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileRepo
         overhead_tokens: if replaying.layout.is_some() { replaying.overhead_tokens } else { 0 },
     };
     let mut measure = Measure::new(&transcript.messages, &measuring);
-    let mut report = FileReport::new(&transcript.name);
+    let mut report = FileReport::new(&transcript.name, &transcript.notes);
     let dump = replaying.dump.as_ref().map(|folder| Dump::create(folder, &transcript.name));
     let mut dump = dump.transpose()?;
     let mut each = |played: Played| {

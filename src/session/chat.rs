@@ -78,6 +78,11 @@ impl Chat {
         self.messages.last().map_or(0, |message| message.turn)
     }
 
+    /// The current step.
+    pub fn step(&self) -> u32 {
+        self.messages.last().map_or(0, |message| message.step)
+    }
+
     /// Adds a message at the end of chat and window.
     ///
     /// Steering messages arrive while a turn runs: a user message right after tool results, or after another user

@@ -107,6 +107,13 @@ pub enum Event {
         /// The object.
         object: ObjectId,
     },
+    /// An answer of the model has lines that it had from outputs before and that nobody had said.
+    Needed {
+        /// Position of the answer in the chat.
+        at: u64,
+        /// Position of each output, with the number of its lines.
+        outputs: Vec<(u64, u32)>,
+    },
     /// How a message is shown from its first sight on (`log`).
     Treated {
         /// Position in the chat.

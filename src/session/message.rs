@@ -54,6 +54,12 @@ pub struct ResultFact {
     pub last: String,
     /// Whether it is one text block (and not images or several blocks) that the store holds.
     pub plain: bool,
+    /// Tokens of the call's arguments that a line for it would not show.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub argument_tokens: u64,
+    /// What kind of text it is.
+    #[serde(default, skip_serializing_if = "OutputClass::is_other")]
+    pub class: OutputClass,
     /// What it shows.
     pub shows: Shows,
 }
@@ -71,8 +77,35 @@ impl ResultFact {
             lines: 1,
             last: String::new(),
             plain: true,
+            argument_tokens: 0,
+            class: OutputClass::Other,
             shows: Shows::Own,
         }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// What kind of text a tool result is, as far as its chance to be needed again goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputClass {
+    /// Lines of a file, by whatever tool.
+    Read,
+    /// Names of files.
+    Listing,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+impl OutputClass {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+    fn is_other(&self) -> bool {
+        *self == Self::Other
     }
 }
 

@@ -52,6 +52,9 @@ pub struct Sent {
     pub context_window: Option<u64>,
 }
 
+/// Steps after which a need counts as late: what the model needs sooner mostly stands anyway.
+const LATE_STEPS: u32 = 10;
+
 /// State of a session. Changes by [`Session::apply`] alone.
 #[derive(Debug, Clone, Default)]
 pub struct Session {
@@ -67,6 +70,7 @@ pub struct Session {
     files: Files,
     links: Links,
     effects: Vec<(String, Effect)>,
+    late_needs: u64,
     epoch: u32,
     calls: u64,
     sent: Option<Sent>,
@@ -125,6 +129,7 @@ impl Session {
             }
             Event::Deactivated { object } => self.sets.deactivate(object),
             Event::Unpinned { object } => self.sets.unpin(object),
+            Event::Needed { at, outputs } => self.need(*at, outputs),
             Event::Treated { at, treatment } => self.treat(*at, treatment),
             Event::Noted { at, text } => self.notes.entry(*at).or_default().push(text.clone()),
             Event::Epoch { number, reason, keep_notes, treatments, folds } => {
@@ -212,6 +217,13 @@ impl Session {
             Some(Subject::Toolcall { brief, .. }) => brief,
             _ => "",
         }
+    }
+
+    /// Late needs per call so far, smoothed: lines that the model wrote and had from an output of more than
+    /// [`LATE_STEPS`] steps before.
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    pub fn late_needs(&self) -> f64 {
+        (self.late_needs as f64 + 0.5) / (f64::from(self.chat.step()) + 50.0)
     }
 
     /// The tool result at a position of the chat.
@@ -461,6 +473,13 @@ impl Session {
             self.treatments.insert(at, treatment);
         }
         self.show(at);
+    }
+
+    fn need(&mut self, at: u64, outputs: &[(u64, u32)]) {
+        let step_of = |at: u64| self.chat.get(at).map_or(0, |message| message.step);
+        let now = step_of(at);
+        let late = outputs.iter().filter(|(output, _)| now > step_of(*output) + 1 + LATE_STEPS);
+        self.late_needs += late.map(|(_, lines)| u64::from(*lines)).sum::<u64>();
     }
 
     fn fold(&mut self, folds: &[Fold]) {

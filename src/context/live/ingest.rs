@@ -10,13 +10,16 @@ use uuid::Uuid;
 use super::LiveSession;
 use super::chat_item::{self, ContentFrom};
 use super::commit::ChatChange;
-use crate::context::deeds::brief;
+use crate::context::deeds::{self, brief};
 use crate::context::first_sight::{self, Output};
 use crate::context::host::{HostCall, HostMessage, MESSAGE_TOKENS};
 use crate::context::log_layout::{Texts, headed_lines};
+use crate::context::tool_kind;
 use crate::error::{Error, Result};
 use crate::object::{Envelope, Hash, ObjectId, ObjectType, Payload, canonical_json, locate_slice};
-use crate::session::{Cause, Effect, Event, LineRange, MessageKind, ResultFact, Shows, Treatment};
+use crate::session::{
+    Cause, Effect, Event, LineRange, MessageKind, OutputClass, ResultFact, Shows, Treatment,
+};
 use crate::settings::Layout;
 use crate::store::Expected;
 
@@ -167,6 +170,8 @@ impl LiveSession {
         let PendingCall { call, said } = self.pending.remove(place);
         let request = Hash::of(canonical_json(&json!({ "tool": call.tool, "args": call.args }))?);
         let mut fact = describe(message, blank_fact(&call.tool, request));
+        fact.class = tool_kind::class(&call.tool, &call.args);
+        fact.argument_tokens = self.options.counter.tokens_of(&deeds::left_out(&call.args));
         let object = ObjectId::new(&*call.id);
         if message.withheld.is_some() && self.is_forgotten(&object)? {
             return Ok(Some(Ingested { fact, from: None, args: call.args, said }));
@@ -463,7 +468,7 @@ fn brief_of(call: &HostCall, fact: &ResultFact, message: &HostMessage) -> String
 
 /// Calls that wait for their results, with what the model wrote beside them.
 fn pending_calls(message: &HostMessage, calls: Vec<HostCall>) -> Vec<PendingCall> {
-    let said: Arc<str> = message.words().into();
+    let said: Arc<str> = message.said().join("\n").into();
     calls.into_iter().map(|call| PendingCall { call, said: Arc::clone(&said) }).collect()
 }
 
@@ -492,6 +497,8 @@ fn blank_fact(tool: &str, request: Hash) -> ResultFact {
         lines: 0,
         last: String::new(),
         plain: false,
+        argument_tokens: 0,
+        class: OutputClass::Other,
         shows: Shows::Own,
     }
 }

@@ -6,6 +6,7 @@ use uuid::Uuid;
 use super::commit::{ChatChange, Staged, Stored};
 use super::withhold::is_forgotten;
 use super::{LiveSession, OpenSession, chat_item, record};
+use crate::context::evidence::Evidence;
 use crate::context::view::View;
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType};
@@ -88,6 +89,7 @@ impl LiveSession {
         self.staged = Staged::default();
         self.view = View::default();
         self.lines = None;
+        self.evidence = Evidence::default();
         let at = self.stored.session.map_or(AsOf::Latest, AsOf::Tx);
         let session = self.store.get(&self.ids.session, at)?;
         let at = session.as_ref().map_or(at, |session| AsOf::Tx(session.tx_id));

@@ -7,9 +7,11 @@ use serde_json::{Map, Value, json};
 
 use super::commit::ChatChange;
 use super::{LiveSession, Notice};
-use crate::context::epoch::{self, Terms};
+use crate::context::epoch::{self, Bound, Terms};
 use crate::context::host::HostMessage;
+use crate::context::ledger::Coming;
 use crate::context::log_layout;
+use crate::context::model_rules;
 use crate::context::pools_layout::{self, Limits};
 use crate::context::prices::ModelData;
 use crate::context::view::{self, Edit, Slot, record_key};
@@ -41,6 +43,14 @@ pub struct CallInfo {
     pub fixed_tokens: Option<u64>,
     /// How many of these are ours (tools and guidance); without it as many as at the call before.
     pub overhead_tokens: Option<u64>,
+}
+
+impl CallInfo {
+    /// The provider's wire format, where the host said so.
+    fn api(&self) -> Option<&str> {
+        let api = self.model_data.as_ref()?.api.as_str();
+        (!api.is_empty()).then_some(api)
+    }
 }
 
 /// What a call came to.
@@ -120,7 +130,9 @@ impl LiveSession {
     fn assemble(&mut self, crossed: &Crossed<'_>, call: &CallInfo) -> Result<Transformed> {
         self.record_failed_calls()?;
         let mut notices = Vec::new();
+        let known = self.state.chat().len();
         let Taken { rewrite, newest } = self.take_list(crossed, &mut notices)?;
+        self.note_needs(crossed.skip, crossed.messages, rewrite.is_some(), known)?;
         let prompt = self.put_prompt(call)?;
         let coming = self.coming(call, prompt.as_ref());
         let changed = self.changed_since_last(crossed.skip, crossed.messages, rewrite);
@@ -137,7 +149,7 @@ impl LiveSession {
                 }
             }
             self.follow_links();
-            self.log_edits(crossed, rewrite, call, &mut notices)?
+            self.log_edits(crossed, rewrite, call, &coming, &mut notices)?
         };
         let recorded = self.recorded_edits(&edits);
         let began = self.state.epoch() != epoch;
@@ -235,6 +247,7 @@ impl LiveSession {
         crossed: &Crossed<'_>,
         rewrite: Option<(Rewrite, usize)>,
         call: &CallInfo,
+        coming: &Coming,
         notices: &mut Vec<Notice>,
     ) -> Result<Vec<Edit>> {
         let len = self.state.chat().window().len();
@@ -251,11 +264,26 @@ impl LiveSession {
                 None => self.view.at_host(index).map_or(0, |slot| slot.tokens),
             })
             .collect();
+        let bill = self.state.bill();
+        let known = bill.last().map_or(0, |last| last.host_messages);
         let terms = Terms {
             keep_results: self.settings.keep_results,
             collapse_tokens: self.settings.collapse_tokens,
-            high_water_tokens: call.context_window.map(|window| self.high_water(window)),
+            high_water_tokens: coming.window.map(|window| self.high_water(window)),
             rewrite,
+            first_new: usize::try_from(known).unwrap_or(usize::MAX),
+            prices: &coming.prices.prices,
+            warm: coming.warm,
+            fixed_tokens: coming.fixed,
+            bound: Bound {
+                ours: bill.ours(),
+                plain: bill.plain(),
+                overhead: bill.overhead(),
+                share: self.settings.extra_share,
+                free: self.settings.extra_tokens as f64,
+            },
+            rules: model_rules::rules(call.model.as_deref().unwrap_or_default(), call.api()),
+            hazards: &self.hazards,
         };
         if let Some(new) = epoch::decide(&self.state, &shown, &terms) {
             for index in self.start_epoch(new, notices) {
@@ -352,7 +380,7 @@ impl LiveSession {
     }
 
     /// A message of the host's that did not cross since it is as at the call before.
-    fn kept_message(&self, index: usize) -> Result<HostMessage> {
+    pub(super) fn kept_message(&self, index: usize) -> Result<HostMessage> {
         let at = self.state.chat().window()[index];
         if self.state.chat().get(at).is_some_and(ChatMessage::is_volatile) {
             let slot = self.view.at_host(index);

@@ -1,0 +1,165 @@
+//! Which collapses pay, and when: rents, the price of a fault, the batch, the bound on the bill. Pure numbers; knows no
+//! session.
+//!
+//! All costs are in prices of a plain input token. Source: DESIGN.md section 7, *When a new epoch starts*.
+
+/// Tokens of a call and its answer that bring back what is missing.
+const FAULT_TOKENS: f64 = 60.0;
+/// So much of an output is shown again at most.
+const SHOWN_AGAIN_TOKENS: u64 = 2_000;
+/// Calls for which a collapse on a cold cache is reckoned to pay: about the length of an epoch.
+const COLD_CALLS: f64 = 10.0;
+
+/// What the decision reckons with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reckoning {
+    /// Price of a token that is read from the cache.
+    pub(super) read: f64,
+    /// Price of another.
+    pub(super) write: f64,
+    /// Tokens of the request that stay whatever is decided: what a fault has to send once more, at least.
+    pub(super) staying: u64,
+    /// How many times its price a fault weighs.
+    pub(super) caution: f64,
+}
+
+/// Something that could leave the window.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Item<T> {
+    /// What it is.
+    pub(super) what: T,
+    /// Index in the window of the first message that would change.
+    pub(super) index: usize,
+    /// Net tokens that it would free.
+    pub(super) gain: u64,
+    /// What freeing them saves a call, the price of faults taken off.
+    pub(super) rent: f64,
+    /// Calls for which it could have been gone.
+    pub(super) calls: u32,
+}
+
+impl<T> Item<T> {
+    /// What its standing has cost so far.
+    fn unspent(&self) -> f64 {
+        self.rent * f64::from(self.calls)
+    }
+}
+
+impl Reckoning {
+    /// Price of a fault on something of so many tokens.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    pub(super) fn fault(&self, tokens: u64) -> f64 {
+        let again = FAULT_TOKENS + tokens.min(SHOWN_AGAIN_TOKENS) as f64;
+        self.read * self.staying as f64 + self.write * again
+    }
+
+    /// What collapsing saves a call, on average: rent less faults, weighed. Not above 0 where it does not pay.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    pub(super) fn rent(&self, gain: u64, tokens: u64, hazard: f64) -> f64 {
+        self.read * gain as f64 - self.caution * hazard * self.fault(tokens)
+    }
+
+    /// The same where the whole request has to be written in any case: what is gone need not be written either.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    pub(super) fn cold_rent(&self, gain: u64, tokens: u64, hazard: f64) -> f64 {
+        self.rent(gain, tokens, hazard) + self.write * gain as f64 / COLD_CALLS
+    }
+}
+
+/// The cheapest place to rewrite from: the suffix of the items whose unspent rent exceeds what rewriting it costs by most,
+/// as the number of items in it. Items are sorted from the end of the window; those of one message go together.
+///
+/// `rewrite`: cost of rewriting from an index of the window, so many tokens of it gone. `None` where it does not pay.
+pub(super) fn batch<T>(items: &[Item<T>], rewrite: &dyn Fn(usize, u64) -> f64) -> Option<usize> {
+    let (mut unspent, mut gain) = (0.0, 0);
+    let mut best: Option<(usize, f64)> = None;
+    for (place, item) in items.iter().enumerate() {
+        unspent += item.unspent();
+        gain += item.gain;
+        if items.get(place + 1).is_some_and(|next| next.index == item.index) {
+            continue;
+        }
+        let surplus = unspent - rewrite(item.index, gain);
+        if surplus >= 0.0 && best.is_none_or(|(_, most)| surplus >= most) {
+            best = Some((place + 1, surplus));
+        }
+    }
+    best.map(|(count, _)| count)
+}
+
+/// The running account that decides whether a rewrite can be afforded: our bill stays within
+/// `(1 + share) * plain + free + overhead`.
+#[derive(Debug, Clone, Copy)]
+pub struct Bound {
+    /// Our cumulative bill.
+    pub ours: f64,
+    /// The plain host's.
+    pub plain: f64,
+    /// What of ours the fixed overhead has cost.
+    pub overhead: f64,
+    /// Share of the plain bill that ours may exceed it by.
+    pub share: f64,
+    /// Cost by which it may do so in any case.
+    pub free: f64,
+}
+
+impl Bound {
+    /// Whether so much may be spent ahead of what it will save.
+    pub fn affords(&self, cost: f64) -> bool {
+        self.ours + cost <= (1.0 + self.share) * self.plain + self.free + self.overhead
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECKONING: Reckoning =
+        Reckoning { read: 0.1, write: 1.25, staying: 10_000, caution: 1.0 };
+
+    fn item(index: usize, gain: u64, calls: u32) -> Item<()> {
+        Item { what: (), index, gain, rent: 0.1 * f64::from(u32::try_from(gain).unwrap()), calls }
+    }
+
+    #[test]
+    fn what_is_never_needed_pays_its_whole_rent() {
+        assert!((RECKONING.rent(1_000, 1_000, 0.0) - 100.0).abs() < 1e-9);
+        let fault = 1_000.0 + 1.25 * 1_060.0;
+        assert!((RECKONING.rent(1_000, 1_000, 0.01) - (100.0 - 0.01 * fault)).abs() < 1e-9);
+        assert!(RECKONING.rent(1_000, 1_000, 0.1) < 0.0);
+    }
+
+    #[test]
+    fn a_cold_cache_makes_collapsing_cheaper() {
+        assert!(RECKONING.cold_rent(500, 500, 0.05) > RECKONING.rent(500, 500, 0.05));
+    }
+
+    #[test]
+    fn a_batch_waits_until_its_rent_has_paid_for_the_rewrite() {
+        let rewrite = |_: usize, gain: u64| 1.15 * f64::from(u32::try_from(10_000 - gain).unwrap());
+        assert_eq!(batch(&[item(3, 1_000, 50)], &rewrite), None);
+        assert_eq!(batch(&[item(3, 1_000, 110)], &rewrite), Some(1));
+        assert_eq!(batch::<()>(&[], &rewrite), None);
+    }
+
+    #[test]
+    fn a_batch_begins_where_it_pays_most() {
+        // Any prefix can be kept: rewriting from index 9 costs little, from index 1 much.
+        let rewrite = |index: usize, _: u64| if index >= 9 { 100.0 } else { 5_000.0 };
+        let items = [item(9, 1_000, 10), item(1, 1_000, 10)];
+        assert_eq!(batch(&items, &rewrite), Some(1));
+    }
+
+    #[test]
+    fn items_of_one_message_go_together() {
+        let items = [item(4, 10, 1), item(4, 1_000, 100)];
+        assert_eq!(batch(&items, &|_, _| 50.0), Some(2));
+    }
+
+    #[test]
+    fn the_bound_affords_what_was_saved_and_what_is_allowed() {
+        let bound = Bound { ours: 900.0, plain: 1_000.0, overhead: 10.0, share: 0.01, free: 20.0 };
+        assert!(bound.affords(140.0));
+        assert!(!bound.affords(140.1));
+    }
+}

@@ -1,0 +1,315 @@
+//! What stands in the window and could leave it, with what that would save: outputs, which collapse, and steps, which fold.
+//!
+//! Pure; time linear in the window. Must not decide whether an epoch starts.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::working_set::working_set;
+use super::{Item, Reckoning, Terms, is_typed};
+use crate::context::fold;
+use crate::context::hazard::{self, Hazards};
+use crate::session::{MessageKind, ResultFact, Session, Shows, Treatment};
+
+/// A collapse that frees no more than this is not worth a change.
+const MIN_GAIN_TOKENS: u64 = 16;
+/// What a reference line costs, about: counting each would cost more than the decision.
+const LINE_TOKENS: u64 = 22;
+/// An output of no more tokens than this goes with its step.
+const SMALL_TOKENS: u64 = 60;
+/// So many of the newest steps never fold.
+const KEEP_STEPS: u64 = 6;
+
+/// What leaves the window.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Leaving {
+    /// An output, by its position in the chat.
+    Output {
+        /// The position.
+        at: u64,
+        /// Its chance to be needed, and its tokens.
+        risk: (f64, u64),
+    },
+    /// A step, by the position of its first message.
+    Step {
+        /// The position.
+        first: u64,
+        /// Its chance to be needed, and its tokens.
+        risk: (f64, u64),
+    },
+}
+
+impl Leaving {
+    /// The position of an output.
+    pub(super) fn output(&self) -> Option<u64> {
+        match self {
+            Self::Output { at, .. } => Some(*at),
+            Self::Step { .. } => None,
+        }
+    }
+
+    fn step(&self) -> Option<u64> {
+        match self {
+            Self::Step { first, .. } => Some(*first),
+            Self::Output { .. } => None,
+        }
+    }
+
+    fn risk(&self) -> (f64, u64) {
+        match self {
+            Self::Output { risk, .. } | Self::Step { risk, .. } => *risk,
+        }
+    }
+}
+
+/// Something that could leave, before it is known what that saves.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    what: Leaving,
+    index: usize,
+    gain: u64,
+    calls: u32,
+}
+
+/// The window as it stands before a call.
+pub(super) struct Standing<'a> {
+    session: &'a Session,
+    shown: &'a [u64],
+    terms: &'a Terms<'a>,
+    total: u64,
+    working: BTreeSet<u64>,
+    outputs: Vec<Candidate>,
+    steps: Vec<Candidate>,
+    reckoning: Reckoning,
+}
+
+impl<'a> Standing<'a> {
+    /// `shown`: tokens of each message of the window as it would be sent now, in order.
+    pub(super) fn new(session: &'a Session, shown: &'a [u64], terms: &'a Terms<'a>) -> Self {
+        let working = working_set(session, terms.keep_results);
+        let total = shown.iter().sum();
+        let calls = CallsGone::new(session, terms.keep_results);
+        let outputs = outputs(session, shown, &working, &calls, terms.hazards);
+        let gathered: u64 = outputs.iter().map(|output| output.gain).sum();
+        let mut standing = Self {
+            session,
+            shown,
+            terms,
+            total,
+            working,
+            outputs,
+            steps: Vec::new(),
+            reckoning: Reckoning {
+                read: terms.prices.read,
+                write: terms.prices.write,
+                staying: (terms.fixed_tokens + total).saturating_sub(gathered),
+                caution: terms.hazards.caution,
+            },
+        };
+        standing.steps = standing.folding(&calls);
+        standing
+    }
+
+    /// Tokens of the messages.
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Positions that stay.
+    pub(super) fn working(&self) -> &BTreeSet<u64> {
+        &self.working
+    }
+
+    /// Whether the newest message is one that a person typed.
+    pub(super) fn begins_turn(&self) -> bool {
+        is_typed(self.session)
+    }
+
+    /// What pays its rent while the cache is warm, from the end of the window.
+    pub(super) fn warm(&self) -> Vec<Item<Leaving>> {
+        self.paying(&|gain, tokens, hazard| self.reckoning.rent(gain, tokens, hazard))
+    }
+
+    /// What pays its rent where the whole request is written in any case, from the end of the window.
+    pub(super) fn cold(&self) -> Vec<Item<Leaving>> {
+        self.paying(&|gain, tokens, hazard| self.reckoning.cold_rent(gain, tokens, hazard))
+    }
+
+    /// Everything, whatever it would save: outputs, and steps from the oldest on.
+    pub(super) fn all(&self) -> (Vec<Item<Leaving>>, Vec<Item<Leaving>>) {
+        let items = |candidates: &[Candidate]| {
+            candidates.iter().map(|candidate| candidate.item(0.0)).collect()
+        };
+        (items(&self.outputs), items(&self.steps))
+    }
+
+    /// Tokens from each index of the window on.
+    pub(super) fn suffix_tokens(&self) -> Vec<u64> {
+        let mut suffix = vec![0; self.shown.len() + 1];
+        for (index, tokens) in self.shown.iter().enumerate().rev() {
+            suffix[index] = suffix[index + 1] + tokens;
+        }
+        suffix
+    }
+
+    /// What writing the messages from an index on again costs, so many tokens of them gone. What is new has to be written
+    /// in any case.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    pub(super) fn rewrite_cost(&self, suffix: &[u64], from: usize, gain: u64) -> f64 {
+        let new = suffix[self.terms.first_new.min(self.shown.len())];
+        let tokens = suffix[from].saturating_sub(new + gain);
+        (self.reckoning.write - self.reckoning.read).max(0.0) * tokens as f64
+    }
+
+    /// What the faults are reckoned to cost that these make likely in the next call.
+    pub(super) fn fault_risk(&self, leaving: &[Item<Leaving>]) -> f64 {
+        let risk = |item: &Item<Leaving>| {
+            let (hazard, tokens) = item.what.risk();
+            hazard * self.reckoning.fault(tokens)
+        };
+        leaving.iter().map(risk).sum()
+    }
+
+    /// The steps of these that can fold when these outputs collapse.
+    pub(super) fn foldable_with(
+        &self,
+        leaving: &[Item<Leaving>],
+        collapsing: &BTreeSet<u64>,
+    ) -> Vec<fold::Step> {
+        let wanted: HashSet<u64> = leaving.iter().filter_map(|item| item.what.step()).collect();
+        if wanted.is_empty() {
+            return Vec::new();
+        }
+        let stands = |at: u64, tokens: u64| {
+            self.working.contains(&at)
+                || !(tokens <= SMALL_TOKENS
+                    || collapsing.contains(&at)
+                    || *self.session.treatment(at) == Treatment::Reference)
+        };
+        let mut steps = self.foldable(&stands);
+        steps.retain(|step| wanted.contains(&step.first));
+        steps
+    }
+
+    fn foldable(&self, stands: &dyn Fn(u64, u64) -> bool) -> Vec<fold::Step> {
+        let keep_turn = self.terms.rules.bound_thinking;
+        let terms = fold::Terms { keep_steps: KEEP_STEPS, keep_turn, stands };
+        fold::foldable_steps(self.session, self.shown, &terms)
+    }
+
+    /// The steps that could fold: outputs that stand would go with them, but their tokens are their own affair.
+    fn folding(&self, calls: &CallsGone) -> Vec<Candidate> {
+        let outputs: BTreeMap<u64, usize> = self
+            .outputs
+            .iter()
+            .filter_map(|output| Some((output.what.output()?, output.index)))
+            .collect();
+        let stands = |at: u64, tokens: u64| {
+            let goes = tokens <= SMALL_TOKENS
+                || outputs.contains_key(&at)
+                || *self.session.treatment(at) == Treatment::Reference;
+            self.working.contains(&at) || !goes
+        };
+        let carriers = carriers(self.session);
+        let steps = self.foldable(&stands).into_iter().filter_map(|step| {
+            let standing = outputs.range(step.first..=step.last);
+            let apart: u64 = standing
+                .map(|(_, index)| self.shown[*index])
+                .filter(|tokens| *tokens > SMALL_TOKENS)
+                .sum();
+            let gain = step.gain().saturating_sub(apart);
+            let features = hazard::step_features(self.session, step.first..=step.last)?;
+            let tokens = *self.shown.get(step.index)?;
+            let risk = (self.terms.hazards.of_step(&features), tokens);
+            let age = features.steps_since.saturating_sub(u32::try_from(KEEP_STEPS).ok()?);
+            (gain > MIN_GAIN_TOKENS).then_some(Candidate {
+                what: Leaving::Step { first: step.first, risk },
+                index: *carriers.range(..step.index).next_back()?,
+                gain,
+                calls: calls.since(step.last).min(age + 1),
+            })
+        });
+        steps.collect()
+    }
+
+    fn paying(&self, rent: &dyn Fn(u64, u64, f64) -> f64) -> Vec<Item<Leaving>> {
+        let candidates = self.outputs.iter().chain(&self.steps);
+        let mut items: Vec<Item<Leaving>> = candidates
+            .map(|candidate| {
+                let (hazard, tokens) = candidate.what.risk();
+                candidate.item(rent(candidate.gain, tokens, hazard))
+            })
+            .filter(|item| item.rent > 0.0)
+            .collect();
+        items.sort_by_key(|item| std::cmp::Reverse(item.index));
+        items
+    }
+}
+
+impl Candidate {
+    fn item(&self, rent: f64) -> Item<Leaving> {
+        let Self { what, index, gain, calls } = *self;
+        Item { what, index, gain, rent, calls }
+    }
+}
+
+/// For how many calls each result could have been gone: since so many newer ones came that it was out of the working set.
+struct CallsGone(BTreeMap<u64, u32>);
+
+impl CallsGone {
+    fn new(session: &Session, keep_results: u64) -> Self {
+        let now = session.chat().step();
+        let results: Vec<(u64, u32)> = session
+            .window()
+            .filter(|(_, message)| matches!(message.kind, MessageKind::Result(_)))
+            .map(|(at, message)| (at, message.step))
+            .collect();
+        let keep = usize::try_from(keep_results).unwrap_or(usize::MAX);
+        let newer = results.iter().skip(keep.max(1)).map(|(_, step)| now + 1 - step);
+        Self(results.iter().map(|(at, _)| *at).zip(newer).collect())
+    }
+
+    fn since(&self, at: u64) -> u32 {
+        self.0.get(&at).copied().unwrap_or(0)
+    }
+}
+
+/// Indexes in the window of the messages that a person typed: they carry the lines of folded steps.
+fn carriers(session: &Session) -> BTreeSet<usize> {
+    let window = session.window().enumerate();
+    window.filter(|(_, (_, m))| matches!(m.kind, MessageKind::User)).map(|(i, _)| i).collect()
+}
+
+/// The outputs that could collapse.
+fn outputs(
+    session: &Session,
+    shown: &[u64],
+    working: &BTreeSet<u64>,
+    calls: &CallsGone,
+    hazards: &Hazards,
+) -> Vec<Candidate> {
+    let window = session.window().zip(shown).enumerate();
+    window
+        .filter_map(|(index, ((at, _), tokens))| {
+            let gain = tokens.saturating_sub(LINE_TOKENS);
+            let fact = session.result(at).filter(|fact| gain > MIN_GAIN_TOKENS && fact.plain)?;
+            let is_free = !working.contains(&at)
+                && *session.treatment(at) != Treatment::Reference
+                && !session.folds().hide(at)
+                && has_reference_line(session, fact);
+            let features = hazard::output_features(session, at).filter(|_| is_free)?;
+            let risk = (hazards.of_output(&features), *tokens);
+            let what = Leaving::Output { at, risk };
+            Some(Candidate { what, index, gain, calls: calls.since(at) })
+        })
+        .collect()
+}
+
+/// Whether a line can stand for a result: something of it has a handle.
+fn has_reference_line(session: &Session, fact: &ResultFact) -> bool {
+    let shown = match &fact.shows {
+        Shows::File { object, .. } | Shows::Activated { object, .. } => Some(object),
+        Shows::Own | Shows::Change { .. } => None,
+    };
+    let object = shown.or(fact.object.as_ref());
+    object.is_some_and(|object| session.index().get(object).is_some())
+}

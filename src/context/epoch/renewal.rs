@@ -1,0 +1,94 @@
+//! What changes at the start of an epoch besides what it collapses: the current text of files, and lines that were said to
+//! stand in what collapses. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::working_set::is_let_go;
+use crate::context::settle;
+use crate::object::{Hash, ObjectId};
+use crate::session::{LineRange, Session, Shows, Subject, Treatment, merge_ranges};
+
+/// All changes of an epoch: collapses, the current text of files, and reads whose text stood in what collapses.
+pub(super) fn treatments(
+    session: &Session,
+    collapsing: &BTreeSet<u64>,
+    working: &BTreeSet<u64>,
+) -> Vec<(u64, Treatment)> {
+    let mut changes: BTreeMap<u64, Treatment> =
+        collapsing.iter().map(|at| (*at, Treatment::Reference)).collect();
+    for Anew { file, version, ranges, at, after_host } in files_anew(session, working) {
+        let showings = session.showings(&file).map(|showing| showing.at);
+        changes.extend(showings.map(|at| (at, Treatment::Reference)));
+        changes.insert(at, Treatment::Current { object: file, version, ranges, after_host });
+    }
+    settle::settle(session, working, &mut changes);
+    changes.into_iter().filter(|(at, treatment)| session.treatment(*at) != treatment).collect()
+}
+
+/// A file whose current text is to stand at one message instead of what stands of it.
+struct Anew {
+    file: ObjectId,
+    version: Hash,
+    ranges: Vec<LineRange>,
+    at: u64,
+    after_host: bool,
+}
+
+/// Files of the working set of which older text stands, or lines stand twice.
+fn files_anew(session: &Session, working: &BTreeSet<u64>) -> Vec<Anew> {
+    let mut needed: BTreeMap<&ObjectId, Vec<LineRange>> = BTreeMap::new();
+    let mut untidy: BTreeSet<&ObjectId> = BTreeSet::new();
+    for showing in session.all_showings().filter(|showing| working.contains(&showing.at)) {
+        let Some(version) = file_version(session, &showing.object) else { continue };
+        let lines = needed.entry(&showing.object).or_default();
+        let twice = showing.now.iter().any(|range| range.without(lines) != [*range]);
+        if showing.version != *version || twice {
+            untidy.insert(&showing.object);
+        }
+        lines.extend(&showing.now);
+    }
+    // A read that said "stands above" needs these lines where that is about to go.
+    for at in working {
+        if let (Treatment::Reread { .. }, Some(Shows::File { object, version, range })) =
+            (session.treatment(*at), session.result(*at).map(|fact| &fact.shows))
+        {
+            let now = session.lines_now(object, version, &[*range]);
+            needed.entry(object).or_default().extend(now);
+        }
+    }
+    untidy
+        .into_iter()
+        .filter_map(|file| {
+            let ranges = merge_ranges(needed.get(file)?);
+            let (at, after_host) = last_event(session, file, working)?;
+            let version = file_version(session, file)?.clone();
+            (!ranges.is_empty()).then(|| Anew {
+                file: file.clone(),
+                version,
+                ranges,
+                at,
+                after_host,
+            })
+        })
+        .collect()
+}
+
+/// The newest message that showed or changed a file, and whether it is one that changed it.
+fn last_event(session: &Session, file: &ObjectId, working: &BTreeSet<u64>) -> Option<(u64, bool)> {
+    let shows: BTreeSet<u64> = session.showings(file).map(|showing| showing.at).collect();
+    session.shown_window().rev().find_map(|(at, _)| {
+        let fact = session.result(at)?;
+        match &fact.shows {
+            _ if !working.contains(&at) && is_let_go(session, fact) => None,
+            Shows::Change { object } if object == file => Some((at, true)),
+            _ => shows.contains(&at).then_some((at, false)),
+        }
+    })
+}
+
+fn file_version<'a>(session: &'a Session, object: &ObjectId) -> Option<&'a Hash> {
+    match &session.index().get(object)?.subject {
+        Subject::File { version, .. } => Some(version),
+        Subject::Toolcall { .. } => None,
+    }
+}

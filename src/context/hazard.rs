@@ -1,0 +1,286 @@
+//! The hazard of an output or a step: how likely one call needs it. Two small log-linear models over what is known at the
+//! call, with weights that are data.
+//!
+//! Pure: the same numbers give the same hazard on every machine, for powers and logarithms are computed in software. Must
+//! not decide anything. Which features, and why: docs/policy.md.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::session::{OutputClass, Session};
+
+/// The weights that are shipped, made by `palimpsest learn`.
+const SHIPPED: &str = include_str!("hazards.json");
+
+/// Format of the weights.
+const VERSION: u32 = 1;
+
+/// Both models.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Hazards {
+    /// Format: 1.
+    pub version: u32,
+    /// How many times its price a fault weighs: what is missing costs more than tokens.
+    pub caution: f64,
+    /// Of an output.
+    pub outputs: OutputWeights,
+    /// Of a step.
+    pub steps: StepWeights,
+}
+
+/// Weights of an output's hazard.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OutputWeights {
+    /// Of every output.
+    pub base: f64,
+    /// Where it shows lines of a file.
+    pub read: f64,
+    /// Where it lists names of files.
+    pub listing: f64,
+    /// Of the logarithm of the session's late needs per call.
+    pub late_needs: f64,
+    /// Of the logarithm of one more than the turns since.
+    pub turns_since: f64,
+}
+
+/// Weights of a step's hazard.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StepWeights {
+    /// Of every step.
+    pub base: f64,
+    /// Where its arguments hold more than a line for it would show.
+    pub long_arguments: f64,
+    /// Of the logarithm of one more than the tokens of such arguments.
+    pub argument_tokens: f64,
+    /// Of the logarithm of one more than the steps since.
+    pub steps_since: f64,
+}
+
+/// What is known of an output at a call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OutputFeatures {
+    /// What it shows.
+    pub class: OutputClass,
+    /// The session's late needs per call so far, smoothed: see [`Session::late_needs`].
+    pub late_needs: f64,
+    /// Turns since it came.
+    pub turns_since: u32,
+}
+
+/// What is known of a step at a call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepFeatures {
+    /// Tokens of arguments that a line for it would not show.
+    pub argument_tokens: u64,
+    /// Steps since.
+    pub steps_since: u32,
+}
+
+impl Hazards {
+    /// The weights that are shipped.
+    pub fn shipped() -> &'static Self {
+        static PARSED: LazyLock<Hazards> = LazyLock::new(|| {
+            // Held by a test; weights that could not be read would leave everything standing.
+            Hazards::parse(SHIPPED).unwrap_or(Hazards::ALWAYS)
+        });
+        &PARSED
+    }
+
+    /// Everything is always needed.
+    const ALWAYS: Self = Self {
+        version: VERSION,
+        caution: 1.0,
+        outputs: OutputWeights {
+            base: 0.0,
+            read: 0.0,
+            listing: 0.0,
+            late_needs: 0.0,
+            turns_since: 0.0,
+        },
+        steps: StepWeights {
+            base: 0.0,
+            long_arguments: 0.0,
+            argument_tokens: 0.0,
+            steps_since: 0.0,
+        },
+    };
+
+    /// Reads weights from their JSON.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if it is not JSON of this form and version.
+    pub fn parse(json: &str) -> Result<Self> {
+        let hazards: Self = serde_json::from_str(json)
+            .map_err(|error| Error::argument("hazards", format!("cannot be read: {error}")))?;
+        if hazards.version != VERSION {
+            return Err(Error::argument(
+                "hazards",
+                format!("have version `{}`, known is `{VERSION}`", hazards.version),
+            ));
+        }
+        Ok(hazards)
+    }
+
+    /// Reads weights from a file.
+    ///
+    /// # Errors
+    /// `FILE` if it cannot be read; as [`Self::parse`].
+    pub fn read(path: &Path) -> Result<Self> {
+        let json = std::fs::read_to_string(path).map_err(|source| Error::File {
+            act: "read",
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::parse(&json)
+    }
+
+    /// Chance that a call needs an output: above 0, at most 1.
+    pub fn of_output(&self, features: &OutputFeatures) -> f64 {
+        chance(self.outputs.log_rate(features))
+    }
+
+    /// Chance that a call needs the model's own words of a step: above 0, at most 1.
+    pub fn of_step(&self, features: &StepFeatures) -> f64 {
+        chance(self.steps.log_rate(features))
+    }
+}
+
+impl OutputWeights {
+    /// Number of weights.
+    pub const COUNT: usize = 5;
+
+    /// The features as numbers, in the order of the weights.
+    pub fn inputs(features: &OutputFeatures) -> [f64; Self::COUNT] {
+        [
+            1.0,
+            f64::from(u8::from(features.class == OutputClass::Read)),
+            f64::from(u8::from(features.class == OutputClass::Listing)),
+            libm::log(features.late_needs),
+            libm::log1p(f64::from(features.turns_since)),
+        ]
+    }
+
+    /// The weights in order.
+    pub fn to_array(self) -> [f64; Self::COUNT] {
+        [self.base, self.read, self.listing, self.late_needs, self.turns_since]
+    }
+
+    /// Weights given in order.
+    pub fn from_array([base, read, listing, late_needs, turns_since]: [f64; Self::COUNT]) -> Self {
+        Self { base, read, listing, late_needs, turns_since }
+    }
+
+    fn log_rate(self, features: &OutputFeatures) -> f64 {
+        dot(self.to_array(), Self::inputs(features))
+    }
+}
+
+impl StepWeights {
+    /// Number of weights.
+    pub const COUNT: usize = 4;
+
+    /// The features as numbers, in the order of the weights.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    pub fn inputs(features: &StepFeatures) -> [f64; Self::COUNT] {
+        [
+            1.0,
+            f64::from(u8::from(features.argument_tokens > 0)),
+            libm::log1p(features.argument_tokens as f64),
+            libm::log1p(f64::from(features.steps_since)),
+        ]
+    }
+
+    /// The weights in order.
+    pub fn to_array(self) -> [f64; Self::COUNT] {
+        [self.base, self.long_arguments, self.argument_tokens, self.steps_since]
+    }
+
+    /// Weights given in order.
+    pub fn from_array([base, long, tokens, since]: [f64; Self::COUNT]) -> Self {
+        Self { base, long_arguments: long, argument_tokens: tokens, steps_since: since }
+    }
+
+    fn log_rate(self, features: &StepFeatures) -> f64 {
+        dot(self.to_array(), Self::inputs(features))
+    }
+}
+
+/// The features of the output at a position of the chat; `None` where no result stands there.
+pub fn output_features(session: &Session, at: u64) -> Option<OutputFeatures> {
+    let fact = session.result(at)?;
+    let turns_since = session.chat().turn().saturating_sub(session.chat().get(at)?.turn);
+    Some(OutputFeatures { class: fact.class, late_needs: session.late_needs(), turns_since })
+}
+
+/// The features of the step whose messages stand at these positions of the chat.
+pub fn step_features(session: &Session, range: RangeInclusive<u64>) -> Option<StepFeatures> {
+    let answer = session.chat().get(*range.start())?;
+    let steps_since = session.chat().step().saturating_sub(answer.step);
+    let results = range.filter_map(|at| session.result(at));
+    let argument_tokens = results.map(|fact| fact.argument_tokens).sum();
+    Some(StepFeatures { argument_tokens, steps_since })
+}
+
+fn chance(log_rate: f64) -> f64 {
+    libm::exp(log_rate).min(1.0)
+}
+
+fn dot<const N: usize>(weights: [f64; N], inputs: [f64; N]) -> f64 {
+    weights.iter().zip(inputs).map(|(weight, input)| weight * input).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(class: OutputClass) -> OutputFeatures {
+        OutputFeatures { class, late_needs: 0.01, turns_since: 0 }
+    }
+
+    #[test]
+    fn the_shipped_weights_are_read() {
+        let shipped = Hazards::parse(SHIPPED).unwrap();
+        assert_eq!(&shipped, Hazards::shipped());
+        assert!(shipped.caution >= 1.0);
+    }
+
+    #[test]
+    fn what_shows_a_file_is_needed_more_often_than_what_a_command_said() {
+        let hazards = Hazards::shipped();
+        let read = hazards.of_output(&output(OutputClass::Read));
+        assert!(read > hazards.of_output(&output(OutputClass::Other)));
+        assert!(read < 0.05);
+    }
+
+    #[test]
+    fn a_step_that_wrote_code_is_needed_more_often_than_one_that_did_not() {
+        let hazards = Hazards::shipped();
+        let step = |argument_tokens| StepFeatures { argument_tokens, steps_since: 30 };
+        assert!(hazards.of_step(&step(400)) > hazards.of_step(&step(0)));
+    }
+
+    #[test]
+    fn a_hazard_is_a_chance() {
+        let mut hazards = Hazards::shipped().clone();
+        hazards.outputs.base = 50.0;
+        assert!((hazards.of_output(&output(OutputClass::Read)) - 1.0).abs() < f64::EPSILON);
+        hazards.outputs.base = -500.0;
+        assert!(hazards.of_output(&output(OutputClass::Read)) > 0.0);
+    }
+
+    #[test]
+    fn other_forms_and_versions_are_refused() {
+        for json in
+            ["{}", "[]", "not JSON", &SHIPPED.replacen("\"version\": 1", "\"version\": 2", 1)]
+        {
+            assert_eq!(Hazards::parse(json).unwrap_err().code(), "INVALID_ARGUMENT", "{json}");
+        }
+    }
+}
