@@ -14,6 +14,7 @@ use palimpsest::context::prices::Prices;
 use palimpsest::context::tokens::Counter;
 use palimpsest::object::{AsOf, ObjectId};
 use palimpsest::replay::measure::OVERHEAD_TOKENS;
+use palimpsest::replay::play::play;
 use palimpsest::replay::report::FileReport;
 use palimpsest::replay::run::{Replaying, replay};
 use palimpsest::replay::transcript::Transcript;
@@ -54,6 +55,27 @@ fn recorded_sessions_cost_less_and_the_plain_host_costs_what_it_costs() {
         assert_eq!(plain.bill.ours.to_bits(), plain.bill.plain.to_bits(), "{}", plain.name);
         assert_eq!(ours.bill.plain.to_bits(), plain.bill.plain.to_bits(), "{}", plain.name);
         assert_eq!((plain.faults.raw, plain.plain_faults.raw), (0, 0), "{}", plain.name);
+    }
+}
+
+#[test]
+fn the_ledger_of_a_session_that_is_played_says_what_its_requests_cost() {
+    let Some(files) = recordings() else { return };
+    let close = |a: f64, b: f64| (a - b).abs() <= 0.01 * b;
+    for file in files.iter().step_by(6) {
+        for (prices, window_tokens) in [("anthropic", None), ("openai", Some(200_000))] {
+            let prices = Prices::preset(prices).unwrap();
+            let replaying = Replaying { prices, window_tokens, ..replaying(Some(Layout::Log)) };
+            let transcript = Transcript::read(file).unwrap();
+            let report = replay(&transcript, &replaying).unwrap();
+            let live = play(&transcript, &replaying.playing(Layout::Log), &mut |_| Ok(())).unwrap();
+            let bill = live.state().bill();
+            let ours: f64 = report.series.iter().map(|call| call.ours.cost).sum();
+            let plain: f64 = report.series.iter().map(|call| call.plain.cost).sum();
+            let said = (bill.our_account().cost, bill.plain_account().cost);
+            assert!(close(said.0, ours), "{} ours: {} is {ours}", report.name, said.0);
+            assert!(close(said.1, plain), "{} plain: {} is {plain}", report.name, said.1);
+        }
     }
 }
 

@@ -73,7 +73,7 @@ pub struct Played {
     pub compaction_cost: f64,
 }
 
-/// Plays a transcript; `each` gets every call in order.
+/// Plays a transcript; `each` gets every call in order. Returns the session as the last call left it.
 ///
 /// # Errors
 /// What the session or `each` reports.
@@ -81,7 +81,7 @@ pub fn play(
     transcript: &Transcript,
     playing: &Playing,
     each: &mut dyn FnMut(Played) -> Result<()>,
-) -> Result<()> {
+) -> Result<LiveSession> {
     let mut host = Host::new(transcript, playing)?;
     for (call, before) in answers(&transcript.messages).enumerate() {
         host.list.extend((host.read..before).map(Listed::Given));
@@ -96,7 +96,7 @@ pub fn play(
         let compaction_cost = compaction_cost.unwrap_or(0.0);
         each(Played { call, before, changes, notices, compaction_cost })?;
     }
-    Ok(())
+    Ok(host.live)
 }
 
 /// Plays a transcript as the host alone would: its messages as they are.

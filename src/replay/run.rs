@@ -31,6 +31,21 @@ pub struct Replaying {
     pub dump: Option<PathBuf>,
 }
 
+impl Replaying {
+    /// How a session of this layout is played.
+    pub fn playing(&self, layout: Layout) -> Playing {
+        let prices = PriceTable::Own(self.prices.clone());
+        let prices = PriceSetting::ByModel([("*".to_owned(), prices)].into());
+        Playing {
+            settings: Settings { layout, prices, ..self.settings.clone() },
+            counter: self.counter,
+            window_tokens: self.window_tokens,
+            fixed_tokens: FIXED_TOKENS + self.overhead_tokens,
+            overhead_tokens: self.overhead_tokens,
+        }
+    }
+}
+
 /// Replays a transcript.
 ///
 /// # Errors
@@ -57,18 +72,7 @@ pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileRepo
     };
     match replaying.layout {
         None => play_plain(transcript, &mut each)?,
-        Some(layout) => {
-            let prices = PriceTable::Own(replaying.prices.clone());
-            let prices = PriceSetting::ByModel([("*".to_owned(), prices)].into());
-            let playing = Playing {
-                settings: Settings { layout, prices, ..replaying.settings.clone() },
-                counter: replaying.counter,
-                window_tokens: replaying.window_tokens,
-                fixed_tokens: FIXED_TOKENS + replaying.overhead_tokens,
-                overhead_tokens: replaying.overhead_tokens,
-            };
-            play(transcript, &playing, &mut each)?;
-        }
+        Some(layout) => drop(play(transcript, &replaying.playing(layout), &mut each)?),
     }
     dump.map_or(Ok(()), Dump::finish)?;
     Ok(report)
