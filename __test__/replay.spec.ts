@@ -129,6 +129,9 @@ describe("a replay costs what an independent pricing of its requests says", () =
   }
 });
 
+/** What stderr says besides how far it is, which a slow machine gets to hear. */
+const problems = (stderr: string) => stderr.split("\n").filter((line) => line !== "" && !line.startsWith("replaying"));
+
 describe("palimpsest replay", () => {
   test("prints each session and the sum", () => {
     const at = desk();
@@ -136,7 +139,7 @@ describe("palimpsest replay", () => {
     transcriptIn(at.folder, "deep/two.jsonl.gz", writtenSession(3));
     at.write("other.txt", "no transcript");
     const { status, stdout, stderr } = at.run("replay", ".", "--prices", "openai", "--window", "200000");
-    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect({ status, problems: problems(stderr) }).toEqual({ status: 0, problems: [] });
     const lines = stdout.split("\n");
     expect(lines.slice(0, 3).map((line) => line.split("\t").at(-1))).toEqual(["two", "one", "sum"]);
     expect(lines.slice(0, 3).map((line) => line.split("\t")[0])).toEqual(["4", "31", "31"]);
@@ -168,7 +171,7 @@ describe("palimpsest replay", () => {
     const at = desk();
     transcriptIn(at.folder, "<one>.jsonl", writtenSession(30));
     const { status, stderr } = at.run("replay", "<one>.jsonl", "--html", "page.html");
-    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect({ status, problems: problems(stderr) }).toEqual({ status: 0, problems: [] });
     const page = readFileSync(join(at.folder, "page.html"), "utf8");
     expect(page).toMatch(/^<!doctype html>/);
     expect(page).toContain('"name":"\\u003cone>"');
