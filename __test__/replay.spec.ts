@@ -143,7 +143,10 @@ describe("palimpsest replay", () => {
     const lines = stdout.split("\n");
     expect(lines.slice(0, 3).map((line) => line.split("\t").at(-1))).toEqual(["two", "one", "sum"]);
     expect(lines.slice(0, 3).map((line) => line.split("\t")[0])).toEqual(["4", "31", "31"]);
-    expect(lines[3]).toMatch(/^log, openai, a window of 200000 tokens: bill 0\.\d{3} of plain.*; 1 of 2 left out$/);
+    expect(lines[3]).toMatch(
+      /^faults: [\d.]+ % of calls, strict [\d.]+ %, own words [\d.]+ %; the host alone [\d.]+ %$/,
+    );
+    expect(lines[4]).toMatch(/^log, openai, a window of 200000 tokens: bill 0\.\d{3} of plain.*; 1 of 2 left out$/);
   });
 
   test("prints one document and writes the requests where it is asked to", () => {
@@ -203,6 +206,15 @@ describe("palimpsest replay", () => {
     transcriptIn(at.folder, "one.jsonl", writtenSession(2));
     const { code, message } = at.failure("replay", "one.jsonl", ...options);
     expect({ code, message }).toEqual({ code: "INVALID_ARGUMENT", message: expect.stringContaining(`\`${named}\``) });
+  });
+
+  test("writes no two sessions to one dump", () => {
+    const at = desk();
+    transcriptIn(at.folder, "one.jsonl", writtenSession(2));
+    transcriptIn(at.folder, "deep/one.jsonl.gz", writtenSession(2));
+    const { status, message } = at.failure("replay", ".", "--dump", "out");
+    expect({ status, message }).toEqual({ status: 2, message: "two transcripts are named `one`" });
+    expect(at.run("replay", ".").status).toBe(0);
   });
 
   test("wants transcripts", () => {

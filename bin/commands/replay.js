@@ -1,6 +1,6 @@
 // `palimpsest replay`: recorded sessions through the same code as live use, and what they would have cost.
 import { readdir, stat, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
 import { printError } from "../lib/errors.js";
 import { write, writeJson } from "../lib/output.js";
@@ -60,9 +60,11 @@ export const replay = {
     });
     // Wrong options are said once, not for every file.
     await addon.replayReport([], options);
-    const { files, failed } = await replayAll(await transcripts(given.positionals), (file) =>
-      addon.replayFile(file, options),
-    );
+    const paths = await transcripts(given.positionals);
+    if (dump !== undefined) {
+      refuseTwins(paths);
+    }
+    const { files, failed } = await replayAll(paths, (file) => addon.replayFile(file, options));
     const report = await addon.replayReport(files, options);
     const html = text(given, "html");
     if (html !== undefined) {
@@ -102,6 +104,18 @@ async function transcripts(given) {
     throw new UsageError("no transcript is there", "name files, or folders that hold *.jsonl or *.jsonl.gz");
   }
   return found;
+}
+
+/**
+ * Refuses transcripts whose requests would be written to one file.
+ * @param {string[]} paths
+ */
+function refuseTwins(paths) {
+  const names = paths.map((path) => basename(path).replace(/\.jsonl(\.gz)?$/, ""));
+  const twin = names.find((name, at) => names.indexOf(name) !== at);
+  if (twin !== undefined) {
+    throw new UsageError(`two transcripts are named \`${twin}\``, "write their requests to folders of their own");
+  }
 }
 
 /**
@@ -159,6 +173,10 @@ async function print({ files, sum, prices, layout, window }) {
   const rows = files.map((file) => row(file.name, file, file.epochs.length));
   await writeTable(headings, [...rows, row("sum", sum, sum.epochs)]);
   const limit = window === null ? "no window" : `a window of ${window} tokens`;
+  const of = (/** @type {number} */ calls) => percent(sum.calls === 0 ? 0 : calls / sum.calls);
+  await write(
+    `faults: ${of(sum.faults.raw)} of calls, strict ${of(sum.faults.strict)}, own words ${of(sum.faults.ownWords)}; the host alone ${of(sum.plainFaults.raw)}\n`,
+  );
   await write(
     `${layout}, ${prices}, ${limit}: bill ${ratio(sum.bill.ratio)} of plain in sum, median ${ratio(sum.median)}, worst ${ratio(sum.worst)}; ${sum.leftOut} of ${sum.files} left out\n`,
   );
