@@ -68,7 +68,12 @@ fn the_ledger_of_a_session_that_is_played_says_what_its_requests_cost() {
             let replaying = Replaying { prices, window_tokens, ..replaying(Some(Layout::Log)) };
             let transcript = Transcript::read(file).unwrap();
             let report = replay(&transcript, &replaying).unwrap();
-            let live = play(&transcript, &replaying.playing(Layout::Log), &mut |_| Ok(())).unwrap();
+            let live = play(
+                &transcript,
+                &replaying.playing(Layout::Log, OVERHEAD_TOKENS),
+                &mut |_| Ok(()),
+            )
+            .unwrap();
             let bill = live.state().bill();
             let ours: f64 = report.series.iter().map(|call| call.ours.cost).sum();
             let plain: f64 = report.series.iter().map(|call| call.plain.cost).sum();
@@ -187,8 +192,21 @@ fn both_sides_keep_to_a_window_and_the_host_compacts_where_ours_cannot() {
     let call = &dumped(folder.path())[compacted];
     assert_eq!(call.len(), 4, "the summary and two turns");
     assert!(
-        call[0]["content"][0]["text"].as_str().unwrap().len() == 8_000 && call[3]["role"] == "user"
+        call[0]["content"][0]["text"].as_str().unwrap().len() == 7_996 && call[3]["role"] == "user"
     );
+}
+
+#[test]
+fn the_host_alone_keeps_to_a_window_as_it_is_measured() {
+    let mut messages = Vec::new();
+    for turn in 0..20 {
+        messages.push(user(&format!("{turn} {}", "word ".repeat(8_000)), turn));
+        messages.push(json!({ "role": "assistant", "content": "ok" }).to_string());
+    }
+    let replaying = Replaying { window_tokens: Some(100_000), ..replaying(None) };
+    let report = replay(&transcript(&messages), &replaying).unwrap();
+    assert_eq!((report.compactions, report.plain_compactions), (3, 3));
+    assert!((report.bill.ratio - 1.0).abs() < 1e-4, "{:?}", report.bill);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::compaction::{self, Sized};
+use super::measure::message::{Message, Speaker};
 use super::transcript::Transcript;
 use crate::context::host::HostMessage;
 use crate::context::live::{CallInfo, Files, LiveSession, Notice, OpenSession, Transformed};
@@ -99,20 +100,42 @@ pub fn play(
     Ok(host.live)
 }
 
-/// Plays a transcript as the host alone would: its messages as they are.
+/// Plays a transcript as the host alone would: its messages as they are, compacted where there is a window. Of the settings
+/// none counts.
 ///
 /// # Errors
 /// What `each` reports.
 pub fn play_plain(
     transcript: &Transcript,
+    playing: &Playing,
     each: &mut dyn FnMut(Played) -> Result<()>,
 ) -> Result<()> {
-    let mut known = 0;
+    let counter = playing.counter;
+    let sizes: Vec<Sized> = transcript.messages.iter().map(|json| sized(json, counter)).collect();
+    let fixed_units = playing.fixed_tokens * counter.units_per_token();
+    let summary = Sent::Ours(summary(0));
+    let (mut start, mut known, mut head) = (0, 0, 0);
     for (call, before) in answers(&transcript.messages).enumerate() {
-        let insert = (known..before).map(Sent::Given).collect();
-        let changes = vec![Change { at: known, remove: 0, insert }];
-        each(Played { call, before, changes, notices: Vec::new(), compaction_cost: 0.0 })?;
+        let sent = head + known - start;
+        let of = |from: usize| sizes[from..before].iter().map(|message| message.units).sum::<u64>();
+        let all = of(start) + head as u64 * SUMMARY_TOKENS * counter.units_per_token();
+        let is_due = |window| compaction::is_due(window, fixed_units + all, counter);
+        let first = playing.window_tokens.filter(|window| is_due(*window));
+        let first = first.and_then(|_| compaction::first_kept(&sizes[start..before], counter));
+        let given = |from: usize| (from..before).map(Sent::Given);
+        let (change, compaction_cost) = match first {
+            None => (Change { at: sent, remove: 0, insert: given(known).collect() }, 0.0),
+            Some(first) => {
+                start += first;
+                head = 1;
+                let insert = std::iter::once(summary.clone()).chain(given(start)).collect();
+                let cost = compaction::cost(all - of(start), counter);
+                (Change { at: 0, remove: sent, insert }, cost)
+            }
+        };
         known = before;
+        let (changes, notices) = (vec![change], Vec::new());
+        each(Played { call, before, changes, notices, compaction_cost })?;
     }
     Ok(())
 }
@@ -195,7 +218,8 @@ impl<'a> Host<'a> {
         if !compaction::is_due(self.playing.window_tokens?, units, counter) {
             return None;
         }
-        let sizes: Vec<Sized> = self.list.iter().map(|listed| self.sized(listed)).collect();
+        let sizes: Vec<Sized> =
+            self.list.iter().map(|listed| sized(self.json(listed), counter)).collect();
         let first = compaction::first_kept(&sizes, counter)?;
         let dropped = sizes[..first].iter().map(|message| message.units).sum();
         let time = HostMessage::parse(self.json(&self.list[first]), counter).key.timestamp;
@@ -203,13 +227,6 @@ impl<'a> Host<'a> {
         self.list.splice(..first, [Listed::Summary(summary)]);
         self.known = 0;
         Some(compaction::cost(dropped, counter))
-    }
-
-    fn sized(&self, listed: &Listed) -> Sized {
-        let counter = self.playing.counter;
-        let message = HostMessage::parse(self.json(listed), counter);
-        let units = message.tokens * counter.units_per_token();
-        Sized { units, is_result: message.key.role == "toolResult" }
     }
 
     fn json<'b>(&self, listed: &'b Listed) -> &'b str
@@ -254,10 +271,16 @@ impl<'a> Host<'a> {
     }
 }
 
+fn sized(json: &str, counter: Counter) -> Sized {
+    let message = Message::parse(json, counter);
+    Sized { units: message.units, is_result: message.speaker() == Speaker::Tool }
+}
+
 /// A user message in the place of what a compaction dropped. A transcript has no text for it, only its size counts.
 fn summary(timestamp: i64) -> String {
-    let length = usize::try_from(SUMMARY_TOKENS * Counter::Characters.units_per_token());
-    let text = "summary ".repeat(length.unwrap_or_default() / "summary ".len());
+    let length = SUMMARY_TOKENS * Counter::Characters.units_per_token();
+    let length = usize::try_from(length).unwrap_or_default() - "user".len();
+    let text: String = "summary ".chars().cycle().take(length).collect();
     json!({ "role": "user", "content": [{ "type": "text", "text": text }], "timestamp": timestamp })
         .to_string()
 }

@@ -32,16 +32,16 @@ pub struct Replaying {
 }
 
 impl Replaying {
-    /// How a session of this layout is played.
-    pub fn playing(&self, layout: Layout) -> Playing {
+    /// How a session of this layout is played, with so much of ours in system prompt and tools.
+    pub fn playing(&self, layout: Layout, overhead_tokens: u64) -> Playing {
         let prices = PriceTable::Own(self.prices.clone());
         let prices = PriceSetting::ByModel([("*".to_owned(), prices)].into());
         Playing {
             settings: Settings { layout, prices, ..self.settings.clone() },
             counter: self.counter,
             window_tokens: self.window_tokens,
-            fixed_tokens: FIXED_TOKENS + self.overhead_tokens,
-            overhead_tokens: self.overhead_tokens,
+            fixed_tokens: FIXED_TOKENS + overhead_tokens,
+            overhead_tokens,
         }
     }
 }
@@ -71,8 +71,11 @@ pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileRepo
         Ok(())
     };
     match replaying.layout {
-        None => play_plain(transcript, &mut each)?,
-        Some(layout) => drop(play(transcript, &replaying.playing(layout), &mut each)?),
+        None => play_plain(transcript, &replaying.playing(Layout::Log, 0), &mut each)?,
+        Some(layout) => {
+            let playing = replaying.playing(layout, replaying.overhead_tokens);
+            drop(play(transcript, &playing, &mut each)?);
+        }
     }
     dump.map_or(Ok(()), Dump::finish)?;
     Ok(report)
