@@ -10,34 +10,57 @@ use crate::session::{LineMap, ResultFact, Session, Shows, Subject};
 
 /// Words of a command that a line shows, and their characters.
 const BRIEF_WORDS: usize = 4;
-const BRIEF_CHARS: usize = 40;
-/// Objects that one deed names, and deeds that a line names.
-const MAX_OBJECTS: usize = 16;
+const BRIEF_CHARS: usize = 48;
+/// Characters of a path among them that is shown whole.
+const PATH_CHARS: usize = 24;
+/// Bytes of a path or a pattern that is shown whole.
+const NAME_BYTES: usize = 120;
+/// Files or words that one deed names, and deeds that a line names.
+const MAX_ABOUT: usize = 16;
 const MAX_DEEDS: usize = 24;
 /// Commands that only prepare what comes after them.
 const PREPARING: [&str; 6] = ["cd", "export", "pushd", "set", "source", "sleep"];
 
-/// What a call asked for, where its object does not say it: of a command its first words, of an edit how many lines come
-/// and go, of a `write` how many there are.
-///
-/// `args`: its arguments. `diff`: the host's difference of the file, if it gives one.
-pub fn brief(tool: &str, args: &Value, diff: Option<&str>) -> String {
-    let text = |name: &str| args.get(name).and_then(Value::as_str);
-    match tool {
-        "bash" => first_words(command(text("command").unwrap_or_default())),
-        "edit" => {
-            let (added, removed) = diff.map_or_else(|| lines_of_edits(args), lines_of_diff);
-            format!("+{added} -{removed}")
-        }
-        "write" => {
-            let lines = text("content").map_or(0, |content| content.split('\n').count() as u64);
-            forms::count(lines, "line")
-        }
-        _ => {
-            let names = ["pattern", "path", "query", "url"];
-            first_words(names.iter().find_map(|name| text(name)).unwrap_or_default())
-        }
+/// Arguments that name a file, and others that say what a call is about.
+const PATHS: [&str; 3] = ["path", "file_path", "filePath"];
+const ASKED: [&str; 3] = ["query", "url", "name"];
+
+/// What begins the brief of a command.
+const COMMAND: &str = "$ ";
+
+/// What a call asked for: of a command its first words, behind `$ `; else a pattern or a path.
+pub fn brief(args: &Value) -> String {
+    let command = ["command", "cmd"].iter().find_map(|name| match args.get(*name)? {
+        // A program and its arguments: the last one is the script.
+        Value::Array(words) => words.last()?.as_str(),
+        text => text.as_str(),
+    });
+    if let Some(line) = command {
+        return format!("{COMMAND}{}", first_words(command_of(line)));
     }
+    let text = |name: &&str| args.get(*name)?.as_str();
+    let asked = text(&"pattern").or_else(|| PATHS.iter().find_map(text));
+    asked.or_else(|| ASKED.iter().find_map(text)).map_or_else(String::new, asked_words)
+}
+
+/// What a call changed in a file: of an edit how many lines came and went, of a `write` how many there are. Nothing where
+/// that is not known.
+///
+/// `diff`: the host's difference of the file, if it gives one.
+pub fn brief_of_change(tool: &str, args: &Value, diff: Option<&str>) -> String {
+    if tool == "write" {
+        let content = args.get("content").and_then(Value::as_str).unwrap_or_default();
+        return forms::count(content.split('\n').count() as u64, "line");
+    }
+    match diff.map_or_else(|| lines_of_edits(args), lines_of_diff) {
+        (0, 0) => String::new(),
+        (added, removed) => format!("+{added} -{removed}"),
+    }
+}
+
+/// A brief as a line shows it.
+pub fn shown_brief(brief: &str) -> &str {
+    brief.strip_prefix(COMMAND).unwrap_or(brief)
 }
 
 /// The deeds of steps by the facts of their results, in the order in which each kind came first.
@@ -68,43 +91,51 @@ pub fn deeds<'a>(session: &Session, facts: impl Iterator<Item = &'a ResultFact>)
 /// What one or several calls of a kind did.
 #[derive(Debug, PartialEq, Eq)]
 enum Deed<'a> {
-    /// Content of objects was shown.
-    Showed { tool: &'a str, objects: Vec<&'a ObjectId> },
+    /// Content was shown, or asked for.
+    Asked { tool: &'a str, about: Vec<About<'a>> },
     /// A file was changed.
     Changed { tool: &'a str, file: &'a ObjectId, brief: String },
-    /// Anything else.
+    /// A command, or what failed.
     Ran { what: String, fact: &'a ResultFact, times: u64 },
+}
+
+/// What a call was about.
+#[derive(Debug, PartialEq, Eq)]
+enum About<'a> {
+    Object(&'a ObjectId),
+    Words(&'a str),
 }
 
 impl<'a> Deed<'a> {
     /// Nothing for calls that are known by no object and showed none.
-    fn of(session: &Session, fact: &'a ResultFact) -> Option<Self> {
+    fn of(session: &'a Session, fact: &'a ResultFact) -> Option<Self> {
         let tool = fact.tool.as_str();
-        let brief = fact.object.as_ref().map_or("", |object| session.brief(object));
-        match &fact.shows {
+        let brief = fact.object.as_ref().map(|object| session.brief(object));
+        let asked = |about| Self::Asked { tool, about: vec![about] };
+        Some(match &fact.shows {
             Shows::File { object, .. } | Shows::Activated { object, .. } => {
-                Some(Self::Showed { tool, objects: vec![object] })
+                asked(About::Object(object))
             }
             Shows::Change { object } => {
-                Some(Self::Changed { tool, file: object, brief: brief.to_owned() })
+                Self::Changed { tool, file: object, brief: brief.unwrap_or_default().to_owned() }
             }
-            Shows::Own => {
-                fact.object.as_ref()?;
-                let what = match brief {
-                    "" => tool.to_owned(),
-                    brief if tool == "bash" => brief.to_owned(),
-                    // The change was not made.
-                    _ if matches!(tool, "edit" | "write") => tool.to_owned(),
-                    brief => format!("{tool} {brief}"),
-                };
-                Some(Self::Ran { what, fact, times: 1 })
-            }
-        }
+            Shows::Own => match (brief?, brief?.strip_prefix(COMMAND)) {
+                (_, Some(command)) if !command.is_empty() => {
+                    Self::Ran { what: command.to_owned(), fact, times: 1 }
+                }
+                (brief, None) if fact.ok && !brief.is_empty() => asked(About::Words(brief)),
+                (brief, None) if !brief.is_empty() => {
+                    let what = format!("{tool} {}", session.shown_path(brief));
+                    Self::Ran { what, fact, times: 1 }
+                }
+                _ => Self::Ran { what: tool.to_owned(), fact, times: 1 },
+            },
+        })
     }
 
     fn is_alike(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Showed { tool: a, .. }, Self::Showed { tool: b, .. }) => a == b,
+            (Self::Asked { tool: a, .. }, Self::Asked { tool: b, .. }) => a == b,
             (Self::Changed { tool: a, file: f, .. }, Self::Changed { tool: b, file: g, .. }) => {
                 a == b && f == g
             }
@@ -115,10 +146,10 @@ impl<'a> Deed<'a> {
 
     fn join(&mut self, other: Self) {
         match (self, other) {
-            (Self::Showed { objects, .. }, Self::Showed { objects: more, .. }) => {
-                for object in more {
-                    if !objects.contains(&object) {
-                        objects.push(object);
+            (Self::Asked { about, .. }, Self::Asked { about: more, .. }) => {
+                for next in more {
+                    if !about.contains(&next) {
+                        about.push(next);
                     }
                 }
             }
@@ -140,11 +171,14 @@ impl<'a> Deed<'a> {
     fn words(&self, session: &Session, named: &mut Vec<Handle>) -> String {
         let mut name = |object: &ObjectId| name(session, object, named);
         match self {
-            Self::Showed { tool, objects } => {
+            Self::Asked { tool, about } => {
                 let mut words = vec![(*tool).to_owned()];
-                words.extend(objects.iter().take(MAX_OBJECTS).map(|object| name(object)));
-                if objects.len() > MAX_OBJECTS {
-                    words.push(format!("{} more", objects.len() - MAX_OBJECTS));
+                words.extend(about.iter().take(MAX_ABOUT).map(|about| match about {
+                    About::Object(object) => name(object),
+                    About::Words(words) => session.shown_path(words).to_owned(),
+                }));
+                if about.len() > MAX_ABOUT {
+                    words.push(format!("{} more", about.len() - MAX_ABOUT));
                 }
                 words.join(" ")
             }
@@ -179,15 +213,25 @@ fn name(session: &Session, object: &ObjectId, named: &mut Vec<Handle>) -> String
 }
 
 /// The command of a shell line that does the work, without what its output goes to.
-fn command(line: &str) -> &str {
-    let parts = || line.split(['&', ';', '\n']).map(str::trim).filter(|part| !part.is_empty());
-    let prepares = |part: &&str| {
-        let first = part.split_whitespace().next().unwrap_or_default();
-        part.starts_with('#') || PREPARING.contains(&first)
-    };
-    let work = parts().find(|part| !prepares(part)).or_else(|| parts().next()).unwrap_or_default();
-    let end = work.find(['|', '>', '<']).filter(|end| *end > 0).unwrap_or(work.len());
-    let work = work[..end].strip_suffix(" 2").unwrap_or(&work[..end]);
+fn command_of(line: &str) -> &str {
+    let (mut rest, mut first) = (line, None);
+    while !rest.trim().is_empty() {
+        let (part, after) = split_unquoted(rest, &['&', ';', '\n']);
+        let part = part.trim();
+        let word = part.split_whitespace().next().unwrap_or_default();
+        if !part.is_empty() && !part.starts_with('#') && !PREPARING.contains(&word) {
+            return without_settings(part);
+        }
+        first = first.or(Some(part).filter(|part| !part.is_empty()));
+        rest = after;
+    }
+    first.unwrap_or_default()
+}
+
+/// A command without variables set before it and without what its output goes to.
+fn without_settings(command: &str) -> &str {
+    let (work, _) = split_unquoted(command, &['|', '>', '<']);
+    let work = if work.is_empty() { command } else { work.strip_suffix(" 2").unwrap_or(work) };
     let is_setting = |word: &str| {
         word.split_once('=').is_some_and(|(name, _)| {
             !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -202,10 +246,39 @@ fn command(line: &str) -> &str {
     rest
 }
 
-/// The first words of a text, as many as a line shows.
+/// What stands before and behind the first of these marks that is outside of quotes.
+fn split_unquoted<'t>(text: &'t str, marks: &[char]) -> (&'t str, &'t str) {
+    let mut quote = None;
+    let end = text.char_indices().find(|(_, c)| match (quote, *c) {
+        (None, '"' | '\'') => {
+            quote = Some(*c);
+            false
+        }
+        (None, c) => marks.contains(&c),
+        (Some(open), c) => {
+            quote = Some(open).filter(|open| *open != c);
+            false
+        }
+    });
+    match end {
+        Some((at, mark)) => (&text[..at], &text[at + mark.len_utf8()..]),
+        None => (text, ""),
+    }
+}
+
+/// A name, if it is not very long, else its first words.
+fn asked_words(text: &str) -> String {
+    let is_name = text.len() <= NAME_BYTES && !text.contains(char::is_whitespace);
+    if is_name { text.to_owned() } else { first_words(text) }
+}
+
+/// The first words of a text, as many as a line shows; of long paths the last name.
 fn first_words(text: &str) -> String {
     let mut words = String::new();
     for word in text.split_whitespace().take(BRIEF_WORDS) {
+        let last = word.rsplit_once('/').map(|(_, last)| format!("…/{last}"));
+        let is_long = !words.is_empty() && word.chars().count() > PATH_CHARS;
+        let word = &last.filter(|_| is_long).unwrap_or_else(|| word.to_owned());
         let space = usize::from(!words.is_empty());
         let room = BRIEF_CHARS.saturating_sub(words.chars().count() + space);
         if room < word.chars().count() && !words.is_empty() {
@@ -221,13 +294,15 @@ fn first_words(text: &str) -> String {
 fn lines_of_edits(args: &Value) -> (u64, u64) {
     let edits = args.get("edits").and_then(Value::as_array);
     let edits = edits.map_or_else(|| std::slice::from_ref(args), Vec::as_slice);
-    let text = |edit: &Value, name: &str| {
-        edit.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
     let moved = edits.iter().map(|edit| {
-        LineMap::between(&text(edit, "oldText"), &text(edit, "newText")).added_removed()
+        let (old, new) = (["oldText", "old_string"], ["newText", "new_string"]);
+        LineMap::between(text_of(edit, old), text_of(edit, new)).added_removed()
     });
     moved.fold((0, 0), |sum, (added, removed)| (sum.0 + added, sum.1 + removed))
+}
+
+fn text_of<'v>(value: &'v Value, names: [&str; 2]) -> &'v str {
+    names.iter().find_map(|name| value.get(*name)?.as_str()).unwrap_or_default()
 }
 
 /// Lines that come and go by a difference.
@@ -261,14 +336,17 @@ mod tests {
             ("cd /p", "cd /p"),
             ("A=1", "A=1"),
             ("make all 2>&1", "make all"),
+            ("grep -n \"a b\\|c; d\" x.rs | head", "grep -n \"a b\\|c;"),
+            ("sed -n 1,9p /home/a/project/src/main.rs", "sed -n 1,9p …/main.rs"),
             ("", ""),
             ("> x", "> x"),
             ("python3 -c 'import a' one two three", "python3 -c 'import a'"),
         ] {
-            assert_eq!(brief("bash", &json!({ "command": command }), None), expected, "{command}");
+            let found = brief(&json!({ "command": command }));
+            assert_eq!(found.strip_prefix("$ "), Some(expected), "{command}");
         }
-        let long = brief("bash", &json!({ "command": "é".repeat(99) }), None);
-        assert_eq!(long.chars().count(), BRIEF_CHARS);
+        let long = brief(&json!({ "command": "é".repeat(99) }));
+        assert_eq!(long.chars().count(), 2 + BRIEF_CHARS);
     }
 
     #[test]
@@ -276,10 +354,25 @@ mod tests {
         let edits = json!({ "path": "a", "edits": [
             { "oldText": "a\nb", "newText": "a\nc\nd" }, { "oldText": "x", "newText": "" },
         ] });
-        assert_eq!(brief("edit", &edits, None), "+3 -2");
-        assert_eq!(brief("edit", &json!({ "oldText": "a", "newText": "b" }), None), "+1 -1");
-        assert_eq!(brief("edit", &edits, Some(" 1 a\n-2 b\n+2 c\n+3 d")), "+2 -1");
-        assert_eq!(brief("write", &json!({ "content": "a\nb\n" }), None), "3 lines");
-        assert_eq!(brief("grep", &json!({ "pattern": "fn main", "path": "src" }), None), "fn main");
+        assert_eq!(brief_of_change("edit", &edits, None), "+3 -2");
+        let one = json!({ "old_string": "a", "new_string": "b" });
+        assert_eq!(brief_of_change("edit", &one, None), "+1 -1");
+        let diff = " 1 a\n-2 b\n+2 c\n+3 d";
+        assert_eq!(brief_of_change("edit", &edits, Some(diff)), "+2 -1");
+        assert_eq!(brief_of_change("edit", &json!({ "patch": "x" }), None), "");
+        assert_eq!(brief_of_change("write", &json!({ "content": "a\nb\n" }), None), "3 lines");
+    }
+
+    #[test]
+    fn a_call_is_about_its_command_its_pattern_or_its_path() {
+        for (args, expected) in [
+            (json!({ "pattern": "fn main", "path": "src" }), "fn main"),
+            (json!({ "file_path": "/p/a.rs" }), "/p/a.rs"),
+            (json!({ "cmd": ["bash", "-lc", "cd /p && ls"] }), "$ ls"),
+            (json!({ "cmd": 5 }), ""),
+            (json!(null), ""),
+        ] {
+            assert_eq!(brief(&args), expected, "{args}");
+        }
     }
 }

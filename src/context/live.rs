@@ -34,6 +34,7 @@ use self::commit::{Staged, Stored};
 use self::failed::FailedCalls;
 use self::ingest::PendingCall;
 use self::origin::Ids;
+use super::host::HostMessage;
 use super::log_layout::Texts;
 use super::view::View;
 use crate::error::{Error, Result};
@@ -136,6 +137,8 @@ pub struct LiveSession {
     stored: Stored,
     texts: RefCell<TextCache>,
     recorded: Vec<SlotRecord>,
+    /// Folded messages that change on every call, as they are now: nothing else holds their text.
+    volatile: HashMap<u64, HostMessage>,
     failed: FailedCalls,
     exclude: Exclude,
     /// Objects of which the store said that they were forgotten.
@@ -176,6 +179,7 @@ impl LiveSession {
             stored: Stored::default(),
             texts: RefCell::default(),
             recorded: Vec::new(),
+            volatile: HashMap::new(),
             failed: FailedCalls::default(),
             exclude,
             forgotten: HashSet::new(),

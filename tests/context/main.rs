@@ -5,6 +5,7 @@
 mod archived;
 mod checks;
 mod failing;
+mod folded;
 mod host;
 mod host_lists;
 mod linked;

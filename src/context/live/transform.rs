@@ -195,6 +195,9 @@ impl LiveSession {
         for (index, message) in (crossed.skip..).zip(crossed.messages) {
             let Some(at) = self.state.chat().window().get(index).copied() else { continue };
             let Some(known) = self.state.chat().get(at) else { continue };
+            if known.is_volatile() && self.state.folds().hide(at) {
+                self.volatile.insert(at, message.clone());
+            }
             if known.digest == message.digest() || known.is_volatile() {
                 continue;
             }
@@ -344,6 +347,9 @@ impl LiveSession {
             let slot = self.view.at_host(index);
             if let Some(SlotRecord::Message { message, withheld }) = slot.map(|slot| &slot.record) {
                 return Ok(HostMessage::from_stored(message, withheld.clone()));
+            }
+            if let Some(message) = self.volatile.get(&at) {
+                return Ok(message.clone());
             }
         }
         self.stored_message(at)
