@@ -1,8 +1,9 @@
 //! Folded steps end to end: what goes out, what comes back, what is recorded.
 
 use palimpsest::context::live::Wanted;
-use palimpsest::object::AsOf;
+use palimpsest::object::{AsOf, ObjectId};
 use palimpsest::settings::Settings;
+use palimpsest::store::ForgetOptions;
 use serde_json::{Value, json};
 
 use crate::host::Host;
@@ -129,6 +130,30 @@ fn a_folded_message_that_changes_on_every_call_comes_back_as_it_is_now() {
     host.user("another way");
     host.send();
     assert_eq!(host.sent[4], host.messages[4]);
+}
+
+#[test]
+fn a_command_that_is_forgotten_goes_from_the_line_too() {
+    let mut host = ready_to_fold();
+    let command = "deploy --to production-7f3a9c";
+    let call = host.tool("bash", &json!({ "command": command }), "done");
+    for n in 5..8 {
+        host.tool("bash", &json!({ "command": format!("echo {n}") }), &n.to_string());
+    }
+    host.send();
+    let line = |host: &Host| host.live.state().folds().all().next().unwrap().line.clone();
+    assert!(line(&host).contains(command), "{}", line(&host));
+    host.live.close().unwrap();
+    let options = ForgetOptions { dry_run: false, everywhere: false };
+    host.store.forget(&ObjectId::new(call), options).unwrap();
+    let items = host.store.items(host.live.id(), AsOf::Latest, 0..u64::MAX).unwrap();
+    assert!(!items.iter().any(|item| item.contains("7f3a9c")), "{items:#?}");
+    host.rewrites = true;
+    host.crash();
+    assert!(line(&host).contains("[forgotten] ok"), "{}", line(&host));
+    host.window = 200_000;
+    host.user("go on");
+    host.send();
 }
 
 #[test]
