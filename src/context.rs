@@ -5,15 +5,20 @@
 
 pub mod deeds;
 pub mod epoch;
+pub mod excerpt;
 pub mod first_sight;
 pub mod fold;
 pub mod forms;
 pub mod host;
+pub mod lines_index;
 pub mod live;
 pub mod log_layout;
 pub mod placeholder;
 pub mod pools_layout;
 pub mod preview;
 pub mod prices;
+pub mod settle;
 pub mod tokens;
+pub mod tool_kind;
 pub mod view;
+pub mod words;

@@ -6,6 +6,7 @@
 
 mod chat;
 mod event;
+mod excerpt;
 mod files;
 mod folds;
 mod index;
@@ -19,6 +20,7 @@ mod state;
 
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
 pub use event::{Cause, Event, FileEvent, Fold, Opened, Part, Rewrite, Treatment};
+pub use excerpt::{Piece, join_pieces};
 pub use folds::Folds;
 pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{LineMap, LineRange, cut_ranges, merge_ranges, parse_ranges};

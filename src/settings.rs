@@ -169,7 +169,7 @@ pub const SETTINGS: &[SettingDoc] = &[
         "previewTokens",
         COUNT,
         "4000",
-        "Outputs with more tokens are shown by head and tail when first sent; 0 never",
+        "Outputs with more tokens are shown in part when first sent; 0 never",
     ),
     setting(
         "activePerTurn",

@@ -6,6 +6,7 @@
 mod activation;
 mod chat_item;
 mod commit;
+mod disk;
 mod failed;
 mod files;
 mod full_output;
@@ -16,6 +17,7 @@ mod names;
 mod origin;
 mod record;
 mod sessions;
+mod standing;
 mod transform;
 mod withhold;
 
@@ -25,6 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use activation::Wanted;
+pub use disk::Files;
 pub use files::ToolFinished;
 pub use record::{Place, Replayed, replay_call};
 pub use sessions::{SessionSummary, sessions};
@@ -35,7 +38,9 @@ use self::failed::FailedCalls;
 use self::ingest::PendingCall;
 use self::origin::Ids;
 use super::host::HostMessage;
+use super::lines_index::LinesIndex;
 use super::log_layout::Texts;
+use super::tokens::Counter;
 use super::view::View;
 use crate::error::{Error, Result};
 use crate::object::{Hash, ObjectId};
@@ -62,6 +67,10 @@ pub struct OpenSession {
     pub settings: Settings,
     /// ID of the filesystem that paths belong to.
     pub filesystem_id: String,
+    /// How tokens are counted; the default in live use.
+    pub counter: Counter,
+    /// Where the files are that the session's tools touch.
+    pub files: Files,
 }
 
 /// Something that happened during a call and that a person may want to know.
@@ -136,6 +145,8 @@ pub struct LiveSession {
     staged: Staged,
     stored: Stored,
     texts: RefCell<TextCache>,
+    /// Lines that stand in the window; `None` until they are asked for.
+    lines: Option<LinesIndex>,
     recorded: Vec<SlotRecord>,
     /// Folded messages that change on every call, as they are now: nothing else holds their text.
     volatile: HashMap<u64, HostMessage>,
@@ -178,6 +189,7 @@ impl LiveSession {
             staged: Staged::default(),
             stored: Stored::default(),
             texts: RefCell::default(),
+            lines: None,
             recorded: Vec::new(),
             volatile: HashMap::new(),
             failed: FailedCalls::default(),

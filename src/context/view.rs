@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::host::HostMessage;
+use super::tokens::Counter;
 use crate::object::{Hash, RunningHash};
 use crate::session::{SlotEdit, SlotRecord};
 
@@ -31,7 +32,9 @@ impl Slot {
     /// A message of the host's, with another content if there is one.
     pub fn of_host(index: usize, at: u64, message: &HostMessage, content: Option<String>) -> Self {
         let (digest, tokens) = match &content {
-            Some(content) => (Hash::of(message.with_content(content)), content_tokens(content)),
+            Some(content) => {
+                (Hash::of(message.with_content(content)), message.tokens_with(content))
+            }
             None => (message.digest(), message.tokens),
         };
         let record = SlotRecord::Chat { chat: at, content, folded: None };
@@ -62,8 +65,8 @@ impl Slot {
     }
 
     /// A message of our own.
-    pub fn of_ours(record: SlotRecord, message: String) -> Self {
-        let tokens = HostMessage::parse(&message).tokens;
+    pub fn of_ours(record: SlotRecord, message: String, counter: Counter) -> Self {
+        let tokens = HostMessage::parse(&message, counter).tokens;
         let digest = Hash::of(&message);
         Self { record, host: None, digest, message: Some(message), content: None, tokens }
     }
@@ -298,8 +301,8 @@ pub fn user_message(text: &str, timestamp: i64) -> String {
 }
 
 /// Tokens of a message with this content.
-pub fn content_tokens(content: &str) -> u64 {
-    HostMessage::parse(&format!(r#"{{"content":{content}}}"#)).tokens
+pub fn content_tokens(content: &str, counter: Counter) -> u64 {
+    HostMessage::parse(&format!(r#"{{"content":{content}}}"#), counter).tokens
 }
 
 #[cfg(test)]
@@ -312,14 +315,14 @@ mod tests {
         text.chars()
             .map(|c| {
                 let record = SlotRecord::Message { message: c.to_string(), withheld: None };
-                Slot::of_ours(record, c.to_string())
+                Slot::of_ours(record, c.to_string(), Counter::Bundled)
             })
             .collect()
     }
 
     /// Slots of the host's messages at these indexes; `changes` are those that look otherwise.
     fn of_host(indexes: &[usize], changes: &[usize]) -> Vec<Slot> {
-        let message = HostMessage::parse(r#"{"role":"user","content":"x"}"#);
+        let message = HostMessage::parse(r#"{"role":"user","content":"x"}"#, Counter::Bundled);
         let content = |index: &usize| changes.contains(index).then(|| "[]".to_owned());
         indexes.iter().map(|i| Slot::of_host(*i, *i as u64, &message, content(i))).collect()
     }

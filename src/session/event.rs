@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::excerpt::Piece;
 use super::lines::{LineMap, LineRange};
 use super::message::{MessageKey, MessageKind, Shows};
 use super::record::{CallRecord, FailedCall};
@@ -241,12 +242,12 @@ pub enum Treatment {
     Given,
     /// A reference line in place of the content.
     Reference,
-    /// The first and last lines, with a count of those between.
-    Preview {
-        /// Lines at the head.
-        head: u64,
-        /// Lines at the tail.
-        tail: u64,
+    /// In part: lines shown, lines counted, lines that stand in another message. Earlier releases stored `preview`.
+    #[serde(alias = "preview")]
+    Excerpt {
+        /// All lines of the output, in order.
+        #[serde(flatten, with = "super::excerpt::stored")]
+        pieces: Vec<Piece>,
     },
     /// A read of lines some of which stand in this window already.
     Reread {

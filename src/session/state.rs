@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::chat::{Chat, ChatMessage};
 use super::event::{Event, FileEvent, Fold, Opened, Rewrite, Treatment};
+use super::excerpt;
 use super::files::Files;
 use super::folds::{Folds, can_carry};
 use super::index::{SessionIndex, Subject};
@@ -441,10 +442,14 @@ impl Session {
     }
 
     fn treat(&mut self, at: u64, treatment: &Treatment) {
-        if *treatment == Treatment::Given {
+        let mut treatment = treatment.clone();
+        if let Treatment::Excerpt { pieces } = &mut treatment {
+            excerpt::settle_lines(pieces, self.result(at).map_or(0, |fact| fact.lines));
+        }
+        if treatment == Treatment::Given {
             self.treatments.remove(&at);
         } else {
-            self.treatments.insert(at, treatment.clone());
+            self.treatments.insert(at, treatment);
         }
         self.show(at);
     }

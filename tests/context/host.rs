@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use palimpsest::context::live::{
-    CallInfo, LiveSession, Notice, OpenSession, ToolFinished, Transformed, Wanted, replay_call,
+    CallInfo, Files, LiveSession, Notice, OpenSession, ToolFinished, Transformed, Wanted,
+    replay_call,
 };
+use palimpsest::context::tokens::Counter;
 use palimpsest::error::Result;
 use palimpsest::object::Timestamp;
 use palimpsest::settings::{Layout, Settings};
@@ -267,6 +269,9 @@ impl Host {
         }
         self.check_replay();
         check_pairs(&self.sent);
+        if self.settings.layout == Layout::Log {
+            crate::excerpts::check(self.live.state(), &self.sent, &self.messages);
+        }
         self.sent.clone()
     }
 
@@ -337,6 +342,8 @@ fn options(
         parent,
         settings: settings.clone(),
         filesystem_id: "fs".into(),
+        counter: Counter::default(),
+        files: Files::default(),
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod archived;
 mod checks;
+mod excerpts;
 mod failing;
 mod folded;
 mod host;

@@ -10,7 +10,6 @@ use crate::context::view::View;
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType};
 use crate::session::{Event, Opened, Session};
-use crate::source::canonical_path;
 use crate::store::{Expected, Store, Version};
 
 /// Sessions that parted from one, of which the newest is looked for.
@@ -89,6 +88,7 @@ impl LiveSession {
         self.staged = Staged::default();
         self.view = View::default();
         self.volatile.clear();
+        self.lines = None;
         let at = self.stored.session.map_or(AsOf::Latest, AsOf::Tx);
         let session = self.store.get(&self.ids.session, at)?;
         let at = session.as_ref().map_or(at, |session| AsOf::Tx(session.tx_id));
@@ -124,7 +124,7 @@ impl LiveSession {
         self.record(Event::Opened(Opened {
             harness: self.options.harness.clone(),
             host_session: self.options.host_session.clone(),
-            cwd: canonical_path(&self.options.cwd).to_string_lossy().into_owned(),
+            cwd: self.canonical(&self.options.cwd).to_string_lossy().into_owned(),
             time: self.store.now(),
             forked_from: parent.map(|(ids, _)| ids.session),
         }));
