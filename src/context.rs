@@ -1,4 +1,4 @@
-//! From host messages to what the model sees: events, treatments, layouts, epochs, tokens, call records.
+//! From host messages to what the model sees: events, treatments, layouts, epochs, tokens, prices, ledger, call records.
 //!
 //! Decisions are pure functions of (state, event, settings); [`LiveSession`] alone reads and writes, and hands them what
 //! they need. Must not know JavaScript or SQL. Sources: DESIGN.md sections 6 to 8, SSOT section 4.
@@ -10,6 +10,7 @@ pub mod first_sight;
 pub mod fold;
 pub mod forms;
 pub mod host;
+pub mod ledger;
 pub mod lines_index;
 pub mod live;
 pub mod log_layout;

@@ -4,6 +4,7 @@
 //! state in memory counts for nothing and is read again from the store, so a failed call never leaves half of itself.
 
 mod activation;
+mod billing;
 mod chat_item;
 mod commit;
 mod disk;

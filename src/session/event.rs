@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bill::Reported;
 use super::excerpt::Piece;
 use super::lines::{LineMap, LineRange};
 use super::message::{MessageKey, MessageKind, Shows};
@@ -136,6 +137,8 @@ pub enum Event {
     },
     /// A request to the model was assembled.
     Called(CallRecord),
+    /// A provider said what a request used.
+    Reported(Reported),
     /// Calls went out with the host's own messages, because something failed; they come before the next [`Event::Called`].
     FailedOpen {
         /// One entry a call.

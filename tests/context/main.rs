@@ -9,6 +9,7 @@ mod failing;
 mod folded;
 mod host;
 mod host_lists;
+mod ledger;
 mod linked;
 mod log_layout;
 mod pools_layout;
