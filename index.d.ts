@@ -1083,7 +1083,7 @@ export interface ReplayOptions {
   tokens?: "characters" | "bundled"
   /** Tokens of system prompt and tools that the extension adds. Default: what it adds as of this version. */
   overheadTokens?: number
-  /** Settings, complete or in part; `layout` of these does not count. Default: the defaults. */
+  /** Settings, complete or in part; `layout` and `prices` of these do not count. Default: the defaults. */
   settings?: Partial<Settings>
   /** Folder that the requests are written to, absolute; made where it is missing. Default: they are not written. */
   dump?: string

@@ -41,6 +41,7 @@ use self::ingest::PendingCall;
 use self::origin::Ids;
 use super::evidence::Evidence;
 use super::hazard::Hazards;
+use super::host::HostMessage;
 use super::lines_index::LinesIndex;
 use super::log_layout::Texts;
 use super::tokens::Counter;
@@ -151,6 +152,8 @@ pub struct LiveSession {
     /// Lines that stand in the window; `None` until they are asked for.
     lines: Option<LinesIndex>,
     recorded: Vec<SlotRecord>,
+    /// Folded messages that change on every call, as they are now: nothing else holds their text.
+    volatile: HashMap<u64, HostMessage>,
     failed: FailedCalls,
     exclude: Exclude,
     evidence: Evidence,
@@ -198,6 +201,7 @@ impl LiveSession {
             texts: RefCell::default(),
             lines: None,
             recorded: Vec::new(),
+            volatile: HashMap::new(),
             failed: FailedCalls::default(),
             exclude,
             evidence: Evidence::default(),

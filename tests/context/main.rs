@@ -6,6 +6,7 @@ mod archived;
 mod checks;
 mod excerpts;
 mod failing;
+mod folded;
 mod host;
 mod host_lists;
 mod ledger;

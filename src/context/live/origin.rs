@@ -88,6 +88,7 @@ impl LiveSession {
     pub(super) fn reload(&mut self) -> Result<()> {
         self.staged = Staged::default();
         self.view = View::default();
+        self.volatile.clear();
         self.lines = None;
         self.evidence = Evidence::default();
         let at = self.stored.session.map_or(AsOf::Latest, AsOf::Tx);

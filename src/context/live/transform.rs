@@ -220,6 +220,9 @@ impl LiveSession {
         for (index, message) in (crossed.skip..).zip(crossed.messages) {
             let Some(at) = self.state.chat().window().get(index).copied() else { continue };
             let Some(known) = self.state.chat().get(at) else { continue };
+            if known.is_volatile() && self.state.folds().hide(at) {
+                self.volatile.insert(at, message.clone());
+            }
             if known.digest == message.digest() || known.is_volatile() {
                 continue;
             }
@@ -390,6 +393,9 @@ impl LiveSession {
                     withheld.clone(),
                     self.options.counter,
                 ));
+            }
+            if let Some(message) = self.volatile.get(&at) {
+                return Ok(message.clone());
             }
         }
         self.stored_message(at)
