@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher};
 use std::sync::Arc;
 
-use super::tokens;
+use super::tokens::Counter;
 use crate::session::LineRange;
 
 /// Blocks have so many lines at least (DESIGN.md section 7, *Rules*).
@@ -75,7 +75,7 @@ impl LinesIndex {
     ///
     /// `min_lines`: shorter blocks do not count; at least [`MIN_BLOCK_LINES`]. Takes time linear in the text, but for the
     /// places that it shares with many others.
-    pub fn blocks(&self, text: &str, min_lines: usize) -> Vec<Block> {
+    pub fn blocks(&self, text: &str, min_lines: usize, counter: Counter) -> Vec<Block> {
         let lines: Vec<(usize, &str)> = line_spans(text).collect();
         let hashes: Vec<u64> = lines.iter().map(|(_, line)| hash_of(line)).collect();
         let mut found = Vec::new();
@@ -86,7 +86,7 @@ impl LinesIndex {
                 continue;
             };
             let (start, (last_start, last)) = (lines[next].0, lines[next + len - 1]);
-            let count = tokens::count(&text[start..last_start + last.len()]);
+            let count = counter.count(&text[start..last_start + last.len()]);
             if len < min_lines || count < MIN_BLOCK_TOKENS {
                 // What begins within these lines ends with them.
                 next += len + 1 - MIN_BLOCK_LINES;
@@ -175,8 +175,11 @@ mod tests {
     #[test]
     fn blocks_are_found_where_they_stand() {
         let new = format!("{}\nown\n{}", text("b", 7..=20), text("a", 1..=9));
-        let found = index(&[&text("a", 1..=30), &text("b", 1..=12), &text("b", 5..=30)])
-            .blocks(&new, MIN_BLOCK_LINES);
+        let found = index(&[&text("a", 1..=30), &text("b", 1..=12), &text("b", 5..=30)]).blocks(
+            &new,
+            MIN_BLOCK_LINES,
+            Counter::Bundled,
+        );
         let places: Vec<_> = found
             .iter()
             .map(|block| (block.lines.first, block.lines.last, block.at, block.first))
@@ -187,10 +190,10 @@ mod tests {
     #[test]
     fn few_lines_and_few_words_are_no_block() {
         let known = index(&[&text("a", 1..=30), &"}\n".repeat(30)]);
-        assert_eq!(known.blocks(&text("a", 3..=6), MIN_BLOCK_LINES), []);
-        assert_eq!(known.blocks(&text("a", 3..=10), 20), []);
-        assert_eq!(known.blocks(&"}\n".repeat(20), MIN_BLOCK_LINES), []);
-        assert_eq!(known.blocks(&text("a", 3..=10), MIN_BLOCK_LINES).len(), 1);
+        assert_eq!(known.blocks(&text("a", 3..=6), MIN_BLOCK_LINES, Counter::Bundled), []);
+        assert_eq!(known.blocks(&text("a", 3..=10), 20, Counter::Bundled), []);
+        assert_eq!(known.blocks(&"}\n".repeat(20), MIN_BLOCK_LINES, Counter::Bundled), []);
+        assert_eq!(known.blocks(&text("a", 3..=10), MIN_BLOCK_LINES, Counter::Bundled).len(), 1);
     }
 
     #[test]
@@ -199,7 +202,7 @@ mod tests {
         let mut index = LinesIndex::default();
         index.enter(3, &whole, LineRange { first: 7, last: 14 });
         index.enter(3, &whole, LineRange { first: 17, last: 20 });
-        let found = index.blocks(&whole, MIN_BLOCK_LINES);
+        let found = index.blocks(&whole, MIN_BLOCK_LINES, Counter::Bundled);
         let found: Vec<_> =
             found.iter().map(|block| (block.lines.first, block.lines.last, block.first)).collect();
         assert_eq!(found, [(7, 14, 7)]);
@@ -223,7 +226,7 @@ mod tests {
                 lines
             };
             let mut next = 1;
-            for block in index(&known).blocks(&new, MIN_BLOCK_LINES) {
+            for block in index(&known).blocks(&new, MIN_BLOCK_LINES, Counter::Bundled) {
                 prop_assert!(block.lines.first >= next && block.lines.len() >= 5);
                 let here = lines(&new, block.lines.first, block.lines.len());
                 let there = lines(known[usize::try_from(block.at).unwrap()], block.first, block.lines.len());

@@ -6,6 +6,7 @@
 mod activation;
 mod chat_item;
 mod commit;
+mod disk;
 mod failed;
 mod files;
 mod full_output;
@@ -26,6 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use activation::Wanted;
+pub use disk::Files;
 pub use files::ToolFinished;
 pub use record::{Place, Replayed, replay_call};
 pub use sessions::{SessionSummary, sessions};
@@ -37,6 +39,7 @@ use self::ingest::PendingCall;
 use self::origin::Ids;
 use super::lines_index::LinesIndex;
 use super::log_layout::Texts;
+use super::tokens::Counter;
 use super::view::View;
 use crate::error::{Error, Result};
 use crate::object::{Hash, ObjectId};
@@ -63,6 +66,10 @@ pub struct OpenSession {
     pub settings: Settings,
     /// ID of the filesystem that paths belong to.
     pub filesystem_id: String,
+    /// How tokens are counted; the default in live use.
+    pub counter: Counter,
+    /// Where the files are that the session's tools touch.
+    pub files: Files,
 }
 
 /// Something that happened during a call and that a person may want to know.

@@ -5,6 +5,7 @@
 use serde_json::json;
 
 use super::host::HostMessage;
+use super::tokens::Counter;
 use crate::object::{Hash, RunningHash};
 use crate::session::{SlotEdit, SlotRecord};
 
@@ -27,7 +28,9 @@ impl Slot {
     /// A message of the host's, with another content if there is one.
     pub fn of_host(index: usize, at: u64, message: &HostMessage, content: Option<String>) -> Self {
         let (digest, tokens) = match &content {
-            Some(content) => (Hash::of(message.with_content(content)), content_tokens(content)),
+            Some(content) => {
+                (Hash::of(message.with_content(content)), message.tokens_with(content))
+            }
             None => (message.digest(), message.tokens),
         };
         let record = SlotRecord::Chat { chat: at, content };
@@ -44,8 +47,8 @@ impl Slot {
     }
 
     /// A message of our own.
-    pub fn of_ours(record: SlotRecord, message: String) -> Self {
-        let tokens = HostMessage::parse(&message).tokens;
+    pub fn of_ours(record: SlotRecord, message: String, counter: Counter) -> Self {
+        let tokens = HostMessage::parse(&message, counter).tokens;
         Self { record, host: None, digest: Hash::of(&message), message: Some(message), tokens }
     }
 
@@ -207,8 +210,8 @@ pub fn user_message(text: &str, timestamp: i64) -> String {
 }
 
 /// Tokens of a message with this content.
-pub fn content_tokens(content: &str) -> u64 {
-    HostMessage::parse(&format!(r#"{{"content":{content}}}"#)).tokens
+pub fn content_tokens(content: &str, counter: Counter) -> u64 {
+    HostMessage::parse(&format!(r#"{{"content":{content}}}"#), counter).tokens
 }
 
 #[cfg(test)]
@@ -221,7 +224,7 @@ mod tests {
         text.chars()
             .map(|c| {
                 let record = SlotRecord::Message { message: c.to_string(), withheld: None };
-                Slot::of_ours(record, c.to_string())
+                Slot::of_ours(record, c.to_string(), Counter::Bundled)
             })
             .collect()
     }

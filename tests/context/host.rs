@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use palimpsest::context::live::{
-    CallInfo, LiveSession, Notice, OpenSession, ToolFinished, Transformed, Wanted, replay_call,
+    CallInfo, Files, LiveSession, Notice, OpenSession, ToolFinished, Transformed, Wanted,
+    replay_call,
 };
+use palimpsest::context::tokens::Counter;
 use palimpsest::error::Result;
 use palimpsest::object::Timestamp;
 use palimpsest::settings::{Layout, Settings};
@@ -342,6 +344,8 @@ fn options(
         parent,
         settings: settings.clone(),
         filesystem_id: "fs".into(),
+        counter: Counter::default(),
+        files: Files::default(),
     }
 }
 

@@ -148,9 +148,10 @@ impl LiveSession {
     }
 
     fn message_of(&self, at: u64, item: &str) -> Result<HostMessage> {
-        match (chat_item::read(item, self), self.state.chat().get(at)) {
+        let counter = self.options.counter;
+        match (chat_item::read(item, self, counter), self.state.chat().get(at)) {
             (Err(Error::Forgotten { .. }), Some(known)) => {
-                chat_item::read_forgotten(item, &known.digest, known.tokens)
+                chat_item::read_forgotten(item, &known.digest, known.tokens, counter)
             }
             (message, _) => message,
         }
@@ -271,7 +272,12 @@ impl LiveSession {
             if !is_context_tool(&call.tool) {
                 let mut fact = blank_fact(&call.tool, Hash::of(""));
                 fact.ok = false;
-                self.put_toolcall(&call, None, &fact, &HostMessage::parse("{}"))?;
+                self.put_toolcall(
+                    &call,
+                    None,
+                    &fact,
+                    &HostMessage::parse("{}", self.options.counter),
+                )?;
             }
         }
         Ok(())
@@ -386,7 +392,8 @@ impl LiveSession {
         let Ingested { fact, args, said, .. } = ingested;
         let text = &*message.text();
         let tokens = message.tokens.saturating_sub(MESSAGE_TOKENS);
-        let output = Output { at, fact, text, tokens, args, said };
+        let counter = self.options.counter;
+        let output = Output { at, fact, text, tokens, counter, args, said };
         let is_new = self.state.chat().get(at).is_some_and(|known| known.changes == 0);
         let standing = if is_new { self.standing_blocks(&output)? } else { Vec::new() };
         let limit = self.settings.preview_tokens;

@@ -10,6 +10,7 @@ use super::{chat_item, no_text, stored_version};
 use crate::context::host::{HostMessage, text_content};
 use crate::context::log_layout::Texts;
 use crate::context::pools_layout::active_block;
+use crate::context::tokens::Counter;
 use crate::context::view::user_message;
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, ObjectId, RunningHash};
@@ -300,13 +301,13 @@ impl Call<'_> {
         let item = usize::try_from(at).ok().and_then(|at| self.chat.get(at));
         let item = item.ok_or_else(|| Error::internal(format!("the chat has no message {at}")))?;
         let texts = StoredTexts::new(self.store);
-        let message = chat_item::read(&item.text, &texts)?;
+        let message = chat_item::read(&item.text, &texts, Counter::default())?;
         let gap = texts.gap.take();
         let Some(line) = gap.as_ref().filter(|gap| gap.is_empty).map(Gap::line) else {
             return Ok((item, message, gap));
         };
         let raw = message.with_content(&text_content(&line));
-        Ok((item, HostMessage::from_stored(&raw, message.withheld), gap))
+        Ok((item, HostMessage::from_stored(&raw, message.withheld, message.counter), gap))
     }
 
     /// SHA-256 of a message of the chat as it came, from the event that took it in.

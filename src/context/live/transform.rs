@@ -79,7 +79,7 @@ impl LiveSession {
         messages_json: &str,
         call: &CallInfo,
     ) -> Result<Transformed> {
-        let mut messages = HostMessage::parse_list(messages_json)?;
+        let mut messages = HostMessage::parse_list(messages_json, self.options.counter)?;
         // Nothing below sees text that is not to be stored, not even what is kept of a call that fails.
         if let Err(error) =
             self.refresh_if_stale().and_then(|()| self.withhold(skip, &mut messages))
@@ -330,6 +330,7 @@ impl LiveSession {
             per_turn: self.settings.active_per_turn,
             turns: self.settings.active_turns,
             pool_tokens: self.settings.pool_tokens,
+            counter: self.options.counter,
         };
         let metadata = |id: &ObjectId| self.metadata_line(id).ok().flatten();
         let slots = pools_layout::render(&self.state, &messages, &limits, self, &metadata)?;
@@ -342,7 +343,11 @@ impl LiveSession {
         if self.state.chat().get(at).is_some_and(ChatMessage::is_volatile) {
             let slot = self.view.slots().iter().find(|slot| slot.host == Some(index));
             if let Some(SlotRecord::Message { message, withheld }) = slot.map(|slot| &slot.record) {
-                return Ok(HostMessage::from_stored(message, withheld.clone()));
+                return Ok(HostMessage::from_stored(
+                    message,
+                    withheld.clone(),
+                    self.options.counter,
+                ));
             }
         }
         self.stored_message(at)
