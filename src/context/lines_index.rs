@@ -51,23 +51,17 @@ struct Run {
 
 impl LinesIndex {
     /// Enters lines of a text that stand at a message; after those of all messages before it.
-    pub fn enter(&mut self, at: u64, text: &Arc<str>, range: LineRange) {
-        let lines = (1..).zip(line_spans(text)).skip_while(|(number, _)| *number < range.first);
-        let lines = lines.take_while(|(number, _)| *number <= range.last);
-        let lines =
-            lines.map_while(|(_, (start, line))| Some((u32::try_from(start).ok()?, hash_of(line))));
-        let run = Run { at, first: range.first, text: Arc::clone(text), lines: lines.collect() };
-        let Ok(number) = u32::try_from(self.runs.len()) else { return };
-        let hashes: Vec<u64> = run.lines.iter().map(|(_, hash)| *hash).collect();
-        for (line, hashes) in (0u32..).zip(hashes.windows(MIN_BLOCK_LINES)) {
-            let places = self.places.entry(shingle(hashes)).or_default();
-            // What repeats within one run is found at its first place.
-            if places.last().is_none_or(|(known, _)| *known != number) {
-                places.push((number, line));
-            }
-        }
-        if hashes.len() >= MIN_BLOCK_LINES {
-            self.runs.push(run);
+    pub fn enter(&mut self, at: u64, text: &Arc<str>, ranges: &[LineRange]) {
+        let lines: Vec<(usize, &str)> = line_spans(text).collect();
+        for range in ranges {
+            let index = |line: u64| usize::try_from(line).unwrap_or(usize::MAX).min(lines.len());
+            let wanted = lines.get(index(range.first - 1)..index(range.last)).unwrap_or_default();
+            let offsets = wanted.iter().map_while(|(start, line)| {
+                let start = u32::try_from(*start).ok()?;
+                Some((start, hash_of(line)))
+            });
+            let lines = offsets.collect();
+            self.enter_run(Run { at, first: range.first, text: Arc::clone(text), lines });
         }
     }
 
@@ -121,6 +115,21 @@ impl LinesIndex {
         }
         best
     }
+
+    fn enter_run(&mut self, run: Run) {
+        let Ok(number) = u32::try_from(self.runs.len()) else { return };
+        let hashes: Vec<u64> = run.lines.iter().map(|(_, hash)| *hash).collect();
+        for (line, hashes) in (0u32..).zip(hashes.windows(MIN_BLOCK_LINES)) {
+            let places = self.places.entry(shingle(hashes)).or_default();
+            // What repeats within one run is found at its first place.
+            if places.last().is_none_or(|(known, _)| *known != number) {
+                places.push((number, line));
+            }
+        }
+        if hashes.len() >= MIN_BLOCK_LINES {
+            self.runs.push(run);
+        }
+    }
 }
 
 impl Run {
@@ -167,7 +176,7 @@ mod tests {
     fn index(texts: &[&str]) -> LinesIndex {
         let mut index = LinesIndex::default();
         for (at, text) in (0..).zip(texts) {
-            index.enter(at, &Arc::from(*text), LineRange { first: 1, last: u64::MAX });
+            index.enter(at, &Arc::from(*text), &[LineRange { first: 1, last: u64::MAX }]);
         }
         index
     }
@@ -200,8 +209,8 @@ mod tests {
     fn only_the_lines_entered_stand() {
         let whole: Arc<str> = text("a", 1..=30).into();
         let mut index = LinesIndex::default();
-        index.enter(3, &whole, LineRange { first: 7, last: 14 });
-        index.enter(3, &whole, LineRange { first: 17, last: 20 });
+        let ranges = [LineRange { first: 7, last: 14 }, LineRange { first: 17, last: 20 }];
+        index.enter(3, &whole, &ranges);
         let found = index.blocks(&whole, MIN_BLOCK_LINES, Counter::Bundled);
         let found: Vec<_> =
             found.iter().map(|block| (block.lines.first, block.lines.last, block.first)).collect();

@@ -59,9 +59,7 @@ impl LiveSession {
             Err(Error::Forgotten { .. }) => return Ok(()),
             Err(error) => return Err(error),
         };
-        for range in standing.ranges {
-            lines.enter(at, &text, range);
-        }
+        lines.enter(at, &text, &standing.ranges);
         Ok(())
     }
 }
