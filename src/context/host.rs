@@ -178,6 +178,22 @@ impl HostMessage {
         Self::parse(&format!(r#"{{"role":{role},"content":{content}}}"#), self.counter).tokens
     }
 
+    /// Its content as blocks, without the brackets around them; `content` stands in place of its own where it is given.
+    pub fn blocks<'a>(&'a self, content: Option<&'a str>) -> Cow<'a, str> {
+        let content = content.or_else(|| self.content()).unwrap_or("[]");
+        match content.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            Some(blocks) => Cow::Borrowed(blocks),
+            None if self.text().is_empty() => Cow::Borrowed(""),
+            None => Cow::Owned(text_block(&self.text())),
+        }
+    }
+
+    /// Its content, or the one given in place of it, with a text block behind.
+    pub fn content_and_block(&self, content: Option<&str>, text: &str) -> String {
+        let (blocks, block) = (self.blocks(content), text_block(text));
+        if blocks.trim().is_empty() { format!("[{block}]") } else { format!("[{blocks},{block}]") }
+    }
+
     /// All text of the message; blocks are joined by line feeds.
     pub fn text(&self) -> Cow<'_, str> {
         match self.texts.as_slice() {

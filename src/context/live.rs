@@ -4,6 +4,7 @@
 //! state in memory counts for nothing and is read again from the store, so a failed call never leaves half of itself.
 
 mod activation;
+mod billing;
 mod chat_item;
 mod commit;
 mod disk;
@@ -262,7 +263,7 @@ impl LiveSession {
 
     /// Objects whose content stands in the window.
     fn standing_objects(&self) -> usize {
-        let own = self.state.window().filter_map(|(at, _)| {
+        let own = self.state.shown_window().filter_map(|(at, _)| {
             let fact = self.state.result(at)?;
             let stands = !matches!(self.state.treatment(at), Treatment::Reference);
             (stands && fact.shows == Shows::Own).then_some(fact.object.as_ref()?)

@@ -52,7 +52,7 @@ pub fn settle(session: &Session, stays: &BTreeSet<u64>, changes: &mut BTreeMap<u
         })
         .collect();
     let mut above = Above::default();
-    for (at, _) in session.window() {
+    for (at, _) in session.shown_window() {
         let Some(fact) = session.result(at) else { continue };
         let treatment = changes.get(&at).unwrap_or_else(|| session.treatment(at));
         let change = match (treatment, &fact.shows) {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::call_bill::CallNote;
 use super::lines::LineRange;
 use crate::object::{Hash, ObjectId, RedactionReason, Timestamp};
 
@@ -34,6 +35,9 @@ pub struct CallRecord {
     /// Tokens of the model's window, where the host said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
+    /// What it cost, beside the plain host; records of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bill: Option<CallNote>,
     /// When.
     pub time: Timestamp,
 }
@@ -41,7 +45,7 @@ pub struct CallRecord {
 /// A change of the list of slots.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotEdit {
-    /// Index in the list before.
+    /// Index in the list before this edit and after those before it.
     pub at: u64,
     /// So many slots go.
     pub remove: u64,
@@ -53,13 +57,16 @@ pub struct SlotEdit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SlotRecord {
-    /// A message of the chat; with `content`, this JSON stands in place of its content.
+    /// A message of the chat; with `content`, this JSON stands in place of its content. Folded messages have no slot.
     Chat {
         /// Position.
         chat: u64,
         /// The content's JSON.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content: Option<String>,
+        /// Lines of folded steps, which stand behind the content as its last block.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folded: Option<String>,
     },
     /// The metadata pool as one user message (`pools`): the lines of the slot before that stay, and those that follow.
     Pool {

@@ -22,13 +22,15 @@ static CUT: LazyLock<Regex> = LazyLock::new(|| {
 /// Checks every output of a request that is shown in part, by its text: each of its lines is shown, counted, or said to stand
 /// in another message; and there it stands.
 pub(crate) fn check(state: &Session, sent: &[Value], host: &[Value]) {
-    for (index, at) in state.chat().window().iter().enumerate() {
+    let places = state.chat().window().iter().zip(host);
+    let shown = places.filter(|(at, _)| !state.folds().hide(**at));
+    for (index, (at, host)) in shown.enumerate() {
         let is_excerpt = matches!(state.treatment(*at), Treatment::Excerpt { .. });
         let withheld = state.chat().get(*at).is_some_and(|known| known.withheld);
         let volatile =
             state.chat().get(*at).is_some_and(palimpsest::session::ChatMessage::is_volatile);
         if is_excerpt && !withheld && !volatile {
-            check_excerpt(state, sent, index, text(&host[index]));
+            check_excerpt(state, sent, index, text(host));
         }
     }
 }
@@ -64,7 +66,8 @@ fn stands(state: &Session, above: &[Value], named: &str, block: &str) -> bool {
     let holds =
         |message: &Value| format!("\n{}\n", text(message)).contains(&format!("\n{block}\n"));
     let is_named = |index: usize| {
-        let object = state.result(state.chat().window()[index])?.object.as_ref()?;
+        let (at, _) = state.shown_window().nth(index)?;
+        let object = state.result(at)?.object.as_ref()?;
         Some(state.handle(object)?.to_string() == named)
     };
     let mut places = above.iter().enumerate().filter(|(_, message)| holds(message));

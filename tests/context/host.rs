@@ -16,6 +16,9 @@ use palimpsest::store::{Store, doctor};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+/// Tokens of system prompt and tools that pass for ours.
+pub(crate) const OVERHEAD_TOKENS: u64 = 5;
+
 /// A host with one session.
 pub(crate) struct Host {
     pub(crate) folder: TempDir,
@@ -30,6 +33,8 @@ pub(crate) struct Host {
     pub(crate) rewrites: bool,
     /// Tokens of the model's window.
     pub(crate) window: u64,
+    /// Provider and model.
+    pub(crate) model: String,
     /// The request before, whatever happened to the session since.
     before: Vec<Value>,
     known: Vec<Value>,
@@ -77,6 +82,7 @@ impl Host {
             name,
             rewrites: false,
             window: 200_000,
+            model: "fake/fake-1".to_owned(),
             before: Vec::new(),
             known: Vec::new(),
             time: 0,
@@ -282,10 +288,8 @@ impl Host {
         list.push(json!({ "role": "user", "content": "from elsewhere", "timestamp": -1 }));
         other.transform(0, &Value::from(list).to_string(), &CallInfo::default()).unwrap();
         let number = other.state().calls();
-        assert!(
-            replay_call(&self.store, other.id(), number).unwrap().messages.len()
-                > self.messages.len()
-        );
+        let again = replay_call(&self.store, other.id(), number).unwrap();
+        assert!(again.messages.iter().any(|message| message.contains("from elsewhere")));
     }
 
     /// One call, as the host's side makes it: only what is new crosses, after an error everything.
@@ -293,8 +297,10 @@ impl Host {
         let info = CallInfo {
             system_prompt: Some("You are a coding agent.".into()),
             tools: json!([{ "name": "read" }]),
-            model: Some("fake/fake-1".into()),
+            model: Some(self.model.clone()),
+            overhead_tokens: Some(OVERHEAD_TOKENS),
             context_window: Some(self.window),
+            ..CallInfo::default()
         };
         let known = std::mem::take(&mut self.known);
         let sent = std::mem::take(&mut self.sent);
@@ -309,6 +315,11 @@ impl Host {
                 Ok(notices)
             }
         }
+    }
+
+    /// So many seconds pass.
+    pub(crate) fn wait(&mut self, seconds: i64) {
+        self.time += seconds * 1_000;
     }
 
     /// The text of all messages, for golden tests.

@@ -8,6 +8,7 @@ mod excerpts;
 mod failing;
 mod host;
 mod host_lists;
+mod ledger;
 mod linked;
 mod log_layout;
 mod pools_layout;

@@ -288,7 +288,7 @@ impl LiveSession {
     /// Tokens of a message of a request that an earlier run of this program made.
     fn recorded_tokens(&self, record: &SlotRecord) -> u64 {
         match record {
-            SlotRecord::Chat { chat, content: None } => {
+            SlotRecord::Chat { chat, content: None, .. } => {
                 self.state.chat().get(*chat).map_or(0, |message| message.tokens)
             }
             SlotRecord::Chat { content: Some(content), .. } => {

@@ -145,7 +145,7 @@ pub(super) fn recorded_slots(events: &[Event]) -> Vec<SlotRecord> {
 /// The host's list as it is.
 fn window_slots(state: &Session) -> Vec<Recorded> {
     let window = state.chat().window().iter();
-    let slot = |at: &u64| SlotRecord::Chat { chat: *at, content: None };
+    let slot = |at: &u64| SlotRecord::Chat { chat: *at, content: None, folded: None };
     window.map(|at| Recorded { slot: slot(at), is_redacted: false }).collect()
 }
 
@@ -245,11 +245,16 @@ impl Call<'_> {
 
     fn render_slot(&self, recorded: &Recorded) -> Result<Rendered> {
         match &recorded.slot {
-            SlotRecord::Chat { chat, content: None } => self.render_message(*chat),
-            SlotRecord::Chat { chat, content: Some(content) } => {
+            SlotRecord::Chat { chat, content: None, folded: None } => self.render_message(*chat),
+            SlotRecord::Chat { chat, content, folded } => {
                 let (item, message, _) = self.message(*chat)?;
                 let is_redacted = recorded.is_redacted || item.redacted.is_some();
-                Ok(Rendered::redacted_if(is_redacted, message.with_content(content)))
+                let content = content.as_deref();
+                let message = match folded {
+                    Some(lines) => message.with_content(&message.content_and_block(content, lines)),
+                    None => message.with_content(content.unwrap_or_default()),
+                };
+                Ok(Rendered::redacted_if(is_redacted, message))
             }
             SlotRecord::Pool { pool_add, time, .. } => {
                 let message = user_message(&pool_add.join("\n"), *time);

@@ -18,9 +18,8 @@ impl LiveSession {
         };
         if self.lines.is_none() {
             let mut lines = LinesIndex::default();
-            let before = self.state.chat().window().iter().filter(|at| **at < output.at);
-            for at in before {
-                self.enter_lines(&mut lines, *at)?;
+            for (at, _) in self.state.shown_window().filter(|(at, _)| *at < output.at) {
+                self.enter_lines(&mut lines, at)?;
             }
             self.lines = Some(lines);
         }
