@@ -410,7 +410,8 @@ impl LiveSession {
         let Ingested { fact, args, said, .. } = ingested;
         let text = &*message.text();
         let tokens = message.tokens.saturating_sub(MESSAGE_TOKENS);
-        let output = Output { at, fact, text, tokens, args, said };
+        let counter = self.options.counter;
+        let output = Output { at, fact, text, tokens, counter, args, said };
         let is_new = self.state.chat().get(at).is_some_and(|known| known.changes == 0);
         let standing = if is_new { self.standing_blocks(&output)? } else { Vec::new() };
         let limit = self.settings.preview_tokens;
