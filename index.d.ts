@@ -12,8 +12,8 @@ export interface CallInfo {
   systemPrompt?: string;
   /** Definitions of the active tools. */
   tools?: { name: string; description?: string; parameters?: unknown }[];
-  /** The model; `contextWindow` in tokens. */
-  model?: { provider: string; id: string; contextWindow?: number };
+  /** The model; `api` is the host's name of the protocol, such as `anthropic-messages`; `contextWindow` in tokens. */
+  model?: { provider: string; id: string; api?: string; contextWindow?: number };
 }
 
 /** Something that happened during a call and that a person may want to know. */

@@ -150,7 +150,7 @@ function activeTools(pi: ExtensionAPI) {
 }
 
 function modelOf({ model }: ExtensionContext) {
-  return model && { provider: model.provider, id: model.id, contextWindow: model.contextWindow };
+  return model && { provider: model.provider, id: model.id, api: model.api, contextWindow: model.contextWindow };
 }
 
 function showStatus(ctx: ExtensionContext, current: Current): void {

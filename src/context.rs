@@ -9,6 +9,7 @@ pub mod forms;
 pub mod host;
 pub mod live;
 pub mod log_layout;
+pub mod model_rules;
 pub mod placeholder;
 pub mod pools_layout;
 pub mod preview;

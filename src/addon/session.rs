@@ -394,6 +394,7 @@ fn call_info(json: &str) -> Result<CallInfo> {
         system_prompt: text("systemPrompt"),
         tools: value.get("tools").cloned().unwrap_or(Value::Null),
         model: text("model"),
+        api: text("api"),
         context_window: value
             .get("contextWindow")
             .and_then(Value::as_u64)

@@ -101,7 +101,8 @@
   /** What Rust is told of a call: system prompt and tools only where they changed. */
   const infoOf = (call) => {
     const { systemPrompt, tools, model } = call ?? {};
-    const info = { model: model && `${model.provider}/${model.id}`, contextWindow: model?.contextWindow };
+    const { provider, id, api, contextWindow } = model ?? {};
+    const info = { model: model && `${provider}/${id}`, api, contextWindow };
     const crossing = toJson({ systemPrompt, tools });
     return { crossing, json: toJson(crossing === prompt ? info : { ...info, systemPrompt, tools }) };
   };

@@ -290,6 +290,7 @@ impl Host {
             tools: json!([{ "name": "read" }]),
             model: Some("fake/fake-1".into()),
             context_window: Some(self.window),
+            ..CallInfo::default()
         };
         let known = std::mem::take(&mut self.known);
         let sent = std::mem::take(&mut self.sent);

@@ -32,6 +32,8 @@ pub struct CallInfo {
     pub tools: Value,
     /// Provider and model: `provider/id`.
     pub model: Option<String>,
+    /// The host's name of the protocol that it speaks with the provider: `anthropic-messages`, ...
+    pub api: Option<String>,
     /// Tokens of the model's window.
     pub context_window: Option<u64>,
 }
