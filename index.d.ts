@@ -144,6 +144,18 @@ export declare class Session {
   /** Calls `listener` with what happens during calls. */
   onEvent(listener: (event: SessionEvent) => void): void
   /**
+   * Takes the request to the provider right before it goes out, and resolves to what should go out: the same object, or a
+   * copy with one more cache breakpoint where the provider's format takes one.
+   *
+   * The first request after a `transformContext` is recorded with its call: its SHA-256, and its messages where another
+   * extension changed them after us. A request that is replayed to keep a cache warm gets the same breakpoint and is not
+   * recorded. `payload` is not changed; bytes in it are read as base64.
+   *
+   * Rejects with `INVALID_ARGUMENT` if `payload` is no JSON, and with what the store reports; then the host's own request
+   * should go out.
+   */
+  preparePayload<T>(payload: T): Promise<T>
+  /**
    * Takes the side effects of a tool call: files read, edited, written or found. Takes its turn behind the calls of
    * `transformContext` that came before.
    */

@@ -23,6 +23,8 @@ pub use lines::{LineMap, LineRange, cut_ranges, merge_ranges, parse_ranges};
 pub use links::Links;
 pub use matching::{HostEntry, HostMatch, match_host_list};
 pub use message::{MessageKey, MessageKind, ResultFact, Shows};
-pub use record::{CallRecord, FailedCall, SlotEdit, SlotRecord, Withheld, WithheldReason};
+pub use record::{
+    CallRecord, FailedCall, PayloadRecord, SlotEdit, SlotRecord, Withheld, WithheldReason,
+};
 pub use sets::{Active, ActiveView, Known, Sets};
 pub use state::{Effect, Sent, Session, Showing};

@@ -14,6 +14,7 @@ mod ingest;
 mod links;
 mod names;
 mod origin;
+mod payload;
 mod record;
 mod sessions;
 mod transform;
@@ -34,6 +35,7 @@ use self::commit::{Staged, Stored};
 use self::failed::FailedCalls;
 use self::ingest::PendingCall;
 use self::origin::Ids;
+use self::payload::Payloads;
 use super::log_layout::Texts;
 use super::view::View;
 use crate::error::{Error, Result};
@@ -137,6 +139,7 @@ pub struct LiveSession {
     texts: RefCell<TextCache>,
     recorded: Vec<SlotRecord>,
     failed: FailedCalls,
+    payloads: Payloads,
     exclude: Exclude,
     /// Objects of which the store said that they were forgotten.
     forgotten: HashSet<ObjectId>,
@@ -177,6 +180,7 @@ impl LiveSession {
             texts: RefCell::default(),
             recorded: Vec::new(),
             failed: FailedCalls::default(),
+            payloads: Payloads::default(),
             exclude,
             forgotten: HashSet::new(),
             stale: false,
@@ -238,7 +242,7 @@ impl LiveSession {
     /// of which nothing waits here, is left to it.
     pub fn close(&mut self) -> Result<()> {
         self.refresh_if_stale()?;
-        let waits = !self.staged.events.is_empty() || self.failed.any();
+        let waits = !self.staged.events.is_empty() || self.failed.any() || self.payloads.wait();
         if !waits && self.has_moved_on()? {
             return Ok(());
         }

@@ -5,6 +5,7 @@
 use serde_json::json;
 
 use super::host::HostMessage;
+use super::payload::Said;
 use crate::object::{Hash, RunningHash};
 use crate::session::{SlotEdit, SlotRecord};
 
@@ -21,6 +22,8 @@ pub struct Slot {
     pub digest: Hash,
     /// Its tokens.
     pub tokens: u64,
+    /// What of it the provider's request is to say.
+    pub said: Option<Said>,
 }
 
 impl Slot {
@@ -30,8 +33,9 @@ impl Slot {
             Some(content) => (Hash::of(message.with_content(content)), content_tokens(content)),
             None => (message.digest(), message.tokens),
         };
+        let said = Said::of_message(message, content.as_deref());
         let record = SlotRecord::Chat { chat: at, content };
-        Self { record, host: Some(index), message: None, digest, tokens }
+        Self { record, host: Some(index), message: None, digest, tokens, said }
     }
 
     /// A message of the host's that changes on every call: it passes through, and its record holds all of it.
@@ -45,8 +49,16 @@ impl Slot {
 
     /// A message of our own.
     pub fn of_ours(record: SlotRecord, message: String) -> Self {
-        let tokens = HostMessage::parse(&message).tokens;
-        Self { record, host: None, digest: Hash::of(&message), message: Some(message), tokens }
+        let parsed = HostMessage::parse(&message);
+        let (tokens, said) = (parsed.tokens, Said::of_message(&parsed, None));
+        Self {
+            record,
+            host: None,
+            digest: Hash::of(&message),
+            message: Some(message),
+            tokens,
+            said,
+        }
     }
 
     /// What the host's side needs to build the message: an index, with a content in place of its own, or a message.

@@ -133,6 +133,7 @@ impl Session {
                 });
             }
             Event::FailedOpen { calls } => self.calls += calls.len() as u64,
+            Event::Payload(_) => {}
         }
     }
 

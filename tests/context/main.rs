@@ -9,6 +9,7 @@ mod host;
 mod host_lists;
 mod linked;
 mod log_layout;
+mod payloads;
 mod pools_layout;
 mod properties;
 mod script;

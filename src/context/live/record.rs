@@ -41,7 +41,7 @@ pub struct Place {
 
 /// A slot as it is recorded, and whether something was taken out of the record.
 #[derive(Debug, Clone)]
-struct Recorded {
+pub(super) struct Recorded {
     slot: SlotRecord,
     is_redacted: bool,
 }
@@ -138,6 +138,11 @@ pub(super) fn recorded_slots(events: &[Event]) -> Vec<SlotRecord> {
             apply_edits(&mut slots, &record.edits, false);
         }
     }
+    slots_of(slots)
+}
+
+/// Slots without what is known of their records.
+pub(super) fn slots_of(slots: Vec<Recorded>) -> Vec<SlotRecord> {
     slots.into_iter().map(|recorded| recorded.slot).collect()
 }
 
@@ -149,7 +154,7 @@ fn window_slots(state: &Session) -> Vec<Recorded> {
 }
 
 /// Makes edits; a pool is given its lines in full.
-fn apply_edits(slots: &mut Vec<Recorded>, edits: &[SlotEdit], is_redacted: bool) {
+pub(super) fn apply_edits(slots: &mut Vec<Recorded>, edits: &[SlotEdit], is_redacted: bool) {
     let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
     let known = match slots.first().map(|recorded| &recorded.slot) {
         Some(SlotRecord::Pool { pool_add, .. }) => pool_add.clone(),

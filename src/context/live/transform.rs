@@ -58,6 +58,8 @@ struct Taken {
     rewrite: Option<(Rewrite, usize)>,
     /// The newest message, if it is new and can carry a note.
     newest: Option<u64>,
+    /// Whether the list is that of the call before, messages that change on every call left aside.
+    is_same: bool,
 }
 
 /// The messages of a call that crossed: those from `skip` on.
@@ -115,7 +117,7 @@ impl LiveSession {
     fn assemble(&mut self, crossed: &Crossed<'_>, call: &CallInfo) -> Result<Transformed> {
         self.record_failed_calls()?;
         let mut notices = Vec::new();
-        let Taken { rewrite, newest } = self.take_list(crossed, &mut notices)?;
+        let Taken { rewrite, newest, is_same } = self.take_list(crossed, &mut notices)?;
         let edits = if self.settings.layout == Layout::Pools {
             // The active files are always shown as they are now; notes have no place here.
             self.changed_on_disk(self.active_files(), &mut notices)?;
@@ -132,7 +134,7 @@ impl LiveSession {
         };
         let recorded = self.recorded_edits(&edits);
         self.view.apply(&edits);
-        self.record_call(recorded, call)?;
+        self.record_call(recorded, is_same, call)?;
         self.commit()?;
         Ok(Transformed::Edits { edits: view::instructions(&edits), notices })
     }
@@ -169,7 +171,9 @@ impl LiveSession {
             Some(HostEntry::New(_)) => self.newest_for_notes(),
             _ => None,
         };
-        Ok(Taken { rewrite: rewrite.or(edited.map(|index| (Rewrite::Edited, index))), newest })
+        let rewrite = rewrite.or(edited.map(|index| (Rewrite::Edited, index)));
+        let is_same = rewrite.is_none() && found.rest.is_empty();
+        Ok(Taken { rewrite, newest, is_same })
     }
 
     /// Leaves in the window what stays of it, before new messages join.
@@ -409,11 +413,14 @@ impl LiveSession {
         )
     }
 
-    fn record_call(&mut self, edits: Vec<SlotEdit>, call: &CallInfo) -> Result<()> {
+    /// `repeats`: whether the host asks again with the list of the call before.
+    fn record_call(&mut self, edits: Vec<SlotEdit>, repeats: bool, call: &CallInfo) -> Result<()> {
         let system_prompt = self.put_prompt(call)?;
+        let retry_of = repeats.then(|| self.state.calls()).filter(|number| *number > 0);
+        self.payloads.next_call(retry_of.is_some());
         let record = CallRecord {
             number: self.state.calls() + 1,
-            retry_of: edits.is_empty().then(|| self.state.calls()).filter(|number| *number > 0),
+            retry_of,
             model: call.model.clone(),
             layout: self.settings.layout.as_str().to_owned(),
             epoch: self.state.epoch(),
