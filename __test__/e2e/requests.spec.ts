@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { openStore } from "../../index.js";
 import { runPi, type Sandbox } from "../../scripts/lib/pi.js";
 import { type Answer, startProvider, useModel } from "./providers.ts";
-import { extension, start } from "./support.ts";
+import { extension, start, toolNames } from "./support.ts";
 
 type Json = Record<string, unknown>;
 
@@ -139,6 +139,28 @@ describe("OpenAI's completions", () => {
       expect(found).toHaveLength(4);
       expect(found).toContain("/messages/1/content/0");
     }
+  });
+
+  test("say what the store tells of each call afterwards", async () => {
+    const { model, sandbox } = await start(steps, { files });
+    await runPi(sandbox, args);
+    const store = await openStore({ path: join(sandbox.agentDir, "palimpsest", "store.sqlite") });
+    for (const { n, body } of model.requests) {
+      const call = await store.recordedCall("latest", { call: n + 1 });
+      const texts = (content: unknown) =>
+        typeof content === "string" ? content : (content as { text: string }[]).map(({ text }) => text).join("\n");
+      const said = call.messages.map((message) => JSON.parse(message)).filter(({ role }) => role !== "assistant");
+      const received = body.messages.filter(({ role }) => role === "user" || role === "tool");
+      expect(said.map(({ content }) => texts(content))).toEqual(received.map(({ content }) => texts(content)));
+      expect(call).toMatchObject({
+        verified: true,
+        model: "scripted/scripted-1",
+        systemPrompt: body.messages[0].content,
+      });
+      const names = (call.tools as { name: string }[]).map(({ name }) => name);
+      expect(names).toEqual(toolNames(body));
+    }
+    await store.close();
   });
 
   test("for others get none", async () => {

@@ -11,6 +11,7 @@ mod files;
 mod full_output;
 mod guard;
 mod ingest;
+mod inspect;
 mod links;
 mod names;
 mod origin;
@@ -27,8 +28,9 @@ use std::sync::Arc;
 
 pub use activation::Wanted;
 pub use files::ToolFinished;
+pub use inspect::{About, Change, Inspected, Payload, Prompt, Since, compare_calls, inspect_call};
 pub use record::{Place, Replayed, replay_call};
-pub use sessions::{SessionSummary, sessions};
+pub use sessions::{SessionSummary, find_session, newest_call, sessions};
 pub use transform::{CallInfo, Transformed};
 
 use self::commit::{Staged, Stored};

@@ -7,6 +7,7 @@ mod checks;
 mod failing;
 mod host;
 mod host_lists;
+mod inspect;
 mod linked;
 mod log_layout;
 mod payloads;
