@@ -104,6 +104,90 @@ export type RelationKind = "dynamic" | "static" | "call" | "wikilink" | "markdow
  */
 export type TargetState = "found" | "missing" | "forgotten" | "mismatch" | "no_part" | "unresolved" | "none";
 
+/** Figures of ours beside those of the plain host. */
+export interface ReplayPair {
+  ours: number;
+  plain: number;
+}
+
+/** Bills, in prices of a plain input token, faults included; `ratio` is ours by the plain host's. */
+export interface ReplayBill extends ReplayPair {
+  ratio: number;
+}
+
+/** Calls that missed lines which they needed; `raw` counts all, `strict` and `ownWords` some of them. */
+export interface ReplayFaults {
+  raw: number;
+  strict: number;
+  ownWords: number;
+  cost: number;
+}
+
+/** A call of one side of a replay: tokens of its request, those read from the cache, cost without `fault`. */
+export interface ReplaySide {
+  tokens: number;
+  cached: number;
+  cost: number;
+  fault: { lines: number; strict: boolean; ownWords: boolean; sources: number[]; cost: number } | null;
+}
+
+/** A call of a replay; `contents` are tokens of our request by kind of content. */
+export interface ReplayedCall {
+  call: number;
+  contents: { fixed: number; user: number; assistant: number; output: number; reference: number };
+  ours: ReplaySide;
+  plain: ReplaySide;
+  /** Whether the plain host compacted before it. */
+  compacted: boolean;
+}
+
+/** What a transcript came to. Tokens and costs are not rounded. */
+export interface ReplayedFile {
+  /** Name of the file without its ending. */
+  name: string;
+  calls: number;
+  bill: ReplayBill;
+  tokens: ReplayPair;
+  cachedTokens: ReplayPair;
+  cachedShare: ReplayPair;
+  peakWindow: ReplayPair;
+  epochs: { call: number; reason: string; collapsed: number; freedTokens: number }[];
+  plainCompactions: number;
+  faults: ReplayFaults;
+  plainFaults: ReplayFaults;
+  series: ReplayedCall[];
+}
+
+/** What transcripts came to together; those under 15 calls are left out and counted in `leftOut`. */
+export interface ReplaySum {
+  files: number;
+  leftOut: number;
+  calls: number;
+  bill: ReplayBill;
+  /** The median and the largest of the transcripts' ratios. */
+  median: number;
+  worst: number;
+  tokens: ReplayPair;
+  cachedTokens: ReplayPair;
+  cachedShare: ReplayPair;
+  peakWindow: ReplayPair;
+  epochs: number;
+  plainCompactions: number;
+  faults: ReplayFaults;
+  plainFaults: ReplayFaults;
+}
+
+/** A whole replay. */
+export interface ReplayReport {
+  layout: "log" | "pools" | "plain";
+  prices: string;
+  window: number | null;
+  tokens: "characters" | "bundled";
+  overheadTokens: number;
+  files: ReplayedFile[];
+  sum: ReplaySum;
+}
+
 /**
  * Which binding artifact the generated loader actually loaded: `'native'` for
  * a native addon, otherwise the `platformArchABI` of the WASI flavor. Every
@@ -639,6 +723,18 @@ export interface ExportedArchive {
   redactions: Record<string, number>
 }
 
+/** A line of folded steps that a message carries. */
+export interface FoldAbout {
+  /** The line. */
+  line: string
+  /** The first call that showed it. */
+  sinceCall: number
+  /** The epoch that folded the steps. */
+  sinceEpoch: number | null
+  /** Why that started. */
+  reason: string | null
+}
+
 /** How to forget. */
 export interface ForgetOptions {
   /** Only report what would happen. Default: true. */
@@ -895,6 +991,8 @@ export interface MessageAbout {
   reason: string | null
   /** The notes that it carries. */
   notes: Array<string>
+  /** The lines of folded steps that it carries, and why. */
+  folds: Array<FoldAbout>
   /** Why the store does not hold what went out; null where it does. */
   withheld: "excluded" | "forgotten" | "redacted" | null | null
   /** SHA-256 of the message's JSON as it went out, where it is withheld and that is known. */
@@ -1059,6 +1157,38 @@ export interface RecordedPayload {
   /** Its messages, each as JSON, where another extension changed them after us; else null. */
   messages: Array<string> | null
 }
+
+/**
+ * Plays a transcript through a session as live use would, and says what its requests would have cost beside the plain host's.
+ * Nothing is stored, and no file but the transcript is read.
+ *
+ * Rejects with `INVALID_ARGUMENT`, also where the file is no transcript; `FILE` where it cannot be read or the dump cannot be
+ * written.
+ */
+export declare function replayFile(path: string, options?: ReplayOptions): Promise<ReplayedFile>
+
+/** How transcripts are replayed. */
+export interface ReplayOptions {
+  /** How requests are made; `plain`: as the host alone sends them. Default: `log`. */
+  layout?: "log" | "pools" | "plain"
+  /** Name of the price table. Default: `anthropic`. */
+  prices?: string
+  /** Tokens of the model's window, which both sides keep to. Default: no limit. */
+  window?: number
+  /** How tokens are counted: four characters are one, or by the bundled tokenizer. Default: `characters`. */
+  tokens?: "characters" | "bundled"
+  /** Settings, complete or in part; `layout` of these does not count. Default: the defaults. */
+  settings?: Partial<Settings>
+  /** Folder that the requests are written to, absolute; made where it is missing. Default: they are not written. */
+  dump?: string
+}
+
+/**
+ * Joins what transcripts came to, replayed with these options, to one report.
+ *
+ * Rejects with `INVALID_ARGUMENT`.
+ */
+export declare function replayReport(files: ReplayedFile[], options?: ReplayOptions): Promise<ReplayReport>
 
 /** A version, item or nickname in which something was found. */
 export interface SearchHit {

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { ContextTool, Session, Store, countTokens, createActivateTool, createDeactivateTool, createPinTool, createReadTool, createUnpinTool, doctor, loadSettings, openSession, openStore, setAside, storePath } = nativeBinding
+const { ContextTool, Session, Store, countTokens, createActivateTool, createDeactivateTool, createPinTool, createReadTool, createUnpinTool, doctor, loadSettings, openSession, openStore, replayFile, replayReport, setAside, storePath } = nativeBinding
 export { ContextTool }
 export { Session }
 export { Store }
@@ -787,6 +787,8 @@ export { doctor }
 export { loadSettings }
 export { openSession }
 export { openStore }
+export { replayFile }
+export { replayReport }
 export { setAside }
 export { storePath }
 export const __napiBindingTarget = __napiLoadedBindingTarget

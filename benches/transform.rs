@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
-use palimpsest::context::live::{CallInfo, LiveSession, OpenSession, Transformed};
-use palimpsest::context::tokens;
+use palimpsest::context::live::{CallInfo, Files, LiveSession, OpenSession, Transformed};
+use palimpsest::context::tokens::{self, Counter};
 use palimpsest::settings::Settings;
 use palimpsest::store::Store;
 use serde_json::{Value, json};
@@ -62,6 +62,8 @@ impl Host {
             parent: None,
             settings: Settings::default(),
             filesystem_id: "0123456789abcdef".into(),
+            counter: Counter::default(),
+            files: Files::default(),
         };
         let live = LiveSession::open(open(folder.path()), options).expect("the store is new");
         let call = CallInfo { context_window: Some(CONTEXT_WINDOW), ..CallInfo::default() };

@@ -11,6 +11,7 @@ import { index } from "./commands/index.js";
 import { links } from "./commands/links.js";
 import { name } from "./commands/name.js";
 import { objects } from "./commands/objects.js";
+import { replay } from "./commands/replay.js";
 import { search } from "./commands/search.js";
 import { sessions } from "./commands/sessions.js";
 import { show } from "./commands/show.js";
@@ -34,4 +35,5 @@ export const commands = [
   gc,
   doctor,
   stats,
+  replay,
 ];

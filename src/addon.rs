@@ -14,6 +14,7 @@ pub mod index;
 pub mod names;
 pub mod objects;
 pub mod query;
+pub mod replay;
 pub mod search;
 pub mod session;
 pub mod sessions;

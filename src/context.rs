@@ -4,8 +4,10 @@
 //! they need. Must not know JavaScript or SQL. Sources: DESIGN.md sections 6 to 8, SSOT section 4.
 
 pub mod breakpoints;
+pub mod deeds;
 pub mod epoch;
 pub mod first_sight;
+pub mod fold;
 pub mod forms;
 pub mod host;
 pub mod live;

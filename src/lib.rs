@@ -10,6 +10,7 @@ pub mod error;
 pub mod graph;
 pub mod markdown;
 pub mod object;
+pub mod replay;
 pub mod session;
 pub mod settings;
 pub mod source;

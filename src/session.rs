@@ -7,6 +7,7 @@
 mod chat;
 mod event;
 mod files;
+mod folds;
 mod index;
 mod lines;
 mod links;
@@ -17,7 +18,8 @@ mod sets;
 mod state;
 
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
-pub use event::{Cause, Event, FileEvent, Opened, Part, Rewrite, Treatment};
+pub use event::{Cause, Event, FileEvent, Fold, Opened, Part, Rewrite, Treatment};
+pub use folds::Folds;
 pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{LineMap, LineRange, cut_ranges, merge_ranges, parse_ranges};
 pub use links::Links;

@@ -12,7 +12,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use palimpsest::context::live::{CallInfo, LiveSession, OpenSession, Transformed, replay_call};
+use palimpsest::context::live::{
+    CallInfo, Files, LiveSession, OpenSession, Transformed, replay_call,
+};
+use palimpsest::context::tokens::Counter;
 use palimpsest::object::Hash;
 use palimpsest::settings::Settings;
 use palimpsest::store::Store;
@@ -90,11 +93,12 @@ fn open(store: &Store) -> LiveSession {
     let options = OpenSession {
         harness: "test".into(),
         host_session: "transcript".into(),
-        // A folder that does not exist: the files of these sessions are not here, and none of ours may be taken for them.
         cwd: "/nonexistent/project".into(),
         parent: None,
         settings: Settings::default(),
         filesystem_id: "fs".into(),
+        counter: Counter::default(),
+        files: Files::Elsewhere,
     };
     LiveSession::open(store.clone(), options).unwrap()
 }

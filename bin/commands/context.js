@@ -164,7 +164,7 @@ function title(text) {
  * How a message is shown and why.
  * @param {MessageAbout} about
  */
-function reasons({ position, shown, sinceCall, sinceEpoch, reason, notes, withheld, digest }) {
+function reasons({ position, shown, sinceCall, sinceEpoch, reason, notes, folds, withheld, digest }) {
   const lines = [position === null ? "a message that the chat does not hold so" : treatment(shown)];
   if (sinceCall !== null) {
     lines.push(
@@ -174,6 +174,9 @@ function reasons({ position, shown, sinceCall, sinceEpoch, reason, notes, withhe
     );
   }
   lines.push(...notes.map((note) => `with the note: ${note.split("\n")[0]}`));
+  for (const fold of folds) {
+    lines.push(`carries ${fold.line}`, `  since call ${fold.sinceCall}, by epoch ${fold.sinceEpoch}: ${fold.reason}`);
+  }
   if (withheld !== null) {
     lines.push(`${withheld}: it went out as the host gave it, SHA-256 ${digest ?? "not known"}`);
   }

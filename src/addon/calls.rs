@@ -9,7 +9,8 @@ use super::blocking::{Blocking, blocking};
 use super::store::Store;
 use super::version::count;
 use crate::context::live::{
-    self, About, Change, Inspected, Place, compare_calls, find_session, inspect_call, newest_call,
+    self, About, Change, Inspected, Place, Since, compare_calls, find_session, inspect_call,
+    newest_call,
 };
 use crate::error::Result;
 use crate::object::ObjectId;
@@ -90,11 +91,26 @@ pub struct MessageAbout {
     pub reason: Option<String>,
     /// The notes that it carries.
     pub notes: Vec<String>,
+    /// The lines of folded steps that it carries, and why.
+    pub folds: Vec<FoldAbout>,
     /// Why the store does not hold what went out; null where it does.
     #[napi(ts_type = "\"excluded\" | \"forgotten\" | \"redacted\" | null")]
     pub withheld: Option<String>,
     /// SHA-256 of the message's JSON as it went out, where it is withheld and that is known.
     pub digest: Option<String>,
+}
+
+/// A line of folded steps that a message carries.
+#[napi(object, use_nullable = true)]
+pub struct FoldAbout {
+    /// The line.
+    pub line: String,
+    /// The first call that showed it.
+    pub since_call: i64,
+    /// The epoch that folded the steps.
+    pub since_epoch: Option<u32>,
+    /// Why that started.
+    pub reason: Option<String>,
 }
 
 /// A request in the provider's format.
@@ -220,8 +236,19 @@ fn message_about(about: &About, withheld: Option<&Place>) -> MessageAbout {
         since_epoch: epoch.map(|(number, _)| *number),
         reason: epoch.map(|(_, reason)| reason.clone()),
         notes: about.notes.clone(),
+        folds: about.folds.iter().map(fold_about).collect(),
         withheld: withheld.map(|place| place.reason.as_str().to_owned()),
         digest: withheld.and_then(|place| place.digest.as_ref()).map(ToString::to_string),
+    }
+}
+
+fn fold_about((line, since): &(String, Since)) -> FoldAbout {
+    let epoch = since.epoch.as_ref();
+    FoldAbout {
+        line: line.clone(),
+        since_call: count(since.call),
+        since_epoch: epoch.map(|(number, _)| *number),
+        reason: epoch.map(|(_, reason)| reason.clone()),
     }
 }
 

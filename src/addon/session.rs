@@ -15,9 +15,9 @@ use super::blocking::{Blocking, Json, blocking, to_js};
 use super::settings::{filesystem_id, settings_from};
 use super::store::Store;
 use crate::context::live::{
-    CallInfo, LiveSession, Notice, OpenSession, Status, ToolFinished, Transformed,
+    CallInfo, Files, LiveSession, Notice, OpenSession, Status, ToolFinished, Transformed,
 };
-use crate::context::tokens;
+use crate::context::tokens::{self, Counter};
 use crate::error::{Error, Result};
 use crate::store;
 
@@ -412,6 +412,8 @@ fn core_options(store: &store::Store, options: SessionOptions) -> Result<OpenSes
     let settings = settings_from(options.settings)?;
     let filesystem_id = filesystem_id(&settings, store)?;
     Ok(OpenSession {
+        counter: Counter::default(),
+        files: Files::default(),
         harness: options.harness,
         host_session: options.session_id,
         cwd,

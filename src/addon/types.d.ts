@@ -103,3 +103,87 @@ export type RelationKind = "dynamic" | "static" | "call" | "wikilink" | "markdow
  * the store holds in the vault; `none`: no object is meant.
  */
 export type TargetState = "found" | "missing" | "forgotten" | "mismatch" | "no_part" | "unresolved" | "none";
+
+/** Figures of ours beside those of the plain host. */
+export interface ReplayPair {
+  ours: number;
+  plain: number;
+}
+
+/** Bills, in prices of a plain input token, faults included; `ratio` is ours by the plain host's. */
+export interface ReplayBill extends ReplayPair {
+  ratio: number;
+}
+
+/** Calls that missed lines which they needed; `raw` counts all, `strict` and `ownWords` some of them. */
+export interface ReplayFaults {
+  raw: number;
+  strict: number;
+  ownWords: number;
+  cost: number;
+}
+
+/** A call of one side of a replay: tokens of its request, those read from the cache, cost without `fault`. */
+export interface ReplaySide {
+  tokens: number;
+  cached: number;
+  cost: number;
+  fault: { lines: number; strict: boolean; ownWords: boolean; sources: number[]; cost: number } | null;
+}
+
+/** A call of a replay; `contents` are tokens of our request by kind of content. */
+export interface ReplayedCall {
+  call: number;
+  contents: { fixed: number; user: number; assistant: number; output: number; reference: number };
+  ours: ReplaySide;
+  plain: ReplaySide;
+  /** Whether the plain host compacted before it. */
+  compacted: boolean;
+}
+
+/** What a transcript came to. Tokens and costs are not rounded. */
+export interface ReplayedFile {
+  /** Name of the file without its ending. */
+  name: string;
+  calls: number;
+  bill: ReplayBill;
+  tokens: ReplayPair;
+  cachedTokens: ReplayPair;
+  cachedShare: ReplayPair;
+  peakWindow: ReplayPair;
+  epochs: { call: number; reason: string; collapsed: number; freedTokens: number }[];
+  plainCompactions: number;
+  faults: ReplayFaults;
+  plainFaults: ReplayFaults;
+  series: ReplayedCall[];
+}
+
+/** What transcripts came to together; those under 15 calls are left out and counted in `leftOut`. */
+export interface ReplaySum {
+  files: number;
+  leftOut: number;
+  calls: number;
+  bill: ReplayBill;
+  /** The median and the largest of the transcripts' ratios. */
+  median: number;
+  worst: number;
+  tokens: ReplayPair;
+  cachedTokens: ReplayPair;
+  cachedShare: ReplayPair;
+  peakWindow: ReplayPair;
+  epochs: number;
+  plainCompactions: number;
+  faults: ReplayFaults;
+  plainFaults: ReplayFaults;
+}
+
+/** A whole replay. */
+export interface ReplayReport {
+  layout: "log" | "pools" | "plain";
+  prices: string;
+  window: number | null;
+  tokens: "characters" | "bundled";
+  overheadTokens: number;
+  files: ReplayedFile[];
+  sum: ReplaySum;
+}

@@ -6,17 +6,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::first_sight::{as_parts, split_read};
+use super::fold;
 use super::log_layout::reference_line;
 use crate::object::{Hash, ObjectId};
 use crate::session::{
-    LineRange, MessageKind, Part, ResultFact, Rewrite, Session, Showing, Shows, Subject, Treatment,
-    merge_ranges,
+    Fold, LineRange, MessageKind, Part, ResultFact, Rewrite, Session, Showing, Shows, Subject,
+    Treatment, merge_ranges,
 };
 
 /// A collapse that frees no more than this is not worth a change.
 const MIN_GAIN_TOKENS: u64 = 16;
 /// What a reference line costs, about: counting each would cost more than the decision.
 const LINE_TOKENS: u64 = 30;
+/// Of the tokens at which the window is under pressure so many hundredths are left when folding ends.
+const LOW_WATER_PERCENT: u64 = 75;
 /// Files that the model changed within so many steps count as being edited.
 const EDITING_STEPS: u32 = 10;
 
@@ -40,6 +43,8 @@ pub struct NewEpoch {
     pub reason: String,
     /// What changes, by position in the chat.
     pub treatments: Vec<(u64, Treatment)>,
+    /// Steps that are folded.
+    pub folds: Vec<Fold>,
     /// Messages collapsed.
     pub collapsed: u64,
     /// Tokens that the collapses free.
@@ -55,7 +60,9 @@ pub fn decide(session: &Session, shown: &[u64], terms: &Terms) -> Option<NewEpoc
     let working = working_set(session, terms.keep_results);
     let gains = collapsible(session, shown, &working, first);
     let gathered: u64 = gains.values().sum();
-    let pressed = terms.high_water_tokens.is_some_and(|mark| total > mark && gathered * 20 >= mark);
+    let steps = steps_under_pressure(session, shown, terms, &working, &gains);
+    let spare = gathered + steps.iter().map(fold::Step::gain).sum::<u64>();
+    let pressed = terms.high_water_tokens.is_some_and(|mark| total > mark && spare * 20 >= mark);
     let reason = match terms.rewrite {
         Some((how, _)) => format!("the host rewrote its list ({})", how.as_str()),
         None if pressed => format!("window pressure: {total} tokens, {gathered} collapsible"),
@@ -64,11 +71,41 @@ pub fn decide(session: &Session, shown: &[u64], terms: &Terms) -> Option<NewEpoc
         }
         None => return None,
     };
-    let treatments = treatments(session, &gains, &working);
-    let collapsed = || treatments.iter().filter(|(_, t)| *t == Treatment::Reference);
-    let freed_tokens = collapsed().filter_map(|(at, _)| gains.get(at)).sum();
+    let steps = if pressed { steps } else { Vec::new() };
+    let folds = fold::folds_of(session, &steps);
+    let folded = session.with_folds(&folds);
+    let treatments = treatments(&folded, &gains, &working);
+    let collapsed = || {
+        let stays = |at: &u64| !folded.folds().hide(*at);
+        treatments.iter().filter(move |(at, t)| *t == Treatment::Reference && stays(at))
+    };
+    let freed_tokens = collapsed().filter_map(|(at, _)| gains.get(at)).sum::<u64>()
+        + steps.iter().map(fold::Step::gain).sum::<u64>();
     let collapsed = collapsed().count() as u64;
-    Some(NewEpoch { reason, treatments, collapsed, freed_tokens })
+    Some(NewEpoch { reason, treatments, folds, collapsed, freed_tokens })
+}
+
+/// The oldest steps that have to fold under pressure, where collapsing outputs is not enough.
+fn steps_under_pressure(
+    session: &Session,
+    shown: &[u64],
+    terms: &Terms,
+    working: &BTreeSet<u64>,
+    gains: &BTreeMap<u64, u64>,
+) -> Vec<fold::Step> {
+    let total: u64 = shown.iter().sum();
+    let Some(mark) = terms.high_water_tokens.filter(|mark| total > *mark) else {
+        return Vec::new();
+    };
+    let left = total - gains.values().sum::<u64>();
+    let wanted = left.saturating_sub(mark * LOW_WATER_PERCENT / 100);
+    let stands = |at: u64, tokens: u64| {
+        let is_small = tokens <= LINE_TOKENS + MIN_GAIN_TOKENS || gains.contains_key(&at);
+        working.contains(&at) || !(is_small || *session.treatment(at) == Treatment::Reference)
+    };
+    let keep_steps = terms.keep_results;
+    let steps = fold::Terms { keep_steps, keep_turn: false, stands: &stands };
+    fold::oldest(fold::foldable_steps(session, shown, &steps), wanted)
 }
 
 /// Positions that stay: the newest results, all that the model has not answered yet, pinned objects, files being edited.
@@ -77,7 +114,7 @@ fn working_set(session: &Session, keep_results: u64) -> BTreeSet<u64> {
     let mut working = BTreeSet::new();
     let mut results = 0;
     let mut answered = false;
-    for (at, message) in session.window().rev() {
+    for (at, message) in session.shown_window().rev() {
         answered |= matches!(message.kind, MessageKind::Assistant);
         if let MessageKind::Result(fact) = &message.kind {
             results += 1;
@@ -198,7 +235,7 @@ fn files_anew(session: &Session, working: &BTreeSet<u64>) -> Vec<Anew> {
 /// The newest message that showed or changed a file, and whether it is one that changed it.
 fn last_event(session: &Session, file: &ObjectId, working: &BTreeSet<u64>) -> Option<(u64, bool)> {
     let shows: BTreeSet<u64> = session.showings(file).map(|showing| showing.at).collect();
-    session.window().rev().find_map(|(at, _)| {
+    session.shown_window().rev().find_map(|(at, _)| {
         let fact = session.result(at)?;
         match &fact.shows {
             _ if !working.contains(&at) && is_let_go(session, fact) => None,
@@ -223,7 +260,7 @@ fn settle_rereads(
         })
         .collect();
     let mut above: Vec<Showing> = Vec::new();
-    for (at, _) in session.window() {
+    for (at, _) in session.shown_window() {
         let Some(fact) = session.result(at) else { continue };
         let treatment = changes.get(&at).unwrap_or_else(|| session.treatment(at));
         if let (Treatment::Reread { parts }, Shows::File { object, version, range }) =
@@ -262,7 +299,7 @@ fn pinned_places(session: &Session) -> Vec<u64> {
     let is_own = |fact: &ResultFact| {
         fact.shows == Shows::Own && fact.object.as_ref().is_some_and(|id| sets.is_pinned(id))
     };
-    let own = session.window().map(|(at, _)| at);
+    let own = session.shown_window().map(|(at, _)| at);
     let own = own.filter(|at| session.result(*at).is_some_and(is_own));
     let shown = session.all_showings().filter(|showing| sets.is_pinned(&showing.object));
     own.chain(shown.map(|showing| showing.at)).collect()

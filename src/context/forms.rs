@@ -89,9 +89,10 @@ pub fn more_changes_line(file: Handle, lines: u64) -> String {
     format!("… {} in {file} …", count(lines, "more changed line"))
 }
 
-/// Folded steps: `[t31-t44] 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok`.
+/// Folded steps, by their first and last call: `[t31-t44] 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok`.
 pub fn fold_line(first: Handle, last: Handle, steps: u64, deeds: &[String]) -> String {
-    format!("[{first}-{last}] {}: {}", count(steps, "step"), deeds.join(", "))
+    let calls = if first == last { first.to_string() } else { format!("{first}-{last}") };
+    format!("[{calls}] {}: {}", count(steps, "step"), deeds.join(", "))
 }
 
 /// Whether a text is what folding left: nothing but lines of [`fold_line`].
@@ -206,6 +207,7 @@ mod tests {
                 6,
                 &["read f3 f9".into(), "edit f3 (+12 -4)".into(), "cargo test ok".into()],
             ),
+            fold_line(handle("t31"), handle("t31"), 1, &["cargo test ok".into()]),
             activated_line(handle("t17"), "bash", &[range(1, 40)], 1_412),
         ];
         insta::assert_snapshot!(forms.join("\n"), @r#"
@@ -223,6 +225,7 @@ mod tests {
         [f3] src/main.rs changed on disk and holds no text now; its text of t12 is kept as f3.
         [f3] src/main.rs is on disk again, as it was in t12.
         [t31-t44] 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok
+        [t31] 1 step: cargo test ok
         [t17] bash · lines 1-40 of 1,412
         "#);
     }

@@ -10,15 +10,16 @@ use std::ops::Range;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::tokens;
+use super::tokens::Counter;
 use crate::error::{Error, Result};
 use crate::object::Hash;
 use crate::session::{MessageKey, Withheld};
 
-/// Tokens of a message besides its content.
+/// Tokens of a message besides its content, where the tokenizer counts; else its role counts.
 pub const MESSAGE_TOKENS: u64 = 4;
 
-/// Tokens counted for an image, as hosts estimate one: its real price depends on provider and size.
+/// Tokens counted for an image, as hosts estimate one: its real price depends on provider and size. None where characters
+/// are counted.
 const IMAGE_TOKENS: u64 = 1_200;
 
 /// A tool call in an assistant message.
@@ -55,6 +56,8 @@ pub struct HostMessage {
     pub plain: bool,
     /// Its tokens.
     pub tokens: u64,
+    /// How they are counted.
+    pub counter: Counter,
     /// Set where `raw` is a placeholder for what the host gave; the host's own message goes out.
     pub withheld: Option<Withheld>,
 }
@@ -64,15 +67,15 @@ impl HostMessage {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if `json` is not an array.
-    pub fn parse_list(json: &str) -> Result<Vec<Self>> {
+    pub fn parse_list(json: &str, counter: Counter) -> Result<Vec<Self>> {
         let raws: Vec<&RawValue> = serde_json::from_str(json).map_err(|error| {
             Error::argument("messages", format!("is not an array of messages: {error}"))
         })?;
-        Ok(raws.into_iter().map(|raw| Self::parse(raw.get())).collect())
+        Ok(raws.into_iter().map(|raw| Self::parse(raw.get(), counter)).collect())
     }
 
     /// Reads one message; never fails.
-    pub fn parse(raw: &str) -> Self {
+    pub fn parse(raw: &str, counter: Counter) -> Self {
         let fields: HashMap<Cow<'_, str>, &RawValue> =
             serde_json::from_str(raw).unwrap_or_default();
         let value = |name: &str| {
@@ -84,7 +87,7 @@ impl HostMessage {
         let text = |name: &str| value(name).as_str().map(str::to_owned);
         let role = text("role").unwrap_or_default();
         if role == "bashExecution" && value("excludeFromContext") == Value::Bool(true) {
-            return Self::without_output(value("timestamp").as_i64());
+            return Self::without_output(value("timestamp").as_i64(), counter);
         }
         let content = value("content");
         let mut message = Self {
@@ -98,14 +101,14 @@ impl HostMessage {
             texts: Vec::new(),
             plain: false,
             tokens: 0,
+            counter,
             withheld: None,
         };
-        message.tokens = MESSAGE_TOKENS + message.read_content(&content);
+        let mut units = frame_units(counter, &message.key.role) + message.read_content(&content);
         for name in ["command", "output", "summary"] {
-            if let Some(text) = text(name) {
-                message.tokens += tokens::count(&text);
-            }
+            units += text(name).map_or(0, |text| counter.units(&text));
         }
+        message.tokens = counter.tokens(units);
         if let Some(id) = text("toolCallId") {
             message.key.calls.push(id);
         }
@@ -114,7 +117,7 @@ impl HostMessage {
     }
 
     /// A `!!` message: its output is stored nowhere, only that it was there.
-    fn without_output(timestamp: Option<i64>) -> Self {
+    fn without_output(timestamp: Option<i64>, counter: Counter) -> Self {
         let role = "bashExecution".to_owned();
         let raw =
             serde_json::json!({ "role": role, "excludeFromContext": true, "timestamp": timestamp })
@@ -130,13 +133,14 @@ impl HostMessage {
             texts: Vec::new(),
             plain: false,
             tokens: 0,
+            counter,
             withheld: None,
         }
     }
 
     /// Reads a message from its JSON, or from the placeholder that stands for it.
-    pub fn from_stored(raw: &str, withheld: Option<Withheld>) -> Self {
-        let message = Self::parse(raw);
+    pub fn from_stored(raw: &str, withheld: Option<Withheld>, counter: Counter) -> Self {
+        let message = Self::parse(raw, counter);
         match withheld {
             Some(withheld) => {
                 Self { tokens: withheld.tokens, plain: false, withheld: Some(withheld), ..message }
@@ -168,6 +172,28 @@ impl HostMessage {
         }
     }
 
+    /// Tokens of the message with another content.
+    pub fn tokens_with(&self, content: &str) -> u64 {
+        let role = Value::from(self.key.role.as_str());
+        Self::parse(&format!(r#"{{"role":{role},"content":{content}}}"#), self.counter).tokens
+    }
+
+    /// Its content as blocks, without the brackets around them; `content` stands in place of its own where it is given.
+    pub fn blocks<'a>(&'a self, content: Option<&'a str>) -> Cow<'a, str> {
+        let content = content.or_else(|| self.content()).unwrap_or("[]");
+        match content.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            Some(blocks) => Cow::Borrowed(blocks),
+            None if self.text().is_empty() => Cow::Borrowed(""),
+            None => Cow::Owned(text_block(&self.text())),
+        }
+    }
+
+    /// Its content, or the one given in place of it, with a text block behind.
+    pub fn content_and_block(&self, content: Option<&str>, text: &str) -> String {
+        let (blocks, block) = (self.blocks(content), text_block(text));
+        if blocks.trim().is_empty() { format!("[{block}]") } else { format!("[{blocks},{block}]") }
+    }
+
     /// All text of the message; blocks are joined by line feeds.
     pub fn text(&self) -> Cow<'_, str> {
         match self.texts.as_slice() {
@@ -176,12 +202,12 @@ impl HostMessage {
         }
     }
 
-    /// Takes texts and calls out of the content and returns its tokens.
+    /// Takes texts and calls out of the content and returns its units.
     fn read_content(&mut self, content: &Value) -> u64 {
         let blocks = match content {
             Value::String(text) => {
                 self.texts.push(text.clone());
-                return tokens::count(text);
+                return self.counter.units(text);
             }
             Value::Array(blocks) => blocks,
             _ => return 0,
@@ -191,19 +217,20 @@ impl HostMessage {
     }
 
     fn read_block(&mut self, block: &Value) -> u64 {
+        let counter = self.counter;
         let text = |name: &str| block.get(name).and_then(Value::as_str);
         match text("type") {
             Some("text") => {
                 let text = text("text").unwrap_or_default();
                 self.texts.push(text.to_owned());
-                tokens::count(text)
+                counter.units(text)
             }
-            Some("thinking") => text("thinking").map_or(0, tokens::count),
-            Some("image") => IMAGE_TOKENS,
+            Some("thinking") => text("thinking").map_or(0, |text| counter.units(text)),
+            Some("image") => image_units(counter),
             Some("toolCall") => {
                 let args = block.get("arguments").cloned().unwrap_or(Value::Null);
                 let tool = text("name").unwrap_or_default().to_owned();
-                let cost = tokens::count(&tool) + tokens::count(&args.to_string());
+                let cost = counter.units(&tool) + counter.units(&args.to_string());
                 self.calls.push(HostCall {
                     id: text("id").unwrap_or_default().to_owned(),
                     tool,
@@ -213,6 +240,22 @@ impl HostMessage {
             }
             _ => 0,
         }
+    }
+}
+
+/// Units of a message of this role besides its content.
+pub fn frame_units(counter: Counter, role: &str) -> u64 {
+    match counter {
+        Counter::Bundled => MESSAGE_TOKENS,
+        Counter::Characters => counter.units(role),
+    }
+}
+
+/// Units of an image.
+pub fn image_units(counter: Counter) -> u64 {
+    match counter {
+        Counter::Bundled => IMAGE_TOKENS,
+        Counter::Characters => 0,
     }
 }
 
@@ -247,7 +290,7 @@ mod tests {
     #[test]
     fn content_can_be_replaced_without_touching_the_rest() {
         let raw = r#"{"role":"toolResult","n":1e400,"content":[{"type":"text","text":"a\u0000b"}],"x":-0.0}"#;
-        let message = HostMessage::parse(raw);
+        let message = HostMessage::parse(raw, Counter::Bundled);
         assert!(message.plain);
         assert_eq!(message.text(), "a\0b");
         assert_eq!(
@@ -268,17 +311,20 @@ mod tests {
             r#"{"role":7,"content":{}}"#,
             r#"{"content":[null,3,{"type":9}]}"#,
         ] {
-            let message = HostMessage::parse(raw);
+            let message = HostMessage::parse(raw, Counter::Bundled);
             assert_eq!((message.raw.as_str(), message.key.role.as_str()), (raw, ""), "{raw}");
         }
-        assert_eq!(HostMessage::parse_list("{}").unwrap_err().code(), "INVALID_ARGUMENT");
-        assert_eq!(HostMessage::parse_list("[{},1]").unwrap().len(), 2);
+        assert_eq!(
+            HostMessage::parse_list("{}", Counter::Bundled).unwrap_err().code(),
+            "INVALID_ARGUMENT"
+        );
+        assert_eq!(HostMessage::parse_list("[{},1]", Counter::Bundled).unwrap().len(), 2);
     }
 
     #[test]
     fn output_excluded_from_context_is_dropped() {
         let raw = r#"{"role":"bashExecution","command":"c","output":"secret","excludeFromContext":true,"timestamp":5}"#;
-        let message = HostMessage::parse(raw);
+        let message = HostMessage::parse(raw, Counter::Bundled);
         assert!(!message.raw.contains("secret"));
         assert_eq!(message.key.timestamp, Some(5));
     }
@@ -286,9 +332,18 @@ mod tests {
     #[test]
     fn calls_and_their_ids_are_read() {
         let raw = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"a"}}],"timestamp":3}"#;
-        let message = HostMessage::parse(raw);
+        let message = HostMessage::parse(raw, Counter::Bundled);
         assert_eq!(message.key.calls, ["c1"]);
         assert_eq!(message.calls[0].args["path"], "a");
         assert!(message.tokens > 4);
+    }
+
+    #[test]
+    fn characters_of_role_texts_and_calls_are_counted() {
+        let raw = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"☂"},{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"a"}},{"type":"image","data":"xxxx"}],"timestamp":3}"#;
+        let message = HostMessage::parse(raw, Counter::Characters);
+        // assistant 9, hm 2, one sign, read 4, {"path":"a"} 12
+        assert_eq!(message.tokens, 28_u64.div_ceil(4));
+        assert_eq!(message.tokens_with(r#"[{"type":"text","text":"abc"}]"#), 3);
     }
 }

@@ -6,6 +6,7 @@
 mod activation;
 mod chat_item;
 mod commit;
+mod disk;
 mod failed;
 mod files;
 mod full_output;
@@ -27,6 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use activation::Wanted;
+pub use disk::Files;
 pub use files::ToolFinished;
 pub use inspect::{About, Change, Inspected, Payload, Prompt, Since, compare_calls, inspect_call};
 pub use record::{Place, Replayed, replay_call};
@@ -39,6 +41,7 @@ use self::ingest::PendingCall;
 use self::origin::Ids;
 use self::payload::Payloads;
 use super::log_layout::Texts;
+use super::tokens::Counter;
 use super::view::View;
 use crate::error::{Error, Result};
 use crate::object::{Hash, ObjectId};
@@ -65,6 +68,10 @@ pub struct OpenSession {
     pub settings: Settings,
     /// ID of the filesystem that paths belong to.
     pub filesystem_id: String,
+    /// How tokens are counted; the default in live use.
+    pub counter: Counter,
+    /// Where the files are that the session's tools touch.
+    pub files: Files,
 }
 
 /// Something that happened during a call and that a person may want to know.
@@ -256,7 +263,7 @@ impl LiveSession {
 
     /// Objects whose content stands in the window.
     fn standing_objects(&self) -> usize {
-        let own = self.state.window().filter_map(|(at, _)| {
+        let own = self.state.shown_window().filter_map(|(at, _)| {
             let fact = self.state.result(at)?;
             let stands = !matches!(self.state.treatment(at), Treatment::Reference);
             (stands && fact.shows == Shows::Own).then_some(fact.object.as_ref()?)

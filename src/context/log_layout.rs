@@ -1,7 +1,7 @@
 //! The `log` layout: every message where it appeared, its content as its treatment says (DESIGN.md section 7).
 //!
 //! Pure: text comes in by [`Texts`]. Never touches a message other than a tool result, save for a note at the head of a
-//! user message.
+//! user message and the lines of folded steps at its end.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,7 +11,9 @@ use super::host::{HostMessage, text_block, text_content};
 use super::preview;
 use crate::error::{Error, Result};
 use crate::object::{Handle, Hash, ObjectId};
-use crate::session::{LineRange, Part, ResultFact, Session, Shows, Subject, Treatment};
+use crate::session::{
+    LineRange, MessageKind, Part, ResultFact, Session, Shows, Subject, Treatment,
+};
 
 /// The host's own words for a result that is nothing but an image.
 const IMAGE_PLACEHOLDER: &str = "(see attached image)";
@@ -41,8 +43,13 @@ pub fn render(
     if notes.is_empty() {
         return Ok(treated);
     }
-    let content = treated.as_deref().or_else(|| message.content()).unwrap_or("[]");
-    Ok(Some(with_notes(content, notes, message)))
+    Ok(Some(with_notes(treated.as_deref(), notes, message)))
+}
+
+/// The lines of folded steps that stand behind the content of the message at a position, as its last block.
+pub fn fold_lines(session: &Session, at: u64) -> Option<String> {
+    let is_user = session.chat().get(at).is_some_and(|m| matches!(m.kind, MessageKind::User));
+    if is_user { session.folds().lines(at) } else { None }
 }
 
 /// The reference line of the tool result at a position.
@@ -162,14 +169,10 @@ fn render_current(
 }
 
 /// Adds notes: behind the blocks of a tool result, before those of a user message.
-fn with_notes(content: &str, notes: &[String], message: &HostMessage) -> String {
+fn with_notes(content: Option<&str>, notes: &[String], message: &HostMessage) -> String {
     let notes: Vec<String> = notes.iter().map(|note| text_block(note)).collect();
     let notes = notes.join(",");
-    let blocks = if content.starts_with('[') {
-        content[1..content.len() - 1].to_owned()
-    } else {
-        text_block(&message.text())
-    };
+    let blocks = message.blocks(content);
     if message.key.role != "toolResult" {
         return if blocks.is_empty() {
             format!("[{notes}]")

@@ -37,8 +37,10 @@ pub enum Said {
     User(Hash),
     /// By a tool.
     Tool(Hash),
-    /// Text that the host words itself, or that is not known; it may also be left out.
-    Unknown,
+    /// In a person's place, in words of the host's own or that are not known; it may also be left out.
+    UnknownUser,
+    /// By a tool, in words that are not known.
+    UnknownTool,
 }
 
 impl Said {
@@ -48,10 +50,10 @@ impl Said {
             "assistant" | "system" => return None,
             "user" | "custom" => false,
             "toolResult" => true,
-            _ => return Some(Self::Unknown),
+            _ => return Some(Self::UnknownUser),
         };
         if message.withheld.is_some() {
-            return Some(Self::Unknown);
+            return Some(if is_tool { Self::UnknownTool } else { Self::UnknownUser });
         }
         let words = match content {
             Some(content) => {
@@ -61,6 +63,15 @@ impl Said {
             None => words(&message.texts.concat()),
         };
         Self::known(&words, is_tool)
+    }
+
+    /// Whether its words are known.
+    pub fn is_known(&self) -> bool {
+        matches!(self, Self::User(_) | Self::Tool(_))
+    }
+
+    fn is_tool(&self) -> bool {
+        matches!(self, Self::Tool(_) | Self::UnknownTool)
     }
 
     fn known(words: &str, is_tool: bool) -> Option<Self> {
@@ -99,30 +110,41 @@ pub fn said_in(message: &Value) -> Vec<Said> {
         ("user" | "custom", Some(content)) => {
             Said::known(&words(&text_of(content)), false).into_iter().collect()
         }
-        ("bashExecution" | "branchSummary" | "compactionSummary", _) => vec![Said::Unknown],
+        ("bashExecution" | "branchSummary" | "compactionSummary", _) => {
+            vec![Said::UnknownUser]
+        }
         _ => Vec::new(),
     }
 }
 
-/// Whether two lists say the same. What is [`Said::Unknown`] in one stands for one text of the other, or for none.
+/// Whether two lists say the same. What is not known in one stands for one text of its kind in the other, or for none.
 pub fn says_the_same(ours: &[Said], theirs: &[Said]) -> bool {
-    let mut rest = theirs.iter().filter(|said| **said != Said::Unknown);
-    let mut slack = theirs.iter().filter(|said| **said == Said::Unknown).count();
+    let mut rest = theirs.iter().filter(|said| said.is_known());
+    // Texts that may be passed over: of persons, of tools.
+    let mut unknown = [0_usize; 2];
+    for said in theirs.iter().filter(|said| !said.is_known()) {
+        unknown[usize::from(said.is_tool())] += 1;
+    }
+    let pass_over = |unknown: &mut [usize; 2], said: &Said| {
+        let left = &mut unknown[usize::from(said.is_tool())];
+        let may = *left > 0;
+        *left = left.saturating_sub(1);
+        may
+    };
     for said in ours {
-        if *said == Said::Unknown {
-            slack += 1;
+        if !said.is_known() {
+            unknown[usize::from(said.is_tool())] += 1;
             continue;
         }
         loop {
             match rest.next() {
                 Some(found) if found == said => break,
-                // Perhaps the text that is not known.
-                Some(_) if slack > 0 => slack -= 1,
+                Some(found) if pass_over(&mut unknown, found) => {}
                 _ => return false,
             }
         }
     }
-    rest.count() <= slack
+    rest.all(|said| pass_over(&mut unknown, said))
 }
 
 /// The content of a block that is a tool's result: Anthropic's, Bedrock's, Gemini's.
@@ -170,9 +192,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::context::tokens::Counter;
 
     fn ours(messages: &[Value]) -> Vec<Said> {
-        let messages = messages.iter().map(|message| HostMessage::parse(&message.to_string()));
+        let messages = messages
+            .iter()
+            .map(|message| HostMessage::parse(&message.to_string(), Counter::default()));
         messages.filter_map(|message| Said::of_message(&message, None)).collect()
     }
 
@@ -307,7 +332,8 @@ mod tests {
         prop_oneof![
             "[ab]".prop_map(|text| Said::User(Hash::of(text))),
             "[ab]".prop_map(|text| Said::Tool(Hash::of(text))),
-            Just(Said::Unknown),
+            Just(Said::UnknownUser),
+            Just(Said::UnknownTool),
         ]
     }
 
@@ -322,7 +348,7 @@ mod tests {
             one in prop::collection::vec(any_said(), 0..4), other in prop::collection::vec(any_said(), 0..4),
         ) {
             let known = |list: Vec<Said>| -> Vec<Said> {
-                list.into_iter().filter(|said| *said != Said::Unknown).collect()
+                list.into_iter().filter(Said::is_known).collect()
             };
             let (one, other) = (known(one), known(other));
             prop_assert_eq!(says_the_same(&one, &other), one == other);

@@ -24,7 +24,7 @@ impl HostMessage {
             tokens: self.tokens,
         };
         let raw = self.placeholder(&withheld, &calls).to_string();
-        Self { calls, ..Self::from_stored(&raw, Some(withheld)) }
+        Self { calls, ..Self::from_stored(&raw, Some(withheld), self.counter) }
     }
 
     fn placeholder(&self, withheld: &Withheld, calls: &[HostCall]) -> Value {
@@ -102,6 +102,7 @@ pub fn attached_files(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::tokens::Counter;
 
     const SECRET: &str = "sk-7f3a9c";
 
@@ -113,7 +114,7 @@ mod tests {
             r#"{"role":"bashExecution","command":"cat .env","output":"sk-7f3a9c","exitCode":0,"timestamp":7}"#,
             r#"{"role":"user","content":"sk-7f3a9c"}"#,
         ] {
-            let given = HostMessage::parse(raw);
+            let given = HostMessage::parse(raw, Counter::Bundled);
             let stays = |text: &str| text == ".env";
             let calls = given
                 .calls
@@ -125,7 +126,7 @@ mod tests {
                 (&held.key, held.digest(), held.tokens),
                 (&given.key, given.digest(), given.tokens)
             );
-            let again = HostMessage::from_stored(&held.raw, held.withheld.clone());
+            let again = HostMessage::from_stored(&held.raw, held.withheld.clone(), held.counter);
             assert_eq!(format!("{again:?}"), format!("{held:?}"), "it reads back as it was");
             assert_eq!(
                 again.with_content("[]").contains("withheld"),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::host::{HostMessage, text_content};
 use super::log_layout::{Texts, lines_of};
-use super::tokens;
+use super::tokens::{self, Counter};
 use super::view::{Slot, user_message};
 use crate::error::Result;
 use crate::object::{Hash, ObjectId, file_type};
@@ -19,6 +19,8 @@ pub struct Limits {
     pub turns: u64,
     /// Tokens of the metadata pool.
     pub pool_tokens: u64,
+    /// How messages are counted.
+    pub counter: Counter,
 }
 
 /// Renders the whole request, but for the system prompt, which is the host's.
@@ -38,7 +40,7 @@ pub fn render(
     if !lines.is_empty() {
         let message = user_message(&lines.join("\n"), time);
         let record = SlotRecord::Pool { pool_keep: 0, pool_add: lines, time };
-        slots.push(Slot::of_ours(record, message));
+        slots.push(Slot::of_ours(record, message, limits.counter));
     }
     for (index, (at, message)) in messages.iter().enumerate() {
         slots.push(match session.chat().get(*at) {
@@ -55,7 +57,7 @@ pub fn render(
         };
         let message = user_message(&active_block(&object.id, &text, &ranges), time);
         let record = SlotRecord::Active { active: object.id.clone(), version, ranges, time };
-        slots.push(Slot::of_ours(record, message));
+        slots.push(Slot::of_ours(record, message, limits.counter));
     }
     Ok(slots)
 }

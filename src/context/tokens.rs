@@ -1,9 +1,11 @@
-//! Token counts by the bundled tokenizer (`o200k_base`).
+//! Token counts by the bundled tokenizer (`o200k_base`), or by characters.
 //!
 //! Estimates for decisions and for the status line; the provider's reported usage corrects them. No I/O, no state but
 //! the tokenizer's tables.
 
 use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
 
 /// Texts up to this many bytes are counted exactly, longer ones are sampled.
 pub const EXACT_BYTES: usize = 1 << 20;
@@ -11,6 +13,43 @@ pub const EXACT_BYTES: usize = 1 << 20;
 /// Windows taken from a sampled text; together they are as long as the longest text that is counted exactly.
 const WINDOWS: usize = 16;
 const WINDOW_BYTES: usize = EXACT_BYTES / WINDOWS;
+
+/// Characters of a token where characters are counted (DESIGN.md section 13, *Measuring in replay*).
+const TOKEN_CHARACTERS: u64 = 4;
+
+/// How tokens are counted: live use has the bundled tokenizer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Counter {
+    /// By the bundled tokenizer.
+    #[default]
+    Bundled,
+    /// A quarter of the Unicode scalars: what replays are compared by.
+    Characters,
+}
+
+impl Counter {
+    /// Size of a text in units that add up without rounding: tokens, or characters. See [`Self::units_per_token`].
+    pub fn units(self, text: &str) -> u64 {
+        match self {
+            Self::Bundled => count(text),
+            Self::Characters => text.chars().count() as u64,
+        }
+    }
+
+    /// Units of a token.
+    pub fn units_per_token(self) -> u64 {
+        match self {
+            Self::Bundled => 1,
+            Self::Characters => TOKEN_CHARACTERS,
+        }
+    }
+
+    /// Tokens of so many units, rounded up.
+    pub fn tokens(self, units: u64) -> u64 {
+        units.div_ceil(self.units_per_token())
+    }
+}
 
 /// Counts the tokens of a text by `o200k_base`; special tokens are counted as plain text.
 ///
@@ -75,6 +114,14 @@ mod tests {
         ] {
             assert_eq!(count(text), tokens, "{text}");
         }
+    }
+
+    #[test]
+    fn characters_are_counted_by_fours_and_rounded_up_once() {
+        let counter = Counter::Characters;
+        assert_eq!(counter.units("a☂é"), 3);
+        assert_eq!([0, 1, 4, 5].map(|units| counter.tokens(units)), [0, 1, 1, 2]);
+        assert_eq!(Counter::Bundled.tokens(Counter::Bundled.units("hello world")), 2);
     }
 
     #[test]

@@ -39,6 +39,9 @@ pub enum Event {
         /// What its result shows, where that is not its own text: for a `read` the lines of a file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shows: Option<Shows>,
+        /// What it asked for, in a few words, where what it shows does not say it: of a command its first words.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        brief: String,
     },
     /// A message joined the chat and the window, at their ends.
     Message {
@@ -126,6 +129,9 @@ pub enum Event {
         keep_notes: Option<u64>,
         /// What changes.
         treatments: Vec<(u64, Treatment)>,
+        /// Steps that one line stands for from now on, until the window no longer holds them so.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        folds: Vec<Fold>,
     },
     /// A request to the model was assembled.
     Called(CallRecord),
@@ -260,6 +266,18 @@ pub enum Treatment {
         /// Whether the host's text stays, before the lines.
         after_host: bool,
     },
+}
+
+/// Whole steps that are next to each other, with one line in their place at the user message before them (`log`). One that
+/// takes in older folds replaces them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fold {
+    /// Position of the first message: the answer that starts the first step.
+    pub first: u64,
+    /// Position of the last message: a tool result.
+    pub last: u64,
+    /// The line.
+    pub line: String,
 }
 
 /// A part of a read.

@@ -30,6 +30,8 @@ pub enum Subject {
         version: Hash,
         /// What its result shows, where that is not its own text.
         shows: Option<Shows>,
+        /// What it asked for, in a few words, where what it shows does not say it.
+        brief: String,
     },
 }
 

@@ -41,7 +41,7 @@ pub struct CallRecord {
 /// A change of the list of slots.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotEdit {
-    /// Index in the list before.
+    /// Index in the list before this edit and after those before it.
     pub at: u64,
     /// So many slots go.
     pub remove: u64,
@@ -53,13 +53,16 @@ pub struct SlotEdit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SlotRecord {
-    /// A message of the chat; with `content`, this JSON stands in place of its content.
+    /// A message of the chat; with `content`, this JSON stands in place of its content. Folded messages have no slot.
     Chat {
         /// Position.
         chat: u64,
         /// The content's JSON.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content: Option<String>,
+        /// Lines of folded steps, which stand behind the content as its last block.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folded: Option<String>,
     },
     /// The metadata pool as one user message (`pools`): the lines of the slot before that stay, and those that follow.
     Pool {

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::chat::{Chat, ChatMessage};
-use super::event::{Event, FileEvent, Opened, Rewrite, Treatment};
+use super::event::{Event, FileEvent, Fold, Opened, Rewrite, Treatment};
 use super::files::Files;
+use super::folds::{Folds, can_carry};
 use super::index::{SessionIndex, Subject};
 use super::lines::LineRange;
 use super::links::Links;
@@ -58,6 +59,7 @@ pub struct Session {
     sets: Sets,
     treatments: BTreeMap<u64, Treatment>,
     notes: BTreeMap<u64, Vec<String>>,
+    folds: Folds,
     showings: BTreeMap<u64, Showing>,
     edited: BTreeMap<ObjectId, u32>,
     files: Files,
@@ -86,10 +88,10 @@ impl Session {
             Event::Linked { object, version, tokens } => {
                 self.links.follow(object, version, *tokens);
             }
-            Event::Toolcall { object, tool, ok, version, shows } => {
+            Event::Toolcall { object, tool, ok, version, shows, brief } => {
                 let (tool, ok, version) = (tool.clone(), *ok, version.clone());
-                let shows = shows.clone();
-                self.index.enter(object, Subject::Toolcall { tool, ok, version, shows });
+                let (shows, brief) = (shows.clone(), brief.clone());
+                self.index.enter(object, Subject::Toolcall { tool, ok, version, shows, brief });
                 self.sets.discover(object);
             }
             Event::Message { key, digest, kind, tokens, withheld } => {
@@ -102,6 +104,12 @@ impl Session {
                 self.chat.edit(*at, digest.clone(), kind.clone(), *tokens, *withheld);
                 self.treatments.remove(at);
                 self.show(*at);
+                if self.chat.get(*at).is_some_and(|message| !can_carry(message)) {
+                    let gone = self.folds.drop_carried(*at);
+                    gone.iter()
+                        .flat_map(|fold| fold.first..=fold.last)
+                        .for_each(|at| self.show(at));
+                }
             }
             Event::Rewritten { how, chat_len, window } => self.rewrite(*how, *chat_len, window),
             Event::Activated { object, version, view, pin, call, ranges } => {
@@ -116,9 +124,10 @@ impl Session {
             Event::Unpinned { object } => self.sets.unpin(object),
             Event::Treated { at, treatment } => self.treat(*at, treatment),
             Event::Noted { at, text } => self.notes.entry(*at).or_default().push(text.clone()),
-            Event::Epoch { number, keep_notes, treatments, .. } => {
+            Event::Epoch { number, keep_notes, treatments, folds, .. } => {
                 self.epoch = *number;
                 self.notes.retain(|at, _| Some(*at) == *keep_notes);
+                self.fold(folds);
                 for (at, treatment) in treatments {
                     self.treat(*at, treatment);
                 }
@@ -187,6 +196,14 @@ impl Session {
         self.index.get(id).map(|entry| entry.handle)
     }
 
+    /// What a tool call asked for, in a few words; empty where that is not known, or what it shows says it.
+    pub fn brief(&self, toolcall: &ObjectId) -> &str {
+        match self.index.get(toolcall).map(|entry| &entry.subject) {
+            Some(Subject::Toolcall { brief, .. }) => brief,
+            _ => "",
+        }
+    }
+
     /// The tool result at a position of the chat.
     pub fn result(&self, at: u64) -> Option<&ResultFact> {
         match &self.chat.get(at)?.kind {
@@ -198,6 +215,24 @@ impl Session {
     /// The window's messages with their positions.
     pub fn window(&self) -> impl DoubleEndedIterator<Item = (u64, &ChatMessage)> {
         self.chat.window().iter().filter_map(|at| Some((*at, self.chat.get(*at)?)))
+    }
+
+    /// The window's messages that go out, with their positions: all but the folded ones.
+    pub fn shown_window(&self) -> impl DoubleEndedIterator<Item = (u64, &ChatMessage)> {
+        self.window().filter(|(at, _)| !self.folds.hide(*at))
+    }
+
+    /// The folded steps.
+    pub fn folds(&self) -> &Folds {
+        &self.folds
+    }
+
+    /// The state as it is when these steps are folded too.
+    #[must_use]
+    pub fn with_folds(&self, folds: &[Fold]) -> Self {
+        let mut session = self.clone();
+        session.fold(folds);
+        session
     }
 
     /// What stands in the window of an object, in the order of the messages.
@@ -397,6 +432,7 @@ impl Session {
         self.chat.rewrite(chat_len, window.clone());
         self.treatments.retain(|at, _| *at < chat_len);
         self.notes.retain(|at, _| *at < chat_len);
+        self.folds.settle(&self.chat);
         self.showings.clear();
         for at in window {
             self.show(at);
@@ -412,9 +448,17 @@ impl Session {
         self.show(at);
     }
 
+    fn fold(&mut self, folds: &[Fold]) {
+        for fold in folds {
+            self.folds.enter(fold, &self.chat);
+            (fold.first..=fold.last).for_each(|at| self.show(at));
+        }
+    }
+
     /// Works out anew what stands at a message.
     fn show(&mut self, at: u64) {
-        match self.showing_as(at, self.treatment(at)) {
+        let showing = self.showing_as(at, self.treatment(at)).filter(|_| !self.folds.hide(at));
+        match showing {
             Some(showing) => drop(self.showings.insert(at, showing)),
             None => drop(self.showings.remove(&at)),
         }

@@ -8,7 +8,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use palimpsest::context::live::{CallInfo, LiveSession, OpenSession, Transformed};
+use palimpsest::context::live::{CallInfo, Files, LiveSession, OpenSession, Transformed};
+use palimpsest::context::tokens::Counter;
 use palimpsest::settings::Settings;
 use palimpsest::store::Store;
 use serde_json::Value;
@@ -52,11 +53,12 @@ fn open(store: &Store, name: &str) -> LiveSession {
     let options = OpenSession {
         harness: "test".into(),
         host_session: name.into(),
-        // A folder that does not exist: the files of these sessions are not here, and none of ours may be taken for them.
         cwd: "/nonexistent/project".into(),
         parent: None,
         settings: Settings::default(),
         filesystem_id: "fs".into(),
+        counter: Counter::default(),
+        files: Files::Elsewhere,
     };
     LiveSession::open(store.clone(), options).unwrap()
 }

@@ -22,9 +22,14 @@ static TOKENS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[\d,]+ tokens?").
 static LINES: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r" · lines? ([\d, -]+)(?: of [\d,]+)?$").unwrap());
 
+static FOLD: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^\[t(\d+)(?:-t(\d+))?\] (\d+) steps?: \S.*$").unwrap());
+
 /// What stands at one message of a request.
 #[derive(Debug, Default)]
 struct Standing {
+    /// Position of the message in the chat.
+    position: u64,
     /// The file and the text of its version.
     version: Option<(String, String)>,
     /// Numbers of the lines that stand.
@@ -41,6 +46,7 @@ impl World {
         let state = self.host.live.state();
         let started = |notice: &&Notice| matches!(notice, Notice::EpochStarted { .. });
         self.epochs += self.host.notices.iter().filter(started).count();
+        self.folded += usize::from(!state.folds().is_empty());
         let (number, id) = (self.next_number(), self.host.live.id().clone());
         self.calls.push((id, number, self.host.sent.clone()));
         assert_eq!(self.calls.last().unwrap().1, state.calls(), "every call has its number");
@@ -100,17 +106,64 @@ impl World {
     }
 
     fn check_log(&self) {
-        let (sent, host) = (&self.host.sent, &self.host.messages);
-        assert_eq!(sent.len(), host.len());
-        let mut notes = 0;
-        for (sent, host) in sent.iter().zip(host) {
-            notes += usize::from(check_message(sent, host));
+        let state = self.host.live.state();
+        let shown = self.shown();
+        assert_eq!(self.host.sent.len(), shown.len());
+        for (sent, (position, host)) in self.host.sent.iter().zip(&shown) {
+            check_message(sent, host, state.folds().lines(*position).as_deref());
         }
-        let newest = self.host.live.state().epoch() == 0;
-        assert!(newest || notes <= host.len());
-        let standing: Vec<Standing> = (0..sent.len()).map(|at| self.standing(at, sent)).collect();
+        self.check_folds();
+        let shown = self.host.sent.iter().zip(&shown);
+        let standing: Vec<Standing> =
+            shown.map(|(sent, (position, host))| self.standing(*position, sent, host)).collect();
         self.check_claims(&standing);
         self.check_duplicates(&standing);
+    }
+
+    /// The host's messages that are not folded, with their positions.
+    fn shown(&self) -> Vec<(u64, &Value)> {
+        self.in_window().into_iter().filter(|(at, _)| !self.is_folded(*at)).collect()
+    }
+
+    fn in_window(&self) -> Vec<(u64, &Value)> {
+        let window = self.host.live.state().chat().window().iter().copied();
+        window.zip(&self.host.messages).collect()
+    }
+
+    fn is_folded(&self, position: u64) -> bool {
+        self.host.live.state().folds().hide(position)
+    }
+
+    /// What is folded is whole steps before an answer of the model, and lines at the user message before tell of all.
+    fn check_folds(&self) {
+        let state = self.host.live.state();
+        let mut lines: Vec<(u32, u32, u64)> = Vec::new();
+        let mut open = false;
+        for (position, message) in self.in_window() {
+            let role = message["role"].as_str().unwrap();
+            let is_folded = self.is_folded(position);
+            assert!(is_folded || !open || role == "assistant", "{role} comes after folded steps");
+            open = is_folded;
+            if role == "user" {
+                assert!(
+                    lines.iter().all(|(.., steps)| *steps == 0),
+                    "steps are told of: {lines:?}"
+                );
+                let text = state.folds().lines(position).unwrap_or_default();
+                lines = text.lines().map(fold_line).collect();
+            }
+            if is_folded && role == "assistant" {
+                let line = lines.iter_mut().find(|(.., steps)| *steps > 0);
+                line.expect("a line tells of the step").2 -= 1;
+            }
+            let fact = state.result(position).filter(|_| is_folded);
+            if let Some(handle) = fact.and_then(|fact| state.handle(fact.object.as_ref()?)) {
+                let names =
+                    |(first, last, _): &(u32, u32, u64)| (*first..=*last).contains(&handle.number);
+                assert!(lines.iter().any(names), "a line names {handle}");
+            }
+        }
+        assert!(!open, "the newest message is not folded");
     }
 
     fn fact(&self, message: &Value) -> Option<&Fact> {
@@ -118,12 +171,11 @@ impl World {
     }
 
     /// What stands at a message, and that all which its own text held stands there or is said to stand above.
-    fn standing(&self, at: usize, sent: &[Value]) -> Standing {
-        let mut standing = Standing::default();
-        let Some(fact) = self.fact(&sent[at]) else { return standing };
-        let text = first_text(&sent[at]);
+    fn standing(&self, position: u64, sent: &Value, host: &Value) -> Standing {
+        let mut standing = Standing { position, ..Standing::default() };
+        let Some(fact) = self.fact(sent) else { return standing };
+        let text = first_text(sent);
         let state = self.host.live.state();
-        let position = state.chat().window()[at];
         let shown_anew = match state.treatment(position) {
             Treatment::Reference => {
                 assert!(REFERENCE.is_match(text) && !text.contains('\n'), "{text}");
@@ -157,7 +209,7 @@ impl World {
             check_heading(text, &standing);
             return standing;
         }
-        for line in first_text(&self.host.messages[at]).lines() {
+        for line in first_text(host).lines() {
             let Some(number) = numbers.get(line) else { continue };
             let claimed = standing.claims.iter().any(|(a, b, ..)| (a..=b).contains(&number));
             assert!(claimed || standing.lines.contains(number), "line {number} of {name} is lost");
@@ -171,7 +223,7 @@ impl World {
         for (at, here) in standing.iter().enumerate() {
             for (first, last, tool, handle) in &here.claims {
                 let is_named = |above: usize| {
-                    let fact = state.result(state.chat().window()[above]);
+                    let fact = state.result(standing[above].position);
                     fact.is_some_and(|fact| {
                         let own = fact.object.as_ref().and_then(|object| state.handle(object));
                         fact.tool == *tool && own.map(|own| own.to_string()) == *handle
@@ -241,23 +293,29 @@ impl World {
         options.settings.high_water = 1_000.0;
         "check".clone_into(&mut options.host_session);
         let mut fork = LiveSession::open(self.host.store.clone(), options).unwrap();
-        for at in 0..self.host.sent.len() {
-            let position = self.host.live.state().chat().window()[at];
-            if *self.host.live.state().treatment(position) == Treatment::Reference {
-                self.check_reference(at, &mut fork);
+        let state = self.host.live.state();
+        for (sent, (position, host)) in self.host.sent.iter().zip(self.shown()) {
+            if *state.treatment(position) == Treatment::Reference {
+                self.check_reference(first_text(sent), host, &mut fork);
+            }
+        }
+        for (position, host) in self.in_window() {
+            let fact = state.result(position).filter(|_| self.is_folded(position));
+            if let Some(handle) = fact.and_then(|fact| state.handle(fact.object.as_ref()?)) {
+                self.check_reference(&format!("[{handle}] "), host, &mut fork);
             }
         }
         let now = self.host.store.items(&known, AsOf::Latest, 0..u64::MAX).unwrap().len();
         assert_eq!(now, events, "a fork leaves its parent alone");
     }
 
-    fn check_reference(&self, at: usize, fork: &mut LiveSession) {
-        let line = first_text(&self.host.sent[at]);
-        let fact = self.fact(&self.host.sent[at]).unwrap();
+    /// `line`: a reference line, or only its handle in brackets. `host`: the message that it stands for.
+    fn check_reference(&self, line: &str, host: &Value, fork: &mut LiveSession) {
+        let fact = self.fact(host).unwrap();
         let parts = REFERENCE.captures(line).unwrap();
         let lines = LINES.captures(line).map(|found| found[1].replace(' ', ""));
         let wanted = Wanted { name: parts[1].to_owned(), ..Wanted::default() };
-        let own = first_text(&self.host.messages[at]);
+        let own = first_text(host);
         match &fact.read {
             Some((name, text)) => {
                 let number = crate::script::FILES.iter().position(|file| file == name).unwrap();
@@ -265,10 +323,8 @@ impl World {
                 if self.text(number).as_ref() == Some(text) {
                     let shown = answer.split_once('\n').unwrap().1;
                     assert!(own.starts_with(shown), "{line}\n{answer}\n--- instead of\n{own}");
-                    assert!(
-                        answer.contains(&format!(" {} of ", lines.unwrap())),
-                        "{line}\n{answer}"
-                    );
+                    let named = lines.map(|lines| format!(" {lines} of "));
+                    assert!(answer.contains(&named.unwrap_or_default()), "{line}\n{answer}");
                 }
             }
             None if matches!(fact.tool.as_str(), "activate" | "pin") => {
@@ -289,7 +345,7 @@ impl World {
         );
         let chat = &sent[pool..pool + host.len()];
         for (sent, host) in chat.iter().zip(host) {
-            assert!(!check_message(sent, host), "no notes in `pools`");
+            assert!(!check_message(sent, host, None), "no notes in `pools`");
         }
         for active in &sent[pool + host.len()..] {
             assert_eq!(active["role"], "user");
@@ -313,8 +369,17 @@ impl World {
     }
 }
 
-/// Checks that a message is the host's but for the content of a tool result and notes; returns whether it has a note.
-fn check_message(sent: &Value, host: &Value) -> bool {
+/// The first and last call and the number of steps that a line for folded steps names.
+fn fold_line(line: &str) -> (u32, u32, u64) {
+    let found = FOLD.captures(line).unwrap_or_else(|| panic!("`{line}` is no line for steps"));
+    let first = found[1].parse().unwrap();
+    let last = found.get(2).map_or(first, |last| last.as_str().parse().unwrap());
+    (first, last, found[3].parse().unwrap())
+}
+
+/// Checks that a message is the host's but for the content of a tool result, notes, and the lines of folded steps; returns
+/// whether it has a note.
+fn check_message(sent: &Value, host: &Value, lines: Option<&str>) -> bool {
     for (key, value) in host.as_object().unwrap() {
         assert!(key == "content" || sent[key] == *value, "`{key}` of {host}");
     }
@@ -334,6 +399,9 @@ fn check_message(sent: &Value, host: &Value) -> bool {
             shown.len() > given.len()
         }
         "user" => {
+            let own = shown.len() - usize::from(lines.is_some());
+            let (shown, behind) = shown.split_at(own);
+            assert_eq!(behind.first().and_then(|block| block["text"].as_str()), lines);
             assert!(shown.ends_with(given), "user messages stay verbatim");
             shown.len() > given.len()
         }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use palimpsest::context::live::{
-    CallInfo, LiveSession, Notice, OpenSession, ToolFinished, Transformed, Wanted, replay_call,
+    CallInfo, Files, LiveSession, Notice, OpenSession, ToolFinished, Transformed, Wanted,
+    replay_call,
 };
+use palimpsest::context::tokens::Counter;
 use palimpsest::error::Result;
 use palimpsest::object::Timestamp;
 use palimpsest::settings::{Layout, Settings};
@@ -277,10 +279,8 @@ impl Host {
         list.push(json!({ "role": "user", "content": "from elsewhere", "timestamp": -1 }));
         other.transform(0, &Value::from(list).to_string(), &CallInfo::default()).unwrap();
         let number = other.state().calls();
-        assert!(
-            replay_call(&self.store, other.id(), number).unwrap().messages.len()
-                > self.messages.len()
-        );
+        let again = replay_call(&self.store, other.id(), number).unwrap();
+        assert!(again.messages.iter().any(|message| message.contains("from elsewhere")));
     }
 
     /// One call, as the host's side makes it: only what is new crosses, after an error everything.
@@ -340,6 +340,8 @@ fn options(
         parent,
         settings: settings.clone(),
         filesystem_id: "fs".into(),
+        counter: Counter::default(),
+        files: Files::default(),
     }
 }
 

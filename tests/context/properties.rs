@@ -78,6 +78,11 @@ proptest! {
     }
 
     #[test]
+    fn every_session_in_a_window_that_is_much_too_small_holds(script in script(60)) {
+        holds(Layout::Log, 1_500, &script);
+    }
+
+    #[test]
     fn every_session_in_the_pools_layout_holds(script in script(40)) {
         holds(Layout::Pools, 200_000, &script);
     }
@@ -93,4 +98,16 @@ fn the_sessions_of_these_tests_have_epochs() {
     };
     let epochs: Vec<usize> = (0..6).map(|_| epochs(&mut runner)).collect();
     assert!(epochs.iter().sum::<usize>() >= 12, "{epochs:?}");
+}
+
+#[test]
+fn the_sessions_under_pressure_fold_steps() {
+    let mut runner = TestRunner::deterministic();
+    let folder = tempfile::tempdir().unwrap();
+    let requests = |runner: &mut TestRunner| {
+        let script = script(60).new_tree(runner).unwrap().current();
+        run(folder.path(), Layout::Log, 1_500, &script, true).folded
+    };
+    let requests: Vec<usize> = (0..6).map(|_| requests(&mut runner)).collect();
+    assert!(requests.iter().sum::<usize>() >= 12, "{requests:?}");
 }

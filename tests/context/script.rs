@@ -160,6 +160,8 @@ pub(crate) struct World {
     /// The requests, comparable with those of another run.
     pub(crate) requests: Vec<Vec<Value>>,
     pub(crate) epochs: usize,
+    /// Requests in which steps are folded.
+    pub(crate) folded: usize,
     pub(crate) index: Vec<(String, String)>,
     /// Calls that went out with the host's own messages and are not in a record yet.
     pub(crate) failed: Vec<Vec<Value>>,
@@ -188,6 +190,7 @@ impl World {
             calls: Vec::new(),
             requests: Vec::new(),
             epochs: 0,
+            folded: 0,
             index: Vec::new(),
             failed: Vec::new(),
             restarts,

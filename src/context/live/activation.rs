@@ -288,15 +288,17 @@ impl LiveSession {
     /// Tokens of a message of a request that an earlier run of this program made.
     fn recorded_tokens(&self, record: &SlotRecord) -> u64 {
         match record {
-            SlotRecord::Chat { chat, content: None } => {
+            SlotRecord::Chat { chat, content: None, .. } => {
                 self.state.chat().get(*chat).map_or(0, |message| message.tokens)
             }
-            SlotRecord::Chat { content: Some(content), .. } => view::content_tokens(content),
+            SlotRecord::Chat { content: Some(content), .. } => {
+                view::content_tokens(content, self.options.counter)
+            }
             SlotRecord::Active { active, version, ranges, time } => {
                 let text = self.text(active, version);
                 text.map_or(0, |text| {
                     let message = user_message(&active_block(active, &text, ranges), *time);
-                    Slot::of_ours(record.clone(), message).tokens
+                    Slot::of_ours(record.clone(), message, self.options.counter).tokens
                 })
             }
             SlotRecord::Pool { .. } | SlotRecord::Message { .. } => 0,

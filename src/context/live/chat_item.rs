@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::context::host::{HostMessage, text_content};
 use crate::context::log_layout::{Texts, lines_of};
+use crate::context::tokens::Counter;
 use crate::error::{Error, Result};
 use crate::object::{Hash, ObjectId};
 use crate::session::{LineRange, Withheld, WithheldReason};
@@ -84,22 +85,27 @@ pub(super) fn write(
 }
 
 /// Reads the message that an item holds, byte for byte, or the placeholder that stands for it.
-pub(super) fn read(item: &str, texts: &dyn Texts) -> Result<HostMessage> {
+pub(super) fn read(item: &str, texts: &dyn Texts, counter: Counter) -> Result<HostMessage> {
     let item: Item<'_> = serde_json::from_str(item).map_err(|error| unreadable(&error))?;
-    let message = HostMessage::from_stored(item.message.get(), item.withheld);
+    let message = HostMessage::from_stored(item.message.get(), item.withheld, counter);
     match item.content {
-        Some(from) => Ok(HostMessage::parse(&message.with_content(&from.content(texts)?))),
+        Some(from) => Ok(HostMessage::parse(&message.with_content(&from.content(texts)?), counter)),
         None => Ok(message),
     }
 }
 
 /// As [`read`], where the text that the item refers to was forgotten: a placeholder. `digest` and `tokens`: of the message
 /// as it came.
-pub(super) fn read_forgotten(item: &str, digest: &Hash, tokens: u64) -> Result<HostMessage> {
+pub(super) fn read_forgotten(
+    item: &str,
+    digest: &Hash,
+    tokens: u64,
+    counter: Counter,
+) -> Result<HostMessage> {
     let item: Item<'_> = serde_json::from_str(item).map_err(|error| unreadable(&error))?;
     let (digest, bytes) = (digest.clone(), item.message.get().len() as u64);
     let withheld = Withheld { reason: WithheldReason::Forgotten, digest, bytes, tokens };
-    Ok(HostMessage::from_stored(item.message.get(), Some(withheld)))
+    Ok(HostMessage::from_stored(item.message.get(), Some(withheld), counter))
 }
 
 /// An item of which something was taken out, as an item of another chat: what is known of the message as it came stands

@@ -2,7 +2,7 @@
 
 use super::LiveSession;
 use crate::context::host::HostMessage;
-use crate::context::view::{recorded, replacements};
+use crate::context::view::{record_key, recorded, replacements};
 use crate::error::Result;
 use crate::object::Hash;
 use crate::session::{Event, FailedCall, SlotEdit, SlotRecord, Withheld};
@@ -34,7 +34,7 @@ impl LiveSession {
     pub fn report_failed_call(&mut self, reason: &str) {
         let failed = &mut self.failed;
         let edits = failed.list.take().map(|list| {
-            let edits = replacements(&failed.newest, &list);
+            let edits = replacements(&failed.newest, &list, record_key);
             failed.newest = list;
             recorded(None, edits)
         });
@@ -46,9 +46,9 @@ impl LiveSession {
         let window = self.state.chat().window().iter().take(skip).enumerate();
         let known = window.map(|(index, at)| {
             // A message that changes on every call is stored as it was long ago.
-            match self.view.slots().get(index).map(|slot| &slot.record) {
+            match self.view.at_host(index).map(|slot| &slot.record) {
                 Some(volatile @ SlotRecord::Message { .. }) => volatile.clone(),
-                _ => SlotRecord::Chat { chat: *at, content: None },
+                _ => SlotRecord::Chat { chat: *at, content: None, folded: None },
             }
         });
         let new = messages.iter().map(|message| SlotRecord::Message {
@@ -81,7 +81,7 @@ impl LiveSession {
                 if let SlotRecord::Message { message, withheld } = slot
                     && let Some(chat) = self.place_of(index, message, withheld.as_ref())
                 {
-                    *slot = SlotRecord::Chat { chat, content: None };
+                    *slot = SlotRecord::Chat { chat, content: None, folded: None };
                 }
             }
         }

@@ -13,7 +13,7 @@ use crate::context::tokens;
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Envelope, Handle, Hash, ObjectId, Payload, unified_diff};
 use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
-use crate::source::{self, FileReading, FileState};
+use crate::source::{self, FileReading, FileStamp, FileState};
 use crate::store::Expected;
 
 /// Lines of difference that a note shows of one file.
@@ -65,7 +65,7 @@ impl LiveSession {
     pub(super) fn touched(&self, tool: &str, args: &Value) -> Result<Option<(Cause, PathBuf)>> {
         let Some(path) = args.get("path").and_then(Value::as_str) else { return Ok(None) };
         let (cause, path) = match tool {
-            "read" => (Cause::Read, source::read_path(path, &self.options.cwd)?),
+            "read" => (Cause::Read, self.path_read(path)?),
             "edit" => (Cause::Edited, source::resolve_path(path, &self.options.cwd)?),
             "write" => (Cause::Written, source::resolve_path(path, &self.options.cwd)?),
             _ => return Ok(None),
@@ -81,23 +81,9 @@ impl LiveSession {
         cause: Cause,
         call: Option<&str>,
     ) -> Result<Option<(ObjectId, Hash)>> {
-        let canonical = source::canonical_path(path);
-        let is_excluded = self.is_excluded(path);
-        let max_bytes = if is_excluded { 0 } else { self.settings.max_text_bytes };
-        let FileReading { state, stamp } = source::read_file(&canonical, max_bytes);
-        let is_unknown = matches!(state, FileState::Unreadable { .. } | FileState::NotAFile);
-        if is_unknown || canonical.to_str().is_none() {
+        let canonical = self.canonical(path);
+        let Some((envelope, payload, stamp)) = self.look_at(path, &canonical)? else {
             return Ok(None);
-        }
-        let filesystem = &self.options.filesystem_id;
-        let (envelope, payload) = match state {
-            FileState::TooLarge { size } if is_excluded => {
-                source::excluded_object(filesystem, &canonical, size)?
-            }
-            FileState::Text { .. } if is_excluded => {
-                source::excluded_object(filesystem, &canonical, 0)?
-            }
-            state => source::file_object(filesystem, &canonical, &state)?,
         };
         if self.forgotten.contains(&envelope.id) {
             return Ok(None);
@@ -127,6 +113,36 @@ impl LiveSession {
             moved,
         }));
         Ok(Some((object, version)))
+    }
+
+    /// The object of a file as it is now, and its stamp; `None` where nothing can be said of it.
+    fn look_at(
+        &self,
+        path: &Path,
+        canonical: &Path,
+    ) -> Result<Option<(Envelope, Payload, Option<FileStamp>)>> {
+        let filesystem = &self.options.filesystem_id;
+        if !self.files_are_here() {
+            let (envelope, payload) = source::discovered_object(filesystem, canonical)?;
+            return Ok(Some((envelope, payload, None)));
+        }
+        let is_excluded = self.is_excluded(path);
+        let max_bytes = if is_excluded { 0 } else { self.settings.max_text_bytes };
+        let FileReading { state, stamp } = source::read_file(canonical, max_bytes);
+        let is_unknown = matches!(state, FileState::Unreadable { .. } | FileState::NotAFile);
+        if is_unknown || canonical.to_str().is_none() {
+            return Ok(None);
+        }
+        let (envelope, payload) = match state {
+            FileState::TooLarge { size } if is_excluded => {
+                source::excluded_object(filesystem, canonical, size)?
+            }
+            FileState::Text { .. } if is_excluded => {
+                source::excluded_object(filesystem, canonical, 0)?
+            }
+            state => source::file_object(filesystem, canonical, &state)?,
+        };
+        Ok(Some((envelope, payload, stamp)))
     }
 
     /// The payload of a file with the fields that its latest version has besides those that reading it gives: they are
@@ -161,6 +177,9 @@ impl LiveSession {
         notices: &mut Vec<Notice>,
     ) -> Result<Vec<String>> {
         let mut notes = Vec::new();
+        if !self.files_are_here() {
+            return Ok(notes);
+        }
         let mut budget = NOTE_TOKENS;
         for file in files {
             let Some(Subject::File { path, version, stamp, .. }) =
@@ -252,7 +271,7 @@ impl LiveSession {
             FOUND_PATHS,
         );
         for path in paths {
-            let canonical = source::canonical_path(&path);
+            let canonical = self.canonical(&path);
             let (envelope, payload) =
                 source::discovered_object(&self.options.filesystem_id, &canonical)?;
             if self.state.index().get(&envelope.id).is_none() {

@@ -26,7 +26,7 @@ impl LiveSession {
     ) -> Option<(String, String)> {
         let path = Path::new(message.details.get("fullOutputPath").and_then(Value::as_str)?);
         let limit = self.settings.max_output_bytes;
-        if limit == 0 || !path.is_absolute() || self.is_excluded(path) {
+        if limit == 0 || !self.files_are_here() || !path.is_absolute() || self.is_excluded(path) {
             return None;
         }
         let (text, size, missing) =

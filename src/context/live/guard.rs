@@ -8,8 +8,8 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::LiveSession;
+use crate::context::view::Slot;
 use crate::error::Result;
-use crate::session::SlotRecord;
 use crate::source::{self, FileState};
 
 /// The forms of `forms.rs` that stand in the place of content.
@@ -48,10 +48,7 @@ impl LiveSession {
 
     /// Lines of this window that we rendered in the place of content.
     fn lines_in_place_of_content(&self) -> HashSet<String> {
-        let contents = self.view.slots().iter().filter_map(|slot| match &slot.record {
-            SlotRecord::Chat { content, .. } => content.as_deref(),
-            _ => None,
-        });
+        let contents = self.view.slots().iter().filter_map(Slot::content);
         let blocks = contents
             .flat_map(|content| serde_json::from_str::<Vec<Value>>(content).unwrap_or_default());
         let mut lines = HashSet::new();
@@ -68,6 +65,9 @@ impl LiveSession {
         let Some(path) = args.get("path").and_then(Value::as_str) else {
             return Ok(HashSet::new());
         };
+        if !self.files_are_here() {
+            return Ok(HashSet::new());
+        }
         let path = source::canonical_path(&source::resolve_path(path, &self.options.cwd)?);
         match source::read_file(&path, self.settings.max_text_bytes).state {
             FileState::Text { text, .. } => {

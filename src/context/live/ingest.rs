@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::LiveSession;
 use super::chat_item::{self, ContentFrom};
 use super::commit::ChatChange;
+use crate::context::deeds::brief;
 use crate::context::first_sight;
 use crate::context::host::{HostCall, HostMessage, MESSAGE_TOKENS};
 use crate::context::log_layout::{Texts, headed_lines};
@@ -140,9 +141,10 @@ impl LiveSession {
     }
 
     fn message_of(&self, at: u64, item: &str) -> Result<HostMessage> {
-        match (chat_item::read(item, self), self.state.chat().get(at)) {
+        let counter = self.options.counter;
+        match (chat_item::read(item, self, counter), self.state.chat().get(at)) {
             (Err(Error::Forgotten { .. }), Some(known)) => {
-                chat_item::read_forgotten(item, &known.digest, known.tokens)
+                chat_item::read_forgotten(item, &known.digest, known.tokens, counter)
             }
             (message, _) => message,
         }
@@ -263,7 +265,12 @@ impl LiveSession {
             if !is_context_tool(&call.tool) {
                 let mut fact = blank_fact(&call.tool, Hash::of(""));
                 fact.ok = false;
-                self.put_toolcall(&call, None, &fact, &HostMessage::parse("{}"))?;
+                self.put_toolcall(
+                    &call,
+                    None,
+                    &fact,
+                    &HostMessage::parse("{}", self.options.counter),
+                )?;
             }
         }
         Ok(())
@@ -292,6 +299,10 @@ impl LiveSession {
         if let Some(diff) = message.details.get("diff").filter(|diff| diff.is_string()) {
             fields.insert("diff".into(), diff.clone());
         }
+        let brief = brief_of(call, fact, message);
+        if !brief.is_empty() {
+            fields.insert("brief".into(), json!(brief));
+        }
         let additional = self.full_output(message, &mut fields).into_iter().collect();
         let id = self.toolcall_id(call, &mut fields)?;
         let payload = Payload { content, fields, additional, ..Payload::default() };
@@ -307,6 +318,7 @@ impl LiveSession {
             ok: fact.ok,
             version: version.clone(),
             shows: Some(fact.shows.clone()).filter(|shows| matches!(shows, Shows::File { .. })),
+            brief,
         });
         Ok((id, version))
     }
@@ -343,11 +355,13 @@ impl LiveSession {
         let mut content = Some(message.text().into_owned());
         if let Some(withheld) = &message.withheld {
             content = None;
+            fields.remove("brief");
             fields.remove("diff");
             fields.insert("no_content".into(), json!(withheld.reason.as_str()));
         } else {
             fields.remove("no_content");
         }
+        let brief = fields.get("brief").and_then(Value::as_str).unwrap_or_default().to_owned();
         let payload = Payload { content, fields, ..Payload::default() };
         let version = payload.content_hash(None)?;
         if let Some(text) = &payload.content {
@@ -361,6 +375,7 @@ impl LiveSession {
             ok: fact.ok,
             version,
             shows: None,
+            brief,
         });
         Ok(args)
     }
@@ -423,6 +438,14 @@ impl LiveSession {
 /// Whether a tool is one of ours that manage the context; they make no content objects.
 pub(super) fn is_context_tool(tool: &str) -> bool {
     matches!(tool, "activate" | "deactivate" | "pin" | "unpin")
+}
+
+/// What a call asked for, in a few words; nothing of what is not to be stored, nor where the lines of a file say it.
+fn brief_of(call: &HostCall, fact: &ResultFact, message: &HostMessage) -> String {
+    if message.withheld.is_some() || matches!(fact.shows, Shows::File { .. }) {
+        return String::new();
+    }
+    brief(&call.tool, &call.args, message.details.get("diff").and_then(Value::as_str))
 }
 
 /// Fills in what a result's text says.

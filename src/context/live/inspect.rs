@@ -11,6 +11,7 @@ use similar::{Algorithm, DiffTag, capture_diff_slices};
 use super::record::{FoundCall, Place, apply_edits, slots_of};
 use super::stored_version;
 use crate::context::host::HostMessage;
+use crate::context::tokens::Counter;
 use crate::error::Result;
 use crate::object::{Handle, Hash, ObjectId, unified_diff};
 use crate::session::{
@@ -80,6 +81,8 @@ pub struct About {
     pub since: Option<Since>,
     /// The notes that it carries.
     pub notes: Vec<String>,
+    /// The lines of folded steps that it carries, and since when.
+    pub folds: Vec<(String, Since)>,
 }
 
 /// Since when a message is shown so.
@@ -171,10 +174,15 @@ pub fn compare_calls(old: &Inspected, new: &Inspected) -> Vec<Change> {
 /// Identity of each message: role, time stamp and call IDs (DESIGN.md section 2); its place is what is looked for.
 fn identities(messages: &[String]) -> Vec<impl Ord + std::hash::Hash> {
     let identity = |message: &String| {
-        let key = HostMessage::parse(message).key;
+        let key = parsed(message).key;
         (key.role, key.timestamp, key.calls)
     };
     messages.iter().map(identity).collect()
+}
+
+/// A message whose tokens do not matter.
+fn parsed(message: &str) -> HostMessage {
+    HostMessage::parse(message, Counter::Characters)
 }
 
 fn compare(changes: &mut Vec<Change>, (old, before): (usize, &str), (new, after): (usize, &str)) {
@@ -189,7 +197,7 @@ fn compare(changes: &mut Vec<Change>, (old, before): (usize, &str), (new, after)
 }
 
 fn text_diff(before: &str, after: &str) -> String {
-    let text = |message: &str| HostMessage::parse(message).text().into_owned();
+    let text = |message: &str| parsed(message).text().into_owned();
     let diff = unified_diff(&text(before), &text(after), DEFAULT_DIFF_CONTEXT);
     if !diff.is_empty() {
         return diff;
@@ -206,6 +214,8 @@ fn text_diff(before: &str, after: &str) -> String {
 struct History {
     since: HashMap<u64, Since>,
     epochs: HashMap<u32, String>,
+    /// By the position of the first message.
+    folds: HashMap<u64, Since>,
 }
 
 impl History {
@@ -217,11 +227,12 @@ impl History {
                 Event::Treated { at, .. } => {
                     history.since.insert(*at, Since { call: calls + 1, epoch: None });
                 }
-                Event::Epoch { number, reason, treatments, .. } => {
+                Event::Epoch { number, reason, treatments, folds, .. } => {
                     history.epochs.insert(*number, reason.clone());
                     let since = Since { call: calls + 1, epoch: Some((*number, reason.clone())) };
                     let changed = treatments.iter().map(|(at, _)| (*at, since.clone()));
                     history.since.extend(changed);
+                    history.folds.extend(folds.iter().map(|fold| (fold.first, since.clone())));
                 }
                 Event::Edited { at, .. } => drop(history.since.remove(at)),
                 Event::Rewritten { chat_len, .. } => {
@@ -237,8 +248,8 @@ impl History {
 }
 
 fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
-    let at = match slot {
-        SlotRecord::Chat { chat, .. } => *chat,
+    let (at, folded) = match slot {
+        SlotRecord::Chat { chat, folded, .. } => (*chat, folded.as_deref().unwrap_or_default()),
         SlotRecord::Active { active, .. } => {
             return About { handle: state.handle(active), ..About::default() };
         }
@@ -258,6 +269,9 @@ fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
     let is_result =
         state.chat().get(at).is_some_and(|known| matches!(known.kind, MessageKind::Result(_)));
     let since = history.since.get(&at).cloned();
+    let folds = state.folds().all().filter(|fold| folded.lines().any(|line| line == fold.line));
+    let folds =
+        folds.filter_map(|fold| Some((fold.line.clone(), history.folds.get(&fold.first)?.clone())));
     About {
         at: Some(at),
         handle: fact.and_then(|fact| state.handle(fact.object.as_ref()?)),
@@ -265,6 +279,7 @@ fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
         treatment: (is_result || since.is_some()).then(|| state.treatment(at).clone()),
         since,
         notes: state.notes(at).to_vec(),
+        folds: folds.collect(),
     }
 }
 

@@ -10,7 +10,6 @@ use crate::context::view::View;
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType};
 use crate::session::{Event, Opened, Session};
-use crate::source::canonical_path;
 use crate::store::{Expected, Store, Version};
 
 /// Sessions that parted from one, of which the newest is looked for.
@@ -124,7 +123,7 @@ impl LiveSession {
         self.record(Event::Opened(Opened {
             harness: self.options.harness.clone(),
             host_session: self.options.host_session.clone(),
-            cwd: canonical_path(&self.options.cwd).to_string_lossy().into_owned(),
+            cwd: self.canonical(&self.options.cwd).to_string_lossy().into_owned(),
             time: self.store.now(),
             forked_from: parent.map(|(ids, _)| ids.session),
         }));

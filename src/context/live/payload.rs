@@ -14,7 +14,8 @@ use super::record::{apply_edits, slots_of};
 use crate::context::breakpoints::{self, Patch};
 use crate::context::host::HostMessage;
 use crate::context::payload::{self, Said};
-use crate::context::view::{recorded, replacements};
+use crate::context::tokens::Counter;
+use crate::context::view::{record_key, recorded, replacements};
 use crate::error::{Error, Result};
 use crate::object::{Hash, canonical_json};
 use crate::session::{Event, PayloadRecord, SlotRecord, WithheldReason};
@@ -103,7 +104,7 @@ impl LiveSession {
         let changed = list.filter(|list| !self.failed.any() && self.was_changed(list));
         let edits = changed.map(|list| {
             let list = self.payload_slots(list);
-            let edits = recorded(None, replacements(&self.payloads.list, &list));
+            let edits = recorded(None, replacements(&self.payloads.list, &list, record_key));
             self.payloads.list = list;
             edits
         });
@@ -130,14 +131,15 @@ impl LiveSession {
         let hides = self.state.window().any(|(_, message)| message.withheld);
         let slot = |message: &Value| {
             let said = payload::said_in(message);
-            let is_ours = !said.is_empty()
-                && said.iter().all(|said| *said != Said::Unknown && ours.contains(said));
-            let host = HostMessage::parse(&message.to_string());
+            let is_ours =
+                !said.is_empty() && said.iter().all(|said| said.is_known() && ours.contains(said));
+            let raw = message.to_string();
             if !is_ours && (hides || self.shows_excluded(message)) {
+                let host = HostMessage::parse(&raw, Counter::default());
                 let host = host.withhold(WithheldReason::Excluded, Vec::new());
                 return SlotRecord::Message { message: host.raw, withheld: host.withheld };
             }
-            SlotRecord::Message { message: host.raw, withheld: None }
+            SlotRecord::Message { message: raw, withheld: None }
         };
         list.iter().map(slot).collect()
     }
@@ -146,6 +148,6 @@ impl LiveSession {
     fn shows_excluded(&self, message: &Value) -> bool {
         let content = json!([{ "type": "text", "text": message.to_string().replace("\\n", "\n") }]);
         let result = json!({ "role": "toolResult", "content": content }).to_string();
-        self.text_reason(&HostMessage::parse(&result)).is_some()
+        self.text_reason(&HostMessage::parse(&result, Counter::Characters)).is_some()
     }
 }

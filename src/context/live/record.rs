@@ -10,6 +10,7 @@ use super::{chat_item, no_text, stored_version};
 use crate::context::host::{HostMessage, text_content};
 use crate::context::log_layout::Texts;
 use crate::context::pools_layout::active_block;
+use crate::context::tokens::Counter;
 use crate::context::view::user_message;
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, ObjectId, RunningHash};
@@ -192,7 +193,7 @@ pub(super) fn slots_of(slots: Vec<Recorded>) -> Vec<SlotRecord> {
 /// The host's list as it is.
 fn window_slots(state: &Session) -> Vec<Recorded> {
     let window = state.chat().window().iter();
-    let slot = |at: &u64| SlotRecord::Chat { chat: *at, content: None };
+    let slot = |at: &u64| SlotRecord::Chat { chat: *at, content: None, folded: None };
     window.map(|at| Recorded { slot: slot(at), is_redacted: false }).collect()
 }
 
@@ -293,11 +294,16 @@ impl Call<'_> {
 
     fn render_slot(&self, recorded: &Recorded) -> Result<Rendered> {
         match &recorded.slot {
-            SlotRecord::Chat { chat, content: None } => self.render_message(*chat),
-            SlotRecord::Chat { chat, content: Some(content) } => {
+            SlotRecord::Chat { chat, content: None, folded: None } => self.render_message(*chat),
+            SlotRecord::Chat { chat, content, folded } => {
                 let (item, message, _) = self.message(*chat)?;
                 let is_redacted = recorded.is_redacted || item.redacted.is_some();
-                Ok(Rendered::redacted_if(is_redacted, message.with_content(content)))
+                let content = content.as_deref();
+                let message = match folded {
+                    Some(lines) => message.with_content(&message.content_and_block(content, lines)),
+                    None => message.with_content(content.unwrap_or_default()),
+                };
+                Ok(Rendered::redacted_if(is_redacted, message))
             }
             SlotRecord::Pool { pool_add, time, .. } => {
                 let message = user_message(&pool_add.join("\n"), *time);
@@ -349,13 +355,13 @@ impl Call<'_> {
         let item = usize::try_from(at).ok().and_then(|at| self.chat.get(at));
         let item = item.ok_or_else(|| Error::internal(format!("the chat has no message {at}")))?;
         let texts = StoredTexts::new(self.store);
-        let message = chat_item::read(&item.text, &texts)?;
+        let message = chat_item::read(&item.text, &texts, Counter::default())?;
         let gap = texts.gap.take();
         let Some(line) = gap.as_ref().filter(|gap| gap.is_empty).map(Gap::line) else {
             return Ok((item, message, gap));
         };
         let raw = message.with_content(&text_content(&line));
-        Ok((item, HostMessage::from_stored(&raw, message.withheld), gap))
+        Ok((item, HostMessage::from_stored(&raw, message.withheld, message.counter), gap))
     }
 
     /// SHA-256 of a message of the chat as it came, from the event that took it in.

@@ -1,7 +1,7 @@
 //! One call: the host's list in, the edits of what goes out.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::context::epoch::{self, Terms};
 use crate::context::host::HostMessage;
 use crate::context::log_layout;
 use crate::context::pools_layout::{self, Limits};
-use crate::context::view::{self, Edit, Slot};
+use crate::context::view::{self, Edit, Slot, record_key};
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Payload, metadata_line, metadata_view,
@@ -83,7 +83,7 @@ impl LiveSession {
         messages_json: &str,
         call: &CallInfo,
     ) -> Result<Transformed> {
-        let mut messages = HostMessage::parse_list(messages_json)?;
+        let mut messages = HostMessage::parse_list(messages_json, self.options.counter)?;
         // Nothing below sees text that is not to be stored, not even what is kept of a call that fails.
         if let Err(error) =
             self.refresh_if_stale().and_then(|()| self.withhold(skip, &mut messages))
@@ -133,7 +133,7 @@ impl LiveSession {
             self.log_edits(crossed, rewrite, call, &mut notices)?
         };
         let recorded = self.recorded_edits(&edits);
-        self.view.apply(&edits);
+        self.view.apply(&edits, self.state.chat().window().len());
         self.record_call(recorded, is_same, call)?;
         self.commit()?;
         Ok(Transformed::Edits { edits: view::instructions(&edits), notices })
@@ -232,13 +232,17 @@ impl LiveSession {
     ) -> Result<Vec<Edit>> {
         let len = self.state.chat().window().len();
         let first = rewrite.map_or(crossed.skip, |(_, index)| index.min(crossed.skip));
-        let mut slots: HashMap<usize, Slot> = HashMap::new();
-        for index in first.min(self.view.slots().len())..len {
+        let mut slots: BTreeMap<usize, Option<Slot>> = BTreeMap::new();
+        let first = first.min(self.view.of_host());
+        let other = (0..first).filter(|index| rewrite.is_some() && self.folds_differ(*index));
+        for index in other.chain(first..len) {
             slots.insert(index, self.slot(index, crossed)?);
         }
-        let before = self.view.slots();
         let shown: Vec<u64> = (0..len)
-            .map(|index| slots.get(&index).unwrap_or_else(|| &before[index]).tokens)
+            .map(|index| match slots.get(&index) {
+                Some(slot) => slot.as_ref().map_or(0, |slot| slot.tokens),
+                None => self.view.at_host(index).map_or(0, |slot| slot.tokens),
+            })
             .collect();
         let terms = Terms {
             keep_results: self.settings.keep_results,
@@ -251,79 +255,76 @@ impl LiveSession {
                 slots.insert(index, self.slot(index, crossed)?);
             }
         }
-        Ok(self.edits_from(slots, len))
+        Ok(self.view.edits_to(slots, len))
+    }
+
+    /// Whether the message at an index of the window went out otherwise than folds say now: a fold ends where the host
+    /// takes away what follows it.
+    fn folds_differ(&self, index: usize) -> bool {
+        let at = self.state.chat().window()[index];
+        let Some(slot) = self.view.at_host(index) else { return !self.state.folds().hide(at) };
+        let lines = match &slot.record {
+            SlotRecord::Chat { folded, .. } => folded.as_deref(),
+            _ => None,
+        };
+        self.state.folds().hide(at) || lines != log_layout::fold_lines(&self.state, at).as_deref()
     }
 
     /// Records a new epoch; returns the window indexes whose messages may look different now.
-    fn start_epoch(&mut self, new: epoch::NewEpoch, notices: &mut Vec<Notice>) -> Vec<usize> {
+    fn start_epoch(&mut self, new: epoch::NewEpoch, notices: &mut Vec<Notice>) -> BTreeSet<usize> {
         let number = self.state.epoch() + 1;
         let treated: BTreeSet<u64> = new.treatments.iter().map(|(at, _)| *at).collect();
-        let window = self.state.chat().window();
-        let changed = (0..window.len())
-            .filter(|index| {
-                let at = window[*index];
-                treated.contains(&at) || !self.state.notes(at).is_empty()
-            })
-            .collect();
+        let changed = |live: &Self, index: usize| {
+            let at = live.state.chat().window()[index];
+            treated.contains(&at) || !live.state.notes(at).is_empty()
+        };
+        let len = self.state.chat().window().len();
+        let mut indexes: BTreeSet<usize> = (0..len).filter(|index| changed(self, *index)).collect();
         notices.push(Notice::EpochStarted {
             epoch: number,
             reason: new.reason.clone(),
             collapsed: new.collapsed,
             freed_tokens: new.freed_tokens,
         });
-        let keep_notes = window.last().copied();
+        let keep_notes = self.state.chat().window().last().copied();
+        let folds = self.state.folds().clone();
         self.record(Event::Epoch {
             number,
             reason: new.reason,
             keep_notes,
             treatments: new.treatments,
+            folds: new.folds,
         });
-        changed
+        let (window, now) = (self.state.chat().window(), self.state.folds());
+        indexes.extend((0..len).filter(|index| now.differ_at(window[*index], &folds)));
+        indexes
     }
 
-    /// Joins changed slots to edits of the view.
-    fn edits_from(&self, slots: HashMap<usize, Slot>, len: usize) -> Vec<Edit> {
-        let mut changed: Vec<(usize, Slot)> = slots
-            .into_iter()
-            .filter(|(index, slot)| self.view.slots().get(*index) != Some(slot))
-            .collect();
-        changed.sort_by_key(|(index, _)| *index);
-        let before = self.view.slots().len();
-        let mut edits: Vec<Edit> = Vec::new();
-        for (index, slot) in changed {
-            let replaces = usize::from(index < before);
-            match edits.last_mut() {
-                Some(edit) if edit.at + edit.insert.len() == index => {
-                    edit.insert.push(slot);
-                    edit.remove += replaces;
-                }
-                _ => edits.push(Edit { at: index, remove: replaces, insert: vec![slot] }),
-            }
-        }
-        if before > len {
-            edits.push(Edit { at: len, remove: before - len, insert: Vec::new() });
-        }
-        edits
-    }
-
-    fn slot(&self, index: usize, crossed: &Crossed<'_>) -> Result<Slot> {
+    /// The slot of the message at an index of the window; `None` if it is folded.
+    fn slot(&self, index: usize, crossed: &Crossed<'_>) -> Result<Option<Slot>> {
         let at = self.state.chat().window()[index];
+        if self.state.folds().hide(at) {
+            return Ok(None);
+        }
         let crossed = index.checked_sub(crossed.skip).and_then(|index| crossed.messages.get(index));
         let kept = if crossed.is_none() { Some(self.kept_message(index)?) } else { None };
         let Some(message) = crossed.or(kept.as_ref()) else {
             return Err(Error::internal(format!("message {at} is neither new nor stored")));
         };
         if self.state.chat().get(at).is_some_and(ChatMessage::is_volatile) {
-            return Ok(Slot::of_volatile(index, message));
+            return Ok(Some(Slot::of_volatile(index, message)));
         }
         let is_gone =
             message.withheld.is_some() && *self.state.treatment(at) != Treatment::Reference;
-        if let (true, None, Some(slot)) = (is_gone, crossed, self.view.slots().get(index)) {
+        if let (true, None, Some(slot)) = (is_gone, crossed, self.view.at_host(index)) {
             // Its text was forgotten meanwhile: what was sent stays.
-            return Ok(slot.clone());
+            return Ok(Some(slot.clone()));
         }
         let content = log_layout::render(&self.state, at, message, self)?;
-        Ok(Slot::of_host(index, at, message, content))
+        Ok(Some(match log_layout::fold_lines(&self.state, at) {
+            Some(lines) => Slot::of_carrier(index, at, message, content, lines),
+            None => Slot::of_host(index, at, message, content),
+        }))
     }
 
     fn pools_edits(&mut self, crossed: &Crossed<'_>) -> Result<Vec<Edit>> {
@@ -336,6 +337,7 @@ impl LiveSession {
             per_turn: self.settings.active_per_turn,
             turns: self.settings.active_turns,
             pool_tokens: self.settings.pool_tokens,
+            counter: self.options.counter,
         };
         let metadata = |id: &ObjectId| self.metadata_line(id).ok().flatten();
         let slots = pools_layout::render(&self.state, &messages, &limits, self, &metadata)?;
@@ -346,9 +348,13 @@ impl LiveSession {
     fn kept_message(&self, index: usize) -> Result<HostMessage> {
         let at = self.state.chat().window()[index];
         if self.state.chat().get(at).is_some_and(ChatMessage::is_volatile) {
-            let slot = self.view.slots().iter().find(|slot| slot.host == Some(index));
+            let slot = self.view.at_host(index);
             if let Some(SlotRecord::Message { message, withheld }) = slot.map(|slot| &slot.record) {
-                return Ok(HostMessage::from_stored(message, withheld.clone()));
+                return Ok(HostMessage::from_stored(
+                    message,
+                    withheld.clone(),
+                    self.options.counter,
+                ));
             }
         }
         self.stored_message(at)
@@ -403,7 +409,7 @@ impl LiveSession {
                 .flat_map(|edit| &edit.insert)
                 .map(|slot| slot.record.clone())
                 .collect();
-            return view::recorded(before.first(), view::replacements(&before, &after));
+            return view::recorded(before.first(), view::replacements(&before, &after, record_key));
         }
         let first = self.view.slots().first().map(|slot| &slot.record);
         let records = |edit: &Edit| edit.insert.iter().map(|slot| slot.record.clone()).collect();

@@ -55,11 +55,6 @@ impl LiveSession {
         Ok(())
     }
 
-    /// Whether a file is known by path alone.
-    pub(super) fn is_excluded(&self, path: &Path) -> bool {
-        self.exclude.excludes(path)
-    }
-
     /// Whether a person had an object forgotten.
     pub(super) fn is_forgotten(&self, id: &ObjectId) -> Result<bool> {
         let is_so = |version: Version| is_forgotten(&version);
@@ -86,9 +81,8 @@ impl LiveSession {
     }
 
     fn args_without_text(&self, call: &HostCall) -> Value {
-        let cwd = &self.options.cwd;
         let path = call.args.get("path").and_then(Value::as_str);
-        let stays = |text: &str| path == Some(text) || self.exclude.excludes_given(text, cwd);
+        let stays = |text: &str| path == Some(text) || self.is_excluded_given(text);
         match call.args.get("command").and_then(Value::as_str) {
             Some(command) => {
                 let mut args = without_text(&call.args, &|text| text == command);
@@ -195,7 +189,7 @@ impl LiveSession {
     fn names_excluded(&self, command: &str) -> bool {
         words_of(command).enumerate().any(|(index, word)| {
             if index < MAX_LOOKED_UP {
-                self.exclude.excludes_given(word, &self.options.cwd)
+                self.is_excluded_given(word)
             } else {
                 self.exclude.excludes_name(Path::new(word))
             }
@@ -207,13 +201,8 @@ impl LiveSession {
         match args {
             Value::String(text) => {
                 // A sentence may end like a path.
-                let is_path = || {
-                    let path = source::resolve_path(text, &self.options.cwd);
-                    !text.contains(char::is_whitespace) || path.is_ok_and(|path| path.exists())
-                };
-                text.len() <= MAX_PATH_BYTES
-                    && self.exclude.excludes_given(text, &self.options.cwd)
-                    && is_path()
+                let is_path = || !text.contains(char::is_whitespace) || self.exists(text);
+                text.len() <= MAX_PATH_BYTES && self.is_excluded_given(text) && is_path()
             }
             Value::Array(values) => values.iter().any(|value| self.holds_excluded(value)),
             Value::Object(fields) => fields.values().any(|value| self.holds_excluded(value)),

@@ -1,0 +1,183 @@
+// `palimpsest replay`: recorded sessions through the same code as live use, and what they would have cost.
+import { readdir, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { text, UsageError, wholeNumber } from "../lib/arguments.js";
+import { printError } from "../lib/errors.js";
+import { write, writeJson } from "../lib/output.js";
+import { withProgress } from "../lib/progress.js";
+import { piAgentDir } from "../lib/store.js";
+import { writeTable } from "../lib/table.js";
+
+/**
+ * @typedef {import("../../index.js").ReplayedFile} ReplayedFile
+ * @typedef {import("../../index.js").ReplayReport} ReplayReport
+ * @typedef {{ file: string, error: unknown }} Failure
+ */
+
+/** Transcripts that are replayed at once. */
+const atOnce = 2;
+
+const isTranscript = (/** @type {string} */ name) => /\.jsonl(\.gz)?$/.test(name);
+
+/** @type {import("../lib/arguments.js").Command} */
+export const replay = {
+  name: "replay",
+  usage:
+    "FILE… [--layout log|pools|plain] [--prices NAME] [--window TOKENS] [--tokens characters|bundled] [--dump DIR]",
+  summary: "Say what recorded sessions would have cost with Palimpsest",
+  arguments: [1, Number.POSITIVE_INFINITY],
+  options: {
+    layout: {
+      type: "string",
+      value: "LAYOUT",
+      text: "log, pools, or plain: as the host alone sends them; log by default",
+    },
+    prices: { type: "string", value: "NAME", text: "price table; anthropic by default" },
+    window: { type: "string", value: "TOKENS", text: "the model's window, for both sides; no limit by default" },
+    tokens: { type: "string", value: "HOW", text: "characters (four are one, by default) or bundled (the tokenizer)" },
+    dump: { type: "string", value: "DIR", text: "write the requests to DIR/NAME.jsonl.gz, one line a call" },
+  },
+  notes: [
+    "FILE is a transcript, plain or gzipped, or a folder, whose *.jsonl and *.jsonl.gz are taken. Nothing is stored, and no\nother file is read. The bill is input alone, in prices of a plain input token, ours beside that of the host alone, which\ncompacts where there is a window. A fault is a call that missed a line which it needed; strict are those of outputs that\ncame from one place, own those of what the model or a person wrote. Sessions under 15 calls are left out of the sum. Exit\ncode 1 if a file could not be replayed; the rest is.",
+  ],
+  json: "ReplayReport & { failed: { file: string, error: { code, message, hint } }[] }",
+  examples: [
+    "palimpsest replay ~/.pi/agent/sessions",
+    "palimpsest replay --prices openai --window 200000 --json a.jsonl",
+  ],
+  async run(given) {
+    const addon = await import("../../index.js");
+    const dump = text(given, "dump");
+    const options = /** @type {import("../../index.js").ReplayOptions} */ ({
+      layout: text(given, "layout"),
+      prices: text(given, "prices"),
+      window: wholeNumber(given, "window"),
+      tokens: text(given, "tokens"),
+      dump: dump === undefined ? undefined : resolve(dump),
+      settings: await addon.loadSettings({ agentDir: piAgentDir() }),
+    });
+    // Wrong options are said once, not for every file.
+    await addon.replayReport([], options);
+    const { files, failed } = await replayAll(await transcripts(given.positionals), (file) =>
+      addon.replayFile(file, options),
+    );
+    const report = await addon.replayReport(files, options);
+    if (given.json) {
+      await writeJson({ ...report, failed: failed.map(({ file, error }) => ({ file, error: shown(error) })) });
+    } else {
+      for (const { error } of failed) {
+        await printError(error, false);
+      }
+      await print(report);
+    }
+    return failed.length === 0 ? 0 : 1;
+  },
+};
+
+/**
+ * The transcripts that files and folders stand for, in order.
+ * @param {string[]} given
+ */
+async function transcripts(given) {
+  const found = [];
+  for (const path of given.map((path) => resolve(path))) {
+    const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() === true;
+    const inside = isFolder ? await readdir(path, { recursive: true }) : [];
+    found.push(
+      ...(isFolder
+        ? inside
+            .filter(isTranscript)
+            .sort()
+            .map((name) => join(path, name))
+        : [path]),
+    );
+  }
+  if (found.length === 0) {
+    throw new UsageError("no transcript is there", "name files, or folders that hold *.jsonl or *.jsonl.gz");
+  }
+  return found;
+}
+
+/**
+ * Replays some at once; what fails does not stop the others.
+ * @param {string[]} paths
+ * @param {(path: string) => Promise<ReplayedFile>} replayFile
+ */
+async function replayAll(paths, replayFile) {
+  /** @type {(ReplayedFile | undefined)[]} */
+  const files = paths.map(() => undefined);
+  /** @type {Failure[]} */
+  const failed = [];
+  let next = 0;
+  let done = 0;
+  await withProgress("replaying", async (say) => {
+    const work = async () => {
+      while (next < paths.length) {
+        const at = next++;
+        try {
+          files[at] = await replayFile(paths[at]);
+        } catch (error) {
+          failed.push({ file: paths[at], error });
+        }
+        done += 1;
+        say(`${done} of ${paths.length}`);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+  });
+  return { files: files.filter((file) => file !== undefined), failed };
+}
+
+/** @param {unknown} error */
+function shown(error) {
+  const { code, message, hint } = /** @type {Partial<import("../../index.js").PalimpsestError>} */ (error ?? {});
+  return { code: code ?? "INTERNAL", message: message ?? String(error), hint: hint ?? null };
+}
+
+const headings = [
+  "calls",
+  "bill",
+  "tokens",
+  "peak",
+  "epochs",
+  "cached",
+  "raw",
+  "strict",
+  "own",
+  "plain raw",
+  "session",
+];
+
+/** @param {ReplayReport} report */
+async function print({ files, sum, prices, layout, window }) {
+  const rows = files.map((file) => row(file.name, file, file.epochs.length));
+  await writeTable(headings, [...rows, row("sum", sum, sum.epochs)]);
+  const limit = window === null ? "no window" : `a window of ${window} tokens`;
+  await write(
+    `${layout}, ${prices}, ${limit}: bill ${ratio(sum.bill.ratio)} of plain in sum, median ${ratio(sum.median)}, worst ${ratio(sum.worst)}; ${sum.leftOut} of ${sum.files} left out\n`,
+  );
+}
+
+/**
+ * @param {string} name
+ * @param {Pick<ReplayedFile, "calls" | "bill" | "tokens" | "peakWindow" | "cachedShare" | "faults" | "plainFaults">} figures
+ * @param {number} epochs
+ */
+function row(name, { calls, bill, tokens, peakWindow, cachedShare, faults, plainFaults }, epochs) {
+  const pair = ({ ours, plain } = tokens) => `${thousands(ours)}/${thousands(plain)}`;
+  const counts = [faults.raw, faults.strict, faults.ownWords, plainFaults.raw].map(String);
+  return [
+    String(calls),
+    ratio(bill.ratio),
+    pair(tokens),
+    pair(peakWindow),
+    String(epochs),
+    percent(cachedShare.ours),
+    ...counts,
+    name,
+  ];
+}
+
+const ratio = (/** @type {number} */ value) => value.toFixed(3);
+const percent = (/** @type {number} */ share) => `${(share * 100).toFixed(1)} %`;
+const thousands = (/** @type {number} */ tokens) => `${Math.round(tokens / 1_000)}k`;

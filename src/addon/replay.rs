@@ -1,0 +1,118 @@
+//! `replayFile` and `replayReport`.
+
+use std::path::{Path, PathBuf};
+
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::argument::Given;
+use super::blocking::{Blocking, Json, blocking};
+use super::settings::settings_from;
+use crate::context::prices::Prices;
+use crate::context::tokens::Counter;
+use crate::error::{Error, Result};
+use crate::replay::measure::OVERHEAD_TOKENS;
+use crate::replay::report::{FileReport, Report};
+use crate::replay::run::{Replaying, replay};
+use crate::replay::transcript::Transcript;
+use crate::settings::Layout;
+
+/// How transcripts are replayed.
+#[napi(object)]
+#[derive(Default)]
+pub struct ReplayOptions {
+    /// How requests are made; `plain`: as the host alone sends them. Default: `log`.
+    #[napi(ts_type = "\"log\" | \"pools\" | \"plain\"")]
+    pub layout: Option<String>,
+    /// Name of the price table. Default: `anthropic`.
+    pub prices: Option<String>,
+    /// Tokens of the model's window, which both sides keep to. Default: no limit.
+    pub window: Option<i64>,
+    /// How tokens are counted: four characters are one, or by the bundled tokenizer. Default: `characters`.
+    #[napi(ts_type = "\"characters\" | \"bundled\"")]
+    pub tokens: Option<String>,
+    /// Settings, complete or in part; `layout` of these does not count. Default: the defaults.
+    #[napi(ts_type = "Partial<Settings>")]
+    pub settings: Option<Value>,
+    /// Folder that the requests are written to, absolute; made where it is missing. Default: they are not written.
+    pub dump: Option<String>,
+}
+
+/// Plays a transcript through a session as live use would, and says what its requests would have cost beside the plain host's.
+/// Nothing is stored, and no file but the transcript is read.
+///
+/// Rejects with `INVALID_ARGUMENT`, also where the file is no transcript; `FILE` where it cannot be read or the dump cannot be
+/// written.
+#[napi(
+    ts_args_type = "path: string, options?: ReplayOptions",
+    ts_return_type = "Promise<ReplayedFile>"
+)]
+pub fn replay_file(
+    path: Given<String>,
+    options: Given<Option<ReplayOptions>>,
+) -> AsyncTask<Blocking<Json>> {
+    blocking(move || {
+        let path = path.named("path")?;
+        let (replaying, _) = replaying(options.named("options")?.unwrap_or_default())?;
+        let transcript = Transcript::read(Path::new(&path))?;
+        to_json(&replay(&transcript, &replaying)?)
+    })
+}
+
+/// Joins what transcripts came to, replayed with these options, to one report.
+///
+/// Rejects with `INVALID_ARGUMENT`.
+#[napi(
+    ts_args_type = "files: ReplayedFile[], options?: ReplayOptions",
+    ts_return_type = "Promise<ReplayReport>"
+)]
+pub fn replay_report(
+    files: Given<Json>,
+    options: Given<Option<ReplayOptions>>,
+) -> AsyncTask<Blocking<Json>> {
+    blocking(move || {
+        let files: Vec<FileReport> = serde_json::from_value(files.named("files")?.0)
+            .map_err(|error| Error::argument("files", format!("are no reports: {error}")))?;
+        let (replaying, prices) = replaying(options.named("options")?.unwrap_or_default())?;
+        to_json(&Report::new(files, &replaying, prices))
+    })
+}
+
+fn replaying(options: ReplayOptions) -> Result<(Replaying, String)> {
+    let name = options.prices.unwrap_or_else(|| "anthropic".to_owned());
+    let prices = Prices::preset(&name).ok_or_else(|| {
+        let known: Vec<&str> = Prices::presets().collect();
+        Error::argument(
+            "prices",
+            format!("`{name}` is no price table; there are {}", known.join(", ")),
+        )
+    })?;
+    let window_tokens = options.window.map(u64::try_from).transpose();
+    let replaying = Replaying {
+        layout: match options.layout {
+            None => Some(Layout::Log),
+            Some(name) if name == "plain" => None,
+            Some(name) => Some(named("layout", name)?),
+        },
+        prices,
+        window_tokens: window_tokens
+            .map_err(|_| Error::argument("window", "must be a number of tokens"))?,
+        counter: options.tokens.map_or(Ok(Counter::Characters), |name| named("tokens", name))?,
+        overhead_tokens: OVERHEAD_TOKENS,
+        settings: settings_from(options.settings)?,
+        dump: options.dump.map(PathBuf::from),
+    };
+    Ok((replaying, name))
+}
+
+/// The variant that a text names.
+fn named<T: serde::de::DeserializeOwned>(argument: &str, name: String) -> Result<T> {
+    serde_json::from_value(Value::from(name))
+        .map_err(|error| Error::argument(argument, error.to_string()))
+}
+
+fn to_json(value: &impl Serialize) -> Result<Json> {
+    serde_json::to_value(value).map(Json).map_err(|error| Error::internal(error.to_string()))
+}

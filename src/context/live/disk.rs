@@ -1,0 +1,61 @@
+//! What a session may look at on this machine's disk: all that its tools touch, or nothing, where it is a transcript's.
+//!
+//! Every look at a path that a message names goes through here. Must not read a content itself.
+
+use std::path::{Path, PathBuf};
+
+use super::LiveSession;
+use crate::error::Result;
+use crate::source;
+
+/// Where the files are that a session's tools touch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Files {
+    /// On this machine: they are read, and looked at before each call.
+    #[default]
+    Here,
+    /// Elsewhere, as those of a transcript: nothing on this machine is looked at, and of a file only the path is known.
+    Elsewhere,
+}
+
+impl LiveSession {
+    /// Whether files of this machine may be looked at.
+    pub(super) fn files_are_here(&self) -> bool {
+        self.options.files == Files::Here
+    }
+
+    /// The canonical form of an absolute path; where the file is elsewhere, the path itself.
+    pub(super) fn canonical(&self, path: &Path) -> PathBuf {
+        if self.files_are_here() { source::canonical_path(path) } else { path.to_owned() }
+    }
+
+    /// The path that `read` opens.
+    pub(super) fn path_read(&self, given: &str) -> Result<PathBuf> {
+        let find = if self.files_are_here() { source::read_path } else { source::resolve_path };
+        find(given, &self.options.cwd)
+    }
+
+    /// Whether a file is known by path alone.
+    pub(super) fn is_excluded(&self, path: &Path) -> bool {
+        if self.files_are_here() {
+            return self.exclude.excludes(path);
+        }
+        self.exclude.excludes_name(path)
+    }
+
+    /// Whether a path as a model writes it names a file that is known by path alone.
+    pub(super) fn is_excluded_given(&self, given: &str) -> bool {
+        let cwd = &self.options.cwd;
+        if self.files_are_here() {
+            return self.exclude.excludes_given(given, cwd);
+        }
+        let path = source::resolve_path(given, cwd);
+        !given.is_empty() && path.is_ok_and(|path| self.exclude.excludes_name(&path))
+    }
+
+    /// Whether there is something at a path as a model writes it.
+    pub(super) fn exists(&self, given: &str) -> bool {
+        let path = source::resolve_path(given, &self.options.cwd);
+        self.files_are_here() && path.is_ok_and(|path| path.exists())
+    }
+}

@@ -1,0 +1,78 @@
+//! Writes what would be sent: for each call one line `{"call":N,"messages":[…]}`, gzipped, so that anyone can price it.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::play::{Change, Sent};
+use crate::error::{Error, Result};
+
+/// A dump that is written.
+#[derive(Debug)]
+pub struct Dump {
+    path: PathBuf,
+    out: GzEncoder<BufWriter<File>>,
+    /// The request as it was last sent.
+    messages: Vec<Sent>,
+}
+
+impl Dump {
+    /// Begins `<name>.jsonl.gz` in a folder, which is made where it is missing; a file of that name is replaced.
+    ///
+    /// # Errors
+    /// `FILE` if it cannot be made.
+    pub fn create(folder: &Path, name: &str) -> Result<Self> {
+        let path = folder.join(format!("{name}.jsonl.gz"));
+        let made = std::fs::create_dir_all(folder).and_then(|()| File::create(&path));
+        let file = made.map_err(|source| failed(&path, source))?;
+        let out = GzEncoder::new(BufWriter::new(file), Compression::fast());
+        Ok(Self { path, out, messages: Vec::new() })
+    }
+
+    /// Writes the next call. `given`: the messages of the transcript.
+    ///
+    /// # Errors
+    /// `FILE` if it cannot be written.
+    pub fn call(&mut self, call: usize, changes: &[Change], given: &[String]) -> Result<()> {
+        for change in changes {
+            let end = (change.at + change.remove).min(self.messages.len());
+            drop(self.messages.splice(change.at..end, change.insert.iter().cloned()));
+        }
+        let written = write_line(&mut self.out, call, &self.messages, given);
+        written.map_err(|source| failed(&self.path, source))
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// `FILE` if it cannot be written.
+    pub fn finish(self) -> Result<()> {
+        let Self { path, out, .. } = self;
+        let finished = out.finish().and_then(|mut file| file.flush());
+        finished.map_err(|source| failed(&path, source))
+    }
+}
+
+fn write_line(
+    out: &mut impl Write,
+    call: usize,
+    messages: &[Sent],
+    given: &[String],
+) -> io::Result<()> {
+    write!(out, r#"{{"call":{call},"messages":["#)?;
+    for (index, sent) in messages.iter().enumerate() {
+        let json = match sent {
+            Sent::Given(index) => &given[*index],
+            Sent::Changed { json, .. } | Sent::Ours(json) => json,
+        };
+        write!(out, "{}{json}", if index == 0 { "" } else { "," })?;
+    }
+    out.write_all(b"]}\n")
+}
+
+fn failed(path: &Path, source: io::Error) -> Error {
+    Error::File { act: "write", path: path.to_owned(), source }
+}

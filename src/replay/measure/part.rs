@@ -1,0 +1,61 @@
+//! Messages of a transcript and of a request, as parts of a request. Pure.
+
+use std::collections::HashSet;
+
+use super::message::{Message, Piece, Speaker};
+use super::needs::Needs;
+use super::request::{Kinds, Part};
+
+impl Part {
+    /// A message of the transcript as it is.
+    pub fn given(message: Message, needs: &Needs) -> Self {
+        let mut kinds = Kinds::default();
+        *kinds.of(message.speaker()) = message.units;
+        Self::new(message, kinds, needs)
+    }
+
+    /// A message of the transcript with another content: what of it was in the message before is of its kind, the rest stands
+    /// for content.
+    pub fn changed(message: Message, given: &Message, needs: &Needs) -> Self {
+        let known: HashSet<&str> =
+            given.pieces.iter().flat_map(|piece| piece.text.split('\n')).collect();
+        let foreign: u64 = message
+            .pieces
+            .iter()
+            .filter(|piece| !given.pieces.contains(piece))
+            .map(|piece| foreign_units(piece, &known))
+            .sum();
+        let mut kinds = Kinds { reference: foreign, ..Kinds::default() };
+        *kinds.of(message.speaker()) = message.units - foreign;
+        Self::new(message, kinds, needs)
+    }
+
+    /// A message of ours.
+    pub fn ours(message: Message, needs: &Needs) -> Self {
+        let kinds = Kinds { reference: message.units, ..Kinds::default() };
+        Self::new(message, kinds, needs)
+    }
+
+    fn new(message: Message, kinds: Kinds, needs: &Needs) -> Self {
+        let lines = message.lines().filter_map(|line| needs.line(line)).collect();
+        Self { message, kinds, lines }
+    }
+}
+
+impl Kinds {
+    fn of(&mut self, speaker: Speaker) -> &mut u64 {
+        match speaker {
+            Speaker::Assistant => &mut self.assistant,
+            Speaker::Tool => &mut self.output,
+            Speaker::Other => &mut self.user,
+        }
+    }
+}
+
+/// Units of the lines of a piece that are not among the known ones, by their share of its bytes.
+fn foreign_units(piece: &Piece, known: &HashSet<&str>) -> u64 {
+    let bytes = |line: &str| line.len() as u64 + 1;
+    let all: u64 = piece.text.split('\n').map(bytes).sum();
+    let foreign: u64 = piece.text.split('\n').filter(|line| !known.contains(line)).map(bytes).sum();
+    piece.units * foreign / all
+}

@@ -1,0 +1,318 @@
+//! What a replay found: per transcript and in sum, as it is printed and handed on. Pure.
+//!
+//! Tokens and costs are not rounded: a token may be four characters. Costs are in prices of a plain input token.
+
+use serde::{Deserialize, Serialize};
+
+use super::measure::Measured;
+use super::measure::faults::Fault;
+use super::measure::side::SideCall;
+use super::run::Replaying;
+use crate::context::live::Notice;
+use crate::context::tokens::Counter;
+use crate::settings::Layout;
+
+/// Transcripts with fewer calls are left out of sum, median and worst.
+const MIN_CALLS: u64 = 15;
+
+/// A figure of ours beside the plain host's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pair {
+    /// Ours.
+    pub ours: f64,
+    /// The plain host's.
+    pub plain: f64,
+}
+
+/// Both bills and what ours is of the plain host's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Bill {
+    /// Ours, faults included.
+    pub ours: f64,
+    /// The plain host's, faults and compactions included.
+    pub plain: f64,
+    /// Ours by the plain host's; 1 where nothing was billed.
+    pub ratio: f64,
+}
+
+/// Calls with faults.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Faults {
+    /// Calls with a fault.
+    pub raw: u64,
+    /// Of these, those that miss a line of an output with fewer than two origins.
+    pub strict: u64,
+    /// Of these, those that miss what a person or the model wrote.
+    pub own_words: u64,
+    /// What they cost.
+    pub cost: f64,
+}
+
+/// A new epoch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Epoch {
+    /// The call that it started at, from 0.
+    pub call: u64,
+    /// Why.
+    pub reason: String,
+    /// Messages collapsed.
+    pub collapsed: u64,
+    /// Tokens freed.
+    pub freed_tokens: u64,
+}
+
+/// Tokens of our request by kind of content.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Contents {
+    /// System prompt and tools.
+    pub fixed: f64,
+    /// What people and the host wrote.
+    pub user: f64,
+    /// What the model wrote.
+    pub assistant: f64,
+    /// Outputs of tools.
+    pub output: f64,
+    /// What stands for content.
+    pub reference: f64,
+}
+
+/// A call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallReport {
+    /// Number, from 0.
+    pub call: u64,
+    /// Tokens of our request by kind of content.
+    pub contents: Contents,
+    /// Ours.
+    pub ours: SideCall,
+    /// The plain host's.
+    pub plain: SideCall,
+    /// Whether the plain host compacted before it.
+    pub compacted: bool,
+}
+
+/// A transcript.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileReport {
+    /// Name of the file without its ending.
+    pub name: String,
+    /// Calls.
+    pub calls: u64,
+    /// Bills.
+    pub bill: Bill,
+    /// Tokens of all requests together.
+    pub tokens: Pair,
+    /// Tokens of all requests together that were read from the cache.
+    pub cached_tokens: Pair,
+    /// Share of the tokens that were read from the cache.
+    pub cached_share: Pair,
+    /// Tokens of the largest request.
+    pub peak_window: Pair,
+    /// Epochs after the first.
+    pub epochs: Vec<Epoch>,
+    /// Compactions of the plain host.
+    pub plain_compactions: u64,
+    /// Our faults.
+    pub faults: Faults,
+    /// The plain host's faults.
+    pub plain_faults: Faults,
+    /// Every call.
+    pub series: Vec<CallReport>,
+}
+
+/// All transcripts together. Those under 15 calls are left out of all but `files` and `calls_left_out`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sum {
+    /// Transcripts.
+    pub files: u64,
+    /// Of these, those under 15 calls.
+    pub left_out: u64,
+    /// Calls.
+    pub calls: u64,
+    /// Bills.
+    pub bill: Bill,
+    /// The median of the transcripts' ratios.
+    pub median: f64,
+    /// The largest of the transcripts' ratios.
+    pub worst: f64,
+    /// Tokens of all requests together.
+    pub tokens: Pair,
+    /// Tokens of all requests together that were read from the cache.
+    pub cached_tokens: Pair,
+    /// Share of the tokens that were read from the cache.
+    pub cached_share: Pair,
+    /// Tokens of the largest request.
+    pub peak_window: Pair,
+    /// Epochs after the first.
+    pub epochs: u64,
+    /// Compactions of the plain host.
+    pub plain_compactions: u64,
+    /// Our faults.
+    pub faults: Faults,
+    /// The plain host's faults.
+    pub plain_faults: Faults,
+}
+
+/// A whole report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// `log`, `pools` or `plain`.
+    pub layout: String,
+    /// Name of the price table.
+    pub prices: String,
+    /// Tokens of the window; `None`: no limit.
+    pub window: Option<u64>,
+    /// How tokens were counted.
+    pub tokens: Counter,
+    /// Tokens of system prompt and tools that are ours.
+    pub overhead_tokens: u64,
+    /// Each transcript.
+    pub files: Vec<FileReport>,
+    /// All together.
+    pub sum: Sum,
+}
+
+impl Report {
+    /// Joins the reports of transcripts; `prices`: name of the price table.
+    pub fn new(files: Vec<FileReport>, replaying: &Replaying, prices: String) -> Self {
+        let (window, tokens) = (replaying.window_tokens, replaying.counter);
+        let sum = Sum::of(&files);
+        Self {
+            layout: replaying.layout.map_or("plain", Layout::as_str).to_owned(),
+            prices,
+            window,
+            tokens,
+            overhead_tokens: replaying.overhead_tokens,
+            files,
+            sum,
+        }
+    }
+}
+
+impl FileReport {
+    /// A report of no call yet.
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), ..Self::default() }
+    }
+
+    /// Takes a call in.
+    pub fn add(&mut self, measured: Measured, contents: Contents, notices: &[Notice]) {
+        let call = self.calls;
+        self.calls += 1;
+        let Measured { ours, plain, compacted, .. } = measured;
+        self.bill.ours += bill(&ours);
+        self.bill.plain += bill(&plain);
+        self.bill.ratio = ratio(self.bill.ours, self.bill.plain);
+        self.tokens.add(ours.tokens, plain.tokens);
+        self.cached_tokens.add(ours.cached, plain.cached);
+        self.cached_share = share(self.cached_tokens, self.tokens);
+        self.peak_window.raise(ours.tokens, plain.tokens);
+        self.faults.count(ours.fault.as_ref());
+        self.plain_faults.count(plain.fault.as_ref());
+        self.plain_compactions += u64::from(compacted);
+        self.epochs.extend(notices.iter().filter_map(|notice| epoch(call, notice)));
+        self.series.push(CallReport { call, contents, ours, plain, compacted });
+    }
+}
+
+impl Sum {
+    /// All transcripts together.
+    pub fn of(files: &[FileReport]) -> Self {
+        let mut sum = Self { files: files.len() as u64, ..Self::default() };
+        let mut ratios = Vec::new();
+        for file in files {
+            if file.calls < MIN_CALLS {
+                sum.left_out += 1;
+                continue;
+            }
+            ratios.push(file.bill.ratio);
+            sum.add(file);
+        }
+        sum.bill.ratio = ratio(sum.bill.ours, sum.bill.plain);
+        sum.cached_share = share(sum.cached_tokens, sum.tokens);
+        ratios.sort_by(f64::total_cmp);
+        sum.median = median(&ratios);
+        sum.worst = ratios.last().copied().unwrap_or(1.0);
+        sum
+    }
+
+    fn add(&mut self, file: &FileReport) {
+        self.calls += file.calls;
+        self.bill.ours += file.bill.ours;
+        self.bill.plain += file.bill.plain;
+        self.tokens.add(file.tokens.ours, file.tokens.plain);
+        self.cached_tokens.add(file.cached_tokens.ours, file.cached_tokens.plain);
+        self.peak_window.raise(file.peak_window.ours, file.peak_window.plain);
+        self.epochs += file.epochs.len() as u64;
+        self.plain_compactions += file.plain_compactions;
+        self.faults.add(&file.faults);
+        self.plain_faults.add(&file.plain_faults);
+    }
+}
+
+impl Pair {
+    fn add(&mut self, ours: f64, plain: f64) {
+        self.ours += ours;
+        self.plain += plain;
+    }
+
+    fn raise(&mut self, ours: f64, plain: f64) {
+        self.ours = self.ours.max(ours);
+        self.plain = self.plain.max(plain);
+    }
+}
+
+impl Faults {
+    fn count(&mut self, fault: Option<&Fault>) {
+        let Some(fault) = fault else { return };
+        self.raw += 1;
+        self.strict += u64::from(fault.strict);
+        self.own_words += u64::from(fault.own_words);
+        self.cost += fault.cost;
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.raw += other.raw;
+        self.strict += other.strict;
+        self.own_words += other.own_words;
+        self.cost += other.cost;
+    }
+}
+
+fn bill(call: &SideCall) -> f64 {
+    call.cost + call.fault.as_ref().map_or(0.0, |fault| fault.cost)
+}
+
+fn ratio(ours: f64, plain: f64) -> f64 {
+    if plain > 0.0 { ours / plain } else { 1.0 }
+}
+
+fn share(part: Pair, whole: Pair) -> Pair {
+    let of = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+    Pair { ours: of(part.ours, whole.ours), plain: of(part.plain, whole.plain) }
+}
+
+/// The middle of sorted ratios, or between the two in the middle; 1 where there is none.
+fn median(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    match sorted {
+        [] => 1.0,
+        _ if sorted.len() % 2 == 1 => sorted[middle],
+        _ => f64::midpoint(sorted[middle - 1], sorted[middle]),
+    }
+}
+
+fn epoch(call: u64, notice: &Notice) -> Option<Epoch> {
+    let Notice::EpochStarted { reason, collapsed, freed_tokens, .. } = notice else { return None };
+    let (collapsed, freed_tokens) = (*collapsed, *freed_tokens);
+    Some(Epoch { call, reason: reason.clone(), collapsed, freed_tokens })
+}

@@ -1,0 +1,80 @@
+//! Replays one transcript: plays it, measures each call, and writes the requests where that is asked for.
+
+use std::path::PathBuf;
+
+use super::dump::Dump;
+use super::measure::{FIXED_TOKENS, Measure, Measured, Measuring};
+use super::play::{Played, Playing, play, play_plain};
+use super::report::{Contents, FileReport};
+use super::transcript::Transcript;
+use crate::context::prices::Prices;
+use crate::context::tokens::Counter;
+use crate::error::Result;
+use crate::settings::{Layout, Settings};
+
+/// How transcripts are replayed.
+#[derive(Debug, Clone)]
+pub struct Replaying {
+    /// The layout; `None`: the messages as they are, without anything of ours.
+    pub layout: Option<Layout>,
+    /// Prices.
+    pub prices: Prices,
+    /// Tokens of the model's window; `None`: no limit, and the plain host never compacts.
+    pub window_tokens: Option<u64>,
+    /// How tokens are counted, for the session's decisions too.
+    pub counter: Counter,
+    /// Tokens of system prompt and tools that are ours.
+    pub overhead_tokens: u64,
+    /// The session's settings, but for the layout.
+    pub settings: Settings,
+    /// Folder that the requests are written to.
+    pub dump: Option<PathBuf>,
+}
+
+/// Replays a transcript.
+///
+/// # Errors
+/// What the session reports; `FILE` if the dump cannot be written.
+pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileReport> {
+    let measuring = Measuring {
+        prices: replaying.prices.clone(),
+        counter: replaying.counter,
+        window_tokens: replaying.window_tokens,
+        overhead_tokens: if replaying.layout.is_some() { replaying.overhead_tokens } else { 0 },
+    };
+    let mut measure = Measure::new(&transcript.messages, &measuring);
+    let mut report = FileReport::new(&transcript.name);
+    let dump = replaying.dump.as_ref().map(|folder| Dump::create(folder, &transcript.name));
+    let mut dump = dump.transpose()?;
+    let mut each = |played: Played| {
+        if let Some(dump) = &mut dump {
+            dump.call(played.call, &played.changes, &transcript.messages)?;
+        }
+        let measured = measure.call(&played);
+        let contents = contents(&measured, &measuring);
+        report.add(measured, contents, &played.notices);
+        Ok(())
+    };
+    match replaying.layout {
+        None => play_plain(transcript, &mut each)?,
+        Some(layout) => {
+            let settings = Settings { layout, ..replaying.settings.clone() };
+            let (counter, window_tokens) = (replaying.counter, replaying.window_tokens);
+            play(transcript, &Playing { settings, counter, window_tokens }, &mut each)?;
+        }
+    }
+    dump.map_or(Ok(()), Dump::finish)?;
+    Ok(report)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+fn contents(measured: &Measured, measuring: &Measuring) -> Contents {
+    let tokens = |units: u64| units as f64 / measuring.counter.units_per_token() as f64;
+    Contents {
+        fixed: (FIXED_TOKENS + measuring.overhead_tokens) as f64,
+        user: tokens(measured.kinds.user),
+        assistant: tokens(measured.kinds.assistant),
+        output: tokens(measured.kinds.output),
+        reference: tokens(measured.kinds.reference),
+    }
+}

@@ -1,0 +1,106 @@
+//! Folded steps: the messages that they hide, and the user message at which the line for them stands.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::chat::{Chat, ChatMessage};
+use super::event::Fold;
+use super::message::MessageKind;
+
+/// The folds of a session. What one hides stands together in the window, after a user message that carries its line and
+/// before an answer of the model, so that roles alternate as before.
+#[derive(Debug, Clone, Default)]
+pub struct Folds {
+    by_first: BTreeMap<u64, Carried>,
+}
+
+/// A fold and the position of the user message that carries its line.
+#[derive(Debug, Clone)]
+struct Carried {
+    fold: Fold,
+    carrier: u64,
+}
+
+impl Folds {
+    /// All folds, in the order of the chat.
+    pub fn all(&self) -> impl Iterator<Item = &Fold> {
+        self.by_first.values().map(|carried| &carried.fold)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.by_first.is_empty()
+    }
+
+    /// Whether the message at a position is hidden.
+    pub fn hide(&self, at: u64) -> bool {
+        let before = self.by_first.range(..=at).next_back();
+        before.is_some_and(|(_, carried)| carried.fold.last >= at)
+    }
+
+    /// The lines that a user message carries, in order, as one text; `None` if it carries none.
+    pub fn lines(&self, carrier: u64) -> Option<String> {
+        let here = self.by_first.values().filter(|carried| carried.carrier == carrier);
+        let lines: Vec<&str> = here.map(|carried| carried.fold.line.as_str()).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    /// Whether a message goes out otherwise than by other folds.
+    pub fn differ_at(&self, at: u64, other: &Self) -> bool {
+        let are_none = self.is_empty() && other.is_empty();
+        !are_none && (self.hide(at) != other.hide(at) || self.lines(at) != other.lines(at))
+    }
+
+    /// Folds steps; folds inside of them give way. Nothing happens where no user message can carry the line.
+    pub(super) fn enter(&mut self, fold: &Fold, chat: &Chat) {
+        let Some(carrier) = carrier(chat, fold.first) else { return };
+        self.by_first.retain(|first, _| !(fold.first..=fold.last).contains(first));
+        self.by_first.insert(fold.first, Carried { fold: fold.clone(), carrier });
+    }
+
+    /// Drops the folds whose lines a message carries that cannot carry any; returns them.
+    pub(super) fn drop_carried(&mut self, carrier: u64) -> Vec<Fold> {
+        let mut gone = Vec::new();
+        self.by_first.retain(|_, carried| {
+            let stays = carried.carrier != carrier;
+            if !stays {
+                gone.push(carried.fold.clone());
+            }
+            stays
+        });
+        gone
+    }
+
+    /// Drops what the window no longer holds as it was folded, after the host's list changed.
+    pub(super) fn settle(&mut self, chat: &Chat) {
+        let window = chat.window();
+        let places: HashMap<u64, usize> = window.iter().copied().zip(0..).collect();
+        let is_whole = |fold: &Fold| {
+            let Some(start) = places.get(&fold.first) else { return false };
+            let mut from = window[*start..].iter().copied();
+            let is_together = (fold.first..=fold.last).all(|at| from.next() == Some(at));
+            let next = from.next().and_then(|at| chat.get(at));
+            is_together && next.is_some_and(|next| matches!(next.kind, MessageKind::Assistant))
+        };
+        self.by_first.retain(|first, carried| match carrier(chat, *first) {
+            Some(carrier) if is_whole(&carried.fold) => {
+                carried.carrier = carrier;
+                true
+            }
+            _ => false,
+        });
+    }
+}
+
+/// The user message that carries the line for steps which begin at a position: the newest before them, if it can.
+fn carrier(chat: &Chat, first: u64) -> Option<u64> {
+    let window = chat.window();
+    let place = window.iter().rposition(|at| *at == first)?;
+    let before = window[..place].iter().rev().filter_map(|at| Some((*at, chat.get(*at)?)));
+    let (at, message) = before.into_iter().find(|(_, m)| matches!(m.kind, MessageKind::User))?;
+    can_carry(message).then_some(at)
+}
+
+/// Whether a user message can carry lines: not where it goes out as the host gives it, always.
+pub(super) fn can_carry(message: &ChatMessage) -> bool {
+    !message.withheld && !message.is_volatile()
+}
