@@ -12,8 +12,41 @@ export interface CallInfo {
   systemPrompt?: string;
   /** Definitions of the active tools. */
   tools?: { name: string; description?: string; parameters?: unknown }[];
-  /** The model; `api` is the host's name of the protocol, such as `anthropic-messages`; `contextWindow` in tokens. */
-  model?: { provider: string; id: string; api?: string; contextWindow?: number };
+  model?: ModelInfo;
+}
+
+/** What tokens cost, in US dollars for a million; 0 where it is not known. */
+export interface ModelRates {
+  input: number;
+  cacheRead: number;
+  cacheWrite: number;
+}
+
+/** The model of a call. What is not given is taken from the setting `prices`, else from a preset by `api`. */
+export interface ModelInfo {
+  provider: string;
+  id: string;
+  /** In tokens. */
+  contextWindow?: number;
+  /** The provider's wire format, as pi-ai names it: `anthropic-messages`, `openai-completions`, ... */
+  api?: string;
+  /** Prices, and those of requests with more input than a threshold. */
+  cost?: ModelRates & { tiers?: (ModelRates & { inputTokensAbove: number })[] };
+  /** Seconds that the provider's cache lives, by `cacheRetention`. */
+  promptCache?: { short?: number; long?: number };
+  /** How long the provider is asked to keep the cache; default `short`. */
+  cacheRetention?: "none" | "short" | "long";
+  /** `anthropic` where the format takes breakpoints as Anthropic's does, though it is another. */
+  cacheControlFormat?: string;
+}
+
+/** A price table, in prices of a plain input token; see the README. */
+export interface PriceTable {
+  read: number;
+  write: number;
+  reuse?: "anyPrefix" | "breakpoints";
+  lifetimeSeconds?: number | null;
+  tiers?: { aboveTokens: number; read: number; write: number }[];
 }
 
 /** Something that happened during a call and that a person may want to know. */
@@ -39,6 +72,7 @@ export interface Settings {
   maxTextBytes: number;
   maxOutputBytes: number;
   highWater: number;
+  prices: string | Record<string, string | PriceTable>;
   exclude: string[] | null;
 }
 
@@ -981,7 +1015,7 @@ export interface MessageAbout {
   fileHandle: string | null
   /** That file's path. */
   path: string | null
-  /** How a tool result is shown, such as `{ as: "preview", head: 40, tail: 20 }`; null for other messages. */
+  /** How a tool result is shown, such as `{ as: "excerpt", pieces: [...] }`; null for other messages. */
   shown: { as: string; [detail: string]: unknown } | null
   /** The first call that showed it so, where that is not as the host gave it. */
   sinceCall: number | null

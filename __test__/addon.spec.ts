@@ -106,6 +106,7 @@ describe("the exports", () => {
       maxTextBytes: 4_194_304,
       maxOutputBytes: 16_777_216,
       highWater: 0.8,
+      prices: "auto",
       exclude: null,
     });
     await session({ settings });

@@ -161,7 +161,14 @@ function activeTools(pi: ExtensionAPI) {
 }
 
 function modelOf({ model }: ExtensionContext) {
-  return model && { provider: model.provider, id: model.id, api: model.api, contextWindow: model.contextWindow };
+  if (model === undefined) {
+    return undefined;
+  }
+  const { provider, id, contextWindow, api, cost, promptCache, compat } = model;
+  // As pi-ai reads it, where no option says otherwise.
+  const cacheRetention: "long" | "short" = process.env.PI_CACHE_RETENTION === "long" ? "long" : "short";
+  const { cacheControlFormat } = (compat ?? {}) as { cacheControlFormat?: string };
+  return { provider, id, contextWindow, api, cost, promptCache, cacheRetention, cacheControlFormat };
 }
 
 function showStatus(ctx: ExtensionContext, current: Current): void {

@@ -1,4 +1,4 @@
-//! From host messages to what the model sees: events, treatments, layouts, epochs, tokens, call records.
+//! From host messages to what the model sees: events, treatments, layouts, epochs, tokens, prices, ledger, call records.
 //!
 //! Decisions are pure functions of (state, event, settings); [`LiveSession`] alone reads and writes, and hands them what
 //! they need. Must not know JavaScript or SQL. Sources: DESIGN.md sections 6 to 8, SSOT section 4.
@@ -6,10 +6,13 @@
 pub mod breakpoints;
 pub mod deeds;
 pub mod epoch;
+pub mod excerpt;
 pub mod first_sight;
 pub mod fold;
 pub mod forms;
 pub mod host;
+pub mod ledger;
+pub mod lines_index;
 pub mod live;
 pub mod log_layout;
 pub mod model_rules;
@@ -18,5 +21,8 @@ pub mod placeholder;
 pub mod pools_layout;
 pub mod preview;
 pub mod prices;
+pub mod settle;
 pub mod tokens;
+pub mod tool_kind;
 pub mod view;
+pub mod words;

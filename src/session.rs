@@ -4,8 +4,11 @@
 //! again has the same state. No I/O, no clock, no randomness, no knowledge of any host's message format. Sources: SSOT
 //! section 3, DESIGN.md sections 6 and 7.
 
+mod bill;
+mod call_bill;
 mod chat;
 mod event;
+mod excerpt;
 mod files;
 mod folds;
 mod index;
@@ -13,18 +16,25 @@ mod lines;
 mod links;
 mod matching;
 mod message;
+mod prices;
 mod record;
 mod sets;
 mod state;
 
+pub use bill::{Account, Bill, EpochBill, LastCall, ReportKind, Reported, ReportedSums, Warming};
+pub use call_bill::{
+    CallBill, CallNote, PlainCompaction, PriceNote, SUMMARY_TOKENS, Side, Terms, plain_tokens,
+};
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
 pub use event::{Cause, Event, FileEvent, Fold, Opened, Part, Rewrite, Treatment};
+pub use excerpt::{Piece, join_pieces};
 pub use folds::Folds;
 pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{LineMap, LineRange, cut_ranges, merge_ranges, parse_ranges};
 pub use links::Links;
 pub use matching::{HostEntry, HostMatch, match_host_list};
 pub use message::{MessageKey, MessageKind, ResultFact, Shows};
+pub use prices::{Charge, Input, scaled};
 pub use record::{
     CallRecord, FailedCall, PayloadRecord, SlotEdit, SlotRecord, Withheld, WithheldReason,
 };

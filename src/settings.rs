@@ -5,6 +5,7 @@
 //! the documentation follow from the row.
 
 mod exclude;
+mod prices;
 mod validation;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use crate::source::{
     self, DEFAULT_MAX_TEXT_BYTES, FileState, absolute_path, canonical_path, data_folder, read_file,
 };
 pub use exclude::DEFAULT_EXCLUDE;
+pub use prices::{AUTO, PriceSetting, PriceTable, Prices, Reuse, Tier};
 pub use validation::SettingType;
 
 /// Name of the settings file, in both places.
@@ -58,6 +60,8 @@ pub struct Settings {
     pub max_output_bytes: u64,
     /// Share of the model's window above which `activate` and `pin` refuse. Default 0.8.
     pub high_water: f64,
+    /// What input tokens cost. Default `auto`: by what the host says of the model. Not in project files.
+    pub prices: PriceSetting,
     /// Globs of files whose text is never stored, see [`crate::source::Exclude`]. Default `None`: [`DEFAULT_EXCLUDE`]. The user's list
     /// stands in place of it; a project's is added.
     pub exclude: Option<Vec<String>>,
@@ -169,7 +173,7 @@ pub const SETTINGS: &[SettingDoc] = &[
         "previewTokens",
         COUNT,
         "4000",
-        "Outputs with more tokens are shown by head and tail when first sent; 0 never",
+        "Outputs with more tokens are shown in part when first sent; 0 never",
     ),
     setting(
         "activePerTurn",
@@ -208,6 +212,12 @@ pub const SETTINGS: &[SettingDoc] = &[
         "0.8",
         "Share of the model's window above which `activate` and `pin` refuse",
     ),
+    user_only(setting(
+        "prices",
+        SettingType::Prices,
+        "\"auto\"",
+        "What input tokens cost; `auto` goes by what Pi knows of the model",
+    )),
     setting(
         "exclude",
         SettingType::Globs,
@@ -233,6 +243,7 @@ impl Default for Settings {
             max_text_bytes: DEFAULT_MAX_TEXT_BYTES,
             max_output_bytes: 16 << 20,
             high_water: 0.8,
+            prices: PriceSetting::default(),
             exclude: None,
         }
     }

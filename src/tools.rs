@@ -11,6 +11,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::context::live::{LiveSession, ToolFinished, Wanted};
+use crate::context::tokens;
 use crate::error::{Error, Result};
 use crate::source;
 
@@ -106,6 +107,30 @@ impl Tool {
     }
 }
 
+/// The tools that a host has only because of us.
+const OURS: [Tool; 4] = [Tool::Activate, Tool::Deactivate, Tool::Pin, Tool::Unpin];
+
+/// Tokens of our part of a request's tool definitions and system prompt.
+///
+/// `tools`: the definitions of the call, objects with `name`, `description` and `parameters`. `prompt`: its system prompt,
+/// which may name each tool with its [`Tool::prompt_snippet`].
+pub fn overhead_tokens(tools: &[Value], prompt: &str) -> u64 {
+    let is_there = |tool: &&Tool| tools.iter().any(|known| known["name"] == tool.name());
+    let tokens = OURS.iter().filter(is_there).map(|tool| {
+        let definition = json!({
+            "name": tool.name(), "description": tool.description(), "parameters": tool.parameters(),
+        });
+        let snippet = tool.prompt_snippet();
+        let line = if prompt.contains(snippet) {
+            tokens::count(&format!("- {}: {snippet}\n", tool.name()))
+        } else {
+            0
+        };
+        tokens::count(&definition.to_string()) + line
+    });
+    tokens.sum()
+}
+
 fn read(session: &mut LiveSession, call: &str, args: &Value) -> Result<String> {
     let given = required(args, "path")?;
     let path = source::read_path(given, session.cwd())?;
@@ -172,7 +197,6 @@ fn number(args: &Value, name: &str) -> Result<Option<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::tokens;
 
     #[test]
     fn arguments_of_a_wrong_shape_are_named() {
@@ -185,8 +209,7 @@ mod tests {
 
     #[test]
     fn definitions_stay_small() {
-        let ours = [Tool::Activate, Tool::Deactivate, Tool::Pin, Tool::Unpin];
-        let tokens: u64 = ours
+        let tokens: u64 = OURS
             .iter()
             .map(|tool| {
                 let schema = tool.parameters().to_string();

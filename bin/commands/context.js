@@ -190,8 +190,8 @@ function treatment(shown) {
       return "as the host gave it";
     case "reference":
       return "a line stands for its content";
-    case "preview":
-      return `a preview: the first ${shown?.head} and the last ${shown?.tail} lines`;
+    case "excerpt":
+      return `an excerpt: ${JSON.stringify(shown?.pieces)}`;
     case "reread":
       return "lines that stood in the window already are named, not shown again";
     case "current":

@@ -80,7 +80,7 @@ pub struct MessageAbout {
     pub file_handle: Option<String>,
     /// That file's path.
     pub path: Option<String>,
-    /// How a tool result is shown, such as `{ as: "preview", head: 40, tail: 20 }`; null for other messages.
+    /// How a tool result is shown, such as `{ as: "excerpt", pieces: [...] }`; null for other messages.
     #[napi(ts_type = "{ as: string; [detail: string]: unknown } | null")]
     pub shown: Value,
     /// The first call that showed it so, where that is not as the host gave it.

@@ -17,9 +17,11 @@ use super::store::Store;
 use crate::context::live::{
     CallInfo, Files, LiveSession, Notice, OpenSession, Status, ToolFinished, Transformed,
 };
+use crate::context::prices::{ModelData, Rates, Retention};
 use crate::context::tokens::{self, Counter};
 use crate::error::{Error, Result};
 use crate::store;
+use crate::tools::overhead_tokens;
 
 /// Name under which the session's JavaScript half is kept beside it.
 const HALF: &str = "_half";
@@ -431,12 +433,45 @@ fn call_info(json: &str) -> Result<CallInfo> {
         system_prompt: text("systemPrompt"),
         tools: value.get("tools").cloned().unwrap_or(Value::Null),
         model: text("model"),
-        api: text("api"),
         context_window: value
             .get("contextWindow")
             .and_then(Value::as_u64)
             .filter(|window| *window > 0),
+        model_data: value.get("modelData").map(model_data),
+        fixed_tokens: None,
+        overhead_tokens: own_tokens(&value),
     })
+}
+
+/// What a host says of its model, in the shapes of pi-ai.
+fn model_data(value: &Value) -> ModelData {
+    let rates = |value: &Value| {
+        let rate = |name: &str| value.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+        Rates { input: rate("input"), read: rate("cacheRead"), write: rate("cacheWrite") }
+    };
+    let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (retention, tier) = match text("cacheRetention") {
+        "none" => (Retention::None, ""),
+        "long" => (Retention::Long, "long"),
+        _ => (Retention::Short, "short"),
+    };
+    let tiers = value.pointer("/cost/tiers").and_then(Value::as_array);
+    let tier_of = |tier: &Value| Some((tier.get("inputTokensAbove")?.as_u64()?, rates(tier)));
+    ModelData {
+        api: text("api").to_owned(),
+        rates: value.get("cost").map(rates).unwrap_or_default(),
+        tiers: tiers.into_iter().flatten().filter_map(tier_of).collect(),
+        retention,
+        lifetime_seconds: value.get("promptCache").and_then(|cache| cache.get(tier)?.as_u64()),
+        breakpoints: text("cacheControlFormat") == "anthropic",
+    }
+}
+
+/// Tokens of our tools and what the system prompt says of them, where the call's tools cross.
+fn own_tokens(call: &Value) -> Option<u64> {
+    let tools = call.get("tools")?.as_array()?;
+    let prompt = call.get("systemPrompt").and_then(Value::as_str).unwrap_or_default();
+    Some(overhead_tokens(tools, prompt))
 }
 
 fn answer(done: &Transformed) -> String {

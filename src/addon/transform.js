@@ -101,8 +101,9 @@
   /** What Rust is told of a call: system prompt and tools only where they changed. */
   const infoOf = (call) => {
     const { systemPrompt, tools, model } = call ?? {};
-    const { provider, id, api, contextWindow } = model ?? {};
-    const info = { model: model && `${provider}/${id}`, api, contextWindow };
+    const { provider, id, contextWindow, api, cost, promptCache, cacheRetention, cacheControlFormat } = model ?? {};
+    const modelData = api === undefined ? undefined : { api, cost, promptCache, cacheRetention, cacheControlFormat };
+    const info = { model: model && `${provider}/${id}`, contextWindow, modelData };
     const crossing = toJson({ systemPrompt, tools });
     return { crossing, json: toJson(crossing === prompt ? info : { ...info, systemPrompt, tools }) };
   };

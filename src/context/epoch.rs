@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::first_sight::{as_parts, split_read};
 use super::fold;
 use super::log_layout::reference_line;
+use super::settle;
 use crate::object::{Hash, ObjectId};
 use crate::session::{
-    Fold, LineRange, MessageKind, Part, ResultFact, Rewrite, Session, Showing, Shows, Subject,
-    Treatment, merge_ranges,
+    Fold, LineRange, MessageKind, ResultFact, Rewrite, Session, Shows, Subject, Treatment,
+    merge_ranges,
 };
 
 /// A collapse that frees no more than this is not worth a change.
@@ -180,7 +180,7 @@ fn treatments(
         changes.extend(showings.map(|at| (at, Treatment::Reference)));
         changes.insert(at, Treatment::Current { object: file, version, ranges, after_host });
     }
-    settle_rereads(session, working, &mut changes);
+    settle::settle(session, working, &mut changes);
     changes.into_iter().filter(|(at, treatment)| session.treatment(*at) != treatment).collect()
 }
 
@@ -242,51 +242,6 @@ fn last_event(session: &Session, file: &ObjectId, working: &BTreeSet<u64>) -> Op
             Shows::Change { object } if object == file => Some((at, true)),
             _ => shows.contains(&at).then_some((at, false)),
         }
-    })
-}
-
-/// A read that said "stands above" while that collapses: one of the working set shows the lines itself, or says where they
-/// stand now; others collapse too.
-fn settle_rereads(
-    session: &Session,
-    working: &BTreeSet<u64>,
-    changes: &mut BTreeMap<u64, Treatment>,
-) {
-    let anew: BTreeSet<ObjectId> = changes
-        .values()
-        .filter_map(|change| match change {
-            Treatment::Current { object, .. } => Some(object.clone()),
-            _ => None,
-        })
-        .collect();
-    let mut above: Vec<Showing> = Vec::new();
-    for (at, _) in session.shown_window() {
-        let Some(fact) = session.result(at) else { continue };
-        let treatment = changes.get(&at).unwrap_or_else(|| session.treatment(at));
-        if let (Treatment::Reread { parts }, Shows::File { object, version, range }) =
-            (treatment, &fact.shows)
-            && !parts.iter().all(|part| still_stands(part, object, version, &above))
-        {
-            let change = if !working.contains(&at) || anew.contains(object) {
-                Treatment::Reference
-            } else {
-                as_parts(split_read((object, version, *range), above.iter()))
-            };
-            changes.insert(at, change);
-        }
-        let treatment = changes.get(&at).unwrap_or_else(|| session.treatment(at));
-        above.extend(session.showing_as(at, treatment));
-    }
-}
-
-/// Whether a part of a read is shown by itself, or stands where it is said to.
-fn still_stands(part: &Part, object: &ObjectId, version: &Hash, above: &[Showing]) -> bool {
-    let Some(place) = part.stands_at else { return true };
-    above.iter().any(|showing| {
-        showing.at == place
-            && showing.object == *object
-            && showing.version == *version
-            && part.range.without(&showing.ranges).is_empty()
     })
 }
 

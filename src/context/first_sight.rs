@@ -4,40 +4,99 @@
 
 use serde_json::Value;
 
-use super::preview;
-use crate::object::{Hash, ObjectId};
-use crate::session::{LineRange, Part, ResultFact, Session, Showing, Shows, Treatment};
+use super::lines_index::{Block, MIN_BLOCK_LINES};
+use super::tool_kind::{self, ToolKind};
+use super::{excerpt, forms, preview, tokens};
+use crate::object::{Handle, Hash, ObjectId};
+use crate::session::{LineRange, Part, Piece, ResultFact, Session, Showing, Shows, Treatment};
 
-/// Words at the head of a shell command that asks for certain lines: their output is never previewed.
-const LINE_PICKERS: [&str; 9] =
-    ["sed", "head", "tail", "grep", "egrep", "rg", "awk", "ag", "git grep"];
+/// Blocks of an answer that asked for certain lines are shown again unless they have so many lines.
+const MIN_BLOCK_ASKED_FOR: usize = 20;
 
-/// Decides how the result at position `at` of the chat is shown.
+/// A tool result as the model sees it first.
+#[derive(Debug, Clone, Copy)]
+pub struct Output<'a> {
+    /// Its position in the chat.
+    pub at: u64,
+    /// What it is.
+    pub fact: &'a ResultFact,
+    /// Its text.
+    pub text: &'a str,
+    /// The text's tokens.
+    pub tokens: u64,
+    /// Arguments of its call.
+    pub args: &'a Value,
+    /// What the model wrote in the message that made the call, arguments included.
+    pub said: &'a str,
+}
+
+/// Decides how a tool result is shown.
 ///
-/// `text` and `text_tokens`: of its text. `args`: arguments of its call. `preview_tokens`: outputs above are previewed; 0
-/// turns previews off.
+/// `standing`: its blocks that stand in the window already, by [`block_lines`]. `preview_tokens`: outputs above are
+/// previewed; 0 turns previews off.
 pub fn decide(
     session: &Session,
-    at: u64,
-    fact: &ResultFact,
-    text: &str,
-    text_tokens: u64,
-    args: &Value,
+    output: &Output<'_>,
+    standing: &[Block],
     preview_tokens: u64,
 ) -> Treatment {
-    if repeats_right_away(session, at, fact) {
+    let fact = output.fact;
+    if repeats_right_away(session, output.at, fact) {
         return Treatment::Given;
     }
     match &fact.shows {
         Shows::File { object, version, range } => {
-            let above = session.showings(object).filter(|showing| showing.at != at);
+            let above = session.showings(object).filter(|showing| showing.at != output.at);
             as_parts(split_read((object, version, *range), above))
         }
-        Shows::Own if fact.plain && may_be_previewed(fact, args) => {
-            preview::plan(text, text_tokens, preview_tokens).unwrap_or(Treatment::Given)
+        Shows::Own if fact.plain && fact.object.is_some() => {
+            in_part(output, standing, preview_tokens)
         }
         _ => Treatment::Given,
     }
+}
+
+/// The least number of lines of a block of a result that need not be shown where it stands already; `None` where the whole
+/// text is to be shown, or does not stand for itself.
+pub fn block_lines(session: &Session, output: &Output<'_>) -> Option<usize> {
+    let fact = output.fact;
+    if fact.shows != Shows::Own
+        || !fact.plain
+        || fact.object.is_none()
+        || repeats_right_away(session, output.at, fact)
+    {
+        return None;
+    }
+    let kind = tool_kind::kind(&fact.tool, output.args);
+    let asked_for = kind == ToolKind::Search || tool_kind::picks_lines(kind, output.args);
+    Some(if asked_for { MIN_BLOCK_ASKED_FOR } else { MIN_BLOCK_LINES })
+}
+
+/// A result of which lines that stand elsewhere are not shown, and of the others a part if they are many.
+fn in_part(output: &Output<'_>, standing: &[Block], preview_tokens: u64) -> Treatment {
+    let kind = tool_kind::kind(&output.fact.tool, output.args);
+    let (text, tokens, said) = (output.text, output.tokens, output.said);
+    let plan =
+        preview::plan(&preview::Output { text, tokens, kind, said, standing }, preview_tokens);
+    let is_whole = tool_kind::picks_lines(kind, output.args)
+        || matches!(kind, ToolKind::Write | ToolKind::Edit);
+    let whole = preview::without_standing(output.fact.lines, standing);
+    let whole_tokens = tokens - standing.iter().map(|block| block.tokens).sum::<u64>().min(tokens);
+    match plan.filter(|_| !is_whole) {
+        // A preview that spares less than a quarter is not worth a look at the rest.
+        Some(pieces) if rendered_tokens(text, &pieces) * 4 <= whole_tokens * 3 => {
+            Treatment::Excerpt { pieces }
+        }
+        _ if standing.is_empty() => Treatment::Given,
+        _ => Treatment::Excerpt { pieces: whole },
+    }
+}
+
+/// What an excerpt costs, about: handles differ in length.
+fn rendered_tokens(text: &str, pieces: &[Piece]) -> u64 {
+    let Some(sample) = Handle::parse("t100") else { return u64::MAX };
+    let line = |_: u64, there: LineRange| Some(forms::as_in_line(sample, there, None));
+    excerpt::render(text, pieces, sample, &line).map_or(u64::MAX, |text| tokens::count(&text))
 }
 
 /// Splits the lines of a read into those that stand above, by `standing`, and those to show.
@@ -78,44 +137,55 @@ fn repeats_right_away(session: &Session, at: u64, fact: &ResultFact) -> bool {
     })
 }
 
-fn may_be_previewed(fact: &ResultFact, args: &Value) -> bool {
-    if matches!(fact.tool.as_str(), "read" | "grep" | "edit" | "write") {
-        return false;
-    }
-    let command = args.get("command").and_then(Value::as_str).unwrap_or_default();
-    let last = command
-        .rsplit(['|', ';', '&', '\n'])
-        .find(|part| !part.trim().is_empty())
-        .unwrap_or_default()
-        .trim();
-    !LINE_PICKERS.iter().any(|picker| {
-        last.strip_prefix(picker)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
 
+    fn log(lines: u64) -> String {
+        (1..=lines).map(|n| format!("line {n} of the log")).collect::<Vec<_>>().join("\n")
+    }
+
+    fn shown(tool: &str, args: &Value, text: &str, standing: &[Block]) -> Treatment {
+        let mut fact = ResultFact::for_tests("t");
+        fact.tool = tool.to_owned();
+        fact.lines = text.split('\n').count() as u64;
+        let output =
+            Output { at: 0, fact: &fact, text, tokens: tokens::count(text), args, said: "" };
+        decide(&Session::default(), &output, standing, 1_000)
+    }
+
     #[test]
-    fn commands_that_pick_lines_are_not_previewed() {
-        let fact = ResultFact::for_tests("t");
+    fn calls_that_ask_for_lines_are_not_previewed() {
         for (command, expected) in [
             ("cargo test", true),
             ("cargo test 2>&1 | tail -n 400", false),
             ("sed -n '1,900p' a.rs", false),
             ("cd x && grep -n foo a", false),
-            ("cat big.log", true),
+            ("cat big.log", false),
             ("headless --run", true),
         ] {
-            assert_eq!(
-                may_be_previewed(&fact, &json!({ "command": command })),
-                expected,
-                "{command}"
-            );
+            let treatment = shown("bash", &json!({ "command": command }), &log(500), &[]);
+            assert_eq!(treatment != Treatment::Given, expected, "{command}");
         }
+        let whole = json!({ "file_path": "a" });
+        assert_ne!(shown("Read", &whole, &log(1_500), &[]), Treatment::Given);
+        let part = json!({ "file_path": "a", "offset": 1 });
+        assert_eq!(shown("Read", &part, &log(1_500), &[]), Treatment::Given);
+        assert_eq!(shown("grep", &json!({ "pattern": "x" }), &log(500), &[]), Treatment::Given);
+    }
+
+    #[test]
+    fn lines_that_stand_are_not_shown_and_do_not_make_a_preview_due() {
+        let text = log(500);
+        let lines = LineRange { first: 41, last: 500 };
+        let block = Block { lines, at: 7, first: 3, tokens: 3_000 };
+        let treatment = shown("bash", &json!({ "command": "make" }), &text, &[block]);
+        let pieces = vec![
+            Piece::Shown { shown: LineRange { first: 1, last: 40 }, chars: None },
+            Piece::Standing { standing: lines, at: 7, first: 3 },
+        ];
+        assert_eq!(treatment, Treatment::Excerpt { pieces });
     }
 }

@@ -47,6 +47,13 @@ pub fn between_line(handle: Handle, range: LineRange) -> String {
     format!("… {} between ({handle}:{range}) …", count(range.len(), "line"))
 }
 
+/// Lines of an output that stand in another one, or in the showing of a file: `… 31 lines as in t12:40-70 …`,
+/// `… 31 lines as in f3:40-70 (t12) …`
+pub fn as_in_line(subject: Handle, range: LineRange, result: Option<Handle>) -> String {
+    let place = result.map_or_else(String::new, |handle| format!(" ({handle})"));
+    format!("… {} as in {subject}:{range}{place} …", count(range.len(), "line"))
+}
+
 /// What a cut leaves of a long line: `… 3,100 characters between (t17:5) …`
 pub fn long_line_cut(handle: Handle, line: u64, characters: u64) -> String {
     format!("… {} between ({handle}:{line}) …", count(characters, "character"))
@@ -195,6 +202,8 @@ mod tests {
             standing_line(handle("f3"), range(1, 210), "read", Some(handle("t12"))),
             standing_line(handle("f3"), range(7, 7), "activate", None),
             between_line(handle("t17"), range(81, 1320)),
+            as_in_line(handle("t12"), range(40, 70), None),
+            as_in_line(handle("f3"), range(40, 70), Some(handle("t12"))),
             long_line_cut(handle("t17"), 5, 3_100),
             changed_line(handle("f3"), "src/main.rs", Some(handle("t12")), 4, 1),
             more_changes_line(handle("f3"), 31),
@@ -218,6 +227,8 @@ mod tests {
         f3 unchanged; lines 1-210 stand in the read result above (t12).
         f3 unchanged; line 7 stands in the activate result above.
         … 1,240 lines between (t17:81-1320) …
+        … 31 lines as in t12:40-70 …
+        … 31 lines as in f3:40-70 (t12) …
         … 3,100 characters between (t17:5) …
         [f3] src/main.rs changed on disk after t12 (+4 -1):
         … 31 more changed lines in f3 …

@@ -202,6 +202,28 @@ impl HostMessage {
         }
     }
 
+    /// What the model wrote: texts, thinking, strings in the arguments of calls, each on a line.
+    pub fn words(&self) -> String {
+        let content = self.content().and_then(|json| serde_json::from_str::<Value>(json).ok());
+        let blocks = content.iter().filter_map(Value::as_array).flatten();
+        let mut words = String::new();
+        for block in blocks {
+            let mut rest: Vec<&Value> = ["text", "thinking", "arguments"]
+                .iter()
+                .filter_map(|name| block.get(name))
+                .collect();
+            while let Some(value) = rest.pop() {
+                match value {
+                    Value::String(text) => words.extend([text, "\n"]),
+                    Value::Array(values) => rest.extend(values),
+                    Value::Object(fields) => rest.extend(fields.values()),
+                    _ => {}
+                }
+            }
+        }
+        words
+    }
+
     /// Takes texts and calls out of the content and returns its units.
     fn read_content(&mut self, content: &Value) -> u64 {
         let blocks = match content {

@@ -4,6 +4,7 @@
 //! state in memory counts for nothing and is read again from the store, so a failed call never leaves half of itself.
 
 mod activation;
+mod billing;
 mod chat_item;
 mod commit;
 mod disk;
@@ -19,6 +20,7 @@ mod origin;
 mod payload;
 mod record;
 mod sessions;
+mod standing;
 mod transform;
 mod withhold;
 
@@ -40,6 +42,7 @@ use self::failed::FailedCalls;
 use self::ingest::PendingCall;
 use self::origin::Ids;
 use self::payload::Payloads;
+use super::lines_index::LinesIndex;
 use super::log_layout::Texts;
 use super::tokens::Counter;
 use super::view::View;
@@ -146,6 +149,8 @@ pub struct LiveSession {
     staged: Staged,
     stored: Stored,
     texts: RefCell<TextCache>,
+    /// Lines that stand in the window; `None` until they are asked for.
+    lines: Option<LinesIndex>,
     recorded: Vec<SlotRecord>,
     failed: FailedCalls,
     payloads: Payloads,
@@ -187,6 +192,7 @@ impl LiveSession {
             staged: Staged::default(),
             stored: Stored::default(),
             texts: RefCell::default(),
+            lines: None,
             recorded: Vec::new(),
             failed: FailedCalls::default(),
             payloads: Payloads::default(),

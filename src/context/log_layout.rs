@@ -6,9 +6,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::excerpt;
 use super::forms;
 use super::host::{HostMessage, text_block, text_content};
-use super::preview;
 use crate::error::{Error, Result};
 use crate::object::{Handle, Hash, ObjectId};
 use crate::session::{
@@ -105,8 +105,9 @@ fn render_result(
         Treatment::Reference => reference_line(session, fact).ok_or_else(|| {
             Error::internal(format!("message {at} is collapsed but has no reference line"))
         })?,
-        Treatment::Preview { head, tail } => {
-            preview::render(&message.text(), *head, *tail, handle()?)
+        Treatment::Excerpt { pieces } => {
+            let line = |at: u64, there: LineRange| standing_line(session, at, there);
+            excerpt::render(&message.text(), pieces, handle()?, &line)?
         }
         Treatment::Reread { parts } => render_reread(session, fact, parts, &message.text())?,
         Treatment::Current { object, version, ranges, after_host } => {
@@ -123,6 +124,17 @@ fn render_result(
         }
     };
     Ok(Some(text_content(&text)))
+}
+
+/// The line that says where lines of an excerpt stand: lines of the file that a message shows, or of its output.
+fn standing_line(session: &Session, at: u64, there: LineRange) -> Option<String> {
+    // What shows an activated object has no handle of its own.
+    let result = session.result(at)?.object.as_ref().and_then(|object| session.handle(object));
+    let showing = session.showing_as(at, session.treatment(at));
+    match showing.map(|showing| session.handle(&showing.object)) {
+        Some(subject) => Some(forms::as_in_line(subject?, there, result)),
+        None => Some(forms::as_in_line(result?, there, None)),
+    }
 }
 
 fn render_reread(

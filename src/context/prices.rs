@@ -1,115 +1,128 @@
-//! What input tokens cost: price tables, and the bill of one request. Pure.
+//! Which prices hold for a model: the user's choice, else what the host knows, else its format. Pure.
 //!
-//! All prices are relative to a plain input token of the model, so that bills of different models compare. Must not read
-//! settings files nor know a session. Rules: DESIGN.md sections 7 and 13.
+//! Must not read settings files nor know a session. What a request costs by a table is in `session`. Rules: DESIGN.md sections 7 and 13.
 
-use serde::{Deserialize, Serialize};
+pub use crate::session::{Charge, Input};
+use crate::settings::{PriceSetting, PriceTable};
+pub use crate::settings::{Prices, Reuse, Tier};
 
-/// What a provider can reuse of the request before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Reuse {
-    /// Any common prefix.
-    AnyPrefix,
-    /// The whole request before, if this one only grew; else no more than system prompt and tools: breakpoints stand behind
-    /// these and at the end.
-    Breakpoints,
-}
-
-/// A price table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Prices {
-    /// Price of a token read from the cache.
-    pub read: f64,
-    /// Price of a token that is not read from the cache.
-    pub write: f64,
-    /// What can be reused.
-    pub reuse: Reuse,
-    /// Seconds after which the cache is gone; `None` where it stays.
+/// What the host knows of a model's prices, in any currency, all in the same; in the shapes of pi-ai's models.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModelData {
+    /// Wire format: `anthropic-messages`, `openai-completions`, ...
+    pub api: String,
+    /// Price of a token; all 0 where nobody knows.
+    pub rates: Rates,
+    /// Prices of long requests: more tokens of input than this.
+    pub tiers: Vec<(u64, Rates)>,
+    /// How long the host asks the provider to keep the cache.
+    pub retention: Retention,
+    /// Seconds that the cache lives then, where the host knows.
     pub lifetime_seconds: Option<u64>,
+    /// Whether the format takes cache breakpoints as Anthropic's does, though it is another.
+    pub breakpoints: bool,
 }
 
-/// The input of one request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Input {
-    /// Tokens of system prompt and tools, the same as in the request before.
-    pub fixed: u64,
-    /// Tokens of the messages.
-    pub messages: u64,
-    /// Tokens of the messages at the front that are those of the request before.
-    pub shared: u64,
-    /// Whether the request before is a prefix of this one.
-    pub grown: bool,
-    /// Whether the cache of the request before still lives; never at the first call.
-    pub warm: bool,
+/// What tokens of input cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Rates {
+    /// Neither read from the cache nor written to it.
+    pub input: f64,
+    /// Read from the cache; 0 where there is none, or nobody knows of one.
+    pub read: f64,
+    /// Written to the cache; 0 where that costs as any other.
+    pub write: f64,
 }
 
-/// The bill of one request.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Charge {
-    /// Tokens read from the cache.
-    pub cached: u64,
-    /// All others.
-    pub written: u64,
-    /// Cost, in prices of a plain input token.
-    pub cost: f64,
+/// How long a host asks a provider to keep the cache.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Retention {
+    /// It asks for no cache.
+    None,
+    /// As long as the provider keeps it without being asked for more.
+    #[default]
+    Short,
+    /// As long as can be had.
+    Long,
 }
 
-/// A preset: its name and its table.
-type Preset = (&'static str, Prices);
+/// Writing for an hour, in prices of a plain input token, where the format has breakpoints (Anthropic's prices).
+const LONG_WRITE: f64 = 2.0;
+/// Seconds that a cache behind breakpoints lives.
+const SHORT_SECONDS: u64 = 300;
+const LONG_SECONDS: u64 = 3_600;
 
-/// The presets (DESIGN.md section 13; issue 5, *Prices*).
-const PRESETS: [Preset; 7] = [
-    ("anthropic", breakpoints(1.25, 300)),
-    ("anthropic-1h", breakpoints(2.0, 3_600)),
-    ("openai", any_prefix(1.0, 0.1)),
-    ("gemini", any_prefix(1.0, 0.25)),
-    ("deepseek", any_prefix(1.0, 0.02)),
-    ("none", any_prefix(1.0, 1.0)),
-    ("local", any_prefix(1.0, 0.0)),
-];
-
-const fn breakpoints(write: f64, lifetime_seconds: u64) -> Prices {
-    let lifetime_seconds = Some(lifetime_seconds);
-    Prices { read: 0.1, write, reuse: Reuse::Breakpoints, lifetime_seconds }
+/// The prices of a model, and where they are from: a preset's name, `own` for a table of the user's, or `model` for the
+/// host's data. Where the setting is `auto` and the host knows no prices, its format says which preset holds.
+///
+/// `model`: `provider/model`, empty where nobody said.
+pub fn prices_of(
+    setting: &PriceSetting,
+    model: &str,
+    data: Option<&ModelData>,
+) -> (String, Prices) {
+    match setting.for_model(model) {
+        PriceTable::Own(prices) => ("own".to_owned(), prices),
+        PriceTable::Named(name) => match Prices::preset(&name) {
+            Some(prices) => (name, prices),
+            None => by_data(model, data),
+        },
+    }
 }
 
-const fn any_prefix(write: f64, read: f64) -> Prices {
-    Prices { read, write, reuse: Reuse::AnyPrefix, lifetime_seconds: None }
+fn by_data(model: &str, data: Option<&ModelData>) -> (String, Prices) {
+    let preset = |name: &str| {
+        let prices = Prices::preset(name).expect("the names below are presets");
+        (name.to_owned(), prices)
+    };
+    let Some(data) = data else { return preset("openai") };
+    let reuse = data.reuse(model);
+    let is_long = data.retention == Retention::Long && reuse == Reuse::Breakpoints;
+    let is_priced = data.rates.input > 0.0;
+    match data.retention {
+        Retention::None => preset("none"),
+        _ if is_priced && data.rates.read <= 0.0 => preset("none"),
+        _ if is_priced => ("model".to_owned(), data.prices(reuse, is_long)),
+        _ if is_long => preset("anthropic-1h"),
+        _ if reuse == Reuse::Breakpoints => preset("anthropic"),
+        _ if data.api.starts_with("google") => preset("gemini"),
+        _ => preset("openai"),
+    }
 }
 
-impl Prices {
-    /// The preset of a name.
-    pub fn preset(name: &str) -> Option<Self> {
-        PRESETS.iter().find(|(known, _)| *known == name).map(|(_, prices)| prices.clone())
+impl ModelData {
+    /// Anthropic's format has breakpoints, and so have Claude models behind others that bill for writing the cache.
+    fn reuse(&self, model: &str) -> Reuse {
+        let is_claude = model.to_lowercase().contains("claude")
+            && (self.api.starts_with("bedrock") || self.rates.write > self.rates.input);
+        if self.breakpoints || self.api == "anthropic-messages" || is_claude {
+            Reuse::Breakpoints
+        } else {
+            Reuse::AnyPrefix
+        }
     }
 
-    /// Names of the presets.
-    pub fn presets() -> impl Iterator<Item = &'static str> {
-        PRESETS.iter().map(|(name, _)| *name)
-    }
-
-    /// Whether reading from the cache costs what writing costs: nothing is gained by keeping a prefix.
-    pub fn is_uncached(&self) -> bool {
-        self.read >= self.write
-    }
-
-    /// Bills one request.
-    pub fn charge(&self, input: &Input) -> Charge {
-        let messages = match self.reuse {
-            Reuse::Breakpoints if !input.grown => 0,
-            Reuse::Breakpoints | Reuse::AnyPrefix => input.shared,
+    fn prices(&self, reuse: Reuse, is_long: bool) -> Prices {
+        let unit = self.rates.input;
+        let write = |rates: &Rates| match rates.write {
+            _ if is_long => LONG_WRITE * rates.input / unit,
+            write if write > 0.0 => write.max(rates.input) / unit,
+            _ => rates.input / unit,
         };
-        let cached = if input.warm { input.fixed + messages } else { 0 };
-        let written = (input.fixed + input.messages).saturating_sub(cached);
-        Charge { cached, written, cost: self.cost(cached, written) }
-    }
-
-    /// Cost of tokens read from the cache and of others.
-    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-    pub fn cost(&self, cached: u64, written: u64) -> f64 {
-        cached as f64 * self.read + written as f64 * self.write
+        let tier = |(above_tokens, rates): &(u64, Rates)| Tier {
+            above_tokens: *above_tokens,
+            read: rates.read / unit,
+            write: write(rates),
+        };
+        let breakpoints = if is_long { LONG_SECONDS } else { SHORT_SECONDS };
+        let by_format = (reuse == Reuse::Breakpoints).then_some(breakpoints);
+        Prices {
+            read: self.rates.read / unit,
+            write: write(&self.rates),
+            reuse,
+            lifetime_seconds: self.lifetime_seconds.or(by_format),
+            tiers: self.tiers.iter().map(tier).collect(),
+        }
     }
 }
 
@@ -117,29 +130,84 @@ impl Prices {
 mod tests {
     use super::*;
 
-    const GROWN: Input =
-        Input { fixed: 4_000, messages: 11_000, shared: 10_000, grown: true, warm: true };
+    fn model(api: &str, input: f64, read: f64, write: f64) -> ModelData {
+        let rates = Rates { input, read, write };
+        ModelData { api: api.to_owned(), rates, ..ModelData::default() }
+    }
 
-    #[test]
-    fn a_request_that_grew_pays_the_write_price_for_what_is_new() {
-        let charge = Prices::preset("anthropic").unwrap().charge(&GROWN);
-        assert_eq!((charge.cached, charge.written), (14_000, 1_000));
-        assert!((charge.cost - (1_400.0 + 1_250.0)).abs() < 1e-9);
+    fn auto(name: &str, data: &ModelData) -> (String, Prices) {
+        prices_of(&PriceSetting::default(), name, Some(data))
     }
 
     #[test]
-    fn a_change_falls_back_to_system_and_tools_where_breakpoints_decide() {
-        let changed = Input { grown: false, ..GROWN };
-        assert_eq!(Prices::preset("anthropic").unwrap().charge(&changed).cached, 4_000);
-        assert_eq!(Prices::preset("openai").unwrap().charge(&changed).cached, 14_000);
+    fn what_the_host_knows_of_a_model_gives_its_prices() {
+        let claude = model("anthropic-messages", 3.0, 0.3, 3.75);
+        let (name, prices) = auto("anthropic/claude-x", &claude);
+        assert_eq!((name.as_str(), prices.reuse), ("model", Reuse::Breakpoints));
+        assert!((prices.read - 0.1).abs() < 1e-9 && (prices.write - 1.25).abs() < 1e-9);
+        assert_eq!(prices.lifetime_seconds, Some(300));
+
+        let long = ModelData { retention: Retention::Long, ..claude };
+        let (_, prices) = auto("anthropic/claude-x", &long);
+        assert!((prices.write - 2.0).abs() < 1e-9);
+        assert_eq!(prices.lifetime_seconds, Some(3_600));
+
+        let tier = (272_000, Rates { input: 5.0, read: 0.5, write: 0.0 });
+        let gpt = ModelData { tiers: vec![tier], ..model("openai-responses", 2.5, 0.25, 0.0) };
+        let (_, prices) = auto("openai/gpt-x", &gpt);
+        assert_eq!((prices.reuse, prices.lifetime_seconds), (Reuse::AnyPrefix, None));
+        assert_eq!(prices.at(272_000), (0.1, 1.0));
+        assert_eq!(prices.at(272_001), (0.2, 2.0));
     }
 
     #[test]
-    fn a_cold_cache_holds_nothing() {
-        let cold = Input { warm: false, ..GROWN };
-        for name in Prices::presets() {
-            assert_eq!(Prices::preset(name).unwrap().charge(&cold).cached, 0, "{name}");
+    fn claude_behind_another_format_has_breakpoints() {
+        let bedrock = model("bedrock-converse-stream", 3.0, 0.3, 3.75);
+        assert_eq!(
+            auto("amazon-bedrock/eu.anthropic.claude-x", &bedrock).1.reuse,
+            Reuse::Breakpoints
+        );
+        assert_eq!(auto("amazon-bedrock/amazon.nova", &bedrock).1.reuse, Reuse::AnyPrefix);
+        let routed = ModelData { breakpoints: true, ..model("openai-completions", 1.0, 0.1, 0.0) };
+        assert_eq!(auto("openrouter/x", &routed).1.reuse, Reuse::Breakpoints);
+    }
+
+    #[test]
+    fn without_prices_the_format_decides_and_without_a_cache_there_is_none() {
+        for (data, preset) in [
+            (model("anthropic-messages", 0.0, 0.0, 0.0), "anthropic"),
+            (model("google-vertex", 0.0, 0.0, 0.0), "gemini"),
+            (model("openai-completions", 0.0, 0.0, 0.0), "openai"),
+            (model("openai-completions", 1.0, 0.0, 0.0), "none"),
+            (
+                ModelData {
+                    retention: Retention::None,
+                    ..model("anthropic-messages", 3.0, 0.3, 3.75)
+                },
+                "none",
+            ),
+            (
+                ModelData {
+                    retention: Retention::Long,
+                    ..model("anthropic-messages", 0.0, 0.0, 0.0)
+                },
+                "anthropic-1h",
+            ),
+        ] {
+            assert_eq!(auto("p/m", &data).0, preset, "{data:?}");
         }
+        assert_eq!(prices_of(&PriceSetting::default(), "", None).0, "openai");
+    }
+
+    #[test]
+    fn the_users_choice_stands_over_the_hosts_data() {
+        let data = model("anthropic-messages", 3.0, 0.3, 3.75);
+        let preset = PriceSetting::Named("deepseek".into());
+        assert_eq!(prices_of(&preset, "p/m", Some(&data)).0, "deepseek");
+        let own = PriceTable::Own(Prices::preset("local").unwrap());
+        let by_model = PriceSetting::ByModel([("p/*".to_owned(), own)].into());
+        assert_eq!(prices_of(&by_model, "p/m", Some(&data)).0, "own");
+        assert_eq!(prices_of(&by_model, "q/m", Some(&data)).0, "model");
     }
 
     #[test]

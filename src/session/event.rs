@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bill::Reported;
+use super::excerpt::Piece;
 use super::lines::{LineMap, LineRange};
 use super::message::{MessageKey, MessageKind, Shows};
 use super::record::{CallRecord, FailedCall, PayloadRecord};
@@ -135,6 +137,8 @@ pub enum Event {
     },
     /// A request to the model was assembled.
     Called(CallRecord),
+    /// A provider said what a request used.
+    Reported(Reported),
     /// Calls went out with the host's own messages, because something failed; they come before the next [`Event::Called`].
     FailedOpen {
         /// One entry a call.
@@ -243,12 +247,12 @@ pub enum Treatment {
     Given,
     /// A reference line in place of the content.
     Reference,
-    /// The first and last lines, with a count of those between.
-    Preview {
-        /// Lines at the head.
-        head: u64,
-        /// Lines at the tail.
-        tail: u64,
+    /// In part: lines shown, lines counted, lines that stand in another message. Earlier releases stored `preview`.
+    #[serde(alias = "preview")]
+    Excerpt {
+        /// All lines of the output, in order.
+        #[serde(flatten, with = "super::excerpt::stored")]
+        pieces: Vec<Piece>,
     },
     /// A read of lines some of which stand in this window already.
     Reread {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::call_bill::CallNote;
 use super::lines::LineRange;
 use crate::object::{Hash, ObjectId, RedactionReason, Timestamp};
 
@@ -34,6 +35,9 @@ pub struct CallRecord {
     /// Tokens of the model's window, where the host said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
+    /// What it cost, beside the plain host; records of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bill: Option<CallNote>,
     /// When.
     pub time: Timestamp,
 }

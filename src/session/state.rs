@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::bill::Bill;
 use super::chat::{Chat, ChatMessage};
 use super::event::{Event, FileEvent, Fold, Opened, Rewrite, Treatment};
+use super::excerpt;
 use super::files::Files;
 use super::folds::{Folds, can_carry};
 use super::index::{SessionIndex, Subject};
@@ -68,6 +70,7 @@ pub struct Session {
     epoch: u32,
     calls: u64,
     sent: Option<Sent>,
+    bill: Bill,
 }
 
 impl Session {
@@ -124,8 +127,9 @@ impl Session {
             Event::Unpinned { object } => self.sets.unpin(object),
             Event::Treated { at, treatment } => self.treat(*at, treatment),
             Event::Noted { at, text } => self.notes.entry(*at).or_default().push(text.clone()),
-            Event::Epoch { number, keep_notes, treatments, folds, .. } => {
+            Event::Epoch { number, reason, keep_notes, treatments, folds } => {
                 self.epoch = *number;
+                self.bill.epoch_started(*number, reason, self.calls + 1);
                 self.notes.retain(|at, _| Some(*at) == *keep_notes);
                 self.fold(folds);
                 for (at, treatment) in treatments {
@@ -135,12 +139,14 @@ impl Session {
             Event::Called(record) => {
                 self.calls = record.number;
                 self.effects.clear();
+                self.bill.called(record, self.chat.window().len() as u64);
                 self.sent = Some(Sent {
                     sent_tokens: record.sent_tokens,
                     plain_tokens: record.plain_tokens,
                     context_window: record.context_window,
                 });
             }
+            Event::Reported(reported) => self.bill.reported_usage(reported),
             Event::FailedOpen { calls } => self.calls += calls.len() as u64,
             Event::Payload(_) => {}
         }
@@ -179,6 +185,11 @@ impl Session {
     /// Size of the newest call.
     pub fn sent(&self) -> Option<Sent> {
         self.sent
+    }
+
+    /// The ledger: what the calls cost, beside the plain host.
+    pub fn bill(&self) -> &Bill {
+        &self.bill
     }
 
     /// How a message is shown.
@@ -430,6 +441,7 @@ impl Session {
             }
         }
         self.chat.rewrite(chat_len, window.clone());
+        self.bill.rewritten(how, chat_len);
         self.treatments.retain(|at, _| *at < chat_len);
         self.notes.retain(|at, _| *at < chat_len);
         self.folds.settle(&self.chat);
@@ -440,10 +452,14 @@ impl Session {
     }
 
     fn treat(&mut self, at: u64, treatment: &Treatment) {
-        if *treatment == Treatment::Given {
+        let mut treatment = treatment.clone();
+        if let Treatment::Excerpt { pieces } = &mut treatment {
+            excerpt::settle_lines(pieces, self.result(at).map_or(0, |fact| fact.lines));
+        }
+        if treatment == Treatment::Given {
             self.treatments.remove(&at);
         } else {
-            self.treatments.insert(at, treatment.clone());
+            self.treatments.insert(at, treatment);
         }
         self.show(at);
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{MaySet, SETTINGS, SettingDoc};
+use super::{MaySet, PriceSetting, SETTINGS, SettingDoc};
 use crate::source::Exclude;
 
 /// What a setting's value must be.
@@ -25,6 +25,8 @@ pub enum SettingType {
     Share,
     /// A list of globs, or `null`.
     Globs,
+    /// A choice of prices, see [`PriceSetting`].
+    Prices,
 }
 
 impl SettingType {
@@ -41,6 +43,7 @@ impl SettingType {
             Self::Count { min, max } => format!("a whole number from {min} to {max}"),
             Self::Share => "a number above 0 and up to 1".to_owned(),
             Self::Globs => "a list of globs, or `null`".to_owned(),
+            Self::Prices => "a preset's name, or tables by model".to_owned(),
         }
     }
 
@@ -58,6 +61,10 @@ impl SettingType {
             Self::Globs => {
                 let globs = serde_json::from_value::<Option<Vec<String>>>(value.clone());
                 globs.is_ok_and(|globs| Exclude::new(&globs.unwrap_or_default()).is_ok())
+            }
+            Self::Prices => {
+                let prices = serde_json::from_value::<PriceSetting>(value.clone());
+                prices.is_ok_and(|prices| prices.is_valid())
             }
         }
     }

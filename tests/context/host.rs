@@ -16,6 +16,9 @@ use palimpsest::store::{Store, doctor};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+/// Tokens of system prompt and tools that pass for ours.
+pub(crate) const OVERHEAD_TOKENS: u64 = 5;
+
 /// A host with one session.
 pub(crate) struct Host {
     pub(crate) folder: TempDir,
@@ -30,6 +33,8 @@ pub(crate) struct Host {
     pub(crate) rewrites: bool,
     /// Tokens of the model's window.
     pub(crate) window: u64,
+    /// Provider and model.
+    pub(crate) model: String,
     /// The request before, whatever happened to the session since.
     before: Vec<Value>,
     known: Vec<Value>,
@@ -77,6 +82,7 @@ impl Host {
             name,
             rewrites: false,
             window: 200_000,
+            model: "fake/fake-1".to_owned(),
             before: Vec::new(),
             known: Vec::new(),
             time: 0,
@@ -269,6 +275,9 @@ impl Host {
         }
         self.check_replay();
         check_pairs(&self.sent);
+        if self.settings.layout == Layout::Log {
+            crate::excerpts::check(self.live.state(), &self.sent, &self.messages);
+        }
         self.sent.clone()
     }
 
@@ -288,7 +297,8 @@ impl Host {
         let info = CallInfo {
             system_prompt: Some("You are a coding agent.".into()),
             tools: json!([{ "name": "read" }]),
-            model: Some("fake/fake-1".into()),
+            model: Some(self.model.clone()),
+            overhead_tokens: Some(OVERHEAD_TOKENS),
             context_window: Some(self.window),
             ..CallInfo::default()
         };
@@ -305,6 +315,11 @@ impl Host {
                 Ok(notices)
             }
         }
+    }
+
+    /// So many seconds pass.
+    pub(crate) fn wait(&mut self, seconds: i64) {
+        self.time += seconds * 1_000;
     }
 
     /// The text of all messages, for golden tests.

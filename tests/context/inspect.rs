@@ -55,7 +55,7 @@ fn a_call_is_told_with_how_each_message_is_shown_and_since_when() {
     }
     let second = inspect(&host, 2);
     let shown = second.about.last().unwrap();
-    assert!(matches!(shown.treatment, Some(Treatment::Preview { .. })), "{shown:?}");
+    assert!(matches!(shown.treatment, Some(Treatment::Excerpt { .. })), "{shown:?}");
     assert_eq!(shown.since, Some(Since { call: 2, epoch: None }));
     assert_eq!(second.epoch_reason, None);
     let last = inspect(&host, sent.len() as u64);

@@ -4,10 +4,12 @@
 
 mod archived;
 mod checks;
+mod excerpts;
 mod failing;
 mod host;
 mod host_lists;
 mod inspect;
+mod ledger;
 mod linked;
 mod log_layout;
 mod payloads;

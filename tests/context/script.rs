@@ -44,13 +44,46 @@ pub(crate) enum Outside {
 /// A tool call. Numbers are taken modulo what there is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Deed {
-    Read { file: usize, offset: Option<u32>, limit: Option<u32> },
-    Edit { file: usize, line: usize, change: Change },
-    Write { file: usize, lines: usize },
-    Bash { lines: usize, fails: bool },
+    Read {
+        file: usize,
+        offset: Option<u32>,
+        limit: Option<u32>,
+    },
+    Edit {
+        file: usize,
+        line: usize,
+        change: Change,
+    },
+    Write {
+        file: usize,
+        lines: usize,
+    },
+    Bash {
+        lines: usize,
+        fails: bool,
+    },
+    /// A command whose output holds lines that others of its kind hold too.
+    Build {
+        first: usize,
+        lines: usize,
+    },
+    /// A command that shows lines of a file as they are.
+    Show {
+        file: usize,
+        first: usize,
+        lines: usize,
+    },
     Image,
-    Activate { target: usize, pin: bool, part: Option<(u32, u32)>, pattern: bool },
-    LetGo { target: usize, unpin: bool },
+    Activate {
+        target: usize,
+        pin: bool,
+        part: Option<(u32, u32)>,
+        pattern: bool,
+    },
+    LetGo {
+        target: usize,
+        unpin: bool,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -104,6 +137,9 @@ fn deed() -> impl Strategy<Value = Deed> {
         1 => (0..3usize, 1..40usize).prop_map(|(file, lines)| Deed::Write { file, lines }),
         4 => (prop_oneof![4 => 0..4usize, 2 => 4..40usize, 1 => 40..160usize], any::<bool>())
             .prop_map(|(lines, fails)| Deed::Bash { lines, fails }),
+        4 => (0..60usize, 1..60usize).prop_map(|(first, lines)| Deed::Build { first, lines }),
+        2 => (0..3usize, 0..20usize, 3..40usize)
+            .prop_map(|(file, first, lines)| Deed::Show { file, first, lines }),
         1 => Just(Deed::Image),
         4 => (any::<usize>(), any::<bool>(), prop::option::of((1..40u32, 0..20u32)), prop::bool::weighted(0.2))
             .prop_map(|(target, pin, part, pattern)| Deed::Activate { target, pin, part, pattern }),
@@ -336,6 +372,12 @@ impl World {
                 ("write", json!({ "path": FILES[file], "content": lines.to_string() }))
             }
             Deed::Bash { lines, .. } => ("bash", json!({ "command": format!("make {lines}") })),
+            Deed::Build { first, lines } => {
+                ("bash", json!({ "command": format!("cargo build {first} {lines}") }))
+            }
+            Deed::Show { file, first, lines } => {
+                ("bash", json!({ "command": format!("show {} {first} {lines}", FILES[file]) }))
+            }
             Deed::Image => ("bash", json!({ "command": "screenshot" })),
             Deed::Activate { target, pin, part, pattern } => {
                 let mut args = json!({ "name": self.target(target) });
@@ -385,6 +427,16 @@ impl World {
                 (format!("Successfully wrote {}", FILES[file]), false, None)
             }
             Deed::Bash { lines, fails } => (self.output(lines, fails), fails, None),
+            Deed::Build { first, lines } => {
+                let line = |n| format!("step {n} of a build that says the same each time");
+                let lines: Vec<String> = (first..first + lines).map(line).collect();
+                (lines.join("\n"), false, None)
+            }
+            Deed::Show { file, first, lines } => {
+                let text = self.text(file).unwrap_or_default();
+                let shown: Vec<&str> = text.lines().skip(first).take(lines).collect();
+                (shown.join("\n"), false, None)
+            }
             Deed::Image => {
                 let image = json!([{ "type": "image", "data": "AAAA", "mimeType": "image/png" }]);
                 return (tool, image, false, None);

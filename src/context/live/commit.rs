@@ -47,6 +47,9 @@ impl LiveSession {
     /// Takes an event into the state and stages it.
     pub(super) fn record(&mut self, event: Event) {
         self.state.apply(&event);
+        if matches!(event, Event::Rewritten { .. } | Event::Edited { .. } | Event::Epoch { .. }) {
+            self.lines = None;
+        }
         self.staged.events.push(event);
     }
 

@@ -14,7 +14,7 @@ use crate::source::{self, FileState};
 
 /// The forms of `forms.rs` that stand in the place of content.
 static FORMS: LazyLock<Regex> = LazyLock::new(|| {
-    let forms = r"^(\[[tfs]\d+(-[tfs]\d+)?\] .*|… [\d,]+ \w+ (between \([tfs]\d+:[\d-]+\) )?…|[tfs]\d+ unchanged; line.*)$";
+    let forms = r"^(\[[tfs]\d+(-[tfs]\d+)?\] .*|… [\d,]+ \w+ (between \([tfs]\d+:[\d-]+\) |as in [tf]\d+:[\d-]+ (\(t\d+\) )?)?…|[tfs]\d+ unchanged; line.*)$";
     Regex::new(forms).expect("a constant that a test compiles")
 });
 
@@ -101,6 +101,8 @@ mod tests {
             forms::showing_line(Some(handle("t12")), handle("f3"), "src/main.rs", &[range]),
             forms::standing_line(handle("f3"), range, "read", Some(handle("t12"))),
             forms::between_line(handle("t17"), range),
+            forms::as_in_line(handle("t12"), range, None),
+            forms::as_in_line(handle("f3"), range, Some(handle("t12"))),
             forms::fold_line(handle("t31"), handle("t44"), 6, &["read f3".to_owned()]),
             format!("… {} …", forms::count(1_240, "line")),
         ];

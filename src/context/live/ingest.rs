@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -10,7 +11,7 @@ use super::LiveSession;
 use super::chat_item::{self, ContentFrom};
 use super::commit::ChatChange;
 use crate::context::deeds::brief;
-use crate::context::first_sight;
+use crate::context::first_sight::{self, Output};
 use crate::context::host::{HostCall, HostMessage, MESSAGE_TOKENS};
 use crate::context::log_layout::{Texts, headed_lines};
 use crate::error::{Error, Result};
@@ -28,6 +29,8 @@ const ARGS_CHARS: usize = 80;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PendingCall {
     call: HostCall,
+    /// What the model wrote beside it.
+    said: Arc<str>,
 }
 
 /// A tool result, worked out.
@@ -35,6 +38,7 @@ struct Ingested {
     fact: ResultFact,
     from: Option<ContentFrom>,
     args: Value,
+    said: Arc<str>,
 }
 
 impl LiveSession {
@@ -49,7 +53,7 @@ impl LiveSession {
             self.close_unanswered()?;
         }
         if role == "assistant" {
-            self.pending = message.calls.iter().cloned().map(|call| PendingCall { call }).collect();
+            self.pending = pending_calls(message, message.calls.clone());
         }
         let kind = match (&ingested, role) {
             (Some(ingested), _) => MessageKind::Result(ingested.fact.clone()),
@@ -67,8 +71,8 @@ impl LiveSession {
         });
         let from = ingested.as_ref().and_then(|ingested| ingested.from.clone());
         self.stage_item(at, message, from)?;
-        if let Some(Ingested { fact, args, .. }) = ingested.filter(|_| message.withheld.is_none()) {
-            self.treat_at_first_sight(at, &fact, message, &args);
+        if let Some(ingested) = ingested.filter(|_| message.withheld.is_none()) {
+            self.treat_at_first_sight(at, &ingested, message)?;
         }
         Ok(())
     }
@@ -96,8 +100,11 @@ impl LiveSession {
         if withheld {
             return Ok(());
         }
-        self.treat_at_first_sight(at, &fact, message, &args);
-        Ok(())
+        self.treat_at_first_sight(
+            at,
+            &Ingested { fact, from: None, args, said: "".into() },
+            message,
+        )
     }
 
     /// Calls of the newest assistant message that nothing has answered yet; none once a person wrote after it.
@@ -109,13 +116,14 @@ impl LiveSession {
                     answered.extend(message.key.calls.first().map(String::as_str));
                 }
                 MessageKind::Assistant => {
-                    let mut calls = self.stored_message(at)?.calls;
+                    let message = self.stored_message(at)?;
+                    let mut calls = message.calls.clone();
                     for id in answered {
                         if let Some(place) = calls.iter().position(|call| call.id == id) {
                             calls.remove(place);
                         }
                     }
-                    return Ok(calls.into_iter().map(|call| PendingCall { call }).collect());
+                    return Ok(pending_calls(&message, calls));
                 }
                 MessageKind::User => break,
                 MessageKind::Other => {}
@@ -156,17 +164,17 @@ impl LiveSession {
         let Some(place) = self.pending.iter().position(|pending| pending.call.id == id) else {
             return Ok(None);
         };
-        let call = self.pending.remove(place).call;
+        let PendingCall { call, said } = self.pending.remove(place);
         let request = Hash::of(canonical_json(&json!({ "tool": call.tool, "args": call.args }))?);
         let mut fact = describe(message, blank_fact(&call.tool, request));
         let object = ObjectId::new(&*call.id);
         if message.withheld.is_some() && self.is_forgotten(&object)? {
-            return Ok(Some(Ingested { fact, from: None, args: call.args }));
+            return Ok(Some(Ingested { fact, from: None, args: call.args, said }));
         }
         if is_context_tool(&call.tool) {
             fact.shows = self.activated(&call, message)?;
             let args = call.args;
-            return Ok(Some(Ingested { fact, from: None, args }));
+            return Ok(Some(Ingested { fact, from: None, args, said }));
         }
         let (shows, slice) = self.shown(&call, message)?;
         fact.shows = shows;
@@ -181,7 +189,7 @@ impl LiveSession {
         let whole = || ContentFrom::whole(&object, &version);
         let from = slice.or_else(|| fact.plain.then(whole));
         fact.object = Some(object);
-        Ok(Some(Ingested { fact, from, args: call.args }))
+        Ok(Some(Ingested { fact, from, args: call.args, said }))
     }
 
     /// What the result of a context tool shows: lines of an object if they stand in it as they were given.
@@ -261,7 +269,7 @@ impl LiveSession {
 
     /// Calls that were never answered get an object that says so: status `fail`, null content.
     fn close_unanswered(&mut self) -> Result<()> {
-        for PendingCall { call } in std::mem::take(&mut self.pending) {
+        for PendingCall { call, .. } in std::mem::take(&mut self.pending) {
             if !is_context_tool(&call.tool) {
                 let mut fact = blank_fact(&call.tool, Hash::of(""));
                 fact.ok = false;
@@ -380,23 +388,28 @@ impl LiveSession {
         Ok(args)
     }
 
+    /// Decides how a result is shown. One whose text changed may have been referred to by later ones, so it does not refer.
     fn treat_at_first_sight(
         &mut self,
         at: u64,
-        fact: &ResultFact,
+        ingested: &Ingested,
         message: &HostMessage,
-        args: &Value,
-    ) {
+    ) -> Result<()> {
         if self.settings.layout != Layout::Log {
-            return;
+            return Ok(());
         }
-        let text = message.text();
-        let text_tokens = message.tokens.saturating_sub(MESSAGE_TOKENS);
+        let Ingested { fact, args, said, .. } = ingested;
+        let text = &*message.text();
+        let tokens = message.tokens.saturating_sub(MESSAGE_TOKENS);
+        let output = Output { at, fact, text, tokens, args, said };
+        let is_new = self.state.chat().get(at).is_some_and(|known| known.changes == 0);
+        let standing = if is_new { self.standing_blocks(&output)? } else { Vec::new() };
         let limit = self.settings.preview_tokens;
-        let treatment = first_sight::decide(&self.state, at, fact, &text, text_tokens, args, limit);
+        let treatment = first_sight::decide(&self.state, &output, &standing, limit);
         if treatment != Treatment::Given {
             self.record(Event::Treated { at, treatment });
         }
+        if is_new { self.note_lines(at) } else { Ok(()) }
     }
 
     fn stage_item(
@@ -446,6 +459,12 @@ fn brief_of(call: &HostCall, fact: &ResultFact, message: &HostMessage) -> String
         return String::new();
     }
     brief(&call.tool, &call.args, message.details.get("diff").and_then(Value::as_str))
+}
+
+/// Calls that wait for their results, with what the model wrote beside them.
+fn pending_calls(message: &HostMessage, calls: Vec<HostCall>) -> Vec<PendingCall> {
+    let said: Arc<str> = message.words().into();
+    calls.into_iter().map(|call| PendingCall { call, said: Arc::clone(&said) }).collect()
 }
 
 /// Fills in what a result's text says.

@@ -87,6 +87,7 @@ impl LiveSession {
     pub(super) fn reload(&mut self) -> Result<()> {
         self.staged = Staged::default();
         self.view = View::default();
+        self.lines = None;
         let at = self.stored.session.map_or(AsOf::Latest, AsOf::Tx);
         let session = self.store.get(&self.ids.session, at)?;
         let at = session.as_ref().map_or(at, |session| AsOf::Tx(session.tx_id));

@@ -11,13 +11,14 @@ use crate::context::epoch::{self, Terms};
 use crate::context::host::HostMessage;
 use crate::context::log_layout;
 use crate::context::pools_layout::{self, Limits};
+use crate::context::prices::ModelData;
 use crate::context::view::{self, Edit, Slot, record_key};
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Payload, metadata_line, metadata_view,
 };
 use crate::session::{
-    CallRecord, ChatMessage, Event, HostEntry, HostMatch, MessageKind, Rewrite, SlotEdit,
+    CallNote, CallRecord, ChatMessage, Event, HostEntry, HostMatch, MessageKind, Rewrite, SlotEdit,
     SlotRecord, Treatment, VOLATILE_CHANGES, match_host_list,
 };
 use crate::settings::Layout;
@@ -32,10 +33,14 @@ pub struct CallInfo {
     pub tools: Value,
     /// Provider and model: `provider/id`.
     pub model: Option<String>,
-    /// The host's name of the protocol that it speaks with the provider: `anthropic-messages`, ...
-    pub api: Option<String>,
     /// Tokens of the model's window.
     pub context_window: Option<u64>,
+    /// What the host knows of the model's prices.
+    pub model_data: Option<ModelData>,
+    /// Tokens of system prompt and tools, where the host counted them; else they are counted here.
+    pub fixed_tokens: Option<u64>,
+    /// How many of these are ours (tools and guidance); without it as many as at the call before.
+    pub overhead_tokens: Option<u64>,
 }
 
 /// What a call came to.
@@ -118,6 +123,10 @@ impl LiveSession {
         self.record_failed_calls()?;
         let mut notices = Vec::new();
         let Taken { rewrite, newest, is_same } = self.take_list(crossed, &mut notices)?;
+        let prompt = self.put_prompt(call)?;
+        let coming = self.coming(call, prompt.as_ref());
+        let changed = self.changed_since_last(crossed.skip, crossed.messages, rewrite);
+        let epoch = self.state.epoch();
         let edits = if self.settings.layout == Layout::Pools {
             // The active files are always shown as they are now; notes have no place here.
             self.changed_on_disk(self.active_files(), &mut notices)?;
@@ -133,8 +142,10 @@ impl LiveSession {
             self.log_edits(crossed, rewrite, call, &mut notices)?
         };
         let recorded = self.recorded_edits(&edits);
+        let began = self.state.epoch() != epoch;
         self.view.apply(&edits, self.state.chat().window().len());
-        self.record_call(recorded, is_same, call)?;
+        let bill = self.bill_note(&coming, &recorded, began, changed);
+        self.record_call(recorded, is_same, call, prompt, bill);
         self.commit()?;
         Ok(Transformed::Edits { edits: view::instructions(&edits), notices })
     }
@@ -420,8 +431,14 @@ impl LiveSession {
     }
 
     /// `repeats`: whether the host asks again with the list of the call before.
-    fn record_call(&mut self, edits: Vec<SlotEdit>, repeats: bool, call: &CallInfo) -> Result<()> {
-        let system_prompt = self.put_prompt(call)?;
+    fn record_call(
+        &mut self,
+        edits: Vec<SlotEdit>,
+        repeats: bool,
+        call: &CallInfo,
+        system_prompt: Option<Hash>,
+        bill: CallNote,
+    ) {
         let retry_of = repeats.then(|| self.state.calls()).filter(|number| *number > 0);
         self.payloads.next_call(retry_of.is_some());
         let record = CallRecord {
@@ -436,10 +453,10 @@ impl LiveSession {
             sent_tokens: self.view.tokens(),
             plain_tokens: self.state.chat().window_tokens(),
             context_window: call.context_window,
+            bill: Some(bill),
             time: self.store.now(),
         };
         self.record(Event::Called(record));
-        Ok(())
     }
 
     /// Versions the system prompt and the tool definitions; returns the version's `content_hash`.

@@ -1,0 +1,143 @@
+//! Renders an output that is shown in part, by its pieces. Pure text.
+
+use super::forms;
+use crate::error::{Error, Result};
+use crate::object::Handle;
+use crate::session::{LineRange, Piece};
+
+/// The line that says where lines stand: given the position of the message and the lines there, as what it shows counts
+/// them; `None` if that message shows no lines.
+pub type StandingLine<'a> = &'a dyn Fn(u64, LineRange) -> Option<String>;
+
+/// Renders the pieces of an output. `handle`: of the output.
+///
+/// # Errors
+/// `INTERNAL` if lines are said to stand where there are none.
+pub fn render(
+    text: &str,
+    pieces: &[Piece],
+    handle: Handle,
+    line: StandingLine<'_>,
+) -> Result<String> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let mut rendered: Vec<String> = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Shown { shown, chars } => {
+                let chars = chars.map_or(usize::MAX, |chars| usize::try_from(chars).unwrap_or(0));
+                let shown = (shown.first..=shown.last).map(|number| {
+                    let index = usize::try_from(number - 1).unwrap_or(usize::MAX);
+                    cut_line(lines.get(index).unwrap_or(&""), number, handle, chars)
+                });
+                rendered.extend(shown);
+            }
+            Piece::Between { between } => rendered.push(forms::between_line(handle, *between)),
+            Piece::Standing { at, .. } => {
+                let standing = piece.stands_at().and_then(|(at, there)| line(at, there));
+                rendered.push(standing.ok_or_else(|| {
+                    Error::internal(format!("lines are said to stand at message {at}"))
+                })?);
+            }
+        }
+    }
+    Ok(rendered.join("\n"))
+}
+
+/// A line of which at most `chars` characters are shown, half at each end.
+fn cut_line(line: &str, number: u64, handle: Handle, chars: usize) -> String {
+    let characters = if line.len() <= chars { 0 } else { line.chars().count() };
+    if characters <= chars {
+        return line.to_owned();
+    }
+    let side = chars / 2;
+    let head: String = line.chars().take(side).collect();
+    let tail: String = line.chars().skip(characters - side).collect();
+    let cut = forms::long_line_cut(handle, number, (characters - 2 * side) as u64);
+    format!("{head} {cut} {tail}")
+}
+
+/// Puts lines into pieces by what becomes of each: `of` gives a piece of one line for its number.
+pub fn pieces_by_line(total: u64, of: impl Fn(u64) -> Piece) -> Vec<Piece> {
+    crate::session::join_pieces((1..=total).map(of))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn handle(name: &str) -> Handle {
+        Handle::parse(name).unwrap()
+    }
+
+    fn range(first: u64, last: u64) -> LineRange {
+        LineRange { first, last }
+    }
+
+    fn rendered(text: &str, pieces: &[Piece]) -> String {
+        let line = |at: u64, there: LineRange| {
+            Some(forms::as_in_line(handle(&format!("t{at}")), there, None))
+        };
+        render(text, pieces, handle("t17"), &line).unwrap()
+    }
+
+    #[test]
+    fn pieces_stand_in_the_order_of_their_lines() {
+        let log: Vec<String> = (1..=1_400).map(|n| format!("line {n} of the log")).collect();
+        let pieces = [
+            Piece::Shown { shown: range(1, 2), chars: Some(400) },
+            Piece::Between { between: range(3, 80) },
+            Piece::Standing { standing: range(81, 111), at: 12, first: 40 },
+            Piece::Between { between: range(112, 1_398) },
+            Piece::Shown { shown: range(1_399, 1_400), chars: None },
+        ];
+        insta::assert_snapshot!(rendered(&log.join("\n"), &pieces), @r"
+        line 1 of the log
+        line 2 of the log
+        … 78 lines between (t17:3-80) …
+        … 31 lines as in t12:40-70 …
+        … 1,287 lines between (t17:112-1398) …
+        line 1399 of the log
+        line 1400 of the log
+        ");
+    }
+
+    #[test]
+    fn one_endless_line_is_cut_by_characters() {
+        let piece = Piece::Shown { shown: range(1, 1), chars: Some(400) };
+        let shown = rendered(&"ä".repeat(100_000), &[piece]);
+        assert!(shown.contains("ä … 99,600 characters between (t17:1) … ä"), "{shown}");
+    }
+
+    #[test]
+    fn lines_that_stand_nowhere_are_an_error() {
+        let piece = Piece::Standing { standing: range(1, 9), at: 3, first: 1 };
+        assert!(render("a", &[piece], handle("t17"), &|_, _| None).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn every_line_is_shown_or_counted_once(forms in prop::collection::vec(0u8..4, 1..60)) {
+            let text: Vec<String> = (1..=forms.len()).map(|n| n.to_string()).collect();
+            let pieces = pieces_by_line(forms.len() as u64, |line| {
+                let one = range(line, line);
+                match forms[usize::try_from(line).unwrap() - 1] {
+                    0 | 1 => Piece::Shown { shown: one, chars: None },
+                    2 => Piece::Between { between: one },
+                    _ => Piece::Standing { standing: one, at: 12, first: line + 7 },
+                }
+            });
+            let mut next = 1;
+            for line in rendered(&text.join("\n"), &pieces).lines() {
+                if let Some(rest) = line.strip_prefix("… ") {
+                    next += rest.split(' ').next().unwrap().parse::<usize>().unwrap();
+                } else {
+                    prop_assert_eq!(line, next.to_string());
+                    next += 1;
+                }
+            }
+            prop_assert_eq!(next, forms.len() + 1);
+        }
+    }
+}

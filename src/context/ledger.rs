@@ -1,0 +1,186 @@
+//! What a call costs us, and what it would have cost the plain host, estimated before it goes out. Pure.
+//!
+//! What of it cannot be known from the calls before becomes part of the call's record, and `session` adds it up. Warm or cold
+//! is judged by the time stamps of messages, never by the clock. Rules: DESIGN.md section 7, rule 3, and section 13.
+
+use crate::object::Hash;
+use crate::session::{
+    CallNote, MessageKind, PlainCompaction, PriceNote, SUMMARY_TOKENS, Session, Side, Terms,
+    plain_tokens, scaled,
+};
+use crate::settings::Prices;
+
+/// Pi compacts when a request comes so near to the window.
+const RESERVED_TOKENS: u64 = 16_384;
+/// Tokens that Pi keeps when it compacts.
+const KEPT_TOKENS: u64 = 20_000;
+
+/// A call before it is known what goes out: its prices, its fixed part, and whether the cache still lives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Coming {
+    /// Prices.
+    pub prices: PriceNote,
+    /// Tokens of system prompt and tools, as counted here.
+    pub fixed: u64,
+    /// How many of these are ours.
+    pub overhead: u64,
+    /// Tokens of the model's window, where the host said so.
+    pub window: Option<u64>,
+    /// Whether the cache of the request before still lives.
+    pub warm: bool,
+    /// Tokens as the provider counts them for one counted here.
+    pub factor: f64,
+}
+
+/// The messages of a request, beside those of the request before. Tokens as counted here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Tokens of the messages.
+    pub messages: u64,
+    /// Tokens of the messages at the front that are those of the request before.
+    pub shared: u64,
+    /// Whether the request before is a prefix of this one.
+    pub grown: bool,
+}
+
+/// Our request, as it goes out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sending {
+    /// Its messages.
+    pub shape: Shape,
+    /// Tokens of the messages of the request before as they go out now; `None` where an epoch did not begin.
+    pub kept: Option<u64>,
+}
+
+/// Whether the cache of the request before still lives: the same model and fixed part, and no longer since than the cache
+/// lives. The request before was answered when the newest assistant message says, or kept alive when the newest report of
+/// warming says; this one is made when its newest message says.
+///
+/// `session`: with the messages of the coming call taken in. `prompt`: `content_hash` of its system prompt and tools.
+pub fn is_warm(
+    session: &Session,
+    prices: &Prices,
+    model: Option<&str>,
+    prompt: Option<&Hash>,
+) -> bool {
+    let Some(last) = session.bill().last() else { return false };
+    if last.model.as_deref() != model || last.prompt.as_ref() != prompt {
+        return false;
+    }
+    let Some(lifetime) = prices.lifetime_seconds else { return true };
+    let stamped = session.window().rev().filter_map(|(_, m)| Some((m, m.key.timestamp?)));
+    let mut stamped = stamped.peekable();
+    let Some(now) = stamped.peek().map(|(_, time)| *time) else { return true };
+    let answered =
+        stamped.find(|(m, _)| matches!(m.kind, MessageKind::Assistant)).map(|(_, time)| time);
+    let warmed = session.bill().warmed_at().filter(|time| *time <= now);
+    let Some(touched) = answered.max(warmed) else { return true };
+    let lifetime_ms = i64::try_from(lifetime).unwrap_or(i64::MAX).saturating_mul(1_000);
+    now.saturating_sub(touched) <= lifetime_ms
+}
+
+impl Coming {
+    /// What our request costs if it has these messages.
+    pub fn charge(&self, session: &Session, shape: &Shape) -> Side {
+        let before = session.bill().last().map_or(0, |last| last.bill.ours.messages);
+        let shared = (!shape.grown).then_some(shape.shared);
+        self.terms().side(self.fixed, shape.messages, shared, before)
+    }
+
+    /// Price of a token that stands in a request of so many tokens, by the provider's count, for one call more.
+    pub fn carry(&self, tokens: u64) -> f64 {
+        self.terms().carry(tokens)
+    }
+
+    fn terms(&self) -> Terms<'_> {
+        Terms { prices: &self.prices.prices, warm: self.warm, factor: self.factor }
+    }
+
+    fn plain_fixed(&self) -> u64 {
+        self.fixed.saturating_sub(self.overhead)
+    }
+}
+
+/// What the plain host's request would cost: its own list, compacted as Pi does when the window is full.
+///
+/// `changed`: index of the first message of the host's list that is not as at the call before.
+pub fn plain_charge(session: &Session, coming: &Coming, changed: Option<usize>) -> Side {
+    let bill = session.bill();
+    let before = bill.last().map_or(0, |last| last.bill.plain.messages);
+    let window = session.chat().window_tokens();
+    let call = plain_call(session, coming, changed);
+    coming.terms().plain(coming.plain_fixed(), window, bill.compaction(), call, before)
+}
+
+/// Tokens that the plain host's messages share with its request before, `None` for all of those; and how it compacts for
+/// this call.
+fn plain_call(
+    session: &Session,
+    coming: &Coming,
+    changed: Option<usize>,
+) -> (Option<u64>, Option<PlainCompaction>) {
+    let compaction = session.bill().compaction();
+    let messages = plain_tokens(session.chat().window_tokens(), compaction);
+    let limit = coming.window.and_then(|window| window.checked_sub(RESERVED_TOKENS));
+    let total = scaled(coming.plain_fixed() + messages, coming.factor);
+    if limit.is_some_and(|limit| total > limit)
+        && let Some(new) = compact(session, compaction)
+    {
+        return (None, Some(new));
+    }
+    let shared = changed.map(|index| {
+        let from = compaction.map_or(0, |compaction| compaction.from);
+        let stands = session.window().take(index).filter(|(at, _)| *at >= from);
+        let standing = stands.map(|(_, message)| message.tokens).sum::<u64>();
+        standing + compaction.map_or(0, |_| SUMMARY_TOKENS)
+    });
+    (shared, None)
+}
+
+/// What the record of a call says of its bill. `changed`: as in [`plain_charge`].
+pub fn note(
+    session: &Session,
+    coming: &Coming,
+    sending: &Sending,
+    changed: Option<usize>,
+) -> CallNote {
+    let bill = session.bill();
+    let before = bill.last().map(|last| &last.bill);
+    let (plain_shared, compacted) = plain_call(session, coming, changed);
+    let is_new = bill.prices() != Some(&coming.prices);
+    let factor = coming.factor;
+    CallNote {
+        prices: is_new.then(|| coming.prices.clone()),
+        fixed: Some(coming.fixed).filter(|fixed| before.map(|bill| bill.fixed) != Some(*fixed)),
+        overhead: Some(coming.overhead)
+            .filter(|overhead| before.map(|bill| bill.overhead) != Some(*overhead)),
+        cold: !coming.warm,
+        factor: Some(factor).filter(|factor| factor.to_bits() != 1.0_f64.to_bits()),
+        shared: (!sending.shape.grown).then_some(sending.shape.shared),
+        plain_shared,
+        compacted,
+        kept: sending.kept,
+        faults: 0,
+        fault_cost: 0.0,
+    }
+}
+
+/// Where the plain host's messages begin after a compaction: the newest [`KEPT_TOKENS`], never beginning with a tool result.
+/// `None` where nothing would go.
+fn compact(session: &Session, before: Option<PlainCompaction>) -> Option<PlainCompaction> {
+    let window: Vec<_> = session.window().collect();
+    let mut kept = 0;
+    let mut index = window.len();
+    while index > 0 && kept < KEPT_TOKENS {
+        index -= 1;
+        kept += window[index].1.tokens;
+    }
+    let is_result = |index: &usize| matches!(window[*index].1.kind, MessageKind::Result(_));
+    let start = (index..window.len()).find(|index| !is_result(index));
+    let start = start.or_else(|| (0..index).rev().find(|index| !is_result(index)))?;
+    let from = window[start].0;
+    let dropped: u64 = window[..start].iter().map(|(_, message)| message.tokens).sum();
+    // Less than a summary is not worth one.
+    let goes = dropped > before.map_or(0, |before| before.dropped) + SUMMARY_TOKENS;
+    goes.then_some(PlainCompaction { from, dropped })
+}

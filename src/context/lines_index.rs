@@ -1,0 +1,236 @@
+//! Which lines stand where: finds blocks of a new output that stand, whole and verbatim, in the window already.
+//!
+//! Derived from what stands, kept in memory by the live session and made anew whenever that changes other than at its end,
+//! so that it holds the same after a restart. Decides nothing but what is the same text: hashes propose, bytes say.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher};
+use std::sync::Arc;
+
+use super::tokens;
+use crate::session::LineRange;
+
+/// Blocks have so many lines at least (DESIGN.md section 7, *Rules*).
+pub const MIN_BLOCK_LINES: usize = 5;
+/// Blocks have so many tokens at least: the line in their place costs about a third of it.
+const MIN_BLOCK_TOKENS: u64 = 40;
+/// So many of the newest places of a block are compared.
+const MAX_PLACES: usize = 8;
+
+/// Lines of an output that stand elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    /// The lines of the output.
+    pub lines: LineRange,
+    /// Position of the message in which they stand.
+    pub at: u64,
+    /// The first of them there.
+    pub first: u64,
+    /// Their tokens.
+    pub tokens: u64,
+}
+
+/// The lines that stand in the window.
+#[derive(Debug, Default)]
+pub struct LinesIndex {
+    runs: Vec<Run>,
+    /// Places of every five lines in a row, by their hash: run and index of the first line in it, in order of entry.
+    places: HashMap<u64, Vec<(u32, u32)>>,
+}
+
+/// Lines that stand one after the other at one message.
+#[derive(Debug)]
+struct Run {
+    at: u64,
+    /// Number of the first line.
+    first: u64,
+    text: Arc<str>,
+    /// Byte offset in `text` and hash of each line.
+    lines: Vec<(u32, u64)>,
+}
+
+impl LinesIndex {
+    /// Enters lines of a text that stand at a message; after those of all messages before it.
+    pub fn enter(&mut self, at: u64, text: &Arc<str>, range: LineRange) {
+        let lines = (1..).zip(line_spans(text)).skip_while(|(number, _)| *number < range.first);
+        let lines = lines.take_while(|(number, _)| *number <= range.last);
+        let lines =
+            lines.map_while(|(_, (start, line))| Some((u32::try_from(start).ok()?, hash_of(line))));
+        let run = Run { at, first: range.first, text: Arc::clone(text), lines: lines.collect() };
+        let Ok(number) = u32::try_from(self.runs.len()) else { return };
+        let hashes: Vec<u64> = run.lines.iter().map(|(_, hash)| *hash).collect();
+        for (line, hashes) in (0u32..).zip(hashes.windows(MIN_BLOCK_LINES)) {
+            let places = self.places.entry(shingle(hashes)).or_default();
+            // What repeats within one run is found at its first place.
+            if places.last().is_none_or(|(known, _)| *known != number) {
+                places.push((number, line));
+            }
+        }
+        if hashes.len() >= MIN_BLOCK_LINES {
+            self.runs.push(run);
+        }
+    }
+
+    /// The blocks of a text that stand already, in order, without overlaps.
+    ///
+    /// `min_lines`: shorter blocks do not count; at least [`MIN_BLOCK_LINES`]. Takes time linear in the text, but for the
+    /// places that it shares with many others.
+    pub fn blocks(&self, text: &str, min_lines: usize) -> Vec<Block> {
+        let lines: Vec<(usize, &str)> = line_spans(text).collect();
+        let hashes: Vec<u64> = lines.iter().map(|(_, line)| hash_of(line)).collect();
+        let mut found = Vec::new();
+        let mut next = 0;
+        while next + MIN_BLOCK_LINES <= lines.len() {
+            let Some((place, len)) = self.longest(&lines[next..], &hashes[next..]) else {
+                next += 1;
+                continue;
+            };
+            let (start, (last_start, last)) = (lines[next].0, lines[next + len - 1]);
+            let count = tokens::count(&text[start..last_start + last.len()]);
+            if len < min_lines || count < MIN_BLOCK_TOKENS {
+                // What begins within these lines ends with them.
+                next += len + 1 - MIN_BLOCK_LINES;
+                continue;
+            }
+            let (run, line) = place;
+            found.push(Block {
+                lines: LineRange { first: next as u64 + 1, last: (next + len) as u64 },
+                at: run.at,
+                first: run.first + line as u64,
+                tokens: count,
+            });
+            next += len;
+        }
+        found
+    }
+
+    /// The newest of the longest stretches that begin as these lines do: run, index of its first line, and its length.
+    fn longest(&self, lines: &[(usize, &str)], hashes: &[u64]) -> Option<((&Run, usize), usize)> {
+        let places = self.places.get(&shingle(hashes.get(..MIN_BLOCK_LINES)?))?;
+        let mut best: Option<((&Run, usize), usize)> = None;
+        for (run, line) in places.iter().rev().take(MAX_PLACES) {
+            let (run, line) = (&self.runs[*run as usize], *line as usize);
+            let same = run.lines[line..].iter().zip(hashes).zip(lines).enumerate();
+            let same = same.take_while(|(offset, (((_, known), hash), (_, text)))| {
+                known == *hash && run.line(line + offset) == *text
+            });
+            let len = same.count();
+            if len >= MIN_BLOCK_LINES && best.is_none_or(|(_, longest)| len > longest) {
+                best = Some(((run, line), len));
+            }
+        }
+        best
+    }
+}
+
+impl Run {
+    fn line(&self, index: usize) -> &str {
+        let rest = &self.text[self.lines[index].0 as usize..];
+        rest.split('\n').next().unwrap_or(rest)
+    }
+}
+
+/// The lines of a text with their byte offsets.
+fn line_spans(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut start = 0;
+    text.split('\n').map(move |line| {
+        let span = (start, line);
+        start += line.len() + 1;
+        span
+    })
+}
+
+fn hash_of(line: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    line.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn shingle(lines: &[u64]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    lines.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(words: &str, lines: std::ops::RangeInclusive<u64>) -> String {
+        let lines: Vec<String> =
+            lines.map(|n| format!("{words} has a line with the number {n}")).collect();
+        lines.join("\n")
+    }
+
+    fn index(texts: &[&str]) -> LinesIndex {
+        let mut index = LinesIndex::default();
+        for (at, text) in (0..).zip(texts) {
+            index.enter(at, &Arc::from(*text), LineRange { first: 1, last: u64::MAX });
+        }
+        index
+    }
+
+    #[test]
+    fn blocks_are_found_where_they_stand() {
+        let new = format!("{}\nown\n{}", text("b", 7..=20), text("a", 1..=9));
+        let found = index(&[&text("a", 1..=30), &text("b", 1..=12), &text("b", 5..=30)])
+            .blocks(&new, MIN_BLOCK_LINES);
+        let places: Vec<_> = found
+            .iter()
+            .map(|block| (block.lines.first, block.lines.last, block.at, block.first))
+            .collect();
+        assert_eq!(places, [(1, 14, 2, 3), (16, 24, 0, 1)]);
+    }
+
+    #[test]
+    fn few_lines_and_few_words_are_no_block() {
+        let known = index(&[&text("a", 1..=30), &"}\n".repeat(30)]);
+        assert_eq!(known.blocks(&text("a", 3..=6), MIN_BLOCK_LINES), []);
+        assert_eq!(known.blocks(&text("a", 3..=10), 20), []);
+        assert_eq!(known.blocks(&"}\n".repeat(20), MIN_BLOCK_LINES), []);
+        assert_eq!(known.blocks(&text("a", 3..=10), MIN_BLOCK_LINES).len(), 1);
+    }
+
+    #[test]
+    fn only_the_lines_entered_stand() {
+        let whole: Arc<str> = text("a", 1..=30).into();
+        let mut index = LinesIndex::default();
+        index.enter(3, &whole, LineRange { first: 7, last: 14 });
+        index.enter(3, &whole, LineRange { first: 17, last: 20 });
+        let found = index.blocks(&whole, MIN_BLOCK_LINES);
+        let found: Vec<_> =
+            found.iter().map(|block| (block.lines.first, block.lines.last, block.first)).collect();
+        assert_eq!(found, [(7, 14, 7)]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_block_is_the_same_text(
+            known in prop::collection::vec(prop::collection::vec(0u8..4, 0..40), 1..5),
+            new in prop::collection::vec(0u8..4, 0..60),
+        ) {
+            let text = |lines: &[u8]| {
+                lines.iter().map(|n| format!("a line with some words: {n}")).collect::<Vec<_>>().join("\n")
+            };
+            let known: Vec<String> = known.iter().map(|lines| text(lines)).collect();
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let new = text(&new);
+            let lines = |text: &str, first: u64, len: u64| {
+                let skip = usize::try_from(first - 1).unwrap();
+                let lines: Vec<String> = text.split('\n').skip(skip).take(usize::try_from(len).unwrap()).map(str::to_owned).collect();
+                lines
+            };
+            let mut next = 1;
+            for block in index(&known).blocks(&new, MIN_BLOCK_LINES) {
+                prop_assert!(block.lines.first >= next && block.lines.len() >= 5);
+                let here = lines(&new, block.lines.first, block.lines.len());
+                let there = lines(known[usize::try_from(block.at).unwrap()], block.first, block.lines.len());
+                prop_assert_eq!(here.len() as u64, block.lines.len());
+                prop_assert_eq!(here, there);
+                next = block.lines.last + 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What stands where, and what becomes of lines that were said to stand in a message when that changes at an epoch start:
+//! pure decisions (DESIGN.md section 7, *Rules*). Must not choose what collapses.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::first_sight::{as_parts, split_read};
+use super::lines_index::MIN_BLOCK_LINES;
+use crate::object::{Hash, ObjectId};
+use crate::session::{
+    LineRange, MessageKind, Part, Piece, Session, Showing, Shows, Subject, Treatment, join_pieces,
+};
+
+/// The lines that stand at a message under a treatment: of the file or output that it shows, else of its own text.
+/// `None` where no line stands that another message may refer to; lines that are shown cut do not stand.
+pub fn standing(session: &Session, at: u64, treatment: &Treatment) -> Option<Showing> {
+    let message = session.chat().get(at)?;
+    let MessageKind::Result(fact) = &message.kind else { return None };
+    // A text that changed once may do so again, without an epoch.
+    if message.withheld || message.changes > 0 {
+        return None;
+    }
+    if let Some(showing) = session.showing_as(at, treatment) {
+        return Some(showing);
+    }
+    let object = fact.object.as_ref().filter(|_| fact.plain && fact.shows == Shows::Own)?;
+    let Subject::Toolcall { version, .. } = &session.index().get(object)?.subject else {
+        return None;
+    };
+    let ranges: Vec<LineRange> = match treatment {
+        Treatment::Given => vec![LineRange { first: 1, last: fact.lines }],
+        Treatment::Excerpt { pieces } => pieces
+            .iter()
+            .filter(|piece| matches!(piece, Piece::Shown { chars: None, .. }))
+            .map(Piece::lines)
+            .collect(),
+        _ => return None,
+    };
+    let (object, version) = (object.clone(), version.clone());
+    (!ranges.is_empty()).then(|| Showing { at, object, version, now: ranges.clone(), ranges })
+}
+
+/// Settles the messages whose lines were said to stand in a message that changes: one of `stays` shows the lines itself, or
+/// says where they stand now; others collapse too.
+///
+/// `changes`: the treatments that an epoch brings, by position in the chat; what is settled is added.
+pub fn settle(session: &Session, stays: &BTreeSet<u64>, changes: &mut BTreeMap<u64, Treatment>) {
+    let anew: BTreeSet<ObjectId> = changes
+        .values()
+        .filter_map(|change| match change {
+            Treatment::Current { object, .. } => Some(object.clone()),
+            _ => None,
+        })
+        .collect();
+    let mut above = Above::default();
+    for (at, _) in session.shown_window() {
+        let Some(fact) = session.result(at) else { continue };
+        let treatment = changes.get(&at).unwrap_or_else(|| session.treatment(at));
+        let change = match (treatment, &fact.shows) {
+            (Treatment::Reread { parts }, Shows::File { object, version, range })
+                if !parts.iter().all(|part| still_stands(part, object, version, &above.shown)) =>
+            {
+                Some(if !stays.contains(&at) || anew.contains(object) {
+                    Treatment::Reference
+                } else {
+                    as_parts(split_read((object, version, *range), above.shown.iter()))
+                })
+            }
+            (Treatment::Excerpt { pieces }, _) if !above.hold_all(session, pieces) => {
+                Some(if stays.contains(&at) {
+                    above.settled(session, at, pieces)
+                } else {
+                    Treatment::Reference
+                })
+            }
+            _ => None,
+        };
+        changes.extend(change.map(|change| (at, change)));
+        let treatment = changes.get(&at).unwrap_or_else(|| session.treatment(at));
+        above.shown.extend(session.showing_as(at, treatment));
+        above.all.extend(standing(session, at, treatment).map(|standing| (at, standing)));
+    }
+}
+
+/// Whether a part of a read is shown by itself, or stands where it is said to.
+fn still_stands(part: &Part, object: &ObjectId, version: &Hash, above: &[Showing]) -> bool {
+    let Some(place) = part.stands_at else { return true };
+    above.iter().any(|showing| {
+        showing.at == place
+            && showing.object == *object
+            && showing.version == *version
+            && part.range.without(&showing.ranges).is_empty()
+    })
+}
+
+/// What stands in the messages before one, after the epoch has begun.
+#[derive(Default)]
+struct Above {
+    /// Of files and activated objects, in order.
+    shown: Vec<Showing>,
+    /// Of everything, by position.
+    all: BTreeMap<u64, Showing>,
+    /// Lines that got another place: which, and where they stand now.
+    moved: Vec<Moved>,
+}
+
+/// Lines that an excerpt shows again since they are gone where they stood.
+struct Moved {
+    from: u64,
+    lines: LineRange,
+    to: u64,
+    first: u64,
+}
+
+impl Above {
+    /// Whether all lines of an excerpt still stand where they are said to.
+    fn hold_all(&self, session: &Session, pieces: &[Piece]) -> bool {
+        let mut places = pieces.iter().filter_map(Piece::stands_at);
+        places.all(|(place, there)| self.holds(session, place, there))
+    }
+
+    /// An excerpt of which not all lines stand any more where they are said to.
+    fn settled(&mut self, session: &Session, at: u64, pieces: &[Piece]) -> Treatment {
+        let mut settled = Vec::with_capacity(pieces.len());
+        let mut moved = Vec::new();
+        for piece in pieces {
+            match piece.stands_at() {
+                Some((place, there)) if !self.holds(session, place, there) => {
+                    let parts = self.elsewhere(session, at, piece.lines(), place, there);
+                    let shown = parts.iter().filter(|part| matches!(part, Piece::Shown { .. }));
+                    moved.extend(shown.map(|part| {
+                        let lines = part.lines();
+                        let first = there.first + lines.first - piece.lines().first;
+                        let last = first + lines.len() - 1;
+                        let (from, lines_there) = (place, LineRange { first, last });
+                        Moved { from, lines: lines_there, to: at, first: lines.first }
+                    }));
+                    settled.extend(parts);
+                }
+                _ => settled.push(*piece),
+            }
+        }
+        self.moved.extend(moved);
+        let settled = join_pieces(settled);
+        let is_whole = matches!(settled.as_slice(), [Piece::Shown { chars: None, .. }]);
+        if is_whole { Treatment::Given } else { Treatment::Excerpt { pieces: settled } }
+    }
+
+    /// Whether lines still stand at a message, those of what it showed before the epoch.
+    fn holds(&self, session: &Session, place: u64, there: LineRange) -> bool {
+        let before = standing(session, place, session.treatment(place));
+        before.zip(self.all.get(&place)).is_some_and(|(before, now)| {
+            before.object == now.object
+                && before.version == now.version
+                && there.without(&now.ranges).is_empty()
+        })
+    }
+
+    /// Pieces for lines that stood in the lines `there` of message `place`: where they stand now, else the lines themselves.
+    fn elsewhere(
+        &self,
+        session: &Session,
+        at: u64,
+        lines: LineRange,
+        place: u64,
+        there: LineRange,
+    ) -> Vec<Piece> {
+        let shown = |lines| Piece::Shown { shown: lines, chars: None };
+        let here = |range: LineRange| {
+            let first = lines.first + range.first - there.first;
+            LineRange { first, last: first + range.len() - 1 }
+        };
+        let mut missing = vec![there];
+        let mut pieces = Vec::new();
+        for (to, known, first) in self.places(session, at, place) {
+            for part in missing.clone().into_iter().filter_map(|range| range.intersect(known)) {
+                if part.len() >= MIN_BLOCK_LINES as u64 {
+                    let first = first + part.first - known.first;
+                    pieces.push(Piece::Standing { standing: here(part), at: to, first });
+                    missing = missing.iter().flat_map(|range| range.without(&[part])).collect();
+                }
+            }
+        }
+        pieces.extend(missing.into_iter().map(|range| shown(here(range))));
+        pieces.sort_by_key(Piece::lines);
+        pieces
+    }
+
+    /// Where lines of what a message showed before the epoch stand now, before `at`: position, which lines, and the number
+    /// of the first of them there.
+    fn places(&self, session: &Session, at: u64, place: u64) -> Vec<(u64, LineRange, u64)> {
+        let moved = self.moved.iter().filter(|moved| moved.from == place);
+        let mut places: Vec<(u64, LineRange, u64)> =
+            moved.map(|moved| (moved.to, moved.lines, moved.first)).collect();
+        if let Some(before) = standing(session, place, session.treatment(place)) {
+            let same = self
+                .all
+                .values()
+                .filter(|now| now.object == before.object && now.version == before.version);
+            places.extend(
+                same.flat_map(|now| now.ranges.iter().map(|range| (now.at, *range, range.first))),
+            );
+        }
+        places.retain(|(to, ..)| *to < at);
+        places
+    }
+}

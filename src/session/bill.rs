@@ -1,0 +1,396 @@
+//! The ledger of a session: what its calls cost, beside what they would have cost the plain host. Plain data and its fold.
+//!
+//! What a call cost is worked out in `context` before it is recorded; here it is only added up. Costs are in prices of a
+//! plain input token of the call's model, cumulative since the session's first call (of a fork, since its parent's). Must not
+//! decide anything. Source: DESIGN.md section 7, rule 3, and section 13.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use super::call_bill::{CallBill, PlainCompaction, PriceNote, Side};
+use super::event::Rewrite;
+use super::record::CallRecord;
+use crate::object::Hash;
+
+/// So many calls with a report say how the provider counts.
+const RECENT_REPORTS: usize = 5;
+/// A provider that seems to count beyond these factors reported something else than the whole input.
+const FACTORS: std::ops::RangeInclusive<f64> = 0.25..=4.0;
+
+/// What a provider said that a request used.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reported {
+    /// Number of the call; `None` where it is none of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<u64>,
+    /// What the request was for.
+    #[serde(default, skip_serializing_if = "ReportKind::is_call")]
+    pub kind: ReportKind,
+    /// The host's ID of the report; one that is known is not taken again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// When the request was made, in ms since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<i64>,
+    /// Tokens of input neither read from the cache nor written to it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub input: u64,
+    /// Tokens read from the cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_read: u64,
+    /// Tokens written to the cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write: u64,
+    /// Tokens of output.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub output: u64,
+}
+
+/// What a request was for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportKind {
+    /// A call of the model.
+    #[default]
+    Call,
+    /// Keeping the cache of the newest call alive.
+    CacheWarm,
+}
+
+impl ReportKind {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+    fn is_call(&self) -> bool {
+        *self == Self::Call
+    }
+}
+
+impl Reported {
+    /// Tokens of the whole input.
+    pub fn total(&self) -> u64 {
+        self.input + self.cache_read + self.cache_write
+    }
+}
+
+/// Sums of one side.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Account {
+    /// Tokens sent.
+    pub sent: u64,
+    /// Tokens read from the cache.
+    pub cached: u64,
+    /// All others.
+    pub written: u64,
+    /// Cost.
+    pub cost: f64,
+}
+
+impl Account {
+    fn add(&mut self, side: &Side) {
+        self.sent += side.total();
+        self.cached += side.cached;
+        self.written += side.written;
+        self.cost += side.cost;
+    }
+}
+
+/// Sums of what providers reported.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ReportedSums {
+    /// Calls with a report.
+    pub calls: u64,
+    /// Tokens neither read from the cache nor written to it.
+    pub input: u64,
+    /// Tokens read from the cache.
+    pub cache_read: u64,
+    /// Tokens written to the cache.
+    pub cache_write: u64,
+    /// Tokens of output.
+    pub output: u64,
+    /// Cost of the input.
+    pub cost: f64,
+    /// What the same calls were estimated to cost.
+    pub estimated_cost: f64,
+}
+
+/// Requests that kept a cache alive.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Warming {
+    /// How many.
+    pub requests: u64,
+    /// Their cost.
+    pub ours: f64,
+    /// What they would have cost the plain host, whose window is larger.
+    pub plain: f64,
+}
+
+/// An epoch in the ledger.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EpochBill {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Why it started.
+    pub reason: String,
+    /// The call that it started with.
+    pub call: u64,
+    /// Tokens that it freed, by the provider's count.
+    pub freed: u64,
+    /// What its start cost.
+    pub cost: f64,
+    /// What the freed tokens would have cost since, less `cost`; negative until it has paid.
+    pub saved: f64,
+    /// Whether what it freed is still counted: not any more once the host rewrote its list.
+    stands: bool,
+}
+
+/// The newest call, as the next one needs it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LastCall {
+    /// Its number.
+    pub number: u64,
+    /// Its model.
+    pub model: Option<String>,
+    /// `content_hash` of its system prompt.
+    pub prompt: Option<Hash>,
+    /// Length of the host's list.
+    pub host_messages: u64,
+    /// Its bill.
+    pub bill: CallBill,
+}
+
+/// The ledger of a session.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Bill {
+    calls: u64,
+    ours: Account,
+    plain: Account,
+    overhead: f64,
+    warming: Warming,
+    faults: (u64, f64),
+    reported: ReportedSums,
+    epochs: Vec<EpochBill>,
+    prices: Option<PriceNote>,
+    last: Option<LastCall>,
+    compaction: Option<PlainCompaction>,
+    compactions: u64,
+    warmed_at: Option<i64>,
+    known_reports: BTreeSet<String>,
+    /// By model: counted and reported tokens of the newest calls with a report.
+    recent: BTreeMap<String, VecDeque<(u64, u64)>>,
+}
+
+impl Bill {
+    /// Calls billed; those that went out with the host's own messages are not.
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// Our cost so far: all requests with what is ours in them, warming, faults.
+    pub fn ours(&self) -> f64 {
+        self.ours.cost + self.warming.ours + self.faults.1
+    }
+
+    /// What the plain host's requests would have cost so far, warming included.
+    pub fn plain(&self) -> f64 {
+        self.plain.cost + self.warming.plain
+    }
+
+    /// What of [`Self::ours`] our tools and guidance cost.
+    pub fn overhead(&self) -> f64 {
+        self.overhead
+    }
+
+    /// [`Self::ours`] by [`Self::plain`]; `None` before the first call.
+    pub fn ratio(&self) -> Option<f64> {
+        (self.plain() > 0.0).then(|| self.ours() / self.plain())
+    }
+
+    /// Sums of our requests, without warming and faults.
+    pub fn our_account(&self) -> Account {
+        self.ours
+    }
+
+    /// Sums of the plain host's requests, without warming.
+    pub fn plain_account(&self) -> Account {
+        self.plain
+    }
+
+    /// Requests that kept the cache alive.
+    pub fn warming(&self) -> Warming {
+        self.warming
+    }
+
+    /// Faults: how many, and what they cost.
+    pub fn faults(&self) -> (u64, f64) {
+        self.faults
+    }
+
+    /// What providers reported.
+    pub fn reported(&self) -> ReportedSums {
+        self.reported
+    }
+
+    /// The epochs that started, in order.
+    pub fn epochs(&self) -> &[EpochBill] {
+        &self.epochs
+    }
+
+    /// Prices of the newest call.
+    pub fn prices(&self) -> Option<&PriceNote> {
+        self.prices.as_ref()
+    }
+
+    /// The newest call.
+    pub fn last(&self) -> Option<&LastCall> {
+        self.last.as_ref()
+    }
+
+    /// How the plain host's list stands compacted.
+    pub fn compaction(&self) -> Option<PlainCompaction> {
+        self.compaction
+    }
+
+    /// How often the plain host would have compacted.
+    pub fn compactions(&self) -> u64 {
+        self.compactions
+    }
+
+    /// When the cache was last kept alive by a request for that, in ms since 1970.
+    pub fn warmed_at(&self) -> Option<i64> {
+        self.warmed_at
+    }
+
+    /// Whether a report with this ID was taken.
+    pub fn knows_report(&self, id: &str) -> bool {
+        self.known_reports.contains(id)
+    }
+
+    /// Tokens as the provider of a model counts them for one counted here: the median over the newest calls with a report,
+    /// 1 before the first.
+    pub fn factor(&self, model: Option<&str>) -> f64 {
+        let Some(recent) = self.recent.get(model.unwrap_or_default()) else { return 1.0 };
+        #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+        let mut ratios: Vec<f64> = recent
+            .iter()
+            .map(|(counted, reported)| *reported as f64 / (*counted).max(1) as f64)
+            .collect();
+        ratios.sort_by(f64::total_cmp);
+        let middle = ratios.len() / 2;
+        ratios.get(middle).map_or(1.0, |ratio| ratio.clamp(*FACTORS.start(), *FACTORS.end()))
+    }
+
+    pub(super) fn epoch_started(&mut self, number: u32, reason: &str, call: u64) {
+        let reason = reason.to_owned();
+        let (freed, cost, saved) = (0, 0.0, 0.0);
+        self.epochs.push(EpochBill { number, reason, call, freed, cost, saved, stands: true });
+    }
+
+    pub(super) fn rewritten(&mut self, how: Rewrite, chat_len: u64) {
+        let stays = |compaction: &PlainCompaction| match how {
+            Rewrite::Branch => compaction.from < chat_len,
+            Rewrite::Edited => true,
+            Rewrite::Compaction | Rewrite::Rearranged => false,
+        };
+        self.compaction = self.compaction.filter(stays);
+        if how != Rewrite::Edited {
+            for epoch in &mut self.epochs {
+                epoch.stands = false;
+            }
+        }
+    }
+
+    /// `host_messages`: length of the host's list.
+    pub(super) fn called(&mut self, record: &CallRecord, host_messages: u64) {
+        let Some(note) = &record.bill else {
+            self.last = None;
+            return;
+        };
+        if let Some(prices) = &note.prices {
+            self.prices = Some(prices.clone());
+        }
+        // The first note of a session has prices.
+        let Some(prices) = &self.prices else { return };
+        let before = self.last.as_ref().map(|last| &last.bill);
+        let bill = CallBill::new(note, record, before, prices, self.compaction);
+        self.calls += 1;
+        self.ours.add(&bill.ours);
+        self.plain.add(&bill.plain);
+        self.overhead += bill.overhead_cost;
+        self.faults.0 += note.faults;
+        self.faults.1 += note.fault_cost;
+        if note.compacted.is_some() {
+            self.compaction = note.compacted;
+            self.compactions += 1;
+        }
+        self.credit_epochs(record.number, &bill);
+        self.last = Some(LastCall {
+            number: record.number,
+            model: record.model.clone(),
+            prompt: record.system_prompt.clone(),
+            host_messages,
+            bill,
+        });
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    fn credit_epochs(&mut self, call: u64, bill: &CallBill) {
+        if let Some(epoch) = self.epochs.last_mut().filter(|epoch| epoch.call == call) {
+            epoch.freed = bill.freed;
+            epoch.cost = bill.rewrite_cost;
+            epoch.saved = -bill.rewrite_cost;
+        }
+        for epoch in self.epochs.iter_mut().filter(|epoch| epoch.stands) {
+            epoch.saved += epoch.freed as f64 * bill.carry;
+        }
+    }
+
+    pub(super) fn reported_usage(&mut self, reported: &Reported) {
+        self.known_reports.extend(reported.id.clone());
+        let cost = self.cost_reported(reported);
+        if reported.kind == ReportKind::CacheWarm {
+            self.warming.requests += 1;
+            self.warming.ours += cost;
+            self.warming.plain += cost * self.plain_by_ours();
+            self.warmed_at = self.warmed_at.max(reported.time);
+            return;
+        }
+        self.reported.calls += 1;
+        self.reported.input += reported.input;
+        self.reported.cache_read += reported.cache_read;
+        self.reported.cache_write += reported.cache_write;
+        self.reported.output += reported.output;
+        self.reported.cost += cost;
+        let Some(last) = self.last.as_ref().filter(|last| reported.call == Some(last.number))
+        else {
+            return;
+        };
+        self.reported.estimated_cost += last.bill.ours.cost;
+        let counted = last.bill.counted();
+        let model = last.model.clone().unwrap_or_default();
+        let recent = self.recent.entry(model).or_default();
+        recent.push_back((counted, reported.total()));
+        if recent.len() > RECENT_REPORTS {
+            recent.pop_front();
+        }
+    }
+
+    /// Cost of a reported input by the prices of the newest call; 0 before the first.
+    fn cost_reported(&self, reported: &Reported) -> f64 {
+        let Reported { input, cache_read, cache_write, .. } = *reported;
+        let prices = self.prices.as_ref().map(|note| &note.prices);
+        prices.map_or(0.0, |prices| prices.cost_reported(input, cache_read, cache_write))
+    }
+
+    /// Size of the plain host's newest request by that of ours: the plain host would have kept its own cache alive.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    fn plain_by_ours(&self) -> f64 {
+        self.last.as_ref().map_or(1.0, |last| {
+            last.bill.plain.total() as f64 / last.bill.ours.total().max(1) as f64
+        })
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}

@@ -1,0 +1,199 @@
+//! An output that is shown in part: its pieces, in the order of its lines, and how they are stored. Plain data.
+
+use serde::{Deserialize, Serialize};
+
+use super::lines::LineRange;
+
+/// Characters to which the previews of earlier releases cut a line.
+const EARLIER_CHARS: u64 = 400;
+/// Line numbers from here on are counted from the end: an earlier release stored previews without the number of lines.
+const FROM_END: u64 = u64::MAX / 2;
+
+/// A run of lines of an output that is shown in part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Piece {
+    /// Lines that are shown.
+    Shown {
+        /// The lines.
+        shown: LineRange,
+        /// Longer lines are cut to so many characters, half at each end; `None` cuts none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        chars: Option<u64>,
+    },
+    /// Lines that are counted.
+    Between {
+        /// The lines.
+        between: LineRange,
+    },
+    /// Lines that stand, whole and verbatim, in another message of the window.
+    Standing {
+        /// The lines.
+        standing: LineRange,
+        /// Position of that message.
+        at: u64,
+        /// The first of them there: a line of what that message shows, a file or an output.
+        first: u64,
+    },
+}
+
+impl Piece {
+    /// The lines of the output.
+    pub fn lines(&self) -> LineRange {
+        match self {
+            Self::Shown { shown: lines, .. }
+            | Self::Between { between: lines }
+            | Self::Standing { standing: lines, .. } => *lines,
+        }
+    }
+
+    /// Where the lines stand: position of the message, and the lines of what it shows.
+    pub fn stands_at(&self) -> Option<(u64, LineRange)> {
+        match self {
+            Self::Standing { standing, at, first } => {
+                let last = (first + standing.len()).saturating_sub(1);
+                Some((*at, LineRange { first: *first, last }))
+            }
+            Self::Shown { .. } | Self::Between { .. } => None,
+        }
+    }
+}
+
+/// Joins neighbours of one form, and drops pieces without a line.
+pub fn join_pieces(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
+    let mut joined: Vec<Piece> = Vec::new();
+    for piece in pieces.into_iter().filter(|piece| !piece.lines().is_empty()) {
+        match (joined.last_mut(), &piece) {
+            (
+                Some(Piece::Shown { shown, chars }),
+                Piece::Shown { shown: next, chars: next_chars },
+            ) if shown.last + 1 == next.first && chars == next_chars => shown.last = next.last,
+            (Some(Piece::Between { between }), Piece::Between { between: next })
+                if between.last + 1 == next.first =>
+            {
+                between.last = next.last;
+            }
+            (
+                Some(Piece::Standing { standing, at, first }),
+                Piece::Standing { standing: next, at: next_at, first: next_first },
+            ) if standing.last + 1 == next.first
+                && at == next_at
+                && *first + standing.len() == *next_first =>
+            {
+                standing.last = next.last;
+            }
+            _ => joined.push(piece),
+        }
+    }
+    joined
+}
+
+/// Puts the lines of an output of so many into pieces that an earlier release stored.
+pub(super) fn settle_lines(pieces: &mut Vec<Piece>, total: u64) {
+    let known = |line: u64| {
+        if line < FROM_END { line } else { (total + 1).saturating_sub(u64::MAX - line) }
+    };
+    let is_early = |piece: &Piece| piece.lines().last >= FROM_END;
+    if !pieces.iter().any(is_early) {
+        return;
+    }
+    let mut next = 1;
+    for piece in pieces.iter_mut() {
+        let (Piece::Shown { shown: lines, .. }
+        | Piece::Between { between: lines }
+        | Piece::Standing { standing: lines, .. }) = piece;
+        // Head and tail of a short output meet.
+        lines.first = known(lines.first).max(next);
+        lines.last = known(lines.last).min(total);
+        next = next.max(lines.last + 1);
+    }
+    *pieces = join_pieces(std::mem::take(pieces));
+}
+
+/// Pieces as they are stored, or the head and tail that an earlier release stored instead.
+pub(super) mod stored {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{EARLIER_CHARS, LineRange, Piece};
+
+    #[derive(Serialize)]
+    struct Pieces<'a> {
+        pieces: &'a [Piece],
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        Pieces { pieces: Vec<Piece> },
+        Preview { head: u64, tail: u64 },
+    }
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        pieces: &[Piece],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        Pieces { pieces }.serialize(serializer)
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<Piece>, D::Error> {
+        let chars = Some(EARLIER_CHARS);
+        Ok(match Stored::deserialize(deserializer)? {
+            Stored::Pieces { pieces } => pieces,
+            Stored::Preview { head, tail } => vec![
+                Piece::Shown { shown: LineRange { first: 1, last: head }, chars },
+                Piece::Between {
+                    between: LineRange { first: head + 1, last: u64::MAX - 1 - tail },
+                },
+                Piece::Shown {
+                    shown: LineRange { first: u64::MAX - tail, last: u64::MAX - 1 },
+                    chars,
+                },
+            ],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::Treatment;
+    use super::*;
+
+    fn range(first: u64, last: u64) -> LineRange {
+        LineRange { first, last }
+    }
+
+    #[test]
+    fn pieces_are_stored_in_few_bytes_and_read_back() {
+        let pieces = vec![
+            Piece::Shown { shown: range(1, 9), chars: Some(400) },
+            Piece::Between { between: range(10, 80) },
+            Piece::Standing { standing: range(81, 111), at: 12, first: 40 },
+            Piece::Shown { shown: range(112, 120), chars: None },
+        ];
+        let treatment = Treatment::Excerpt { pieces };
+        let json = serde_json::to_string(&treatment).unwrap();
+        insta::assert_snapshot!(json, @r#"{"as":"excerpt","pieces":[{"shown":[1,9],"chars":400},{"between":[10,80]},{"standing":[81,111],"at":12,"first":40},{"shown":[112,120]}]}"#);
+        assert_eq!(serde_json::from_str::<Treatment>(&json).unwrap(), treatment);
+    }
+
+    #[test]
+    fn previews_of_earlier_releases_become_pieces_that_cover_every_line_once() {
+        for (head, tail, total, expected) in [
+            (2, 3, 1_400, vec![(1, 2), (3, 1_397), (1_398, 1_400)]),
+            (1, 0, 1, vec![(1, 1)]),
+            (0, 4, 10, vec![(1, 6), (7, 10)]),
+            (5, 5, 8, vec![(1, 8)]),
+            (9, 0, 8, vec![(1, 8)]),
+        ] {
+            let json = format!(r#"{{"as":"preview","head":{head},"tail":{tail}}}"#);
+            let Treatment::Excerpt { mut pieces } = serde_json::from_str(&json).unwrap() else {
+                panic!("{json} is an excerpt now")
+            };
+            settle_lines(&mut pieces, total);
+            let lines: Vec<(u64, u64)> = pieces.iter().map(|piece| piece.lines().into()).collect();
+            assert_eq!(lines, expected, "{json} of {total} lines");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What input tokens cost: the bill of one request by a price table. Pure.
+//!
+//! All prices are relative to a plain input token of the model, so that bills of different models compare. Must not know
+//! where a table is from. Rules: DESIGN.md sections 7 and 13.
+
+use crate::settings::{Prices, Reuse};
+
+/// The input of one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Input {
+    /// Tokens of system prompt and tools, the same as in the request before.
+    pub fixed: u64,
+    /// Tokens of the messages.
+    pub messages: u64,
+    /// Tokens of the messages at the front that are those of the request before.
+    pub shared: u64,
+    /// Whether the request before is a prefix of this one.
+    pub grown: bool,
+    /// Whether the cache of the request before still lives; never at the first call.
+    pub warm: bool,
+}
+
+/// The bill of one request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Charge {
+    /// Tokens read from the cache.
+    pub cached: u64,
+    /// All others.
+    pub written: u64,
+    /// Cost, in prices of a plain input token.
+    pub cost: f64,
+}
+
+impl Prices {
+    /// Whether reading from the cache costs what writing costs: nothing is gained by keeping a prefix.
+    pub fn is_uncached(&self) -> bool {
+        self.read >= self.write
+    }
+
+    /// Prices of reading and writing in a request with so many tokens of input.
+    pub fn at(&self, tokens: u64) -> (f64, f64) {
+        let passed = self.tiers.iter().filter(|tier| tokens > tier.above_tokens);
+        let highest = passed.max_by_key(|tier| tier.above_tokens);
+        highest.map_or((self.read, self.write), |tier| (tier.read, tier.write))
+    }
+
+    /// Bills one request.
+    pub fn charge(&self, input: &Input) -> Charge {
+        let messages = match self.reuse {
+            Reuse::Breakpoints if !input.grown => 0,
+            Reuse::Breakpoints | Reuse::AnyPrefix => input.shared,
+        };
+        let cached = if input.warm { input.fixed + messages } else { 0 };
+        let written = (input.fixed + input.messages).saturating_sub(cached);
+        Charge { cached, written, cost: self.cost(cached, written) }
+    }
+
+    /// Cost of a request's tokens: those read from the cache, and all others.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    pub fn cost(&self, cached: u64, written: u64) -> f64 {
+        let (read, write) = self.at(cached + written);
+        cached as f64 * read + written as f64 * write
+    }
+
+    /// Cost of input as a provider reports it: neither read from the cache nor written to it, read, written. Plain input costs
+    /// 1, as much more in a long request as writing does.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    pub fn cost_reported(&self, input: u64, cache_read: u64, cache_write: u64) -> f64 {
+        let (read, write) = self.at(input + cache_read + cache_write);
+        let plain = write / self.write;
+        input as f64 * plain + cache_read as f64 * read + cache_write as f64 * write
+    }
+
+    /// [`Self::charge`] for a provider that counts `factor` tokens for one counted here: the answer is in the provider's, by
+    /// which prices of long requests go too.
+    pub fn charge_counted(&self, input: &Input, factor: f64) -> Charge {
+        let counted = self.charge(input);
+        let cached = scaled(counted.cached, factor);
+        let written = scaled(counted.cached + counted.written, factor).saturating_sub(cached);
+        Charge { cached, written, cost: self.cost(cached, written) }
+    }
+}
+
+/// Tokens counted here as a provider counts them.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a token count times a small positive factor"
+)]
+pub fn scaled(tokens: u64, factor: f64) -> u64 {
+    (tokens as f64 * factor).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Tier;
+
+    const GROWN: Input =
+        Input { fixed: 4_000, messages: 11_000, shared: 10_000, grown: true, warm: true };
+
+    #[test]
+    fn a_request_that_grew_pays_the_write_price_for_what_is_new() {
+        let charge = Prices::preset("anthropic").unwrap().charge(&GROWN);
+        assert_eq!((charge.cached, charge.written), (14_000, 1_000));
+        assert!((charge.cost - (1_400.0 + 1_250.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_change_falls_back_to_system_and_tools_where_breakpoints_decide() {
+        let changed = Input { grown: false, ..GROWN };
+        assert_eq!(Prices::preset("anthropic").unwrap().charge(&changed).cached, 4_000);
+        assert_eq!(Prices::preset("openai").unwrap().charge(&changed).cached, 14_000);
+    }
+
+    #[test]
+    fn a_cold_cache_holds_nothing() {
+        let cold = Input { warm: false, ..GROWN };
+        for name in Prices::presets() {
+            assert_eq!(Prices::preset(name).unwrap().charge(&cold).cached, 0, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_long_request_costs_more_as_a_whole() {
+        let tier = Tier { above_tokens: 10_000, read: 0.2, write: 2.5 };
+        let prices = Prices { tiers: vec![tier], ..Prices::preset("anthropic").unwrap() };
+        assert!((prices.charge(&GROWN).cost - (2_800.0 + 2_500.0)).abs() < 1e-9);
+        let short = Input { messages: 6_000, shared: 5_000, ..GROWN };
+        assert!((prices.charge(&short).cost - (900.0 + 1_250.0)).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,208 @@
+//! The setting `prices`: a preset by name, or the user's own price tables by model. Plain data and its reading.
+//!
+//! What a request costs by a table is worked out in `context`. Must not know a session or a model's data.
+
+use std::collections::BTreeMap;
+
+use globset::GlobBuilder;
+use serde::{Deserialize, Serialize};
+
+/// The choice that takes prices from what the host says of the model.
+pub const AUTO: &str = "auto";
+
+/// What a provider can reuse of the request before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Reuse {
+    /// Any common prefix.
+    AnyPrefix,
+    /// The whole request before, if this one only grew; else no more than system prompt and tools: breakpoints stand behind
+    /// these and at the end.
+    Breakpoints,
+}
+
+/// A price table, in prices of a plain input token of the model: one that is neither read from the cache nor written to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Prices {
+    /// Price of a token read from the cache.
+    pub read: f64,
+    /// Price of a token that is not read from the cache.
+    pub write: f64,
+    /// What can be reused. Default any prefix.
+    #[serde(default = "any_prefix_reuse")]
+    pub reuse: Reuse,
+    /// Seconds after which the cache is gone; `None` where it stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetime_seconds: Option<u64>,
+    /// Other prices for long requests, each for the whole of it; the highest threshold that is passed counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tiers: Vec<Tier>,
+}
+
+/// Prices of requests that are longer than a threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Tier {
+    /// Requests with more tokens of input than this.
+    pub above_tokens: u64,
+    /// Price of a token read from the cache.
+    pub read: f64,
+    /// Price of a token that is not read from the cache.
+    pub write: f64,
+}
+
+/// A choice of prices.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PriceTable {
+    /// `auto`, or a preset's name.
+    Named(String),
+    /// A table of the user's.
+    Own(Prices),
+}
+
+/// The value of the setting.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PriceSetting {
+    /// `auto`, or a preset's name, for every model.
+    Named(String),
+    /// By pattern of `provider/model`, in which `*` stands for anything; of those that fit the longest counts.
+    ByModel(BTreeMap<String, PriceTable>),
+}
+
+impl Default for PriceSetting {
+    fn default() -> Self {
+        Self::Named(AUTO.to_owned())
+    }
+}
+
+/// A preset: its name and its table.
+type Preset = (&'static str, Prices);
+
+/// The presets (DESIGN.md section 13; issue 5, *Prices*).
+static PRESETS: [Preset; 7] = [
+    ("anthropic", breakpoints(1.25, 300)),
+    ("anthropic-1h", breakpoints(2.0, 3_600)),
+    ("openai", any_prefix(1.0, 0.1)),
+    ("gemini", any_prefix(1.0, 0.25)),
+    ("deepseek", any_prefix(1.0, 0.02)),
+    ("none", any_prefix(1.0, 1.0)),
+    ("local", any_prefix(1.0, 0.0)),
+];
+
+const fn breakpoints(write: f64, lifetime_seconds: u64) -> Prices {
+    let lifetime_seconds = Some(lifetime_seconds);
+    Prices { read: 0.1, write, reuse: Reuse::Breakpoints, lifetime_seconds, tiers: Vec::new() }
+}
+
+const fn any_prefix(write: f64, read: f64) -> Prices {
+    let reuse = any_prefix_reuse();
+    Prices { read, write, reuse, lifetime_seconds: None, tiers: Vec::new() }
+}
+
+const fn any_prefix_reuse() -> Reuse {
+    Reuse::AnyPrefix
+}
+
+impl Prices {
+    /// The preset of a name.
+    pub fn preset(name: &str) -> Option<Self> {
+        PRESETS.iter().find(|(known, _)| *known == name).map(|(_, prices)| prices.clone())
+    }
+
+    /// Names of the presets.
+    pub fn presets() -> impl Iterator<Item = &'static str> {
+        PRESETS.iter().map(|(name, _)| *name)
+    }
+
+    /// Whether every price is one: not negative, and writing costs something.
+    fn is_valid(&self) -> bool {
+        let tiers = self.tiers.iter().map(|tier| (tier.read, tier.write));
+        tiers.chain([(self.read, self.write)]).all(|(read, write)| {
+            read.is_finite() && read >= 0.0 && write.is_finite() && write > 0.0
+        })
+    }
+}
+
+impl PriceSetting {
+    /// The choice for a model, named as `provider/model`.
+    pub fn for_model(&self, model: &str) -> PriceTable {
+        match self {
+            Self::Named(name) => PriceTable::Named(name.clone()),
+            Self::ByModel(tables) => {
+                let fitting = tables.iter().filter(|(pattern, _)| fits(pattern, model));
+                let longest = fitting.max_by_key(|(pattern, _)| pattern.len());
+                let auto = || PriceTable::Named(AUTO.to_owned());
+                longest.map_or_else(auto, |(_, table)| table.clone())
+            }
+        }
+    }
+
+    /// Whether every name is known, every table has prices and every pattern can be read.
+    pub(super) fn is_valid(&self) -> bool {
+        let is_known = |name: &str| name == AUTO || Prices::presets().any(|known| known == name);
+        match self {
+            Self::Named(name) => is_known(name),
+            Self::ByModel(tables) => tables.iter().all(|(pattern, table)| {
+                GlobBuilder::new(pattern).build().is_ok()
+                    && match table {
+                        PriceTable::Named(name) => is_known(name),
+                        PriceTable::Own(prices) => prices.is_valid(),
+                    }
+            }),
+        }
+    }
+}
+
+/// Whether a model's name fits a pattern; one that cannot be read fits none.
+fn fits(pattern: &str, model: &str) -> bool {
+    GlobBuilder::new(pattern).build().is_ok_and(|glob| glob.compile_matcher().is_match(model))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn setting(value: serde_json::Value) -> PriceSetting {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn the_longest_pattern_that_fits_counts() {
+        let tables = setting(json!({
+            "*": "none", "openrouter/*": "openai", "openrouter/*/claude*": { "read": 0.1, "write": 1.25, "reuse": "breakpoints" },
+        }));
+        let named = |name: &str| PriceTable::Named(name.to_owned());
+        assert_eq!(tables.for_model("ollama/qwen3"), named("none"));
+        assert_eq!(tables.for_model("openrouter/z-ai/glm"), named("openai"));
+        let claude = tables.for_model("openrouter/anthropic/claude-x");
+        assert!(matches!(claude, PriceTable::Own(Prices { reuse: Reuse::Breakpoints, .. })));
+    }
+
+    #[test]
+    fn models_that_no_pattern_fits_are_priced_by_the_hosts_data() {
+        let tables = setting(json!({ "a/*": "none" }));
+        assert_eq!(tables.for_model("b/c"), PriceTable::Named(AUTO.into()));
+    }
+
+    #[test]
+    fn settings_that_price_nothing_are_refused() {
+        let own = |read: f64, write: f64| json!({ "*": { "read": read, "write": write } });
+        for (value, is_valid) in [
+            (json!("auto"), true),
+            (json!("anthropic-1h"), true),
+            (json!("antropic"), false),
+            (own(0.0, 1.0), true),
+            (own(-0.1, 1.0), false),
+            (own(0.1, 0.0), false),
+            (json!({ "*": "openai", "[": "none" }), false),
+            (json!({ "*": "nobody" }), false),
+        ] {
+            assert_eq!(setting(value.clone()).is_valid(), is_valid, "{value}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Outputs that are shown in part: what is counted, what stands elsewhere, and that it does stand there.
+
+use std::sync::LazyLock;
+
+use palimpsest::context::live::Wanted;
+use palimpsest::session::{Session, Treatment};
+use palimpsest::settings::Settings;
+use regex::Regex;
+use serde_json::{Value, json};
+
+use crate::host::Host;
+
+static BETWEEN: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^… ([\d,]+) lines? between \((t\d+):(\d+)-(\d+)\) …$").unwrap());
+static AS_IN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^… ([\d,]+) lines? as in ([tf]\d+):(\d+)-(\d+)(?: \((t\d+)\))? …$").unwrap()
+});
+static CUT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(.*) … [\d,]+ characters between \(t\d+:\d+\) … (.*)$").unwrap()
+});
+
+/// Checks every output of a request that is shown in part, by its text: each of its lines is shown, counted, or said to stand
+/// in another message; and there it stands.
+pub(crate) fn check(state: &Session, sent: &[Value], host: &[Value]) {
+    let places = state.chat().window().iter().zip(host);
+    let shown = places.filter(|(at, _)| !state.folds().hide(**at));
+    for (index, (at, host)) in shown.enumerate() {
+        let is_excerpt = matches!(state.treatment(*at), Treatment::Excerpt { .. });
+        let withheld = state.chat().get(*at).is_some_and(|known| known.withheld);
+        let volatile =
+            state.chat().get(*at).is_some_and(palimpsest::session::ChatMessage::is_volatile);
+        if is_excerpt && !withheld && !volatile {
+            check_excerpt(state, sent, index, text(host));
+        }
+    }
+}
+
+fn check_excerpt(state: &Session, sent: &[Value], index: usize, own: &str) {
+    let own: Vec<&str> = own.split('\n').collect();
+    let mut next = 0;
+    for line in text(&sent[index]).split('\n') {
+        let number = |text: &str| text.replace(',', "").parse::<usize>().unwrap();
+        if let Some(found) = BETWEEN.captures(line) {
+            assert_eq!(number(&found[3]), next + 1, "{line}");
+            next += number(&found[1]);
+            assert_eq!(number(&found[4]), next, "{line}");
+        } else if let Some(found) = AS_IN.captures(line) {
+            let block = own[next..next + number(&found[1])].join("\n");
+            next += number(&found[1]);
+            let named = found.get(5).or(found.get(2)).unwrap().as_str();
+            assert!(stands(state, &sent[..index], named, &block), "{line}\n{block}");
+        } else if let Some(found) = CUT.captures(line).filter(|_| line != own[next]) {
+            assert!(own[next].starts_with(&found[1]) && own[next].ends_with(&found[2]), "{line}");
+            next += 1;
+        } else {
+            assert_eq!(line, own[next]);
+            next += 1;
+        }
+    }
+    assert_eq!(next, own.len(), "all lines are shown or counted");
+}
+
+/// Whether a block of lines stands in the message that answers the call of this name or, where the lines were activated, in
+/// another one.
+fn stands(state: &Session, above: &[Value], named: &str, block: &str) -> bool {
+    let holds =
+        |message: &Value| format!("\n{}\n", text(message)).contains(&format!("\n{block}\n"));
+    let is_named = |index: usize| {
+        let (at, _) = state.shown_window().nth(index)?;
+        let object = state.result(at)?.object.as_ref()?;
+        Some(state.handle(object)?.to_string() == named)
+    };
+    let mut places = above.iter().enumerate().filter(|(_, message)| holds(message));
+    places.any(|(index, message)| {
+        is_named(index) == Some(true) || text(message).contains(&format!("[{named}] "))
+    })
+}
+
+fn text(message: &Value) -> &str {
+    message["content"][0]["text"].as_str().unwrap_or_default()
+}
+
+fn settings() -> Settings {
+    Settings { keep_results: 2, collapse_tokens: 400, preview_tokens: 500, ..Settings::default() }
+}
+
+fn lines(name: &str, numbers: std::ops::RangeInclusive<usize>) -> String {
+    let lines: Vec<String> = numbers.map(|n| format!("{name} line {n} of some words")).collect();
+    lines.join("\n")
+}
+
+fn bash(host: &mut Host, command: &str, output: &str) {
+    host.tool("bash", &json!({ "command": command }), output);
+    host.send();
+}
+
+fn newest(host: &Host) -> &str {
+    text(host.sent.last().unwrap())
+}
+
+#[test]
+fn blocks_that_stand_are_named_and_all_else_is_shown() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("a.txt", &lines("file", 1..=40));
+    host.user("go");
+    bash(&mut host, "make", &lines("build", 1..=30));
+    host.read("a.txt", Some(3), Some(20));
+    host.send();
+    let both = format!("new\n{}\nand\n{}", lines("build", 11..=41), lines("file", 1..=12));
+    bash(&mut host, "make all", &both);
+    insta::assert_snapshot!(newest(&host), @r"
+    new
+    … 20 lines as in t1:11-30 …
+    build line 31 of some words
+    build line 32 of some words
+    build line 33 of some words
+    build line 34 of some words
+    build line 35 of some words
+    build line 36 of some words
+    build line 37 of some words
+    build line 38 of some words
+    build line 39 of some words
+    build line 40 of some words
+    build line 41 of some words
+    and
+    file line 1 of some words
+    file line 2 of some words
+    … 10 lines as in f1:3-12 (t2) …
+    ");
+}
+
+#[test]
+fn the_same_request_right_away_gets_its_lines_again() {
+    let mut host = Host::new(Settings::default());
+    host.user("go");
+    for expected in [30, 30, 1] {
+        bash(&mut host, "make", &lines("build", 1..=30));
+        assert_eq!(newest(&host).lines().count(), expected);
+        if expected == 30 && host.sent.len() > 3 {
+            bash(&mut host, "true", "");
+            bash(&mut host, "true", "");
+        }
+    }
+}
+
+#[test]
+fn lines_that_were_asked_for_are_named_only_where_they_are_many() {
+    let mut host = Host::new(Settings::default());
+    host.user("go");
+    bash(&mut host, "make", &lines("build", 1..=60));
+    bash(&mut host, "sed -n 5,20p log", &lines("build", 5..=20));
+    assert_eq!(newest(&host), lines("build", 5..=20));
+    bash(&mut host, "sed -n 5,40p log", &lines("build", 5..=40));
+    assert_eq!(newest(&host), "… 36 lines as in t1:5-40 …");
+}
+
+#[test]
+fn lines_are_shown_again_where_what_held_them_collapses_and_stand_once() {
+    let mut host = Host::new(Settings { keep_results: 3, ..settings() });
+    host.user("go");
+    bash(&mut host, "make", &lines("build", 1..=30));
+    host.tool("bash", &json!({ "command": "make b" }), &lines("build", 11..=30));
+    host.tool("bash", &json!({ "command": "make c" }), &(lines("build", 5..=25) + "\nend"));
+    host.send();
+    assert_eq!(newest(&host), "… 21 lines as in t1:5-25 …\nend");
+    assert_eq!(host.live.state().epoch(), 0);
+    bash(&mut host, "make d", &lines("other", 1..=3));
+    host.window = 1;
+    host.user("on");
+    host.send();
+    insta::assert_snapshot!(host.shown());
+}
+
+#[test]
+fn lines_of_what_changed_are_shown_by_whoever_named_them() {
+    let mut host = Host::new(Settings::default());
+    host.user("go");
+    bash(&mut host, "make", &lines("build", 1..=30));
+    bash(&mut host, "make b", &lines("build", 11..=30));
+    assert_eq!(newest(&host), "… 20 lines as in t1:11-30 …");
+    host.rewrites = true;
+    host.messages[2]["content"][0]["text"] = json!("something else");
+    host.send();
+    assert_eq!(newest(&host), lines("build", 11..=30));
+}
+
+#[test]
+fn what_the_model_wrote_does_not_count() {
+    let mut host = Host::new(Settings::default());
+    host.user(&lines("build", 1..=30));
+    host.say(&lines("build", 1..=30));
+    host.user("go");
+    bash(&mut host, &lines("build", 1..=30), &lines("build", 1..=30));
+    assert_eq!(newest(&host), lines("build", 1..=30));
+}
+
+#[test]
+fn a_restart_names_the_same_lines() {
+    let run = |restarts: bool| {
+        let mut requests = Vec::new();
+        let mut host = Host::new(settings());
+        host.write_file("a.txt", &lines("file", 1..=40));
+        host.user("go");
+        for n in 0..8 {
+            bash(&mut host, &format!("make {n}"), &lines("build", n * 7 + 1..=n * 7 + 24));
+            host.read("a.txt", Some(1 + u32::try_from(n).unwrap()), Some(15));
+            host.send();
+            bash(&mut host, &format!("show {n}"), &lines("file", n + 3..=n + 30));
+            requests.push(host.shown());
+            if restarts {
+                host.restart();
+            }
+        }
+        (requests, host.live.state().epoch())
+    };
+    let (plain, epochs) = run(false);
+    let says = |what: &str| plain.iter().any(|request| request.contains(what));
+    assert!(epochs > 0 && says(" lines as in t") && says(" lines as in f"));
+    assert_eq!(run(true).0, plain);
+}
+
+#[test]
+fn a_preview_keeps_what_the_models_words_name_and_leads_to_the_rest() {
+    let mut host = Host::new(settings());
+    host.user("go");
+    let output = lines("build", 1..=400).replace("line 200 of", "splitRead of");
+    let args = json!({ "command": "make -f splitRead.mk" });
+    host.tool("bash", &args, &output.replace("splitRead", "splitRead.mk"));
+    host.send();
+    let shown = newest(&host);
+    assert!(
+        shown.contains("line 199 of some words\nbuild splitRead.mk of some words\nbuild line 201"),
+        "{shown}"
+    );
+    let wanted = Wanted { name: "t1".into(), lines: Some("100-101".into()), pattern: None };
+    assert!(host.activate(&wanted, false).contains("build line 100 of some words"));
+}
