@@ -154,6 +154,7 @@ impl Session {
             }
             Event::Reported(reported) => self.bill.reported_usage(reported),
             Event::FailedOpen { calls } => self.calls += calls.len() as u64,
+            Event::Payload(_) => {}
         }
     }
 
