@@ -272,6 +272,18 @@ export declare class Session {
   /** Calls `listener` with what happens during calls. */
   onEvent(listener: (event: SessionEvent) => void): void
   /**
+   * Takes the request to the provider right before it goes out, and resolves to what should go out: the same object, or a
+   * copy with one more cache breakpoint where the provider's format takes one.
+   *
+   * The first request after a `transformContext` is recorded with its call: its SHA-256, and its messages where another
+   * extension changed them after us. A request that is replayed to keep a cache warm gets the same breakpoint and is not
+   * recorded. `payload` is not changed; bytes in it are read as base64.
+   *
+   * Rejects with `INVALID_ARGUMENT` if `payload` is no JSON, and with what the store reports; then the host's own request
+   * should go out.
+   */
+  preparePayload<T>(payload: T): Promise<T>
+  /**
    * Takes the side effects of a tool call: files read, edited, written or found. Takes its turn behind the calls of
    * `transformContext` that came before.
    */
@@ -308,6 +320,21 @@ export declare class Store {
    * Rejects with `MALFORMED_ARCHIVE`, `INVALID_ARGUMENT`, `FILE`, `CONFLICT`, `NO_SPACE`, `CLOSED`.
    */
   importArchive(options: ImportArchiveOptions): Promise<ImportedArchive>
+  /**
+   * Reads what the model saw at a call, renders it again and checks its hash.
+   *
+   * `session`: ID of the session or its document, the host's session ID, a unique prefix, or `latest`.
+   *
+   * Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, `FORGOTTEN`, with `NOT_FOUND` if there is no such call, and with
+   * `HASH_MISMATCH` if what is stored no longer gives what was sent.
+   */
+  recordedCall(session: string, options?: CallOptions): Promise<RecordedCall>
+  /**
+   * Compares what the model saw at two calls of a session, message by message, from call `from` to call `to`.
+   *
+   * Rejects as `recordedCall`.
+   */
+  compareCalls(session: string, from: number, to: number): Promise<CallChange[]>
   /**
    * Checks everything that the store holds, as of its newest transaction, while it is in use: every hash, list, nickname
    * and pinned reference, and SQLite's own checks. Reads only. Takes a time in proportion to the store's size.
@@ -484,6 +511,26 @@ export interface BacklinksOptions {
   cwd?: string
   /** Only links to this heading (`Guide#Install`) or block (`^id`). Default: all. */
   part?: string
+}
+
+/** How messages of one call stand in another, by their indexes. */
+export interface CallChange {
+  /** `kept`, `removed`, `inserted`, or `changed`: the same message, otherwise shown. */
+  change: "kept" | "removed" | "inserted" | "changed"
+  /** Index of the first one in the earlier call; null for what is inserted. */
+  old: number | null
+  /** Index of the first one in the later call; null for what is removed. */
+  new: number | null
+  /** How many; 1 save for what is kept. */
+  count: number
+  /** Unified difference of what is changed. */
+  diff: string | null
+}
+
+/** Which call is meant. */
+export interface CallOptions {
+  /** Its number, from 1; the newest by default. */
+  call?: number
 }
 
 /** What of an object is read. */
@@ -718,6 +765,18 @@ export interface ExportedArchive {
   writtenBytes: number
   /** How often something was replaced, by rule. */
   redactions: Record<string, number>
+}
+
+/** A line of folded steps that a message carries. */
+export interface FoldAbout {
+  /** The line. */
+  line: string
+  /** The first call that showed it. */
+  sinceCall: number
+  /** The epoch that folded the steps. */
+  sinceEpoch: number | null
+  /** Why that started. */
+  reason: string | null
 }
 
 /** How to forget. */
@@ -956,6 +1015,34 @@ export interface ListOptions {
  */
 export declare function loadSettings(places: SettingsPlaces): Promise<Settings>
 
+/** What is known of a message of a call. */
+export interface MessageAbout {
+  /** Its position in the chat, from 0; null for a message of ours, and one that the chat does not hold so. */
+  position: number | null
+  /** Handle of the object whose content or result it is. */
+  handle: string | null
+  /** Handle of the file that it shows or changed. */
+  fileHandle: string | null
+  /** That file's path. */
+  path: string | null
+  /** How a tool result is shown, such as `{ as: "excerpt", pieces: [...] }`; null for other messages. */
+  shown: { as: string; [detail: string]: unknown } | null
+  /** The first call that showed it so, where that is not as the host gave it. */
+  sinceCall: number | null
+  /** The epoch that changed it; null where it was first sent so. */
+  sinceEpoch: number | null
+  /** Why that epoch started. */
+  reason: string | null
+  /** The notes that it carries. */
+  notes: Array<string>
+  /** The lines of folded steps that it carries, and why. */
+  folds: Array<FoldAbout>
+  /** Why the store does not hold what went out; null where it does. */
+  withheld: "excluded" | "forgotten" | "redacted" | null | null
+  /** SHA-256 of the message's JSON as it went out, where it is withheld and that is known. */
+  digest: string | null
+}
+
 /** How a name is read. */
 export interface NameOptions {
   /** Folder that a relative path counts from, absolute. Default: the process's working folder. */
@@ -1060,6 +1147,59 @@ export interface ReadOptions {
   at?: number | string
   /** As in `NameOptions`. */
   cwd?: string
+}
+
+/** A recorded call: what the model saw. */
+export interface RecordedCall {
+  /** The session in which it was made: of a call that a fork inherited, the parent. */
+  sessionId: string
+  /** Its number in the session, from 1. */
+  call: number
+  /** The call before, where the host asked again with the same list. */
+  retryOf: number | null
+  /**
+   * Why it went out with the host's own messages; null where it went out with ours. Then what follows is not known, down
+   * to `hash`.
+   */
+  failedOpen: string | null
+  /** When, in RFC 3339, UTC. */
+  time: string | null
+  /** Provider and model: `provider/id`. */
+  model: string | null
+  /** Layout. */
+  layout: string | null
+  /** Number of the epoch, from 0. */
+  epoch: number | null
+  /** Why that started; null in the first. */
+  epochReason: string | null
+  /** Tokens of the messages as sent. */
+  sentTokens: number | null
+  /** Tokens of the messages as the host would have sent them. */
+  plainTokens: number | null
+  /** Tokens of the model's window. */
+  contextWindow: number | null
+  /** Running SHA-256 over the SHA-256 of each message's JSON, as it was recorded. */
+  hash: string | null
+  /** Whether `messages` were checked against `hash`: not where text is withheld of which no hash is known. */
+  verified: boolean
+  /** The system prompt; null without one. */
+  systemPrompt: string | null
+  /** Definitions of the tools; null where they are not known. */
+  tools: unknown
+  /** The messages, each as its exact JSON. */
+  messages: Array<string>
+  /** What is known of each message, in the same order. */
+  about: Array<MessageAbout>
+  /** The request in the provider's format; null where the host did not show it. */
+  payload: RecordedPayload | null
+}
+
+/** A request in the provider's format. */
+export interface RecordedPayload {
+  /** SHA-256 of the request as canonical JSON. */
+  hash: string
+  /** Its messages, each as JSON, where another extension changed them after us; else null. */
+  messages: Array<string> | null
 }
 
 /**

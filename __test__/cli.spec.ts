@@ -98,6 +98,7 @@ describe("the store", () => {
   test.each([
     "sessions",
     "objects",
+    "context x",
     "show x",
     "history x",
     "diff x",

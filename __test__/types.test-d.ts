@@ -114,11 +114,19 @@ expectTypeOf<IndexReport["files"][number]["outcome"]>().toEqualTypeOf<
 
 // A session; what crosses to Rust is no part of it.
 expectTypeOf<keyof Session>().toEqualTypeOf<
-  "transformContext" | "onEvent" | "toolFinished" | "refusedWrite" | "reportFailedCall" | "status" | "close"
+  | "transformContext"
+  | "preparePayload"
+  | "onEvent"
+  | "toolFinished"
+  | "refusedWrite"
+  | "reportFailedCall"
+  | "status"
+  | "close"
 >();
 expectTypeOf<Session["transformContext"]>().toEqualTypeOf<
   (messages: Message[], call?: CallInfo) => Promise<Message[]>
 >();
+expectTypeOf<Session["preparePayload"]>().toEqualTypeOf<<T>(payload: T) => Promise<T>>();
 expectTypeOf<Session["onEvent"]>().toEqualTypeOf<(listener: (event: SessionEvent) => void) => void>();
 expectTypeOf<Session["toolFinished"]>().toEqualTypeOf<(event: ToolFinishedEvent) => Promise<void>>();
 expectTypeOf<Session["refusedWrite"]>().toEqualTypeOf<(toolName: string, args: unknown) => Promise<string | null>>();

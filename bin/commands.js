@@ -1,4 +1,5 @@
 // The commands, in the order of `palimpsest --help`. To add one: a file in `commands/`, a line here, a row of the README.
+import { context } from "./commands/context.js";
 import { diff } from "./commands/diff.js";
 import { doctor } from "./commands/doctor.js";
 import { exportArchive } from "./commands/export.js";
@@ -20,6 +21,7 @@ import { stats } from "./commands/stats.js";
 export const commands = [
   index,
   sessions,
+  context,
   objects,
   search,
   show,

@@ -89,6 +89,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
   pi.on("session_start", (_event, ctx) => inTurn(() => open(ctx)));
   pi.on("session_shutdown", () => inTurn(close));
   pi.on("context", (event, ctx) => (current === undefined ? undefined : transform(pi, current, event, ctx)));
+  pi.on("before_provider_request", ({ payload }) => (current === undefined ? undefined : prepare(current, payload)));
   pi.on("tool_call", (event) => (current === undefined ? undefined : refuseWrite(current, event)));
   pi.on("tool_execution_start", (event) => current?.observer.started(event));
   pi.on("tool_execution_end", (event) => current?.observer.ended(event));
@@ -117,6 +118,16 @@ async function transform(pi: ExtensionAPI, current: Current, event: ContextEvent
   } catch (error) {
     await current.failures.report("a call went out with Pi's own messages", error);
     reportFailedCall(current, describe(error));
+    return undefined;
+  }
+}
+
+/** The provider's request with our cache breakpoint; its hash is recorded with the call. */
+async function prepare(current: Current, payload: unknown): Promise<unknown> {
+  try {
+    return await current.session.preparePayload(payload);
+  } catch (error) {
+    await current.failures.report("a request went out without our cache breakpoint", error);
     return undefined;
   }
 }

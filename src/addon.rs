@@ -6,6 +6,7 @@
 pub mod archive;
 pub mod argument;
 pub mod blocking;
+pub mod calls;
 pub mod doctor;
 pub mod forget;
 pub mod graph;

@@ -3,6 +3,7 @@
 //! Decisions are pure functions of (state, event, settings); [`LiveSession`] alone reads and writes, and hands them what
 //! they need. Must not know JavaScript or SQL. Sources: DESIGN.md sections 6 to 8, SSOT section 4.
 
+pub mod breakpoints;
 pub mod deeds;
 pub mod epoch;
 pub mod evidence;
@@ -17,6 +18,7 @@ pub mod lines_index;
 pub mod live;
 pub mod log_layout;
 pub mod model_rules;
+pub mod payload;
 pub mod placeholder;
 pub mod pools_layout;
 pub mod preview;

@@ -36,6 +36,8 @@ pub use links::Links;
 pub use matching::{HostEntry, HostMatch, match_host_list};
 pub use message::{MessageKey, MessageKind, OutputClass, ResultFact, Shows};
 pub use prices::{Charge, Input, scaled};
-pub use record::{CallRecord, FailedCall, SlotEdit, SlotRecord, Withheld, WithheldReason};
+pub use record::{
+    CallRecord, FailedCall, PayloadRecord, SlotEdit, SlotRecord, Withheld, WithheldReason,
+};
 pub use sets::{Active, ActiveView, Known, Sets};
 pub use state::{Effect, Sent, Session, Showing};

@@ -45,6 +45,8 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
         class: OutputClass::Other,
         shows: Shows::Own,
     };
+    let deeds = ["read f3 src/main.rs f9 src/lib.rs", "edit f3 (+12 -4)", "cargo test ok"];
+    let deeds = deeds.map(str::to_owned);
     for line in [
         forms::output_line(t17, &tests),
         forms::showing_line(Some(t12), f3, "src/main.rs", &[range(1, 210)]),
@@ -52,6 +54,7 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
         forms::between_line(t17, range(81, 1_320)),
         forms::changed_line(f3, "src/main.rs", Some(t12), 4, 1),
         forms::activated_line(t17, "bash", &[range(1, 40)], 412),
+        forms::fold_line(handle("t31"), handle("t44"), 6, &deeds),
     ] {
         assert!(README.lines().any(|found| found.trim() == line), "README.md lacks `{line}`");
     }

@@ -19,7 +19,7 @@ use palimpsest::context::tokens::Counter;
 use palimpsest::object::Hash;
 use palimpsest::settings::Settings;
 use palimpsest::store::Store;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// One call in so many is rendered again from the store.
 const REPLAYED: usize = 25;
@@ -67,14 +67,19 @@ fn play(file: &Path) -> u32 {
     live.state().epoch()
 }
 
-/// What went out: the host's messages in their order, tool results with their own IDs, everything else untouched.
+/// What went out: the host's messages in their order but for folded ones, tool results with their own IDs, user messages
+/// with the lines of folded steps behind them, everything else untouched.
 fn check(store: &Store, live: &LiveSession, messages: &[&str], file: &Path) {
     let call = replay_call(store, live.id(), live.state().calls()).unwrap();
-    assert_eq!(call.messages.len(), messages.len(), "{}", file.display());
+    let (folds, window) = (live.state().folds(), live.state().chat().window());
+    assert_eq!(window.len(), messages.len(), "{}", file.display());
+    let shown = window.iter().zip(messages).filter(|(at, _)| !folds.hide(**at));
+    let shown: Vec<(u64, &str)> = shown.map(|(at, message)| (*at, *message)).collect();
+    assert_eq!(call.messages.len(), shown.len(), "{}", file.display());
     // Commands on secret files are withheld; their hash is known.
     let withheld: HashMap<usize, Option<Hash>> =
         call.withheld.into_iter().map(|place| (place.message, place.digest)).collect();
-    for (index, (sent, given)) in call.messages.iter().zip(messages).enumerate() {
+    for (index, (sent, (at, given))) in call.messages.iter().zip(shown).enumerate() {
         if let Some(digest) = withheld.get(&index) {
             assert_eq!(*digest, Some(Hash::of(given)), "{}", file.display());
             continue;
@@ -84,6 +89,13 @@ fn check(store: &Store, live: &LiveSession, messages: &[&str], file: &Path) {
         if given["role"] == "toolResult" {
             sent["content"] = Value::Null;
             given["content"] = Value::Null;
+        }
+        if let Some(lines) = folds.lines(at) {
+            let behind = sent["content"].as_array_mut().unwrap().pop();
+            assert_eq!(behind, Some(json!({ "type": "text", "text": lines })));
+            if let Some(text) = given["content"].as_str() {
+                given["content"] = json!([{ "type": "text", "text": text }]);
+            }
         }
         assert_eq!(sent, given, "{}", file.display());
     }

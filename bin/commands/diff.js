@@ -34,8 +34,11 @@ export const diff = {
   },
 };
 
-/** @param {string} unified */
-function coloured(unified) {
+/**
+ * A unified diff in colours.
+ * @param {string} unified
+ */
+export function coloured(unified) {
   const style = (/** @type {string} */ line) => {
     if (line.startsWith("+")) {
       return styled("green", line);

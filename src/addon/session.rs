@@ -235,6 +235,41 @@ impl Session {
         })
     }
 
+    /// Takes the request to the provider right before it goes out, and resolves to what should go out: the same object, or a
+    /// copy with one more cache breakpoint where the provider's format takes one.
+    ///
+    /// The first request after a `transformContext` is recorded with its call: its SHA-256, and its messages where another
+    /// extension changed them after us. A request that is replayed to keep a cache warm gets the same breakpoint and is not
+    /// recorded. `payload` is not changed; bytes in it are read as base64.
+    ///
+    /// Rejects with `INVALID_ARGUMENT` if `payload` is no JSON, and with what the store reports; then the host's own request
+    /// should go out.
+    #[napi(
+        ts_generic_types = "T",
+        ts_args_type = "payload: T",
+        ts_return_type = "Promise<T>",
+        catch_unwind
+    )]
+    pub fn prepare_payload<'env>(
+        &self,
+        env: &'env Env,
+        this: This<'env>,
+        payload: Unknown<'env>,
+    ) -> napi::Result<Unknown<'env>> {
+        let own: Function<'env, FnArgs<(Unknown,)>, Unknown> = half(env, this, "preparePayload")?;
+        own.apply(this.object, (payload,).into())
+    }
+
+    /// The part of `preparePayload` that crosses: the request as JSON; the changes to make, a JSON Patch.
+    #[napi(skip_typescript)]
+    pub fn prepare_payload_now(&self, payload: String) -> AsyncTask<Blocking<String>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || {
+            let patches = shared.with(|session| session.prepare_payload(&payload))?;
+            Ok(json!(patches).to_string())
+        })
+    }
+
     /// Takes the side effects of a tool call: files read, edited, written or found. Takes its turn behind the calls of
     /// `transformContext` that came before.
     #[napi(

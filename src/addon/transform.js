@@ -1,7 +1,7 @@
-// The JavaScript half of a session: keeps its calls in order, and of `transformContext` finds what is new in the host's list of messages, so that only that
-// crosses to Rust, and builds the list that goes out. It keeps a copy of the list at the last call and what each message of
-// the request is made of; it decides nothing. The value of this script is a function that keeps it under `name` beside a
-// session.
+// The JavaScript half of a session: keeps its calls in order, and of `transformContext` finds what is new in the host's
+// list of messages, so that only that crosses to Rust, and builds the list that goes out. It keeps a copy of the list at the
+// last call and what each message of the request is made of; it decides nothing. Of a provider's request it makes the
+// changes that Rust names. The value of this script is a function that keeps it under `name` beside a session.
 (session, name) => {
   /** The host's messages at the last call, as they crossed. */
   const known = [];
@@ -171,7 +171,43 @@
     return json === undefined ? value : JSON.parse(json);
   };
 
+  /** JSON of a request; bytes in it as base64. */
+  const requestJson = (payload) => {
+    const json = JSON.stringify(payload, function (key, item) {
+      const bytes = this[key];
+      if (ArrayBuffer.isView(bytes)) {
+        return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+      }
+      return typeof item === "string" && !item.isWellFormed() ? item.toWellFormed() : item;
+    });
+    if (json === undefined) {
+      throw refuse("`payload` is no JSON");
+    }
+    return json;
+  };
+
+  /** A value with one change of a JSON Patch; what lies beside the change's path is shared with `value`. */
+  const patched = (value, [name, ...rest], { op, value: given }) => {
+    const copy = Array.isArray(value) ? [...value] : { ...value };
+    if (rest.length > 0) {
+      copy[name] = patched(value[name], rest, { op, value: given });
+    } else if (op === "remove") {
+      delete copy[name];
+    } else if (op === "add" && Array.isArray(copy)) {
+      copy.splice(Number(name), 0, given);
+    } else {
+      copy[name] = given;
+    }
+    return copy;
+  };
+
   const half = {
+    async preparePayload(payload) {
+      const json = reading("payload", () => requestJson(payload));
+      const patches = JSON.parse(await inTurn(() => session.preparePayloadNow(json)));
+      return patches.reduce((value, patch) => patched(value, patch.path.split("/").slice(1), patch), payload);
+    },
+
     async transformContext(messages, call) {
       const list = listOf(messages);
       return inTurn(() => run(list, call));

@@ -6,42 +6,32 @@ use serde_json::Value;
 
 use super::forms;
 use super::host::strings;
-use super::tool_kind::{self, ToolKind};
 use crate::object::{Handle, ObjectId};
 use crate::session::{LineMap, ResultFact, Session, Shows, Subject};
 
 /// Arguments of at most so many characters, on one line, stand in a line as they are: the model repeats paths, patterns and
 /// commands word for word. Of longer commands the beginning does.
 const SHORT_CHARS: usize = 200;
-/// Objects that one deed names, and deeds that a line names.
-const MAX_OBJECTS: usize = 16;
-const MAX_DEEDS: usize = 48;
+/// Files or words that one deed names, and deeds that a line names.
+const MAX_ABOUT: usize = 64;
+const MAX_DEEDS: usize = 256;
+/// What begins the brief of a command.
+const COMMAND: &str = "$ ";
 
-/// What a call asked for: its short arguments as they are, the beginning of a long command, of an edit how many lines come
-/// and go, of a `write` how many there are.
-///
-/// `args`: its arguments. `diff`: the host's difference of the file, if it gives one.
-pub fn brief(tool: &str, args: &Value, diff: Option<&str>) -> String {
-    let mut parts: Vec<String> =
-        texts(args).filter(|text| is_short(text)).map(str::to_owned).collect();
-    match tool_kind::kind(tool, args) {
-        ToolKind::Shell(_) => parts.extend(texts(args).find(|text| !is_short(text)).map(beginning)),
-        ToolKind::Edit => {
-            let (added, removed) = diff.map_or_else(|| lines_of_edits(args), lines_of_diff);
-            if added + removed > 0 {
-                parts.push(format!("+{added} -{removed}"));
-            }
-        }
-        ToolKind::Write => {
-            let content = args.get("content").and_then(Value::as_str);
-            parts.extend(content.map(|text| forms::count(text.split('\n').count() as u64, "line")));
-        }
-        _ => {}
+/// What a call asked for: of a command its line, behind `$ `, or the beginning of that; else its short arguments as they are.
+pub fn brief(args: &Value) -> String {
+    let command = ["command", "cmd"].iter().find_map(|name| match args.get(*name)? {
+        // A program and its arguments: the last one is the script.
+        Value::Array(words) => words.last()?.as_str(),
+        text => text.as_str(),
+    });
+    if let Some(line) = command {
+        return format!("{COMMAND}{}", beginning(line));
     }
-    parts.join(" ")
+    texts(args).filter(|text| is_short(text)).collect::<Vec<_>>().join(" ")
 }
 
-/// What of the arguments a line does not show.
+/// What of a call's arguments no line for it shows.
 pub fn left_out(args: &Value) -> String {
     texts(args).filter(|text| !is_short(text)).collect::<Vec<_>>().join("\n")
 }
@@ -58,7 +48,27 @@ fn is_short(text: &str) -> bool {
 
 fn beginning(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    line.chars().take(SHORT_CHARS).collect()
+    line.trim().chars().take(SHORT_CHARS).collect()
+}
+
+/// What a call changed in a file: of an edit how many lines came and went, of a `write` how many there are. Nothing where
+/// that is not known.
+///
+/// `diff`: the host's difference of the file, if it gives one.
+pub fn brief_of_change(tool: &str, args: &Value, diff: Option<&str>) -> String {
+    if tool == "write" {
+        let content = args.get("content").and_then(Value::as_str).unwrap_or_default();
+        return forms::count(content.split('\n').count() as u64, "line");
+    }
+    match diff.map_or_else(|| lines_of_edits(args), lines_of_diff) {
+        (0, 0) => String::new(),
+        (added, removed) => format!("+{added} -{removed}"),
+    }
+}
+
+/// A brief as a line shows it.
+pub fn shown_brief(brief: &str) -> &str {
+    brief.strip_prefix(COMMAND).unwrap_or(brief)
 }
 
 /// The deeds of steps by the facts of their results, in the order in which each kind came first.
@@ -89,43 +99,51 @@ pub fn deeds<'a>(session: &Session, facts: impl Iterator<Item = &'a ResultFact>)
 /// What one or several calls of a kind did.
 #[derive(Debug, PartialEq, Eq)]
 enum Deed<'a> {
-    /// Content of objects was shown.
-    Showed { tool: &'a str, objects: Vec<&'a ObjectId> },
+    /// Content was shown, or asked for.
+    Asked { tool: &'a str, about: Vec<About<'a>> },
     /// A file was changed.
     Changed { tool: &'a str, file: &'a ObjectId, brief: String },
-    /// Anything else.
+    /// A command, or what failed.
     Ran { what: String, fact: &'a ResultFact, times: u64 },
+}
+
+/// What a call was about.
+#[derive(Debug, PartialEq, Eq)]
+enum About<'a> {
+    Object(&'a ObjectId),
+    Words(&'a str),
 }
 
 impl<'a> Deed<'a> {
     /// Nothing for calls that are known by no object and showed none.
-    fn of(session: &Session, fact: &'a ResultFact) -> Option<Self> {
+    fn of(session: &'a Session, fact: &'a ResultFact) -> Option<Self> {
         let tool = fact.tool.as_str();
-        let brief = fact.object.as_ref().map_or("", |object| session.brief(object));
-        match &fact.shows {
+        let brief = fact.object.as_ref().map(|object| session.brief(object));
+        let asked = |about| Self::Asked { tool, about: vec![about] };
+        Some(match &fact.shows {
             Shows::File { object, .. } | Shows::Activated { object, .. } => {
-                Some(Self::Showed { tool, objects: vec![object] })
+                asked(About::Object(object))
             }
             Shows::Change { object } => {
-                Some(Self::Changed { tool, file: object, brief: change(brief) })
+                Self::Changed { tool, file: object, brief: brief.unwrap_or_default().to_owned() }
             }
-            Shows::Own => {
-                fact.object.as_ref()?;
-                let what = match brief {
-                    "" => tool.to_owned(),
-                    brief if matches!(tool_kind::kind(tool, &Value::Null), ToolKind::Shell(_)) => {
-                        brief.to_owned()
-                    }
-                    brief => format!("{tool} {brief}"),
-                };
-                Some(Self::Ran { what, fact, times: 1 })
-            }
-        }
+            Shows::Own => match (brief?, brief?.strip_prefix(COMMAND)) {
+                (_, Some(command)) if !command.is_empty() => {
+                    Self::Ran { what: command.to_owned(), fact, times: 1 }
+                }
+                (brief, None) if fact.ok && !brief.is_empty() => asked(About::Words(brief)),
+                (brief, None) if !brief.is_empty() => {
+                    let what = format!("{tool} {}", session.shown_path(brief));
+                    Self::Ran { what, fact, times: 1 }
+                }
+                _ => Self::Ran { what: tool.to_owned(), fact, times: 1 },
+            },
+        })
     }
 
     fn is_alike(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Showed { tool: a, .. }, Self::Showed { tool: b, .. }) => a == b,
+            (Self::Asked { tool: a, .. }, Self::Asked { tool: b, .. }) => a == b,
             (Self::Changed { tool: a, file: f, .. }, Self::Changed { tool: b, file: g, .. }) => {
                 a == b && f == g
             }
@@ -136,10 +154,10 @@ impl<'a> Deed<'a> {
 
     fn join(&mut self, other: Self) {
         match (self, other) {
-            (Self::Showed { objects, .. }, Self::Showed { objects: more, .. }) => {
-                for object in more {
-                    if !objects.contains(&object) {
-                        objects.push(object);
+            (Self::Asked { about, .. }, Self::Asked { about: more, .. }) => {
+                for next in more {
+                    if !about.contains(&next) {
+                        about.push(next);
                     }
                 }
             }
@@ -161,11 +179,14 @@ impl<'a> Deed<'a> {
     fn words(&self, session: &Session, named: &mut Vec<Handle>) -> String {
         let mut name = |object: &ObjectId| name(session, object, named);
         match self {
-            Self::Showed { tool, objects } => {
+            Self::Asked { tool, about } => {
                 let mut words = vec![(*tool).to_owned()];
-                words.extend(objects.iter().take(MAX_OBJECTS).map(|object| name(object)));
-                if objects.len() > MAX_OBJECTS {
-                    words.push(format!("{} more", objects.len() - MAX_OBJECTS));
+                words.extend(about.iter().take(MAX_ABOUT).map(|about| match about {
+                    About::Object(object) => name(object),
+                    About::Words(words) => session.shown_path(words).to_owned(),
+                }));
+                if about.len() > MAX_ABOUT {
+                    words.push(format!("{} more", about.len() - MAX_ABOUT));
                 }
                 words.join(" ")
             }
@@ -203,13 +224,15 @@ fn name(session: &Session, object: &ObjectId, named: &mut Vec<Handle>) -> String
 fn lines_of_edits(args: &Value) -> (u64, u64) {
     let edits = args.get("edits").and_then(Value::as_array);
     let edits = edits.map_or_else(|| std::slice::from_ref(args), Vec::as_slice);
-    let text = |edit: &Value, name: &str| {
-        edit.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
     let moved = edits.iter().map(|edit| {
-        LineMap::between(&text(edit, "oldText"), &text(edit, "newText")).added_removed()
+        let (old, new) = (["oldText", "old_string"], ["newText", "new_string"]);
+        LineMap::between(text_of(edit, old), text_of(edit, new)).added_removed()
     });
     moved.fold((0, 0), |sum, (added, removed)| (sum.0 + added, sum.1 + removed))
+}
+
+fn text_of<'v>(value: &'v Value, names: [&str; 2]) -> &'v str {
+    names.iter().find_map(|name| value.get(*name)?.as_str()).unwrap_or_default()
 }
 
 /// Lines that come and go by a difference.
@@ -218,15 +241,9 @@ fn lines_of_diff(diff: &str) -> (u64, u64) {
     (marked('+'), marked('-'))
 }
 
-/// What changed, of what an `edit` or `write` asked for: its end, `+12 -4` or `3 lines`.
-fn change(brief: &str) -> String {
-    let words: Vec<&str> = brief.split(' ').collect();
-    words[words.len().saturating_sub(2)..].join(" ")
-}
-
 /// The numbers of `+12 -4`.
-fn changes(change: &str) -> Option<(u64, u64)> {
-    let (added, removed) = change.strip_prefix('+')?.split_once(" -")?;
+fn changes(brief: &str) -> Option<(u64, u64)> {
+    let (added, removed) = brief.strip_prefix('+')?.split_once(" -")?;
     Some((added.parse().ok()?, removed.parse().ok()?))
 }
 
@@ -237,18 +254,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_arguments_stand_as_they_are() {
-        let run =
-            json!({ "command": "cd /p && cargo test --lib a::b 2>&1 | tail -n 5", "timeout": 9 });
-        assert_eq!(brief("bash", &run, None), "cd /p && cargo test --lib a::b 2>&1 | tail -n 5");
-        let script = json!({ "command": "\ncat > a.txt <<'EOF'\nx\nEOF" });
-        assert_eq!(brief("bash", &script, None), "cat > a.txt <<'EOF'");
-        let long = brief("bash", &json!({ "command": "é".repeat(999) }), None);
-        assert_eq!(long.chars().count(), SHORT_CHARS);
-        assert_eq!(
-            brief("grep", &json!({ "pattern": "fn main", "path": "src" }), None),
-            "fn main src"
-        );
+    fn a_short_command_stands_as_it_is_and_of_a_long_one_the_beginning() {
+        for (command, expected) in [
+            ("cargo test", "$ cargo test"),
+            ("cd /p && cargo test 2>&1 | tail -n 5", "$ cd /p && cargo test 2>&1 | tail -n 5"),
+            ("\ncat > a.txt <<'EOF'\nx\nEOF", "$ cat > a.txt <<'EOF'"),
+            ("", "$ "),
+        ] {
+            assert_eq!(brief(&json!({ "command": command })), expected, "{command}");
+        }
+        let long = brief(&json!({ "command": "é".repeat(999) }));
+        assert_eq!(long.chars().count(), 2 + SHORT_CHARS);
     }
 
     #[test]
@@ -263,10 +279,25 @@ mod tests {
         let edits = json!({ "path": "a", "edits": [
             { "oldText": "a\nb", "newText": "a\nc\nd" }, { "oldText": "x", "newText": "" },
         ] });
-        assert_eq!(brief("edit", &edits, None), "a x +3 -2");
-        assert_eq!(brief("edit", &json!({ "oldText": "a", "newText": "b" }), None), "a b +1 -1");
-        assert_eq!(brief("edit", &edits, Some(" 1 a\n-2 b\n+2 c\n+3 d")), "a x +2 -1");
-        assert_eq!(brief("write", &json!({ "content": "a\nb\n" }), None), "3 lines");
-        assert_eq!(change("src/a.rs +2 -1"), "+2 -1");
+        assert_eq!(brief_of_change("edit", &edits, None), "+3 -2");
+        let one = json!({ "old_string": "a", "new_string": "b" });
+        assert_eq!(brief_of_change("edit", &one, None), "+1 -1");
+        let diff = " 1 a\n-2 b\n+2 c\n+3 d";
+        assert_eq!(brief_of_change("edit", &edits, Some(diff)), "+2 -1");
+        assert_eq!(brief_of_change("edit", &json!({ "patch": "x" }), None), "");
+        assert_eq!(brief_of_change("write", &json!({ "content": "a\nb\n" }), None), "3 lines");
+    }
+
+    #[test]
+    fn a_call_is_about_its_command_or_its_short_arguments() {
+        for (args, expected) in [
+            (json!({ "pattern": "fn main", "path": "src" }), "fn main src"),
+            (json!({ "file_path": "/p/a.rs" }), "/p/a.rs"),
+            (json!({ "cmd": ["bash", "-lc", "cd /p && ls"] }), "$ cd /p && ls"),
+            (json!({ "cmd": 5 }), ""),
+            (json!(null), ""),
+        ] {
+            assert_eq!(brief(&args), expected, "{args}");
+        }
     }
 }

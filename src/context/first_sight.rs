@@ -5,8 +5,9 @@
 use serde_json::Value;
 
 use super::lines_index::{Block, MIN_BLOCK_LINES};
+use super::tokens::Counter;
 use super::tool_kind::{self, ToolKind};
-use super::{excerpt, forms, preview, tokens};
+use super::{excerpt, forms, preview};
 use crate::object::{Handle, Hash, ObjectId};
 use crate::session::{LineRange, Part, Piece, ResultFact, Session, Showing, Shows, Treatment};
 
@@ -24,6 +25,8 @@ pub struct Output<'a> {
     pub text: &'a str,
     /// The text's tokens.
     pub tokens: u64,
+    /// How they are counted.
+    pub counter: Counter,
     /// Arguments of its call.
     pub args: &'a Value,
     /// What the model wrote in the message that made the call, arguments included.
@@ -84,7 +87,7 @@ fn in_part(output: &Output<'_>, standing: &[Block], preview_tokens: u64) -> Trea
     let whole_tokens = tokens - standing.iter().map(|block| block.tokens).sum::<u64>().min(tokens);
     match plan.filter(|_| !is_whole) {
         // A preview that spares less than a quarter is not worth a look at the rest.
-        Some(pieces) if rendered_tokens(text, &pieces) * 4 <= whole_tokens * 3 => {
+        Some(pieces) if rendered_tokens(output, &pieces) * 4 <= whole_tokens * 3 => {
             Treatment::Excerpt { pieces }
         }
         _ if standing.is_empty() => Treatment::Given,
@@ -93,10 +96,11 @@ fn in_part(output: &Output<'_>, standing: &[Block], preview_tokens: u64) -> Trea
 }
 
 /// What an excerpt costs, about: handles differ in length.
-fn rendered_tokens(text: &str, pieces: &[Piece]) -> u64 {
+fn rendered_tokens(output: &Output<'_>, pieces: &[Piece]) -> u64 {
     let Some(sample) = Handle::parse("t100") else { return u64::MAX };
     let line = |_: u64, there: LineRange| Some(forms::as_in_line(sample, there, None));
-    excerpt::render(text, pieces, sample, &line).map_or(u64::MAX, |text| tokens::count(&text))
+    let rendered = excerpt::render(output.text, pieces, sample, &line);
+    rendered.map_or(u64::MAX, |text| output.counter.count(&text))
 }
 
 /// Splits the lines of a read into those that stand above, by `standing`, and those to show.
@@ -151,8 +155,15 @@ mod tests {
         let mut fact = ResultFact::for_tests("t");
         fact.tool = tool.to_owned();
         fact.lines = text.split('\n').count() as u64;
-        let output =
-            Output { at: 0, fact: &fact, text, tokens: tokens::count(text), args, said: "" };
+        let output = Output {
+            at: 0,
+            fact: &fact,
+            text,
+            tokens: Counter::Bundled.count(text),
+            counter: Counter::Bundled,
+            args,
+            said: "",
+        };
         decide(&Session::default(), &output, standing, 1_000)
     }
 

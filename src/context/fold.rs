@@ -214,3 +214,160 @@ fn holds_pinned(session: &Session, at: u64, fact: &ResultFact) -> bool {
     let own = fact.object.iter().filter(|_| fact.shows == Shows::Own);
     shown.iter().chain(own).any(|object| sets.is_pinned(object))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::{Hash, ObjectId};
+    use crate::session::{Event, MessageKey};
+
+    /// A message: `u` of a person, `a` an answer, `c` an answer with a call, `d` one with two, `r` a result, `o` any other.
+    fn message(session: &mut Session, role: char, open: &mut Vec<String>) {
+        let at = session.chat().len();
+        let mut calls: Vec<String> = Vec::new();
+        let kind = match role {
+            'u' => MessageKind::User,
+            'o' => MessageKind::Other,
+            'r' => {
+                calls.push(if open.is_empty() { String::new() } else { open.remove(0) });
+                MessageKind::Result(result(session, at))
+            }
+            _ => {
+                calls.extend((0.."acd".find(role).unwrap()).map(|call| format!("{at}.{call}")));
+                *open = calls.clone();
+                MessageKind::Assistant
+            }
+        };
+        let key = MessageKey { role: role.into(), timestamp: None, calls };
+        let digest = Hash::of(at.to_string());
+        session.apply(&Event::Message { key, digest, kind, tokens: 9, withheld: false });
+    }
+
+    fn result(session: &mut Session, at: u64) -> ResultFact {
+        let fact = ResultFact::for_tests(&format!("call-{at}"));
+        session.apply(&Event::Toolcall {
+            object: fact.object.clone().unwrap(),
+            tool: fact.tool.clone(),
+            ok: true,
+            version: Hash::of(""),
+            shows: None,
+            brief: format!("$ run {}", at % 3),
+        });
+        fact
+    }
+
+    fn session(roles: &str) -> Session {
+        let (mut session, mut open) = (Session::default(), Vec::new());
+        roles.chars().for_each(|role| message(&mut session, role, &mut open));
+        session
+    }
+
+    fn foldable(session: &Session, keep_steps: u64, keep_turn: bool) -> Vec<Step> {
+        let terms = Terms { keep_steps, keep_turn, stands: &|_, _| false };
+        foldable_steps(session, &vec![9; session.chat().window().len()], &terms)
+    }
+
+    fn ranges(steps: &[Step]) -> Vec<(u64, u64)> {
+        steps.iter().map(|step| (step.first, step.last)).collect()
+    }
+
+    #[test]
+    fn whole_steps_before_an_answer_can_fold() {
+        for (roles, expected) in [
+            ("ucrcra", vec![(1, 2), (3, 4)]),
+            ("ucrdrra", vec![(1, 2), (3, 5)]),
+            // The newest step has no answer behind it.
+            ("ucrcr", vec![(1, 2)]),
+            // The person wrote right behind the step.
+            ("ucrcruca", vec![(1, 2)]),
+            // A final answer is no step.
+            ("uauaucra", vec![(5, 6)]),
+            // Nobody carries the line.
+            ("crcra", vec![]),
+            ("ocrcra", vec![]),
+            // Something stands inside of the step, or right behind it.
+            ("udrorcra", vec![(5, 6)]),
+            ("ucrocra", vec![(4, 5)]),
+            ("uocrcra", vec![(2, 3), (4, 5)]),
+            // A call has no result.
+            ("udrcra", vec![(3, 4)]),
+            ("udcrra", vec![]),
+            ("", vec![]),
+        ] {
+            assert_eq!(ranges(&foldable(&session(roles), 0, false)), expected, "{roles}");
+        }
+    }
+
+    #[test]
+    fn the_newest_steps_stay_and_where_thinking_is_bound_the_turn() {
+        let session = session("ucrcrucrcra");
+        assert_eq!(ranges(&foldable(&session, 0, false)), [(1, 2), (6, 7), (8, 9)]);
+        assert_eq!(ranges(&foldable(&session, 2, false)), [(1, 2), (6, 7)]);
+        assert_eq!(ranges(&foldable(&session, 0, true)), [(1, 2)]);
+    }
+
+    #[test]
+    fn what_stands_or_is_pinned_or_withheld_keeps_its_step() {
+        let mut session = session("ucrcrcra");
+        let terms =
+            Terms { keep_steps: 0, keep_turn: false, stands: &|at, tokens| at == 4 && tokens == 9 };
+        assert_eq!(ranges(&foldable_steps(&session, &[9; 8], &terms)), [(1, 2), (5, 6)]);
+        session.apply(&Event::Activated {
+            object: ObjectId::new("call-2"),
+            version: Hash::of(""),
+            view: crate::session::ActiveView::Whole,
+            pin: true,
+            call: String::new(),
+            ranges: Vec::new(),
+        });
+        assert_eq!(ranges(&foldable(&session, 0, false)), [(3, 4), (5, 6)]);
+        let digest = Hash::of("");
+        let kind = MessageKind::Assistant;
+        session.apply(&Event::Edited { at: 5, digest, kind, tokens: 9, withheld: true });
+        assert_eq!(ranges(&foldable(&session, 0, false)), [(3, 4)]);
+    }
+
+    #[test]
+    fn a_message_that_can_carry_no_line_any_more_lets_its_steps_go() {
+        let mut session = session("ucrcra");
+        let folds = folds_of(&session, &foldable(&session, 0, false));
+        session = session.with_folds(&folds).into_owned();
+        assert!(session.folds().hide(1) && session.folds().lines(0).is_some());
+        let digest = Hash::of("");
+        let kind = MessageKind::User;
+        session.apply(&Event::Edited { at: 0, digest, kind, tokens: 9, withheld: true });
+        assert!(session.folds().is_empty());
+        assert_eq!(foldable(&session, 0, false), []);
+    }
+
+    #[test]
+    fn steps_next_to_each_other_get_one_line() {
+        let session = session("ucrcrcrcrucrcra");
+        let steps = foldable(&session, 0, false);
+        assert_eq!(ranges(&steps), [(1, 2), (3, 4), (5, 6), (10, 11), (12, 13)]);
+        let folds = folds_of(&session, &[steps[0], steps[2], steps[4]]);
+        let lines: Vec<&str> = folds.iter().map(|fold| fold.line.as_str()).collect();
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        [t1] 1 step: run 2 ok
+        [t3] 1 step: run 0 ok
+        [t6] 1 step: run 1 ok
+        ");
+        let session = session.with_folds(&folds).into_owned();
+        let again = foldable(&session, 0, false);
+        assert_eq!(ranges(&again), [(3, 4), (10, 11)]);
+        let folds = folds_of(&session, &again[..1]);
+        assert_eq!(folds.iter().map(|fold| (fold.first, fold.last)).collect::<Vec<_>>(), [(1, 6)]);
+        let session = session.with_folds(&folds).into_owned();
+        insta::assert_snapshot!(session.folds().lines(0).unwrap(), @"[t1-t3] 3 steps: run 2 ok, run 1 ok, run 0 ok");
+        assert_eq!(session.folds().all().count(), 2);
+    }
+
+    #[test]
+    fn no_more_steps_fold_than_are_wanted() {
+        let steps = foldable(&session("ucrcrcra"), 0, false);
+        let gain = steps[0].gain();
+        for (wanted, count) in [(0, 0), (1, 1), (gain, 1), (gain + 1, 2), (99, 3)] {
+            assert_eq!(oldest(steps.clone(), wanted).len(), count, "{wanted}");
+        }
+    }
+}

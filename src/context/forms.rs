@@ -102,6 +102,22 @@ pub fn fold_line(first: Handle, last: Handle, steps: u64, deeds: &[String]) -> S
     format!("[{calls}] {}: {}", count(steps, "step"), deeds.join(", "))
 }
 
+/// Whether a text is what folding left: nothing but lines of [`fold_line`].
+pub fn is_folded(text: &str) -> bool {
+    let is_line = |line: &str| {
+        let rest = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+        let Some((handles, rest)) = rest else { return false };
+        let is_handles = handles.split('-').all(|handle| Handle::parse(handle).is_some());
+        let steps = rest.split_once(": ").map(|(steps, _)| steps);
+        let number = steps
+            .and_then(|steps| steps.strip_suffix(" steps").or_else(|| steps.strip_suffix(" step")));
+        is_handles
+            && number.is_some_and(|number| number.chars().all(|c| c.is_ascii_digit() || c == ','))
+    };
+    let mut lines = text.lines().peekable();
+    lines.peek().is_some() && lines.all(is_line)
+}
+
 /// First line of an activated object: `[t17] bash · lines 1-40 of 412`.
 pub fn activated_line(handle: Handle, name: &str, ranges: &[LineRange], lines: u64) -> String {
     format!("[{handle}] {name} · {} of {}", lines_phrase(ranges), grouped(lines))
@@ -153,6 +169,21 @@ mod tests {
 
     fn range(first: u64, last: u64) -> LineRange {
         LineRange { first, last }
+    }
+
+    #[test]
+    fn what_folding_left_is_told_from_a_persons_words() {
+        let line = |steps| fold_line(handle("t31"), handle("f44"), steps, &["read f3".into()]);
+        for (text, expected) in [
+            (line(6), true),
+            (format!("{}\n{}", line(1), line(1_240)), true),
+            (format!("{}\nplease", line(6)), false),
+            ("[t1] 6 steps: a".into(), true),
+            ("[t1] ok · 6 lines".into(), false),
+            (String::new(), false),
+        ] {
+            assert_eq!(is_folded(&text), expected, "{text}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher};
 use std::sync::Arc;
 
-use super::tokens;
+use super::tokens::Counter;
 use crate::session::LineRange;
 
 /// Blocks have so many lines at least (DESIGN.md section 7, *Rules*).
@@ -51,23 +51,17 @@ struct Run {
 
 impl LinesIndex {
     /// Enters lines of a text that stand at a message; after those of all messages before it.
-    pub fn enter(&mut self, at: u64, text: &Arc<str>, range: LineRange) {
-        let lines = (1..).zip(line_spans(text)).skip_while(|(number, _)| *number < range.first);
-        let lines = lines.take_while(|(number, _)| *number <= range.last);
-        let lines =
-            lines.map_while(|(_, (start, line))| Some((u32::try_from(start).ok()?, hash_of(line))));
-        let run = Run { at, first: range.first, text: Arc::clone(text), lines: lines.collect() };
-        let Ok(number) = u32::try_from(self.runs.len()) else { return };
-        let hashes: Vec<u64> = run.lines.iter().map(|(_, hash)| *hash).collect();
-        for (line, hashes) in (0u32..).zip(hashes.windows(MIN_BLOCK_LINES)) {
-            let places = self.places.entry(shingle(hashes)).or_default();
-            // What repeats within one run is found at its first place.
-            if places.last().is_none_or(|(known, _)| *known != number) {
-                places.push((number, line));
-            }
-        }
-        if hashes.len() >= MIN_BLOCK_LINES {
-            self.runs.push(run);
+    pub fn enter(&mut self, at: u64, text: &Arc<str>, ranges: &[LineRange]) {
+        let lines: Vec<(usize, &str)> = line_spans(text).collect();
+        for range in ranges {
+            let index = |line: u64| usize::try_from(line).unwrap_or(usize::MAX).min(lines.len());
+            let wanted = lines.get(index(range.first - 1)..index(range.last)).unwrap_or_default();
+            let offsets = wanted.iter().map_while(|(start, line)| {
+                let start = u32::try_from(*start).ok()?;
+                Some((start, hash_of(line)))
+            });
+            let lines = offsets.collect();
+            self.enter_run(Run { at, first: range.first, text: Arc::clone(text), lines });
         }
     }
 
@@ -75,7 +69,7 @@ impl LinesIndex {
     ///
     /// `min_lines`: shorter blocks do not count; at least [`MIN_BLOCK_LINES`]. Takes time linear in the text, but for the
     /// places that it shares with many others.
-    pub fn blocks(&self, text: &str, min_lines: usize) -> Vec<Block> {
+    pub fn blocks(&self, text: &str, min_lines: usize, counter: Counter) -> Vec<Block> {
         let lines: Vec<(usize, &str)> = line_spans(text).collect();
         let hashes: Vec<u64> = lines.iter().map(|(_, line)| hash_of(line)).collect();
         let mut found = Vec::new();
@@ -86,7 +80,7 @@ impl LinesIndex {
                 continue;
             };
             let (start, (last_start, last)) = (lines[next].0, lines[next + len - 1]);
-            let count = tokens::count(&text[start..last_start + last.len()]);
+            let count = counter.count(&text[start..last_start + last.len()]);
             if len < min_lines || count < MIN_BLOCK_TOKENS {
                 // What begins within these lines ends with them.
                 next += len + 1 - MIN_BLOCK_LINES;
@@ -120,6 +114,21 @@ impl LinesIndex {
             }
         }
         best
+    }
+
+    fn enter_run(&mut self, run: Run) {
+        let Ok(number) = u32::try_from(self.runs.len()) else { return };
+        let hashes: Vec<u64> = run.lines.iter().map(|(_, hash)| *hash).collect();
+        for (line, hashes) in (0u32..).zip(hashes.windows(MIN_BLOCK_LINES)) {
+            let places = self.places.entry(shingle(hashes)).or_default();
+            // What repeats within one run is found at its first place.
+            if places.last().is_none_or(|(known, _)| *known != number) {
+                places.push((number, line));
+            }
+        }
+        if hashes.len() >= MIN_BLOCK_LINES {
+            self.runs.push(run);
+        }
     }
 }
 
@@ -167,7 +176,7 @@ mod tests {
     fn index(texts: &[&str]) -> LinesIndex {
         let mut index = LinesIndex::default();
         for (at, text) in (0..).zip(texts) {
-            index.enter(at, &Arc::from(*text), LineRange { first: 1, last: u64::MAX });
+            index.enter(at, &Arc::from(*text), &[LineRange { first: 1, last: u64::MAX }]);
         }
         index
     }
@@ -175,8 +184,11 @@ mod tests {
     #[test]
     fn blocks_are_found_where_they_stand() {
         let new = format!("{}\nown\n{}", text("b", 7..=20), text("a", 1..=9));
-        let found = index(&[&text("a", 1..=30), &text("b", 1..=12), &text("b", 5..=30)])
-            .blocks(&new, MIN_BLOCK_LINES);
+        let found = index(&[&text("a", 1..=30), &text("b", 1..=12), &text("b", 5..=30)]).blocks(
+            &new,
+            MIN_BLOCK_LINES,
+            Counter::Bundled,
+        );
         let places: Vec<_> = found
             .iter()
             .map(|block| (block.lines.first, block.lines.last, block.at, block.first))
@@ -187,19 +199,19 @@ mod tests {
     #[test]
     fn few_lines_and_few_words_are_no_block() {
         let known = index(&[&text("a", 1..=30), &"}\n".repeat(30)]);
-        assert_eq!(known.blocks(&text("a", 3..=6), MIN_BLOCK_LINES), []);
-        assert_eq!(known.blocks(&text("a", 3..=10), 20), []);
-        assert_eq!(known.blocks(&"}\n".repeat(20), MIN_BLOCK_LINES), []);
-        assert_eq!(known.blocks(&text("a", 3..=10), MIN_BLOCK_LINES).len(), 1);
+        assert_eq!(known.blocks(&text("a", 3..=6), MIN_BLOCK_LINES, Counter::Bundled), []);
+        assert_eq!(known.blocks(&text("a", 3..=10), 20, Counter::Bundled), []);
+        assert_eq!(known.blocks(&"}\n".repeat(20), MIN_BLOCK_LINES, Counter::Bundled), []);
+        assert_eq!(known.blocks(&text("a", 3..=10), MIN_BLOCK_LINES, Counter::Bundled).len(), 1);
     }
 
     #[test]
     fn only_the_lines_entered_stand() {
         let whole: Arc<str> = text("a", 1..=30).into();
         let mut index = LinesIndex::default();
-        index.enter(3, &whole, LineRange { first: 7, last: 14 });
-        index.enter(3, &whole, LineRange { first: 17, last: 20 });
-        let found = index.blocks(&whole, MIN_BLOCK_LINES);
+        let ranges = [LineRange { first: 7, last: 14 }, LineRange { first: 17, last: 20 }];
+        index.enter(3, &whole, &ranges);
+        let found = index.blocks(&whole, MIN_BLOCK_LINES, Counter::Bundled);
         let found: Vec<_> =
             found.iter().map(|block| (block.lines.first, block.lines.last, block.first)).collect();
         assert_eq!(found, [(7, 14, 7)]);
@@ -223,7 +235,7 @@ mod tests {
                 lines
             };
             let mut next = 1;
-            for block in index(&known).blocks(&new, MIN_BLOCK_LINES) {
+            for block in index(&known).blocks(&new, MIN_BLOCK_LINES, Counter::Bundled) {
                 prop_assert!(block.lines.first >= next && block.lines.len() >= 5);
                 let here = lines(&new, block.lines.first, block.lines.len());
                 let there = lines(known[usize::try_from(block.at).unwrap()], block.first, block.lines.len());

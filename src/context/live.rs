@@ -13,10 +13,12 @@ mod files;
 mod full_output;
 mod guard;
 mod ingest;
+mod inspect;
 mod links;
 mod names;
 mod needs;
 mod origin;
+mod payload;
 mod record;
 mod sessions;
 mod standing;
@@ -31,16 +33,19 @@ use std::sync::Arc;
 pub use activation::Wanted;
 pub use disk::Files;
 pub use files::ToolFinished;
+pub use inspect::{About, Change, Inspected, Payload, Prompt, Since, compare_calls, inspect_call};
 pub use record::{Place, Replayed, replay_call};
-pub use sessions::{SessionSummary, sessions};
+pub use sessions::{SessionSummary, find_session, newest_call, sessions};
 pub use transform::{CallInfo, Transformed};
 
 use self::commit::{Staged, Stored};
 use self::failed::FailedCalls;
 use self::ingest::PendingCall;
 use self::origin::Ids;
+use self::payload::Payloads;
 use super::evidence::Evidence;
 use super::hazard::Hazards;
+use super::host::HostMessage;
 use super::lines_index::LinesIndex;
 use super::log_layout::Texts;
 use super::tokens::Counter;
@@ -151,7 +156,10 @@ pub struct LiveSession {
     /// Lines that stand in the window; `None` until they are asked for.
     lines: Option<LinesIndex>,
     recorded: Vec<SlotRecord>,
+    /// Folded messages that change on every call, as they are now: nothing else holds their text.
+    volatile: HashMap<u64, HostMessage>,
     failed: FailedCalls,
+    payloads: Payloads,
     exclude: Exclude,
     evidence: Evidence,
     hazards: Hazards,
@@ -198,7 +206,9 @@ impl LiveSession {
             texts: RefCell::default(),
             lines: None,
             recorded: Vec::new(),
+            volatile: HashMap::new(),
             failed: FailedCalls::default(),
+            payloads: Payloads::default(),
             exclude,
             evidence: Evidence::default(),
             hazards,
@@ -262,7 +272,7 @@ impl LiveSession {
     /// of which nothing waits here, is left to it.
     pub fn close(&mut self) -> Result<()> {
         self.refresh_if_stale()?;
-        let waits = !self.staged.events.is_empty() || self.failed.any();
+        let waits = !self.staged.events.is_empty() || self.failed.any() || self.payloads.wait();
         if !waits && self.has_moved_on()? {
             return Ok(());
         }

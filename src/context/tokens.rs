@@ -37,6 +37,11 @@ impl Counter {
         }
     }
 
+    /// Tokens of a text.
+    pub fn count(self, text: &str) -> u64 {
+        self.tokens(self.units(text))
+    }
+
     /// Units of a token.
     pub fn units_per_token(self) -> u64 {
         match self {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::host::HostMessage;
+use super::payload::Said;
 use super::tokens::Counter;
 use crate::object::{Hash, RunningHash};
 use crate::session::{SlotEdit, SlotRecord};
@@ -26,6 +27,8 @@ pub struct Slot {
     pub digest: Hash,
     /// Its tokens.
     pub tokens: u64,
+    /// What of it the provider's request is to say.
+    pub said: Option<Said>,
 }
 
 impl Slot {
@@ -37,8 +40,9 @@ impl Slot {
             }
             None => (message.digest(), message.tokens),
         };
+        let said = Said::of_message(message, content.as_deref());
         let record = SlotRecord::Chat { chat: at, content, folded: None };
-        Self { record, host: Some(index), message: None, content: None, digest, tokens }
+        Self { record, host: Some(index), message: None, content: None, digest, tokens, said }
     }
 
     /// A message of the host's, with another content if there is one, and lines of folded steps as its last block.
@@ -66,9 +70,10 @@ impl Slot {
 
     /// A message of our own.
     pub fn of_ours(record: SlotRecord, message: String, counter: Counter) -> Self {
-        let tokens = HostMessage::parse(&message, counter).tokens;
+        let parsed = HostMessage::parse(&message, counter);
+        let (tokens, said) = (parsed.tokens, Said::of_message(&parsed, None));
         let digest = Hash::of(&message);
-        Self { record, host: None, digest, message: Some(message), content: None, tokens }
+        Self { record, host: None, digest, message: Some(message), content: None, tokens, said }
     }
 
     /// What the host's side needs to build the message: an index, with a content in place of its own, or a message.

@@ -6,7 +6,7 @@ use super::bill::Reported;
 use super::excerpt::Piece;
 use super::lines::{LineMap, LineRange};
 use super::message::{MessageKey, MessageKind, Shows};
-use super::record::{CallRecord, FailedCall};
+use super::record::{CallRecord, FailedCall, PayloadRecord};
 use super::sets::ActiveView;
 use crate::object::{Hash, ObjectId, Timestamp};
 use crate::source::FileStamp;
@@ -151,6 +151,8 @@ pub enum Event {
         /// One entry a call.
         calls: Vec<FailedCall>,
     },
+    /// The provider's request of a call, as the host showed it before it went out.
+    Payload(PayloadRecord),
 }
 
 /// Where a session comes from.

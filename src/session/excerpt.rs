@@ -157,8 +157,11 @@ pub(super) mod stored {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::Treatment;
+    use super::super::event::{Event, Treatment};
+    use super::super::message::{MessageKey, MessageKind, ResultFact};
+    use super::super::state::Session;
     use super::*;
+    use crate::object::Hash;
 
     fn range(first: u64, last: u64) -> LineRange {
         LineRange { first, last }
@@ -195,5 +198,26 @@ mod tests {
             let lines: Vec<(u64, u64)> = pieces.iter().map(|piece| piece.lines().into()).collect();
             assert_eq!(lines, expected, "{json} of {total} lines");
         }
+    }
+
+    #[test]
+    fn a_session_that_an_earlier_release_stored_shows_the_same_lines() {
+        let fact = ResultFact { lines: 1_400, ..ResultFact::for_tests("t") };
+        let message = Event::Message {
+            key: MessageKey { role: "toolResult".into(), timestamp: None, calls: Vec::new() },
+            digest: Hash::of(""),
+            kind: MessageKind::Result(fact),
+            tokens: 9_000,
+            withheld: false,
+        };
+        let stored = r#"{"event":"treated","at":0,"treatment":{"as":"preview","head":2,"tail":3}}"#;
+        let session = Session::replay(&[message, serde_json::from_str(stored).unwrap()]);
+        let chars = Some(400);
+        let pieces = vec![
+            Piece::Shown { shown: range(1, 2), chars },
+            Piece::Between { between: range(3, 1_397) },
+            Piece::Shown { shown: range(1_398, 1_400), chars },
+        ];
+        assert_eq!(*session.treatment(0), Treatment::Excerpt { pieces });
     }
 }

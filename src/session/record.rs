@@ -11,7 +11,7 @@ use crate::object::{Hash, ObjectId, RedactionReason, Timestamp};
 pub struct CallRecord {
     /// Number of the call in the session, from 1.
     pub number: u64,
-    /// The call that this one repeats with the same messages.
+    /// The call before, where the host asks again with the same list. What is sent may differ, by a new epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<u64>,
     /// Provider and model, as the host names them.
@@ -141,6 +141,19 @@ impl From<RedactionReason> for WithheldReason {
             RedactionReason::Forgotten => Self::Forgotten,
         }
     }
+}
+
+/// The provider's request of a call, as the host showed it right before it went out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PayloadRecord {
+    /// Number of the call.
+    pub call: u64,
+    /// SHA-256 of the request as canonical JSON.
+    pub hash: Hash,
+    /// Set where its messages are not those that we gave the host: how its list, in the provider's format, differs from
+    /// that of the record before which has one, the first from an empty list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edits: Option<Vec<SlotEdit>>,
 }
 
 /// A call that went out with the host's own messages.

@@ -1,5 +1,6 @@
 //! The state of a session: the fold of its events.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use super::bill::Bill;
@@ -153,6 +154,7 @@ impl Session {
             }
             Event::Reported(reported) => self.bill.reported_usage(reported),
             Event::FailedOpen { calls } => self.calls += calls.len() as u64,
+            Event::Payload(_) => {}
         }
     }
 
@@ -250,10 +252,11 @@ impl Session {
     }
 
     /// The state as it is when these steps are folded too.
-    #[must_use]
-    pub fn with_folds(&self, folds: &[Fold]) -> Self {
-        let mut session = self.clone();
-        session.fold(folds);
+    pub fn with_folds(&self, folds: &[Fold]) -> Cow<'_, Self> {
+        let mut session = Cow::Borrowed(self);
+        if !folds.is_empty() {
+            session.to_mut().fold(folds);
+        }
         session
     }
 

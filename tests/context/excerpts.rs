@@ -156,7 +156,7 @@ fn lines_that_were_asked_for_are_named_only_where_they_are_many() {
 
 #[test]
 fn lines_are_shown_again_where_what_held_them_collapses_and_stand_once() {
-    let mut host = Host::new(Settings { keep_results: 3, ..settings() });
+    let mut host = Host::new(Settings { keep_results: 3, collapse_tokens: 150, ..settings() });
     host.user("go");
     bash(&mut host, "make", &lines("build", 1..=30));
     host.tool("bash", &json!({ "command": "make b" }), &lines("build", 11..=30));
@@ -165,7 +165,6 @@ fn lines_are_shown_again_where_what_held_them_collapses_and_stand_once() {
     assert_eq!(newest(&host), "… 21 lines as in t1:5-25 …\nend");
     assert_eq!(host.live.state().epoch(), 0);
     bash(&mut host, "make d", &lines("other", 1..=3));
-    host.window = 1;
     host.user("on");
     host.send();
     insta::assert_snapshot!(host.shown());

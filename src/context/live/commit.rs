@@ -112,9 +112,11 @@ impl LiveSession {
 
     fn write_staged(&mut self, activity: &str) -> Result<()> {
         let staged = std::mem::take(&mut self.staged);
+        let payloads = self.payloads.events();
         let events: Vec<String> = staged
             .events
             .iter()
+            .chain(&payloads)
             .map(|event| {
                 serde_json::to_string(event).map_err(|error| Error::internal(error.to_string()))
             })
@@ -133,6 +135,7 @@ impl LiveSession {
         transaction.splice(envelope, &payload, keep, events, latest)?;
         let receipt = transaction.commit()?;
         self.stored.events += written;
+        self.payloads.settle();
         let latest = |outcome: &Outcome| match outcome {
             Outcome::Written => receipt.tx_id,
             Outcome::Unchanged(tx_id) => *tx_id,

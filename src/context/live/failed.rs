@@ -22,6 +22,11 @@ impl FailedCalls {
     pub(super) fn any(&self) -> bool {
         !self.calls.is_empty()
     }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> u64 {
+        self.calls.len() as u64
+    }
 }
 
 impl LiveSession {

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::LiveSession;
 use super::chat_item::{self, ContentFrom};
 use super::commit::ChatChange;
-use crate::context::deeds::{self, brief};
+use crate::context::deeds::{self, brief, brief_of_change, shown_brief};
 use crate::context::first_sight::{self, Output};
 use crate::context::host::{HostCall, HostMessage, MESSAGE_TOKENS};
 use crate::context::log_layout::{Texts, headed_lines};
@@ -314,7 +314,8 @@ impl LiveSession {
         }
         let brief = brief_of(call, fact, message);
         if !brief.is_empty() {
-            fields.insert("brief".into(), json!(brief));
+            // As a line shows it, so that it is found when the call is forgotten.
+            fields.insert("brief".into(), json!(shown_brief(&brief)));
         }
         let additional = self.full_output(message, &mut fields).into_iter().collect();
         let id = self.toolcall_id(call, &mut fields)?;
@@ -374,7 +375,10 @@ impl LiveSession {
         } else {
             fields.remove("no_content");
         }
-        let brief = fields.get("brief").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let brief = match &message.withheld {
+            Some(_) => String::new(),
+            None => self.state.brief(id).to_owned(),
+        };
         let payload = Payload { content, fields, ..Payload::default() };
         let version = payload.content_hash(None)?;
         if let Some(text) = &payload.content {
@@ -406,7 +410,8 @@ impl LiveSession {
         let Ingested { fact, args, said, .. } = ingested;
         let text = &*message.text();
         let tokens = message.tokens.saturating_sub(MESSAGE_TOKENS);
-        let output = Output { at, fact, text, tokens, args, said };
+        let counter = self.options.counter;
+        let output = Output { at, fact, text, tokens, counter, args, said };
         let is_new = self.state.chat().get(at).is_some_and(|known| known.changes == 0);
         let standing = if is_new { self.standing_blocks(&output)? } else { Vec::new() };
         let limit = self.settings.preview_tokens;
@@ -463,7 +468,10 @@ fn brief_of(call: &HostCall, fact: &ResultFact, message: &HostMessage) -> String
     if message.withheld.is_some() || matches!(fact.shows, Shows::File { .. }) {
         return String::new();
     }
-    brief(&call.tool, &call.args, message.details.get("diff").and_then(Value::as_str))
+    if !matches!(fact.shows, Shows::Change { .. }) {
+        return brief(&call.args);
+    }
+    brief_of_change(&call.tool, &call.args, message.details.get("diff").and_then(Value::as_str))
 }
 
 /// Calls that wait for their results, with what the model wrote beside them.

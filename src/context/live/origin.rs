@@ -88,6 +88,7 @@ impl LiveSession {
     pub(super) fn reload(&mut self) -> Result<()> {
         self.staged = Staged::default();
         self.view = View::default();
+        self.volatile.clear();
         self.lines = None;
         self.evidence = Evidence::default();
         let at = self.stored.session.map_or(AsOf::Latest, AsOf::Tx);
@@ -105,6 +106,7 @@ impl LiveSession {
             prompt: self.store.get(&self.ids.prompt, at)?.map(|version| version.content_hash),
         };
         self.recorded = record::recorded_slots(&events);
+        self.payloads.read_again(&events);
         self.pending = self.unanswered_calls()?;
         self.stale = false;
         Ok(())

@@ -24,6 +24,8 @@ pub struct Replayed {
     pub messages: Vec<String>,
     /// What the store does not hold of the call, in the order of the messages.
     pub withheld: Vec<Place>,
+    /// Whether the hash was checked: a call that failed open has none, and of what is withheld it may not be known.
+    pub verified: bool,
 }
 
 /// A message of a recorded call of which the store does not hold the text that went out. What is shown instead is a
@@ -42,7 +44,7 @@ pub struct Place {
 
 /// A slot as it is recorded, and whether something was taken out of the record.
 #[derive(Debug, Clone)]
-struct Recorded {
+pub(super) struct Recorded {
     slot: SlotRecord,
     is_redacted: bool,
 }
@@ -55,53 +57,94 @@ struct Recorded {
 /// # Errors
 /// `NOT_FOUND` if the session has no such call; `HASH_MISMATCH` if what is stored no longer gives what was sent.
 pub fn replay_call(store: &Store, session: &ObjectId, number: u64) -> Result<Replayed> {
-    let missing = || Error::NotFound { id: session.clone(), at: format!("with call {number}") };
-    let latest = store.get(session, AsOf::Latest)?.ok_or_else(missing)?;
-    let items = store.list_items(session, AsOf::Latest, 0..u64::MAX)?;
-    let events: Vec<Event> =
-        items.iter().map(|item| read_event(session, &item.text)).collect::<Result<_>>()?;
-    if let Some(parent) = inherited_from(&events, number) {
-        return replay_call(store, parent, number);
-    }
-    let mut slots: Vec<Recorded> = Vec::new();
-    let mut before = 0;
-    let mut unknown = false;
-    for ((position, event), item) in (1..).zip(&events).zip(&items) {
-        let is_redacted = item.redacted.is_some();
-        let call = || -> Result<Call<'_>> {
-            let until = &events[..usize::try_from(position).unwrap_or(usize::MAX)];
-            let chat = chat_at(store, &latest, position)?;
-            Ok(Call { store, chat, until })
-        };
-        match event {
-            Event::Called(_) if unknown => {
-                let call = call()?;
-                return call.render(&window_slots(&Session::replay(call.until)), None);
-            }
-            Event::Called(record) => {
-                apply_edits(&mut slots, &record.edits, is_redacted);
-                if record.number == number {
-                    return call()?.render(&slots, Some(record));
-                }
-                before = record.number;
-            }
-            Event::FailedOpen { calls } => {
-                let mut slots = Vec::new();
-                for (number_of, failed) in (before + 1..).zip(calls) {
-                    let edits = failed.edits.as_deref().unwrap_or_default();
-                    apply_edits(&mut slots, edits, is_redacted);
-                    match failed.edits {
-                        Some(_) if number_of == number => return call()?.render(&slots, None),
-                        None if number_of == number => unknown = true,
-                        _ => {}
-                    }
-                }
-                before += calls.len() as u64;
-            }
-            _ => {}
+    FoundCall::find(store, session, number)?.render(store)
+}
+
+/// A call as the events of a session have it.
+pub(super) struct FoundCall {
+    /// The session in which it was made.
+    pub(super) session: Version,
+    /// All events of that.
+    pub(super) events: Vec<Event>,
+    /// So many of them lead up to the call, its own included.
+    pub(super) until: usize,
+    /// Its record; none of a call that failed open.
+    pub(super) record: Option<CallRecord>,
+    /// Why it failed open.
+    pub(super) failure: Option<String>,
+    slots: Vec<Recorded>,
+}
+
+impl FoundCall {
+    /// Finds a call by its number.
+    pub(super) fn find(store: &Store, session: &ObjectId, number: u64) -> Result<Self> {
+        let missing = || Error::NotFound { id: session.clone(), at: format!("with call {number}") };
+        let latest = store.get(session, AsOf::Latest)?.ok_or_else(missing)?;
+        let items = store.list_items(session, AsOf::Latest, 0..u64::MAX)?;
+        let events: Vec<Event> =
+            items.iter().map(|item| read_event(session, &item.text)).collect::<Result<_>>()?;
+        if let Some(parent) = inherited_from(&events, number) {
+            return Self::find(store, parent, number);
         }
+        let found = |events, until, record, failure, slots| Self {
+            session: latest,
+            events,
+            until,
+            record,
+            failure,
+            slots,
+        };
+        let mut slots: Vec<Recorded> = Vec::new();
+        let mut before = 0;
+        let mut unknown: Option<String> = None;
+        for ((until, event), item) in (1..).zip(&events).zip(&items) {
+            let is_redacted = item.redacted.is_some();
+            match event {
+                Event::Called(_) if unknown.is_some() => {
+                    let slots = window_slots(&Session::replay(&events[..until]));
+                    return Ok(found(events, until, None, unknown, slots));
+                }
+                Event::Called(record) => {
+                    apply_edits(&mut slots, &record.edits, is_redacted);
+                    if record.number == number {
+                        let record = Some(record.clone());
+                        return Ok(found(events, until, record, None, slots));
+                    }
+                    before = record.number;
+                }
+                Event::FailedOpen { calls } => {
+                    let mut slots = Vec::new();
+                    for (number_of, failed) in (before + 1..).zip(calls) {
+                        let edits = failed.edits.as_deref().unwrap_or_default();
+                        apply_edits(&mut slots, edits, is_redacted);
+                        if number_of == number {
+                            let reason = Some(failed.reason.clone());
+                            if failed.edits.is_some() {
+                                return Ok(found(events, until, None, reason, slots));
+                            }
+                            unknown = reason;
+                        }
+                    }
+                    before += calls.len() as u64;
+                }
+                _ => {}
+            }
+        }
+        Err(missing())
     }
-    Err(missing())
+
+    /// The messages as they went out, checked.
+    pub(super) fn render(&self, store: &Store) -> Result<Replayed> {
+        let position = self.until as u64;
+        let chat = chat_at(store, &self.session, position)?;
+        let call = Call { store, chat, until: &self.events[..self.until] };
+        call.render(&self.slots, self.record.as_ref())
+    }
+
+    /// How each message is recorded, in order.
+    pub(super) fn slots(&self) -> impl Iterator<Item = &SlotRecord> {
+        self.slots.iter().map(|recorded| &recorded.slot)
+    }
 }
 
 /// The session in which a call was made that this one inherited as a fork.
@@ -139,6 +182,11 @@ pub(super) fn recorded_slots(events: &[Event]) -> Vec<SlotRecord> {
             apply_edits(&mut slots, &record.edits, false);
         }
     }
+    slots_of(slots)
+}
+
+/// Slots without what is known of their records.
+pub(super) fn slots_of(slots: Vec<Recorded>) -> Vec<SlotRecord> {
     slots.into_iter().map(|recorded| recorded.slot).collect()
 }
 
@@ -150,7 +198,7 @@ fn window_slots(state: &Session) -> Vec<Recorded> {
 }
 
 /// Makes edits; a pool is given its lines in full.
-fn apply_edits(slots: &mut Vec<Recorded>, edits: &[SlotEdit], is_redacted: bool) {
+pub(super) fn apply_edits(slots: &mut Vec<Recorded>, edits: &[SlotEdit], is_redacted: bool) {
     let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
     let known = match slots.first().map(|recorded| &recorded.slot) {
         Some(SlotRecord::Pool { pool_add, .. }) => pool_add.clone(),
@@ -220,7 +268,7 @@ impl Rendered {
 
 impl Call<'_> {
     fn render(&self, slots: &[Recorded], record: Option<&CallRecord>) -> Result<Replayed> {
-        let mut replayed = Replayed { messages: Vec::with_capacity(slots.len()), withheld: vec![] };
+        let mut replayed = Replayed { messages: vec![], withheld: vec![], verified: false };
         let mut running = RunningHash::default();
         let mut is_known = true;
         for (index, recorded) in slots.iter().enumerate() {
@@ -240,6 +288,7 @@ impl Call<'_> {
                 recorded: record.hash.to_string(),
             });
         }
+        replayed.verified = is_known && record.is_some();
         Ok(replayed)
     }
 

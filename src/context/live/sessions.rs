@@ -5,10 +5,14 @@ use std::ops::Range;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::error::Result;
+use super::withhold::is_forgotten;
+use crate::error::{Error, Result};
 use crate::object::{AsOf, ObjectId, ObjectType, Timestamp};
 use crate::session::Opened;
 use crate::store::{Store, Version};
+
+/// Candidates that an ambiguous name lists.
+const MAX_CANDIDATES: usize = 8;
 
 /// Versions or events read at a time.
 const PAGE: usize = 256;
@@ -30,18 +34,73 @@ pub struct SessionSummary {
 
 /// Lists the sessions, the one written last first.
 pub fn sessions(store: &Store) -> Result<Vec<SessionSummary>> {
-    let mut found = Vec::new();
-    let mut after: Option<ObjectId> = None;
-    loop {
-        let page = store.list(ObjectType::Session, after.as_ref(), PAGE)?;
-        let Some(last) = page.last() else { break };
-        after = Some(last.envelope.id.clone());
-        for version in page {
-            found.push(summary(store, version)?);
-        }
-    }
+    let found = documents(store)?.into_iter().map(|version| summary(store, version));
+    let mut found: Vec<SessionSummary> = found.collect::<Result<_>>()?;
     found.sort_by_key(|session| std::cmp::Reverse(session.version.tx_id));
     Ok(found)
+}
+
+/// Finds a session by its ID, the host's session ID, a prefix of either that no other session has, or `latest`: the one
+/// written last.
+///
+/// # Errors
+/// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `FORGOTTEN` where a person had it forgotten.
+pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
+    let unknown = || Error::UnknownName { name: name.to_owned() };
+    let all = documents(store)?;
+    let host = |version: &Version| {
+        version.fields.get("host_session").and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let id = |version: &Version| version.envelope.id.as_str().to_owned();
+    let key = |version: &Version| id(version).trim_start_matches("session:").to_owned();
+    let named: [&dyn Fn(&Version) -> bool; 3] =
+        [&|version| id(version) == name, &|version| host(version) == name, &|version| {
+            let names = [id(version), key(version), host(version)];
+            !name.is_empty() && names.iter().any(|full| full.starts_with(name))
+        }];
+    let found: Vec<&Version> = if name == "latest" {
+        all.iter().max_by_key(|version| version.tx_id).into_iter().collect()
+    } else {
+        let mut found = named.iter().map(|is| all.iter().filter(|v| is(v)).collect::<Vec<_>>());
+        found.find(|found| !found.is_empty()).unwrap_or_default()
+    };
+    match found.as_slice() {
+        [] => Err(unknown()),
+        [one] if is_forgotten(one) => Err(Error::Forgotten { id: one.envelope.id.clone() }),
+        [one] => Ok(one.envelope.id.clone()),
+        several => {
+            let describe = |version: &&Version| {
+                let field = |name| version.fields.get(name).and_then(Value::as_str);
+                let cwd = field("cwd").unwrap_or_default();
+                format!("{} {} {cwd}", id(version), field("harness").unwrap_or_default())
+            };
+            let candidates = several.iter().take(MAX_CANDIDATES).map(describe).collect();
+            Err(Error::AmbiguousName { name: name.to_owned(), candidates })
+        }
+    }
+}
+
+/// The number of a session's newest call.
+///
+/// # Errors
+/// `NOT_FOUND` if it has made none.
+pub fn newest_call(store: &Store, session: &ObjectId) -> Result<u64> {
+    let none = || Error::NotFound { id: session.clone(), at: "with a call".to_owned() };
+    let version = store.get(session, AsOf::Latest)?.ok_or_else(none)?;
+    Some(calls(store, &version)?).filter(|number| *number > 0).ok_or_else(none)
+}
+
+/// The latest versions of all session documents.
+fn documents(store: &Store) -> Result<Vec<Version>> {
+    let mut found: Vec<Version> = Vec::new();
+    loop {
+        let after = found.last().map(|version| version.envelope.id.clone());
+        let page = store.list(ObjectType::Session, after.as_ref(), PAGE)?;
+        if page.is_empty() {
+            return Ok(found);
+        }
+        found.extend(page);
+    }
 }
 
 fn summary(store: &Store, version: Version) -> Result<SessionSummary> {

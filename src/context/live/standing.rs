@@ -23,8 +23,8 @@ impl LiveSession {
             }
             self.lines = Some(lines);
         }
-        let lines = self.lines.as_ref();
-        let mut blocks = lines.map_or_else(Vec::new, |lines| lines.blocks(output.text, min_lines));
+        let Some(lines) = &self.lines else { return Ok(Vec::new()) };
+        let mut blocks = lines.blocks(output.text, min_lines, output.counter);
         blocks.retain(|block| self.is_named_truly(block.at));
         Ok(blocks)
     }
@@ -58,9 +58,7 @@ impl LiveSession {
             Err(Error::Forgotten { .. }) => return Ok(()),
             Err(error) => return Err(error),
         };
-        for range in standing.ranges {
-            lines.enter(at, &text, range);
-        }
+        lines.enter(at, &text, &standing.ranges);
         Ok(())
     }
 }

@@ -73,6 +73,8 @@ struct Taken {
     rewrite: Option<(Rewrite, usize)>,
     /// The newest message, if it is new and can carry a note.
     newest: Option<u64>,
+    /// Whether the list is that of the call before, messages that change on every call left aside.
+    is_same: bool,
 }
 
 /// The messages of a call that crossed: those from `skip` on.
@@ -131,7 +133,7 @@ impl LiveSession {
         self.record_failed_calls()?;
         let mut notices = Vec::new();
         let known = self.state.chat().len();
-        let Taken { rewrite, newest } = self.take_list(crossed, &mut notices)?;
+        let Taken { rewrite, newest, is_same } = self.take_list(crossed, &mut notices)?;
         self.note_needs(crossed.skip, crossed.messages, rewrite.is_some(), known)?;
         let prompt = self.put_prompt(call)?;
         let coming = self.coming(call, prompt.as_ref());
@@ -155,7 +157,7 @@ impl LiveSession {
         let began = self.state.epoch() != epoch;
         self.view.apply(&edits, self.state.chat().window().len());
         let bill = self.bill_note(&coming, &recorded, began, changed);
-        self.record_call(recorded, call, prompt, bill);
+        self.record_call(recorded, is_same, call, prompt, bill);
         self.commit()?;
         Ok(Transformed::Edits { edits: view::instructions(&edits), notices })
     }
@@ -192,7 +194,9 @@ impl LiveSession {
             Some(HostEntry::New(_)) => self.newest_for_notes(),
             _ => None,
         };
-        Ok(Taken { rewrite: rewrite.or(edited.map(|index| (Rewrite::Edited, index))), newest })
+        let rewrite = rewrite.or(edited.map(|index| (Rewrite::Edited, index)));
+        let is_same = rewrite.is_none() && found.rest.is_empty();
+        Ok(Taken { rewrite, newest, is_same })
     }
 
     /// Leaves in the window what stays of it, before new messages join.
@@ -220,6 +224,9 @@ impl LiveSession {
         for (index, message) in (crossed.skip..).zip(crossed.messages) {
             let Some(at) = self.state.chat().window().get(index).copied() else { continue };
             let Some(known) = self.state.chat().get(at) else { continue };
+            if known.is_volatile() && self.state.folds().hide(at) {
+                self.volatile.insert(at, message.clone());
+            }
             if known.digest == message.digest() || known.is_volatile() {
                 continue;
             }
@@ -391,6 +398,9 @@ impl LiveSession {
                     self.options.counter,
                 ));
             }
+            if let Some(message) = self.volatile.get(&at) {
+                return Ok(message.clone());
+            }
         }
         self.stored_message(at)
     }
@@ -454,16 +464,20 @@ impl LiveSession {
         )
     }
 
+    /// `repeats`: whether the host asks again with the list of the call before.
     fn record_call(
         &mut self,
         edits: Vec<SlotEdit>,
+        repeats: bool,
         call: &CallInfo,
         system_prompt: Option<Hash>,
         bill: CallNote,
     ) {
+        let retry_of = repeats.then(|| self.state.calls()).filter(|number| *number > 0);
+        self.payloads.next_call(retry_of.is_some());
         let record = CallRecord {
             number: self.state.calls() + 1,
-            retry_of: edits.is_empty().then(|| self.state.calls()).filter(|number| *number > 0),
+            retry_of,
             model: call.model.clone(),
             layout: self.settings.layout.as_str().to_owned(),
             epoch: self.state.epoch(),

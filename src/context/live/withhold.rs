@@ -161,7 +161,7 @@ impl LiveSession {
     }
 
     /// Whether a text says of itself that it is from a file that is excluded, or a person's command names one.
-    fn text_reason(&self, message: &HostMessage) -> Option<WithheldReason> {
+    pub(super) fn text_reason(&self, message: &HostMessage) -> Option<WithheldReason> {
         if self.exclude.is_empty() {
             return None;
         }

@@ -1,0 +1,242 @@
+// `palimpsest context`: what the model saw at a call, byte for byte; how that differs from another call; why each message is
+// shown as it is.
+import { UsageError, wholeNumber } from "../lib/arguments.js";
+import { plural } from "../lib/describe.js";
+import { styled, write, writeJson } from "../lib/output.js";
+import { withStore } from "../lib/store.js";
+import { pairs } from "../lib/table.js";
+import { coloured } from "./diff.js";
+
+/**
+ * @typedef {import("../../index.js").RecordedCall} RecordedCall
+ * @typedef {import("../../index.js").MessageAbout} MessageAbout
+ * @typedef {import("../../index.js").CallChange} CallChange
+ */
+
+/** @type {import("../lib/arguments.js").Command} */
+export const context = {
+  name: "context",
+  usage: "SESSION [--call N] [--diff M] [--why]",
+  summary: "Print what the model saw at a call, byte for byte",
+  arguments: [1, 1],
+  options: {
+    call: { type: "string", value: "N", text: "the call, from 1; the newest by default" },
+    diff: { type: "string", value: "M", text: "what changed since call M, message by message" },
+    why: { type: "boolean", text: "how each message is shown and since when, instead of its text" },
+  },
+  notes: [
+    "SESSION is the ID of a session, the host's session ID, a unique prefix, or `latest`. The call is rendered again from the\nstore and checked against the hash that was recorded; what the store does not hold is named in its place.",
+    "With --json each message stands on a line of its own, with the bytes that went out.",
+  ],
+  json: "RecordedCall with messages: Message[], or with --diff { changes: CallChange[] }",
+  examples: ["palimpsest context latest", "palimpsest context 0198c2f1 --call 212 --diff 211 --why"],
+  async run(given) {
+    const call = wholeNumber(given, "call");
+    const other = wholeNumber(given, "diff");
+    const [session] = given.positionals;
+    await withStore(given, async (store) => {
+      const found = await store.recordedCall(session, { call });
+      if (other === undefined) {
+        return given.json ? write(asJson(found)) : write(head(found) + body(found, given.values.why === true));
+      }
+      if (other === found.call) {
+        throw new UsageError(`\`--diff\` names call ${other} itself`, "give the number of another call");
+      }
+      const earlier = await store.recordedCall(session, { call: other });
+      const changes = await store.compareCalls(session, other, found.call);
+      if (given.json) {
+        return writeJson({ changes });
+      }
+      const parts = changes.map((change) => changed(change, earlier, found, given.values.why === true));
+      await write(head(found) + parts.join(""));
+    });
+  },
+};
+
+/**
+ * The call as one JSON document in which the messages are the bytes that went out.
+ * @param {RecordedCall} call
+ */
+function asJson({ messages, ...rest }) {
+  const lines = messages.map((message) => `\n    ${message}`).join(",");
+  return `${JSON.stringify(rest, null, 2).slice(0, -2)},\n  "messages": [${lines}${lines === "" ? "" : "\n  "}]\n}\n`;
+}
+
+/** @param {RecordedCall} call */
+function head(call) {
+  const epoch = call.epoch === 0 ? "0, the first" : `${call.epoch}: ${call.epochReason ?? "-"}`;
+  const lines = {
+    call: `${call.call} of ${call.sessionId}`,
+    ...(call.retryOf !== null && { "retry of": `call ${call.retryOf}` }),
+    ...(call.failedOpen !== null && { "failed open": `the host's own messages went out: ${call.failedOpen}` }),
+    ...(call.time !== null && { time: call.time, model: call.model ?? "-", layout: `${call.layout}, epoch ${epoch}` }),
+    ...(call.sentTokens !== null && { tokens: `${call.sentTokens} sent, ${call.plainTokens} plain` }),
+    hash: `${call.hash ?? "none"}${call.verified ? ", checked" : ", not checked"}`,
+    ...(call.payload !== null && { request: request(call.payload) }),
+  };
+  return `${pairs(lines)}\n`;
+}
+
+/** @param {import("../../index.js").RecordedPayload} payload */
+function request({ hash, messages }) {
+  return `${hash}${messages === null ? "" : "; its messages were changed by another extension, see the end"}`;
+}
+
+/**
+ * @param {RecordedCall} call
+ * @param {boolean} why
+ */
+function body(call, why) {
+  const messages = call.messages.map((message, at) => {
+    const text = why ? reasons(call.about[at]) : `${shown(message)}\n`;
+    return `${heading(call, at)}${text}\n`;
+  });
+  if (why) {
+    return messages.join("");
+  }
+  const prompt = call.systemPrompt === null ? "" : `${title("system prompt")}${call.systemPrompt}\n\n`;
+  const tools = Array.isArray(call.tools) ? call.tools.map((tool) => `${JSON.stringify(tool)}\n`).join("") : "";
+  const sent = call.payload?.messages?.map((message) => `${message}\n`).join("");
+  return [
+    prompt,
+    tools === "" ? "" : `${title("tools")}${tools}\n`,
+    ...messages,
+    sent === undefined ? "" : `${title("the request's messages as they went out")}${sent}`,
+  ].join("");
+}
+
+/**
+ * One change, with the text of what came and went.
+ * @param {CallChange} change
+ * @param {RecordedCall} earlier
+ * @param {RecordedCall} later
+ * @param {boolean} why
+ */
+function changed({ change, old, new: now, count, diff }, earlier, later, why) {
+  const because = why && now !== null ? reasons(later.about[now]) : "";
+  if (change === "kept" && old !== null && now !== null) {
+    const range = (/** @type {number} */ first) => (count === 1 ? `${first + 1}` : `${first + 1}-${first + count}`);
+    const place = old === now ? "" : `, before ${range(old)}`;
+    return `${title(`${range(now)} kept${place} · ${plural(count, "message")}`)}\n`;
+  }
+  if (change === "changed" && now !== null) {
+    return `${heading(later, now, "changed")}${because}${coloured(diff ?? "")}\n`;
+  }
+  if (change === "inserted" && now !== null) {
+    return `${heading(later, now, "inserted")}${because}${signed("+", later.messages[now])}\n`;
+  }
+  return old === null ? "" : `${heading(earlier, old, "removed")}${signed("-", earlier.messages[old])}\n`;
+}
+
+/**
+ * @param {string} sign
+ * @param {string} message
+ */
+function signed(sign, message) {
+  const lines = shown(message).split("\n");
+  return coloured(lines.map((line) => `${sign}${line}\n`).join(""));
+}
+
+/**
+ * Number, role and handles of a message.
+ * @param {RecordedCall} call
+ * @param {number} at
+ * @param {string} [what]
+ */
+function heading(call, at, what) {
+  const { handle, fileHandle, path, withheld } = call.about[at];
+  const { role, toolName } = parsed(call.messages[at]);
+  const words = [
+    `${at + 1} ${what === undefined ? "" : `${what} · `}${role ?? "message"}${toolName === undefined ? "" : ` ${toolName}`}`,
+    ...(handle === null ? [] : [handle]),
+    ...(fileHandle === null ? [] : [`${fileHandle} ${path}`]),
+    ...(withheld === null ? [] : [`not in the store: ${withheld}`]),
+  ];
+  return title(words.join(" · "));
+}
+
+/** @param {string} text */
+function title(text) {
+  return `${styled("bold", `── ${text}`)}\n`;
+}
+
+/**
+ * How a message is shown and why.
+ * @param {MessageAbout} about
+ */
+function reasons({ position, shown, sinceCall, sinceEpoch, reason, notes, folds, withheld, digest }) {
+  const lines = [position === null ? "a message that the chat does not hold so" : treatment(shown)];
+  if (sinceCall !== null) {
+    lines.push(
+      sinceEpoch === null
+        ? `since call ${sinceCall}, when it was first sent`
+        : `since call ${sinceCall}, by epoch ${sinceEpoch}: ${reason}`,
+    );
+  }
+  lines.push(...notes.map((note) => `with the note: ${note.split("\n")[0]}`));
+  for (const fold of folds) {
+    lines.push(`carries ${fold.line}`, `  since call ${fold.sinceCall}, by epoch ${fold.sinceEpoch}: ${fold.reason}`);
+  }
+  if (withheld !== null) {
+    lines.push(`${withheld}: it went out as the host gave it, SHA-256 ${digest ?? "not known"}`);
+  }
+  return lines.map((line) => `   ${line}\n`).join("");
+}
+
+/** @param {MessageAbout["shown"]} shown */
+function treatment(shown) {
+  switch (shown?.as ?? "given") {
+    case "given":
+      return "as the host gave it";
+    case "reference":
+      return "a line stands for its content";
+    case "excerpt":
+      return `an excerpt: ${JSON.stringify(shown?.pieces)}`;
+    case "reread":
+      return "lines that stood in the window already are named, not shown again";
+    case "current":
+      return "the current text of the file";
+    default:
+      return JSON.stringify(shown);
+  }
+}
+
+/**
+ * A message's content for people: texts as they are, thinking and calls marked, other blocks as JSON.
+ * @param {string} message
+ */
+function shown(message) {
+  const { content, role: _role, timestamp: _timestamp, ...rest } = parsed(message);
+  if (typeof content === "string") {
+    return content;
+  }
+  if (!Array.isArray(content)) {
+    return JSON.stringify(rest);
+  }
+  return content.map(block).join("\n");
+}
+
+/** @param {{ [member: string]: unknown } | null} value */
+function block(value) {
+  switch (value?.type) {
+    case "text":
+      return String(value.text);
+    case "thinking":
+      return `<thinking> ${value.thinking}`;
+    case "toolCall":
+      return `<call ${value.id}> ${value.name} ${JSON.stringify(value.arguments)}`;
+    case "image":
+      return `<image ${value.mimeType}, ${String(value.data).length} characters of base64>`;
+    default:
+      return JSON.stringify(value);
+  }
+}
+
+/**
+ * @param {string} message
+ * @returns {{ role?: string, toolName?: string, [member: string]: unknown }}
+ */
+function parsed(message) {
+  const value = JSON.parse(message);
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : { content: message };
+}

@@ -1,0 +1,264 @@
+//! Recorded calls: what the model saw, and how two calls differ.
+
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+use serde_json::{Value, json};
+
+use super::argument::Given;
+use super::blocking::{Blocking, blocking};
+use super::store::Store;
+use super::version::count;
+use crate::context::live::{
+    self, About, Change, Inspected, Place, Since, compare_calls, find_session, inspect_call,
+    newest_call,
+};
+use crate::error::Result;
+use crate::object::ObjectId;
+use crate::store;
+
+/// Which call is meant.
+#[napi(object)]
+#[derive(Default)]
+pub struct CallOptions {
+    /// Its number, from 1; the newest by default.
+    pub call: Option<u32>,
+}
+
+/// A recorded call: what the model saw.
+#[napi(object, use_nullable = true)]
+pub struct RecordedCall {
+    /// The session in which it was made: of a call that a fork inherited, the parent.
+    pub session_id: String,
+    /// Its number in the session, from 1.
+    pub call: i64,
+    /// The call before, where the host asked again with the same list.
+    pub retry_of: Option<i64>,
+    /// Why it went out with the host's own messages; null where it went out with ours. Then what follows is not known, down
+    /// to `hash`.
+    pub failed_open: Option<String>,
+    /// When, in RFC 3339, UTC.
+    pub time: Option<String>,
+    /// Provider and model: `provider/id`.
+    pub model: Option<String>,
+    /// Layout.
+    pub layout: Option<String>,
+    /// Number of the epoch, from 0.
+    pub epoch: Option<u32>,
+    /// Why that started; null in the first.
+    pub epoch_reason: Option<String>,
+    /// Tokens of the messages as sent.
+    pub sent_tokens: Option<i64>,
+    /// Tokens of the messages as the host would have sent them.
+    pub plain_tokens: Option<i64>,
+    /// Tokens of the model's window.
+    pub context_window: Option<i64>,
+    /// Running SHA-256 over the SHA-256 of each message's JSON, as it was recorded.
+    pub hash: Option<String>,
+    /// Whether `messages` were checked against `hash`: not where text is withheld of which no hash is known.
+    pub verified: bool,
+    /// The system prompt; null without one.
+    pub system_prompt: Option<String>,
+    /// Definitions of the tools; null where they are not known.
+    #[napi(ts_type = "unknown")]
+    pub tools: Value,
+    /// The messages, each as its exact JSON.
+    pub messages: Vec<String>,
+    /// What is known of each message, in the same order.
+    pub about: Vec<MessageAbout>,
+    /// The request in the provider's format; null where the host did not show it.
+    pub payload: Option<RecordedPayload>,
+}
+
+/// What is known of a message of a call.
+#[napi(object, use_nullable = true)]
+pub struct MessageAbout {
+    /// Its position in the chat, from 0; null for a message of ours, and one that the chat does not hold so.
+    pub position: Option<i64>,
+    /// Handle of the object whose content or result it is.
+    pub handle: Option<String>,
+    /// Handle of the file that it shows or changed.
+    pub file_handle: Option<String>,
+    /// That file's path.
+    pub path: Option<String>,
+    /// How a tool result is shown, such as `{ as: "excerpt", pieces: [...] }`; null for other messages.
+    #[napi(ts_type = "{ as: string; [detail: string]: unknown } | null")]
+    pub shown: Value,
+    /// The first call that showed it so, where that is not as the host gave it.
+    pub since_call: Option<i64>,
+    /// The epoch that changed it; null where it was first sent so.
+    pub since_epoch: Option<u32>,
+    /// Why that epoch started.
+    pub reason: Option<String>,
+    /// The notes that it carries.
+    pub notes: Vec<String>,
+    /// The lines of folded steps that it carries, and why.
+    pub folds: Vec<FoldAbout>,
+    /// Why the store does not hold what went out; null where it does.
+    #[napi(ts_type = "\"excluded\" | \"forgotten\" | \"redacted\" | null")]
+    pub withheld: Option<String>,
+    /// SHA-256 of the message's JSON as it went out, where it is withheld and that is known.
+    pub digest: Option<String>,
+}
+
+/// A line of folded steps that a message carries.
+#[napi(object, use_nullable = true)]
+pub struct FoldAbout {
+    /// The line.
+    pub line: String,
+    /// The first call that showed it.
+    pub since_call: i64,
+    /// The epoch that folded the steps.
+    pub since_epoch: Option<u32>,
+    /// Why that started.
+    pub reason: Option<String>,
+}
+
+/// A request in the provider's format.
+#[napi(object, use_nullable = true)]
+pub struct RecordedPayload {
+    /// SHA-256 of the request as canonical JSON.
+    pub hash: String,
+    /// Its messages, each as JSON, where another extension changed them after us; else null.
+    pub messages: Option<Vec<String>>,
+}
+
+/// How messages of one call stand in another, by their indexes.
+#[napi(object, use_nullable = true)]
+pub struct CallChange {
+    /// `kept`, `removed`, `inserted`, or `changed`: the same message, otherwise shown.
+    #[napi(ts_type = "\"kept\" | \"removed\" | \"inserted\" | \"changed\"")]
+    pub change: String,
+    /// Index of the first one in the earlier call; null for what is inserted.
+    pub old: Option<i64>,
+    /// Index of the first one in the later call; null for what is removed.
+    pub new: Option<i64>,
+    /// How many; 1 save for what is kept.
+    pub count: i64,
+    /// Unified difference of what is changed.
+    pub diff: Option<String>,
+}
+
+#[napi]
+impl Store {
+    /// Reads what the model saw at a call, renders it again and checks its hash.
+    ///
+    /// `session`: ID of the session or its document, the host's session ID, a unique prefix, or `latest`.
+    ///
+    /// Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, `FORGOTTEN`, with `NOT_FOUND` if there is no such call, and with
+    /// `HASH_MISMATCH` if what is stored no longer gives what was sent.
+    #[napi(
+        ts_args_type = "session: string, options?: CallOptions",
+        ts_return_type = "Promise<RecordedCall>"
+    )]
+    pub fn recorded_call(
+        &self,
+        session: Given<String>,
+        options: Given<Option<CallOptions>>,
+    ) -> AsyncTask<Blocking<RecordedCall>> {
+        let store = self.core.clone();
+        blocking(move || {
+            let session = find_session(&store, &session.named("session")?)?;
+            let options = options.named("options")?.unwrap_or_default();
+            inspected(&store, &session, options.call).map(recorded)
+        })
+    }
+
+    /// Compares what the model saw at two calls of a session, message by message, from call `from` to call `to`.
+    ///
+    /// Rejects as `recordedCall`.
+    #[napi(
+        ts_args_type = "session: string, from: number, to: number",
+        ts_return_type = "Promise<CallChange[]>"
+    )]
+    pub fn compare_calls(
+        &self,
+        session: Given<String>,
+        from: Given<u32>,
+        to: Given<u32>,
+    ) -> AsyncTask<Blocking<Vec<CallChange>>> {
+        let store = self.core.clone();
+        blocking(move || {
+            let session = find_session(&store, &session.named("session")?)?;
+            let from = inspected(&store, &session, Some(from.named("from")?))?;
+            let to = inspected(&store, &session, Some(to.named("to")?))?;
+            Ok(compare_calls(&from, &to).into_iter().map(call_change).collect())
+        })
+    }
+}
+
+fn inspected(store: &store::Store, session: &ObjectId, call: Option<u32>) -> Result<Inspected> {
+    let call = call.map_or_else(|| newest_call(store, session), |call| Ok(u64::from(call)))?;
+    inspect_call(store, session, call)
+}
+
+fn recorded(call: Inspected) -> RecordedCall {
+    let record = call.record.as_ref();
+    let about = (0..).zip(&call.about).map(|(index, about)| {
+        message_about(about, call.withheld.iter().find(|place| place.message == index))
+    });
+    RecordedCall {
+        session_id: call.session.to_string(),
+        call: count(call.call),
+        retry_of: record.and_then(|record| record.retry_of).map(count),
+        failed_open: call.failure,
+        time: record.map(|record| record.time.to_string()),
+        model: record.and_then(|record| record.model.clone()),
+        layout: record.map(|record| record.layout.clone()),
+        epoch: record.map(|record| record.epoch),
+        epoch_reason: call.epoch_reason,
+        sent_tokens: record.map(|record| count(record.sent_tokens)),
+        plain_tokens: record.map(|record| count(record.plain_tokens)),
+        context_window: record.and_then(|record| record.context_window).map(count),
+        hash: record.map(|record| record.hash.to_string()),
+        verified: call.verified,
+        about: about.collect(),
+        system_prompt: call.prompt.as_ref().and_then(|prompt| prompt.text.clone()),
+        tools: call.prompt.map(|prompt| prompt.tools).unwrap_or_default(),
+        messages: call.messages,
+        payload: call.payload.map(|payload| RecordedPayload {
+            hash: payload.hash.to_string(),
+            messages: payload.messages,
+        }),
+    }
+}
+
+fn message_about(about: &About, withheld: Option<&Place>) -> MessageAbout {
+    let file = about.file.as_ref();
+    let since = about.since.as_ref();
+    let epoch = since.and_then(|since| since.epoch.as_ref());
+    MessageAbout {
+        position: about.at.map(count),
+        handle: about.handle.map(|handle| handle.to_string()),
+        file_handle: file.map(|(handle, _)| handle.to_string()),
+        path: file.map(|(_, path)| path.clone()),
+        shown: json!(about.treatment),
+        since_call: since.map(|since| count(since.call)),
+        since_epoch: epoch.map(|(number, _)| *number),
+        reason: epoch.map(|(_, reason)| reason.clone()),
+        notes: about.notes.clone(),
+        folds: about.folds.iter().map(fold_about).collect(),
+        withheld: withheld.map(|place| place.reason.as_str().to_owned()),
+        digest: withheld.and_then(|place| place.digest.as_ref()).map(ToString::to_string),
+    }
+}
+
+fn fold_about((line, since): &(String, Since)) -> FoldAbout {
+    let epoch = since.epoch.as_ref();
+    FoldAbout {
+        line: line.clone(),
+        since_call: count(since.call),
+        since_epoch: epoch.map(|(number, _)| *number),
+        reason: epoch.map(|(_, reason)| reason.clone()),
+    }
+}
+
+fn call_change(change: live::Change) -> CallChange {
+    let index = |index: usize| Some(count(index as u64));
+    let (name, old, new, number, diff) = match change {
+        Change::Kept { old, new, count } => ("kept", index(old), index(new), count, None),
+        Change::Removed { old } => ("removed", index(old), None, 1, None),
+        Change::Inserted { new } => ("inserted", None, index(new), 1, None),
+        Change::Changed { old, new, diff } => ("changed", index(old), index(new), 1, Some(diff)),
+    };
+    CallChange { change: name.to_owned(), old, new, count: count(number as u64), diff }
+}

@@ -1,0 +1,471 @@
+//! Where one more cache breakpoint goes into a provider's request (DESIGN.md section 7, *Breakpoints*). Pure: the request
+//! alone decides, so that a host that replays it to keep the cache warm gets the same one.
+//!
+//! The host's own breakpoints stand at the end of system and tools and at the newest message. A new epoch changes what lies
+//! between, and the cache falls back to system and tools. Ours stands on the person's own words before the first tool
+//! result: these never change. Must not touch anything else of a request.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::forms;
+
+/// Breakpoints that a request may have, with every provider that takes them.
+const MAX_BREAKPOINTS: usize = 4;
+
+/// Less text than this before the breakpoint is not worth one: the least that Anthropic caches, 1,024 tokens of about four
+/// characters.
+const LEAST_CHARS: usize = 4 * 1_024;
+
+/// What an image counts for, in characters: as in the tokens of a request.
+const IMAGE_CHARS: usize = 4 * 1_200;
+
+/// First system block of a request made with an OAuth token. Its breakpoint serves nobody while the next block has one too.
+const IDENTITY: &str = "You are Claude Code, Anthropic's official CLI for Claude.";
+
+/// A change of a request, as in JSON Patch (RFC 6902): `path` is a JSON pointer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "op", rename_all = "lowercase")]
+pub enum Patch {
+    /// Sets a member of an object, or inserts into an array before the index.
+    Add {
+        /// Where.
+        path: String,
+        /// What.
+        value: Value,
+    },
+    /// Puts a value in the place of another.
+    Replace {
+        /// Where.
+        path: String,
+        /// What.
+        value: Value,
+    },
+    /// Removes a member of an object.
+    Remove {
+        /// Where.
+        path: String,
+    },
+}
+
+/// How the two families of formats write a breakpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// A member of a block: Anthropic, and OpenAI completions for Anthropic's models.
+    Member,
+    /// A block of its own: Bedrock.
+    Block,
+}
+
+impl Style {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Member => "cache_control",
+            Self::Block => "cachePoint",
+        }
+    }
+}
+
+/// The block on which the breakpoint goes.
+struct Target {
+    message: usize,
+    /// Index of the block; `None` where the content is a string.
+    block: Option<usize>,
+}
+
+/// The changes that give a request one more breakpoint, to be made in order; none where it takes none, has four, has one
+/// there already, or has little before it.
+///
+/// Requests without any breakpoint are left alone: their provider has none, or the host's user wants none. The new one is a
+/// copy of the last of the host's, with its lifetime.
+pub fn breakpoint(request: &Value) -> Vec<Patch> {
+    let Some(messages) = request.get("messages").and_then(Value::as_array) else {
+        return Vec::new();
+    };
+    let style = [Style::Member, Style::Block].into_iter().find_map(|style| {
+        Some((style, breakpoints(request, style))).filter(|(_, b)| !b.is_empty())
+    });
+    let Some((style, present)) = style else { return Vec::new() };
+    let (Some(target), Some(last)) = (target(messages), present.last()) else { return Vec::new() };
+    if is_marked(&messages[target.message], &target, style)
+        || chars_before(messages, &target) < LEAST_CHARS
+    {
+        return Vec::new();
+    }
+    let freed = match present.len() {
+        0..MAX_BREAKPOINTS => Vec::new(),
+        MAX_BREAKPOINTS if style == Style::Member && has_identity(request) => {
+            vec![Patch::Remove { path: format!("/system/0/{}", style.name()) }]
+        }
+        _ => return Vec::new(),
+    };
+    let put = put(&messages[target.message], &target, style, (*last).clone());
+    freed.into_iter().chain(put).collect()
+}
+
+/// Makes changes; those whose place is not there are left out.
+pub fn apply(request: &mut Value, patches: &[Patch]) {
+    for patch in patches {
+        let (path, value) = match patch {
+            Patch::Add { path, value } | Patch::Replace { path, value } => (path, Some(value)),
+            Patch::Remove { path } => (path, None),
+        };
+        let Some((parent, name)) = path.rsplit_once('/') else { continue };
+        match (request.pointer_mut(parent), value) {
+            (Some(Value::Object(members)), Some(value)) => {
+                members.insert(name.to_owned(), value.clone());
+            }
+            (Some(Value::Object(members)), None) => drop(members.shift_remove(name)),
+            (Some(Value::Array(values)), Some(value)) => {
+                if let Some(at) = name.parse().ok().filter(|at| *at <= values.len()) {
+                    values.insert(at, value.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The breakpoints of a request in their order: tools, system, messages.
+fn breakpoints(request: &Value, style: Style) -> Vec<&Value> {
+    let tools = array(request.get("tools")).chain(array(request.pointer("/toolConfig/tools")));
+    let messages = array(request.get("messages"));
+    let blocks = messages.flat_map(|message| array(message.get("content")));
+    // Blocks of a tool result may have their own.
+    let inner = array(request.get("messages"))
+        .flat_map(|message| array(message.get("content")))
+        .flat_map(|block| array(block.get("content")));
+    let places = tools.chain(array(request.get("system"))).chain(inner).chain(blocks);
+    let marked = |value| Value::get(value, style.name()).filter(|mark| !mark.is_null());
+    request.get(style.name()).into_iter().chain(places.filter_map(marked)).collect()
+}
+
+fn array(value: Option<&Value>) -> impl Iterator<Item = &Value> {
+    value.and_then(Value::as_array).into_iter().flatten()
+}
+
+/// The last text of a person's own before the first tool result and before what folding left.
+fn target(messages: &[Value]) -> Option<Target> {
+    let mut found = None;
+    for (message, value) in messages.iter().enumerate() {
+        if holds_result(value) {
+            break;
+        }
+        if value.get("role").is_none_or(|role| role != "user") {
+            continue;
+        }
+        match value.get("content") {
+            Some(Value::String(text)) if !text.is_empty() => {
+                found = Some(Target { message, block: None });
+            }
+            Some(Value::Array(blocks)) => {
+                let folded = blocks.iter().position(is_folded);
+                let own = &blocks[..folded.unwrap_or(blocks.len())];
+                if let Some(block) = own.iter().rposition(|block| text(block).is_some()) {
+                    found = Some(Target { message, block: Some(block) });
+                }
+                if folded.is_some() {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn text(block: &Value) -> Option<&str> {
+    block.get("text").and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+fn is_folded(block: &Value) -> bool {
+    text(block).is_some_and(forms::is_folded)
+}
+
+fn holds_result(message: &Value) -> bool {
+    let is_result = |block: &Value| {
+        block.get("toolResult").is_some() || block.get("type").is_some_and(|t| t == "tool_result")
+    };
+    let blocks = message.get("content").and_then(Value::as_array);
+    message.get("role").is_some_and(|role| role == "tool")
+        || blocks.is_some_and(|blocks| blocks.iter().any(is_result))
+}
+
+/// Whether a breakpoint stands at the target already.
+fn is_marked(message: &Value, target: &Target, style: Style) -> bool {
+    let blocks = message.get("content").and_then(Value::as_array);
+    let Some((blocks, block)) = blocks.zip(target.block) else { return false };
+    let place = match style {
+        Style::Member => blocks.get(block),
+        Style::Block => blocks.get(block + 1),
+    };
+    place.is_some_and(|place| place.get(style.name()).is_some_and(|mark| !mark.is_null()))
+}
+
+/// Characters of the messages up to the target, images counted by their tokens.
+fn chars_before(messages: &[Value], target: &Target) -> usize {
+    let chars = |block: &Value| match block {
+        Value::String(text) => text.chars().count(),
+        _ if block.get("type").is_some_and(|t| t == "image" || t == "image_url") => IMAGE_CHARS,
+        _ if block.get("image").is_some() => IMAGE_CHARS,
+        _ => text(block).map_or(0, |text| text.chars().count()),
+    };
+    let of = |message: &Value, until: Option<usize>| match message.get("content") {
+        Some(Value::Array(blocks)) => {
+            let until = until.map_or(blocks.len(), |block| block + 1);
+            blocks.iter().take(until).map(chars).sum()
+        }
+        Some(content) => chars(content),
+        None => 0,
+    };
+    let before = messages[..target.message].iter().filter(|message| {
+        // The system prompt is cached as it is.
+        message.get("role").is_some_and(|role| role == "user" || role == "assistant")
+    });
+    before.map(|message| of(message, None)).sum::<usize>()
+        + of(&messages[target.message], target.block)
+}
+
+fn put(message: &Value, target: &Target, style: Style, mark: Value) -> Option<Patch> {
+    let content = format!("/messages/{}/content", target.message);
+    Some(match (target.block, style) {
+        (Some(block), Style::Member) => {
+            Patch::Add { path: format!("{content}/{block}/{}", style.name()), value: mark }
+        }
+        (Some(block), Style::Block) => {
+            let value = json!({ style.name(): mark });
+            Patch::Add { path: format!("{content}/{}", block + 1), value }
+        }
+        (None, Style::Member) => {
+            let text = message.get("content")?;
+            let block = json!({ "type": "text", "text": text, style.name(): mark });
+            Patch::Replace { path: content, value: json!([block]) }
+        }
+        (None, Style::Block) => return None,
+    })
+}
+
+/// Whether the first system block is an OAuth token's identity with a breakpoint that the block after it makes needless.
+fn has_identity(request: &Value) -> bool {
+    let marked =
+        |at: &str| request.pointer(at).is_some_and(|block| block.get("cache_control").is_some());
+    request.pointer("/system/0/text").is_some_and(|text| text == IDENTITY)
+        && marked("/system/0")
+        && marked("/system/1")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn words() -> String {
+        "words ".repeat(1_000)
+    }
+
+    fn mark() -> Value {
+        json!({ "type": "ephemeral", "ttl": "1h" })
+    }
+
+    fn block(text: &str) -> Value {
+        json!({ "type": "text", "text": text })
+    }
+
+    fn marked(text: &str) -> Value {
+        json!({ "type": "text", "text": text, "cache_control": mark() })
+    }
+
+    /// A request in Anthropic's format, with the breakpoints that Pi sets.
+    fn anthropic(system: &[Value], first: &Value) -> Value {
+        let result = json!({ "type": "tool_result", "tool_use_id": "c", "content": [block("out")],
+            "cache_control": mark() });
+        json!({
+            "model": "claude", "system": system,
+            "tools": [{ "name": "a" }, { "name": "b", "cache_control": mark() }],
+            "messages": [
+                { "role": "user", "content": first },
+                { "role": "assistant", "content": [{ "type": "tool_use", "id": "c", "name": "a", "input": {} }] },
+                { "role": "user", "content": [result] },
+            ],
+        })
+    }
+
+    fn bedrock(first: &Value) -> Value {
+        let point = json!({ "cachePoint": { "type": "default", "ttl": "1h" } });
+        json!({
+            "modelId": "claude", "system": [{ "text": "system" }, point.clone()],
+            "messages": [
+                { "role": "user", "content": first },
+                { "role": "assistant", "content": [{ "toolUse": { "toolUseId": "c", "name": "a", "input": {} } }] },
+                { "role": "user", "content": [{ "toolResult": { "toolUseId": "c", "content": [{ "text": "out" }] } }, point] },
+            ],
+        })
+    }
+
+    fn with_breakpoint(request: &Value) -> Value {
+        let mut changed = request.clone();
+        apply(&mut changed, &breakpoint(request));
+        assert_eq!(breakpoint(&changed), [], "applied twice it changes nothing");
+        changed
+    }
+
+    #[test]
+    fn with_an_api_key_the_free_breakpoint_goes_on_the_persons_words() {
+        let request = anthropic(&[marked("system")], &json!([block(&words()), block("do it")]));
+        let mut expected = request.clone();
+        expected["messages"][0]["content"][1] = marked("do it");
+        assert_eq!(with_breakpoint(&request), expected);
+    }
+
+    #[test]
+    fn a_content_that_is_a_string_becomes_a_block() {
+        let request = anthropic(&[marked("system")], &json!(words()));
+        let mut expected = request.clone();
+        expected["messages"][0]["content"] = json!([marked(&words())]);
+        assert_eq!(with_breakpoint(&request), expected);
+    }
+
+    #[test]
+    fn with_oauth_the_breakpoint_of_the_identity_moves() {
+        let system = [marked(IDENTITY), marked("system")];
+        let request = anthropic(&system, &json!([block(&words())]));
+        let mut expected = request.clone();
+        expected["system"][0] = block(IDENTITY);
+        expected["messages"][0]["content"] = json!([marked(&words())]);
+        assert_eq!(with_breakpoint(&request), expected);
+    }
+
+    #[test]
+    fn four_breakpoints_of_others_are_left_alone() {
+        let system = [marked("mine"), marked("system")];
+        let request = anthropic(&system, &json!([block(&words())]));
+        assert_eq!(breakpoint(&request), []);
+        let mut automatic = anthropic(&[marked("system")], &json!([block(&words())]));
+        automatic["cache_control"] = mark();
+        assert_eq!(breakpoint(&automatic), []);
+    }
+
+    #[test]
+    fn it_stands_before_what_folding_left() {
+        let fold = block("[t1-t9] 4 steps: read f3\n[t10-t12] 1 step: cargo test ok");
+        let mut request = anthropic(&[marked("system")], &json!([block(&words()), fold]));
+        let later = json!({ "role": "user", "content": [block(&words())] });
+        request["messages"].as_array_mut().unwrap().insert(1, later);
+        let changed = with_breakpoint(&request);
+        assert_eq!(changed["messages"][0]["content"][0], marked(&words()));
+        assert_eq!(changed["messages"][1], request["messages"][1]);
+    }
+
+    #[test]
+    fn of_several_messages_before_the_first_result_the_last_has_it() {
+        let mut request = anthropic(&[marked("system")], &json!([block(&words())]));
+        let later = [
+            json!({ "role": "assistant", "content": [block("which?")] }),
+            json!({ "role": "system", "content": [block("a change")] }),
+            json!({ "role": "user", "content": [block("that")] }),
+        ];
+        request["messages"].as_array_mut().unwrap().splice(1..1, later);
+        assert_eq!(with_breakpoint(&request)["messages"][3]["content"], json!([marked("that")]));
+    }
+
+    #[test]
+    fn bedrock_gets_a_block_of_its_own() {
+        let request = bedrock(&json!([{ "text": words() }]));
+        let mut expected = request.clone();
+        let point = expected["system"][1].clone();
+        expected["messages"][0]["content"].as_array_mut().unwrap().push(point);
+        assert_eq!(with_breakpoint(&request), expected);
+    }
+
+    #[test]
+    fn completions_for_anthropics_models_get_it_like_their_own_format() {
+        let request = json!({
+            "model": "anthropic/claude", "tools": [{ "type": "function", "cache_control": mark() }],
+            "messages": [
+                { "role": "system", "content": [marked("system")] },
+                { "role": "user", "content": words() },
+                { "role": "assistant", "content": null, "tool_calls": [{ "id": "c" }] },
+                { "role": "tool", "tool_call_id": "c", "content": [marked("out")] },
+            ],
+        });
+        let changed = with_breakpoint(&request);
+        assert_eq!(changed["messages"][1]["content"], json!([marked(&words())]));
+    }
+
+    #[test]
+    fn requests_that_take_none_are_left_alone() {
+        let without = |mut request: Value| {
+            request["messages"][2]["content"] =
+                json!([{ "type": "tool_result", "content": "out" }]);
+            request["tools"] = json!([]);
+            request
+        };
+        for request in [
+            without(anthropic(&[block("system")], &json!([block(&words())]))),
+            anthropic(&[marked("system")], &json!([block("short")])),
+            anthropic(&[marked("system")], &json!([])),
+            json!({ "input": [{ "role": "user", "content": words() }], "prompt_cache_key": "k" }),
+            json!({ "contents": [{ "role": "user", "parts": [{ "text": words() }] }] }),
+            json!({ "messages": "none" }),
+            json!(null),
+        ] {
+            assert_eq!(breakpoint(&request), [], "{request}");
+        }
+    }
+
+    #[test]
+    fn the_first_request_has_it_where_the_hosts_own_stands() {
+        let request = json!({ "system": [marked("s")],
+            "messages": [{ "role": "user", "content": [marked(&words())] }] });
+        assert_eq!(breakpoint(&request), []);
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(json!(null)),
+            Just(json!(mark())),
+            Just(json!("user")),
+            Just(json!(words())),
+            Just(json!(IDENTITY)),
+            Just(json!("[t1-t9] 4 steps: read f3")),
+        ];
+        let names =
+            ["content", "text", "cache_control", "cachePoint", "role", "type", "toolResult"];
+        leaf.prop_recursive(4, 40, 4, move |inner| {
+            let member = (prop::sample::select(names.to_vec()), inner.clone());
+            prop_oneof![
+                prop::collection::vec(inner, 0..4).prop_map(Value::from),
+                prop::collection::vec(member, 0..4).prop_map(|members| members
+                    .into_iter()
+                    .map(|(k, v)| (k.to_owned(), v))
+                    .collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn of_any_request_it_changes_marks_alone(system in any_json(), messages in any_json(), tools in any_json()) {
+            let request = json!({ "system": system, "tools": tools, "messages": messages });
+            let changed = with_breakpoint(&request);
+            let count = |request: &Value, style| breakpoints(request, style).len();
+            for style in [Style::Member, Style::Block] {
+                prop_assert!(count(&changed, style) <= count(&request, style).max(MAX_BREAKPOINTS));
+            }
+        }
+
+        #[test]
+        fn a_real_request_stays_what_it_is_but_for_one_mark(
+            texts in prop::collection::vec("[a-z]{0,3000}", 1..4), oauth in any::<bool>(),
+        ) {
+            let system = if oauth { vec![marked(IDENTITY), marked("s")] } else { vec![marked("s")] };
+            let texts: Vec<Value> = texts.iter().map(|text| block(text)).collect();
+            let request = anthropic(&system, &Value::from(texts));
+            let changed = with_breakpoint(&request);
+            let added = usize::from(changed != request && !oauth);
+            let count = |request: &Value| breakpoints(request, Style::Member).len();
+            prop_assert_eq!(count(&changed), count(&request) + added);
+        }
+    }
+}

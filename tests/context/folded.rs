@@ -1,0 +1,190 @@
+//! Folded steps end to end: what goes out, what comes back, what is recorded.
+
+use palimpsest::context::live::Wanted;
+use palimpsest::object::{AsOf, ObjectId};
+use palimpsest::settings::Settings;
+use palimpsest::store::ForgetOptions;
+use serde_json::{Value, json};
+
+use crate::host::Host;
+
+/// A session of one turn whose steps fold at the next call: the window is much too small from now on.
+fn ready_to_fold() -> Host {
+    let mut host = Host::new(Settings { keep_results: 2, ..Settings::default() });
+    host.write_file("a.txt", "one\ntwo\nthree\n");
+    host.write_file("b.txt", "four\n");
+    host.user("please fix it");
+    host.send();
+    host.read("a.txt", None, None);
+    host.read("b.txt", None, None);
+    host.tool("bash", &json!({ "command": "cd /p && make check 2>&1 | tail" }), "1 failed");
+    host.edit("a.txt", "two", "2\n2");
+    host.edit("a.txt", "three", "3");
+    host.tool("bash", &json!({ "command": "make check" }), "all well");
+    host.send();
+    for n in 0..3 {
+        host.tool("bash", &json!({ "command": format!("echo {n}") }), &n.to_string());
+        host.send();
+    }
+    host.window = 100;
+    host
+}
+
+fn folded() -> Host {
+    let mut host = ready_to_fold();
+    host.tool("bash", &json!({ "command": "echo last" }), "last");
+    host.send();
+    assert!(!host.live.state().folds().is_empty(), "{}", host.shown());
+    host
+}
+
+fn activate(host: &mut Host, name: &str) -> String {
+    host.window = 200_000;
+    host.send();
+    host.activate(&Wanted { name: name.into(), ..Wanted::default() }, false)
+}
+
+#[test]
+fn a_line_behind_the_message_of_the_person_stands_for_folded_steps() {
+    insta::assert_snapshot!(folded().shown());
+}
+
+#[test]
+fn a_text_that_is_no_list_of_blocks_becomes_one() {
+    let mut host = ready_to_fold();
+    host.messages[0]["content"] = json!("please fix it");
+    host.rewrites = true;
+    host.send();
+    assert_eq!(host.sent[0]["content"][0], json!({ "type": "text", "text": "please fix it" }));
+    let line = host.sent[0]["content"][1]["text"].as_str().unwrap();
+    assert!(line.starts_with("[t2-t"), "{line}");
+}
+
+#[test]
+fn an_output_of_a_folded_step_comes_back_by_its_handle() {
+    let mut host = folded();
+    assert_eq!(activate(&mut host, "t3"), "[t3] bash · line 1 of 1\n1 failed");
+    assert_eq!(activate(&mut host, "t2"), "[f2] b.txt · lines 1-2 of 2\nfour\n");
+    host.send();
+}
+
+#[test]
+fn a_read_of_lines_that_only_a_folded_step_showed_gives_them() {
+    let mut host = folded();
+    host.window = 200_000;
+    host.read("b.txt", None, None);
+    host.send();
+    assert_eq!(host.sent.last().unwrap()["content"][0]["text"], "four\n");
+}
+
+#[test]
+fn more_steps_join_the_line_of_those_next_to_them() {
+    let mut host = folded();
+    let before = host.live.state().folds().all().next().unwrap().clone();
+    host.tool("bash", &json!({ "command": "make check" }), "all well again");
+    host.send();
+    let folds: Vec<_> = host.live.state().folds().all().cloned().collect();
+    assert_eq!(folds.len(), 1, "{folds:?}");
+    assert!(folds[0].first <= before.first && folds[0].last > before.last, "{folds:?}");
+    assert_ne!(folds[0].line, before.line);
+}
+
+#[test]
+fn going_back_to_before_what_followed_brings_folded_steps_back() {
+    let mut host = folded();
+    let last = host.live.state().folds().all().next().unwrap().last;
+    host.messages.truncate(usize::try_from(last).unwrap() + 1);
+    host.window = 200_000;
+    host.user("another way");
+    host.send();
+    assert!(host.live.state().folds().is_empty());
+    assert_eq!(host.sent.len(), host.messages.len());
+    assert_eq!(host.sent[0], host.messages[0]);
+}
+
+#[test]
+fn going_back_to_after_what_followed_leaves_folded_steps_folded() {
+    let mut host = folded();
+    let shown = host.sent[0].clone();
+    let last = host.live.state().folds().all().next().unwrap().last;
+    host.messages.truncate(usize::try_from(last).unwrap() + 3);
+    host.window = 200_000;
+    host.user("another way");
+    host.send();
+    assert_eq!(host.sent[0], shown);
+    assert!(host.sent.len() < host.messages.len());
+}
+
+#[test]
+fn a_folded_message_that_changes_on_every_call_comes_back_as_it_is_now() {
+    let mut host = folded();
+    host.window = 200_000;
+    host.rewrites = true;
+    for n in 0..6 {
+        host.messages[4]["content"][0]["text"] = json!(format!("text {n}"));
+        host.send();
+    }
+    assert!(host.live.state().folds().hide(4));
+    let last = host.live.state().folds().all().next().unwrap().last;
+    host.messages.truncate(usize::try_from(last).unwrap() + 1);
+    host.user("another way");
+    host.send();
+    assert_eq!(host.sent[4], host.messages[4]);
+}
+
+#[test]
+fn a_command_that_is_forgotten_goes_from_the_line_too() {
+    let mut host = ready_to_fold();
+    let command = "deploy --to production-7f3a9c";
+    let call = host.tool("bash", &json!({ "command": command }), "done");
+    for n in 5..8 {
+        host.tool("bash", &json!({ "command": format!("echo {n}") }), &n.to_string());
+    }
+    host.send();
+    let line = |host: &Host| host.live.state().folds().all().next().unwrap().line.clone();
+    assert!(line(&host).contains(command), "{}", line(&host));
+    host.live.close().unwrap();
+    let options = ForgetOptions { dry_run: false, everywhere: false };
+    host.store.forget(&ObjectId::new(call), options).unwrap();
+    let items = host.store.items(host.live.id(), AsOf::Latest, 0..u64::MAX).unwrap();
+    assert!(!items.iter().any(|item| item.contains("7f3a9c")), "{items:#?}");
+    host.rewrites = true;
+    host.crash();
+    assert!(line(&host).contains("[forgotten] ok"), "{}", line(&host));
+    host.window = 200_000;
+    host.user("go on");
+    host.send();
+}
+
+#[test]
+fn a_line_for_folded_steps_does_not_get_into_a_file() {
+    let host = folded();
+    let line = host.live.state().folds().all().next().unwrap().line.clone();
+    let args = json!({ "path": "a.txt", "content": format!("one\n{line}\n") });
+    let refused = host.live.refused_write("write", &args).unwrap();
+    assert!(refused.unwrap().contains(&line));
+}
+
+#[test]
+fn the_record_of_a_fold_repeats_nothing_that_stays() {
+    for restarts in [false, true] {
+        let mut host = ready_to_fold();
+        host.messages[0]["content"][0]["text"] = json!("a long text ".repeat(500));
+        host.rewrites = true;
+        host.window = 200_000;
+        host.send();
+        if restarts {
+            host.restart();
+        }
+        host.window = 100;
+        host.tool("bash", &json!({ "command": "echo last" }), "last");
+        host.send();
+        let items = host.store.items(host.live.id(), AsOf::Latest, 0..u64::MAX).unwrap();
+        let record: Value = serde_json::from_str(items.last().unwrap()).unwrap();
+        let edits = record["edits"].as_array().unwrap();
+        let came = |edit: &Value| edit["insert"].as_array().unwrap().len();
+        let came: usize = edits.iter().map(came).sum();
+        assert!(came <= 3, "the user message and two new ones: {record}");
+        assert!(record.to_string().len() < 2_000, "the user message is not repeated: {record}");
+    }
+}

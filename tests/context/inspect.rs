@@ -1,0 +1,228 @@
+//! What is told of a recorded call: the messages as they went out, how each is shown and since when, what changed between
+//! calls; after a restart, for forks and branches, and for calls that failed open.
+
+use palimpsest::context::live::{
+    Change, Inspected, LiveSession, Since, compare_calls, find_session, inspect_call, newest_call,
+};
+use palimpsest::object::{AsOf, ObjectId, Payload};
+use palimpsest::session::{Treatment, WithheldReason};
+use palimpsest::settings::Settings;
+use palimpsest::store::{Expected, Store};
+use serde_json::{Value, json};
+
+use crate::host::Host;
+
+fn inspect(host: &Host, call: u64) -> Inspected {
+    inspect_call(&host.store, host.live.id(), call).unwrap()
+}
+
+fn values(messages: &[String]) -> Vec<Value> {
+    messages.iter().map(|message| serde_json::from_str(message).unwrap()).collect()
+}
+
+/// A session that starts an epoch at its last call.
+fn collapsed() -> (Host, Vec<Vec<Value>>) {
+    let settings = Settings {
+        keep_results: 1,
+        collapse_tokens: 500,
+        preview_tokens: 500,
+        ..Settings::default()
+    };
+    let mut host = Host::new(settings);
+    host.write_file("a.txt", &"a line of the file\n".repeat(60));
+    host.user("begin");
+    let mut sent = Vec::new();
+    host.read("a.txt", None, None);
+    sent.push(host.send());
+    host.tool("bash", &json!({ "command": "make" }), &"made it\n".repeat(900));
+    sent.push(host.send());
+    while host.live.state().epoch() == 0 {
+        host.tool("bash", &json!({ "command": format!("run {}", sent.len()) }), "ran");
+        sent.push(host.send());
+    }
+    (host, sent)
+}
+
+#[test]
+fn a_call_is_told_with_how_each_message_is_shown_and_since_when() {
+    let (mut host, sent) = collapsed();
+    host.restart();
+    for (call, sent) in (1..).zip(&sent) {
+        let inspected = inspect(&host, call);
+        assert_eq!(&values(&inspected.messages), sent);
+        assert!(inspected.verified);
+        assert_eq!(inspected.about.len(), sent.len());
+    }
+    let second = inspect(&host, 2);
+    let shown = second.about.last().unwrap();
+    assert!(matches!(shown.treatment, Some(Treatment::Excerpt { .. })), "{shown:?}");
+    assert_eq!(shown.since, Some(Since { call: 2, epoch: None }));
+    assert_eq!(second.epoch_reason, None);
+    let last = inspect(&host, sent.len() as u64);
+    let reason = last.epoch_reason.clone().unwrap();
+    let file = &last.about[2];
+    assert_eq!(file.treatment, Some(Treatment::Reference));
+    assert_eq!(file.since, Some(Since { call: last.call, epoch: Some((1, reason)) }));
+    assert_eq!(file.file.as_ref().map(|(_, path)| path.as_str()), Some("a.txt"));
+    let prompt = last.prompt.unwrap();
+    assert_eq!(prompt.text.as_deref(), Some("You are a coding agent."));
+    assert_eq!(prompt.tools, json!([{ "name": "read" }]));
+}
+
+#[test]
+fn two_calls_are_compared_message_by_message() {
+    let (host, sent) = collapsed();
+    let (first, last) = (inspect(&host, 1), inspect(&host, sent.len() as u64));
+    let changes = compare_calls(&first, &last);
+    let Change::Changed { old: 2, new: 2, diff } = &changes[1] else { panic!("{changes:?}") };
+    assert!(diff.contains("-a line of the file") && diff.contains("\n+[t1] f1 a.txt"), "{diff}");
+    assert_eq!(changes[0], Change::Kept { old: 0, new: 0, count: 2 });
+    let inserted: Vec<_> = (3..last.messages.len()).map(|new| Change::Inserted { new }).collect();
+    assert_eq!(changes[2..], inserted);
+    let back = compare_calls(&last, &first);
+    let removed = back.iter().filter(|change| matches!(change, Change::Removed { .. })).count();
+    assert_eq!(removed, inserted.len());
+    let count = first.messages.len();
+    assert_eq!(compare_calls(&first, &first), [Change::Kept { old: 0, new: 0, count }]);
+}
+
+#[test]
+fn a_note_is_told_with_the_message_that_carries_it() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("a.txt", "one\ntwo\n");
+    host.user("begin");
+    host.read("a.txt", None, None);
+    host.send();
+    host.write_file("a.txt", "one\n2\n");
+    host.tool("bash", &json!({ "command": "sed" }), "");
+    host.send();
+    let about = inspect(&host, 2).about.pop().unwrap();
+    assert!(about.notes[0].contains("a.txt changed on disk"), "{about:?}");
+}
+
+#[test]
+fn calls_of_forks_and_of_branches_that_were_left_are_told_as_they_were() {
+    let mut host = Host::new(Settings::default());
+    host.user("begin");
+    host.tool("bash", &json!({ "command": "make" }), "made");
+    let first = host.send();
+    host.messages.truncate(1);
+    host.tool("bash", &json!({ "command": "test" }), "tested");
+    let second = host.send();
+    let parent = host.live.id().clone();
+    host.fork("fork");
+    host.user("on");
+    let third = host.send();
+    for (call, sent, session) in
+        [(1, &first, &parent), (2, &second, &parent), (3, &third, host.live.id())]
+    {
+        let inspected = inspect(&host, call);
+        assert_eq!((&values(&inspected.messages), &inspected.session), (sent, session));
+        assert!(inspected.prompt.is_some());
+    }
+    let changes = compare_calls(&inspect(&host, 1), &inspect(&host, 2));
+    assert!(changes.contains(&Change::Removed { old: 2 }), "{changes:?}");
+}
+
+#[test]
+fn a_call_that_failed_open_is_told_with_its_reason_and_what_went_out() {
+    let mut host = Host::new(Settings::default());
+    host.user("begin");
+    host.send();
+    host.live.report_failed_call("DISK_FULL");
+    host.say("well");
+    host.user("on");
+    host.send();
+    let failed = inspect(&host, 2);
+    assert_eq!(failed.failure.as_deref(), Some("DISK_FULL"));
+    assert!(!failed.verified && failed.record.is_none());
+    assert_eq!(failed.messages.len(), 3);
+    assert_eq!(inspect(&host, 3).failure, None);
+}
+
+#[test]
+fn a_call_that_asks_again_says_so_whatever_an_epoch_changes() {
+    let mut host = Host::new(Settings::default());
+    host.user("begin");
+    host.send();
+    host.send();
+    host.restart();
+    host.send();
+    host.user("on");
+    host.send();
+    let retries: Vec<_> =
+        (1..=4).map(|call| inspect(&host, call).record.unwrap().retry_of).collect();
+    assert_eq!(retries, [None, Some(1), Some(2), None]);
+}
+
+#[test]
+fn a_record_that_no_longer_gives_what_was_sent_is_an_error() {
+    let (host, sent) = collapsed();
+    let id = host.live.id();
+    let version = host.store.get(id, AsOf::Latest).unwrap().unwrap();
+    let events = host.store.items(id, AsOf::Latest, 0..u64::MAX).unwrap();
+    let record = events.iter().position(|event| event.contains(r#""event":"called""#)).unwrap();
+    let changed: Vec<String> = events[record..]
+        .iter()
+        .map(|event| event.replace(r#""hash":"#, r#""hash":"0","was":"#))
+        .collect();
+    let mut transaction = host.store.begin();
+    let payload = Payload { fields: version.fields.clone(), ..Payload::default() };
+    let latest = Expected::Latest(version.tx_id);
+    transaction.splice(version.envelope, &payload, record as u64, changed, latest).unwrap();
+    transaction.commit().unwrap();
+    for call in 1..=sent.len() as u64 {
+        let error = inspect_call(&host.store, id, call).unwrap_err();
+        assert_eq!(error.code(), "HASH_MISMATCH");
+        assert!(error.to_string().contains(&format!("call {call}")), "{error}");
+    }
+}
+
+#[test]
+fn a_place_that_is_withheld_is_told_with_its_reason() {
+    let mut host = Host::new(Settings::default());
+    host.write_file(".env", "TOKEN=hush\n");
+    host.user("begin");
+    host.read(".env", None, None);
+    let sent = host.send();
+    let inspected = inspect(&host, 1);
+    assert!(inspected.verified, "the hash holds over what went out");
+    let place = &inspected.withheld[0];
+    assert_eq!((place.message, place.reason), (2, WithheldReason::Excluded));
+    let digest = palimpsest::object::Hash::of(sent[2].to_string());
+    assert_eq!(place.digest.as_ref(), Some(&digest));
+}
+
+#[test]
+fn sessions_are_found_by_id_host_id_prefix_or_as_the_latest() {
+    let mut host = Host::new(Settings::default());
+    host.user("begin");
+    host.send();
+    let first = host.live.id().clone();
+    host.fork("session-22");
+    host.send();
+    let second = host.live.id().clone();
+    let find = |name: &str| find_session(&host.store, name);
+    for (name, expected) in [
+        (first.as_str(), &first),
+        ("session-1", &first),
+        ("session-2", &second),
+        ("session:session-22", &second),
+        ("latest", &second),
+    ] {
+        assert_eq!(&find(name).unwrap(), expected, "{name}");
+    }
+    for (name, code) in
+        [("session", "AMBIGUOUS_NAME"), ("nobody", "UNKNOWN_NAME"), ("", "UNKNOWN_NAME")]
+    {
+        assert_eq!(find(name).unwrap_err().code(), code, "{name}");
+    }
+    assert_eq!(newest_call(&host.store, &second).unwrap(), 2);
+    let none = Store::open(":memory:").unwrap();
+    assert_eq!(find_session(&none, "latest").unwrap_err().code(), "UNKNOWN_NAME");
+    let never = LiveSession::open(none.clone(), host.options()).unwrap();
+    assert_eq!(newest_call(&none, never.id()).unwrap_err().code(), "NOT_FOUND");
+    let error = inspect_call(&host.store, &second, 9).unwrap_err();
+    assert_eq!(error.code(), "NOT_FOUND");
+    assert_eq!(inspect_call(&none, &ObjectId::session("x"), 1).unwrap_err().code(), "NOT_FOUND");
+}
