@@ -8,6 +8,7 @@ import { gc } from "./commands/gc.js";
 import { history } from "./commands/history.js";
 import { importArchive } from "./commands/import.js";
 import { index } from "./commands/index.js";
+import { learn } from "./commands/learn.js";
 import { links } from "./commands/links.js";
 import { name } from "./commands/name.js";
 import { objects } from "./commands/objects.js";
@@ -36,4 +37,5 @@ export const commands = [
   doctor,
   stats,
   replay,
+  learn,
 ];
