@@ -135,7 +135,9 @@ impl LiveSession {
         let mut notices = Vec::new();
         let known = self.state.chat().len();
         let Taken { rewrite, newest, is_same } = self.take_list(crossed, &mut notices)?;
-        self.note_needs(crossed.skip, crossed.messages, rewrite.is_some(), known)?;
+        let settles = notices.iter().any(|notice| matches!(notice, Notice::Volatile { .. }));
+        let anew = rewrite.is_some() || settles;
+        self.note_needs(crossed.skip, crossed.messages, anew, known)?;
         let prompt = self.put_prompt(call)?;
         let coming = self.coming(call, prompt.as_ref());
         let changed = self.changed_since_last(crossed.skip, crossed.messages, rewrite);
