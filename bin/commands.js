@@ -9,6 +9,7 @@ import { history } from "./commands/history.js";
 import { importArchive } from "./commands/import.js";
 import { index } from "./commands/index.js";
 import { learn } from "./commands/learn.js";
+import { ledger } from "./commands/ledger.js";
 import { links } from "./commands/links.js";
 import { name } from "./commands/name.js";
 import { objects } from "./commands/objects.js";
@@ -23,6 +24,7 @@ export const commands = [
   index,
   sessions,
   context,
+  ledger,
   objects,
   search,
   show,

@@ -12,6 +12,7 @@ pub mod forget;
 pub mod graph;
 pub mod index;
 pub mod learn;
+pub mod ledger;
 pub mod names;
 pub mod objects;
 pub mod query;

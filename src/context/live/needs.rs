@@ -8,21 +8,21 @@ use crate::session::{ChatMessage, Event};
 use crate::settings::Layout;
 
 impl LiveSession {
-    /// Takes in the messages of the window that are not yet: those that crossed, and all of them after the list was rewritten
-    /// or the session was opened again. Needs of messages that were known before this call are noted already.
+    /// Takes in the messages of the window that are not yet: those that crossed, and all of them `anew` after the list was
+    /// rewritten, a message turned out to change on every call, or the session was opened again. Needs of messages that were known before this call are noted already.
     ///
     /// `skip`: index in the window of the first message of `crossed`. `known`: messages of the chat before this call.
     pub(super) fn note_needs(
         &mut self,
         skip: usize,
         crossed: &[HostMessage],
-        rewritten: bool,
+        anew: bool,
         known: u64,
     ) -> Result<()> {
         if self.settings.layout != Layout::Log {
             return Ok(());
         }
-        if rewritten {
+        if anew {
             self.evidence = Evidence::default();
         }
         for index in self.evidence.len()..self.state.chat().window().len() {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
+use super::billing::Going;
 use super::commit::ChatChange;
 use super::{LiveSession, Notice};
 use crate::context::epoch::{self, Bound, Terms};
@@ -134,7 +135,9 @@ impl LiveSession {
         let mut notices = Vec::new();
         let known = self.state.chat().len();
         let Taken { rewrite, newest, is_same } = self.take_list(crossed, &mut notices)?;
-        self.note_needs(crossed.skip, crossed.messages, rewrite.is_some(), known)?;
+        let settles = notices.iter().any(|notice| matches!(notice, Notice::Volatile { .. }));
+        let anew = rewrite.is_some() || settles;
+        self.note_needs(crossed.skip, crossed.messages, anew, known)?;
         let prompt = self.put_prompt(call)?;
         let coming = self.coming(call, prompt.as_ref());
         let changed = self.changed_since_last(crossed.skip, crossed.messages, rewrite);
@@ -153,10 +156,12 @@ impl LiveSession {
             self.follow_links();
             self.log_edits(crossed, rewrite, call, &coming, &mut notices)?
         };
+        let resumed = self.resumed_slots(&edits);
         let recorded = self.recorded_edits(&edits);
         let began = self.state.epoch() != epoch;
         self.view.apply(&edits, self.state.chat().window().len());
-        let bill = self.bill_note(&coming, &recorded, began, changed);
+        let going = Going { edits: &recorded, began, changed, resumed };
+        let bill = self.bill_note(&coming, &going);
         self.record_call(recorded, is_same, call, prompt, bill);
         self.commit()?;
         Ok(Transformed::Edits { edits: view::instructions(&edits), notices })
