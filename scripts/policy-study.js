@@ -9,7 +9,7 @@ import { gunzipSync } from "node:zlib";
 import { root, setUp } from "./setup.js";
 
 setUp(import.meta.filename, { addon: "release" });
-const { learnHazards, replayFile, replayReport } = await import("../index.js");
+const { learnHazards, loadSettings, replayFile, replayReport } = await import("../index.js");
 
 /**
  * @typedef {import("../index.js").Hazards} Hazards
@@ -17,6 +17,7 @@ const { learnHazards, replayFile, replayReport } = await import("../index.js");
  * @typedef {import("../index.js").ReplayOptions} ReplayOptions
  * @typedef {{ path: string, repository: string, kinds: Map<string, string>, messages: any[] }} Recording
  * @typedef {(recording: Recording) => ReplayOptions["settings"]} SettingsOf
+ * @typedef {[name: string, settings: SettingsOf]} Variant
  */
 
 /** Replays that run at once. */
@@ -38,6 +39,7 @@ async function study() {
   const shipped = /** @type {Hazards} */ (
     JSON.parse(readFileSync(join(root, "src", "context", "hazards.json"), "utf8"))
   );
+  const defaults = await loadSettings({});
   heading("Prices and windows");
   tableHead("prices, window");
   /** @type {ReplayedFile[]} */
@@ -58,21 +60,20 @@ async function study() {
   };
   const { auc, settings } = await byRepository();
   const halves = await byHalves();
-  /** @type {[string, SettingsOf][]} */
+  /** @type {(key: "previewTokens" | "keepResults", values: number[]) => Variant[]} */
+  const numbers = (key, values) =>
+    values.filter((value) => value !== defaults[key]).map((value) => [`${key} ${value}`, () => ({ [key]: value })]);
+  const cautions = [1, 5, 10, 20].filter((caution) => caution !== shipped.caution);
+  /** @type {Variant[]} */
   const variants = [
     ["as shipped", () => ({})],
-    ["no previews", () => ({ previewTokens: 0 })],
-    ...[1_000, 2_000, 8_000].map(
-      (tokens) => /** @type {[string, SettingsOf]} */ ([`previewTokens ${tokens}`, () => ({ previewTokens: tokens })]),
-    ),
+    ...numbers("previewTokens", [0, 1_000, 2_000, 4_000]),
+    ...numbers("keepResults", [5, 10, 20]),
     ["no folding", changed("steps", (hazards) => (hazards.steps.base = never))],
     ["no collapsing", changed("outputs", (hazards) => (hazards.outputs.base = never))],
-    ...[5, 20].map(
-      (count) => /** @type {[string, SettingsOf]} */ ([`keepResults ${count}`, () => ({ keepResults: count })]),
-    ),
-    ...[1, 5, 20].map((caution) => {
+    ...cautions.map((caution) => {
       const settings = changed(`caution-${caution}`, (hazards) => (hazards.caution = caution));
-      return /** @type {[string, SettingsOf]} */ ([`caution ${caution}`, settings]);
+      return /** @type {Variant} */ ([`caution ${caution}`, settings]);
     }),
     ["learned on the other half", halves],
     ["learned on the other repositories", settings],
