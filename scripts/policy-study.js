@@ -27,6 +27,7 @@ const window = 200_000;
 /** Weights with which nothing of a kind ever leaves. */
 const never = 100;
 
+let written = 0;
 const recordings = readRecordings();
 const folder = mkdtempSync(join(tmpdir(), "policy-study-"));
 try {
@@ -58,8 +59,13 @@ async function study() {
     const path = saved(name, hazards);
     return () => ({ hazards: path });
   };
-  const { auc, settings } = await byRepository();
-  const halves = await byHalves();
+  const { auc, weightsOf } = await byRepository();
+  const halfOf = await byHalves();
+  // What is learned is how often something is needed; how careful to be is another matter.
+  const learned = [shipped.caution, 3 * shipped.caution, 9 * shipped.caution].flatMap((caution) => [
+    /** @type {Variant} */ ([`learned on the other half, caution ${caution}`, careful(halfOf, caution)]),
+    /** @type {Variant} */ ([`learned on other repositories, caution ${caution}`, careful(weightsOf, caution)]),
+  ]);
   /** @type {(key: "previewTokens" | "keepResults", values: number[]) => Variant[]} */
   const numbers = (key, values) =>
     values.filter((value) => value !== defaults[key]).map((value) => [`${key} ${value}`, () => ({ [key]: value })]);
@@ -75,8 +81,7 @@ async function study() {
       const settings = changed(`caution-${caution}`, (hazards) => (hazards.caution = caution));
       return /** @type {Variant} */ ([`caution ${caution}`, settings]);
     }),
-    ["learned on the other half", halves],
-    ["learned on the other repositories", settings],
+    ...learned,
   ];
   for (const [prices, limit] of /** @type {[string, number | undefined][]} */ ([
     ["anthropic", undefined],
@@ -94,13 +99,13 @@ async function study() {
 /** Weights for each recording from the half that it is not in: those of even and of odd number in the order of names. */
 async function byHalves() {
   const paths = recordings.map(({ path }) => path);
-  const files = await Promise.all(
+  const weights = await Promise.all(
     [0, 1].map(async (half) => {
       const others = paths.filter((_, at) => at % 2 !== half);
-      return saved(`half-${half}`, (await learnHazards(others)).hazards);
+      return (await learnHazards(others)).hazards;
     }),
   );
-  return (/** @type {Recording} */ recording) => ({ hazards: files[recordings.indexOf(recording) % 2] });
+  return (/** @type {Recording} */ recording) => weights[recordings.indexOf(recording) % 2];
 }
 
 /** Weights for each recording from all other repositories, and a table of how well these tell needs there. */
@@ -110,14 +115,14 @@ async function byRepository() {
     "| repository | sessions | area under the curve, outputs | steps |",
     "|---|--:|--:|--:|",
   ];
-  /** @type {Map<string, string>} */
-  const files = new Map();
+  /** @type {Map<string, Hazards>} */
+  const weights = new Map();
   for (const repository of new Set(recordings.map((recording) => recording.repository))) {
     const of = (/** @type {boolean} */ own) =>
       recordings.filter((recording) => (recording.repository === repository) === own).map(({ path }) => path);
     const tested = of(true);
     const { hazards, outputs, steps } = await learnHazards(of(false), { tested });
-    files.set(repository, saved(`repository-${files.size}`, hazards));
+    weights.set(repository, hazards);
     const figure = (/** @type {number | null} */ auc) => auc?.toFixed(2) ?? "no need";
     rows.push(`| ${repository} | ${tested.length} | ${figure(outputs.auc)} | ${figure(steps.auc)} |`);
   }
@@ -127,8 +132,18 @@ async function byRepository() {
     `\n${all.calls} calls; ${all.outputs.needs} needs of older outputs, ${all.steps.needs} of older steps. Learned on all:\n`,
     `\`\`\`json\n${JSON.stringify(all.hazards, null, 2)}\n\`\`\``,
   );
-  const settings = (/** @type {Recording} */ { repository }) => ({ hazards: files.get(repository) });
-  return { auc: rows.join("\n"), settings };
+  const weightsOf = (/** @type {Recording} */ { repository }) => weights.get(repository) ?? all.hazards;
+  return { auc: rows.join("\n"), weightsOf };
+}
+
+/**
+ * Settings with the weights that each recording gets, and with so much caution.
+ * @param {(recording: Recording) => Hazards} weightsOf
+ * @param {number} caution
+ * @returns {SettingsOf}
+ */
+function careful(weightsOf, caution) {
+  return (recording) => ({ hazards: saved("careful", { ...weightsOf(recording), caution }) });
 }
 
 /**
@@ -206,7 +221,7 @@ function faultsByKind(files) {
  * @param {Hazards} hazards
  */
 function saved(name, hazards) {
-  const path = join(folder, `${name}.json`);
+  const path = join(folder, `${name}-${written++}.json`);
   writeFileSync(path, JSON.stringify(hazards));
   return path;
 }
