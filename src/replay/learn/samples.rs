@@ -191,3 +191,87 @@ fn playing() -> Playing {
         overhead_tokens: 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const LINE: &str = "fn parse(input: &str) -> Result<Vec<Token>> {";
+
+    fn user(text: &str) -> Value {
+        json!({ "role": "user", "content": text })
+    }
+
+    fn step(args: &Value) -> [Value; 2] {
+        let call = json!({ "type": "toolCall", "id": "c", "name": "edit", "arguments": args });
+        [json!({ "role": "assistant", "content": [call] }), result("ok")]
+    }
+
+    fn result(text: &str) -> Value {
+        let content = json!([{ "type": "text", "text": text }]);
+        json!({ "role": "toolResult", "toolCallId": "c", "toolName": "edit", "content": content })
+    }
+
+    fn said(text: &str) -> Value {
+        json!({ "role": "assistant", "content": text })
+    }
+
+    /// Which messages are needed, and by which calls.
+    fn needs(messages: &[Value]) -> Vec<(usize, Vec<usize>)> {
+        let parse = |value: &Value| Message::parse(&value.to_string(), Counter::Characters);
+        let messages: Vec<Message> = messages.iter().map(parse).collect();
+        let mut found: Vec<_> = needed(&messages).into_iter().collect();
+        found.retain(|(_, calls)| !calls.is_empty());
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn code_that_the_model_wrote_and_writes_again_is_needed() {
+        let [wrote, done] = step(&json!({ "path": "a.rs", "newText": format!("{LINE}\n}}") }));
+        let messages = [user("Go."), wrote, done, said("x"), said(LINE)];
+        assert_eq!(needs(&messages), [(1, vec![2])]);
+    }
+
+    #[test]
+    fn what_a_line_for_the_step_shows_is_not() {
+        let [ran, done] = step(&json!({ "command": format!("grep '{LINE}' a.rs") }));
+        let again = ran.clone();
+        assert_eq!(needs(&[user("Go."), ran, done, again]), []);
+    }
+
+    #[test]
+    fn what_a_person_wrote_is_not() {
+        let [wrote, done] = step(&json!({ "newText": format!("{LINE}\n}}") }));
+        assert_eq!(needs(&[user(LINE), wrote, done, said(LINE)]), []);
+        let [wrote, done] = step(&json!({ "newText": format!("{LINE}\n}}") }));
+        assert_eq!(needs(&[wrote, done, user(LINE), said(LINE)]), []);
+    }
+
+    #[test]
+    fn an_output_is_needed_until_its_line_is_said() {
+        let [asked, _] = step(&json!({ "path": "a.rs" }));
+        let messages = [user("Go."), asked, result(LINE), said(LINE), said(LINE)];
+        assert_eq!(needs(&messages), [(2, vec![1]), (3, vec![2])]);
+    }
+
+    #[test]
+    fn calls_ahead_are_counted_up_to_the_end() {
+        let told = Told {
+            calls: 50,
+            outputs: vec![],
+            steps: vec![],
+            needed: HashMap::from([(7, vec![10, 29, 30])]),
+        };
+        let ahead = |call| {
+            let (seen, now) = told.ahead(7, call);
+            (seen.calls, seen.needs, now)
+        };
+        assert_eq!(ahead(10), (20, 2, true));
+        assert_eq!(ahead(11), (20, 2, false));
+        assert_eq!(ahead(45), (5, 0, false));
+        assert_eq!(told.ahead(8, 10), (Seen { calls: 20, needs: 0 }, false));
+    }
+}
