@@ -63,7 +63,8 @@ fn a_request_that_grew_reads_the_one_before_from_the_cache() {
 
 #[test]
 fn an_epoch_writes_anew_and_pays_back_call_by_call() {
-    let mut host = host("openai");
+    let prices = PriceSetting::Named("openai".into());
+    let mut host = Host::new(Settings { prices, keep_results: 2, ..Settings::default() });
     for number in 0..40 {
         turn(&mut host, number, 3_000);
     }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::commit::ChatChange;
 use super::{LiveSession, Notice};
 use crate::context::epoch::{self, Bound, Terms};
+use crate::context::evidence::Evidence;
 use crate::context::host::HostMessage;
 use crate::context::ledger::Coming;
 use crate::context::log_layout;
@@ -71,6 +72,8 @@ pub enum Transformed {
 struct Taken {
     /// How it stopped continuing the one before, and the index from which it differs.
     rewrite: Option<(Rewrite, usize)>,
+    /// Messages of the chat that were known before and still are.
+    known: u64,
     /// The newest message, if it is new and can carry a note.
     newest: Option<u64>,
     /// Whether the list is that of the call before, messages that change on every call left aside.
@@ -132,9 +135,8 @@ impl LiveSession {
     fn assemble(&mut self, crossed: &Crossed<'_>, call: &CallInfo) -> Result<Transformed> {
         self.record_failed_calls()?;
         let mut notices = Vec::new();
-        let known = self.state.chat().len();
-        let Taken { rewrite, newest, is_same } = self.take_list(crossed, &mut notices)?;
-        self.note_needs(crossed.skip, crossed.messages, rewrite.is_some(), known)?;
+        let Taken { rewrite, known, newest, is_same } = self.take_list(crossed, &mut notices)?;
+        self.note_needs(crossed.skip, crossed.messages, known)?;
         let prompt = self.put_prompt(call)?;
         let coming = self.coming(call, prompt.as_ref());
         let changed = self.changed_since_last(crossed.skip, crossed.messages, rewrite);
@@ -196,7 +198,7 @@ impl LiveSession {
         };
         let rewrite = rewrite.or(edited.map(|index| (Rewrite::Edited, index)));
         let is_same = rewrite.is_none() && found.rest.is_empty();
-        Ok(Taken { rewrite, newest, is_same })
+        Ok(Taken { rewrite, known: found.chat_len, newest, is_same })
     }
 
     /// Leaves in the window what stays of it, before new messages join.
@@ -210,6 +212,7 @@ impl LiveSession {
             self.staged.chat = Some(ChatChange { keep: found.chat_len, add: Vec::new() });
         }
         self.record(Event::Rewritten { how, chat_len: found.chat_len, window: runs(&window) });
+        self.evidence = Evidence::default();
         self.pending = self.unanswered_calls()?;
         Ok(())
     }
@@ -238,6 +241,7 @@ impl LiveSession {
             }
             first = first.or(Some(index).filter(|_| known.changes < VOLATILE_CHANGES));
             self.ingest_edit(at, message)?;
+            self.evidence = Evidence::default();
         }
         Ok(first)
     }
