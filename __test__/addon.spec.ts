@@ -31,6 +31,9 @@ describe("the exports", () => {
       "loadSettings",
       "openSession",
       "openStore",
+      "replayFile",
+      "replayPage",
+      "replayReport",
       "setAside",
       "storePath",
     ]);
@@ -40,6 +43,7 @@ describe("the exports", () => {
     expect(methodsOf(addon.Store.prototype)).toEqual([
       "backlinks",
       "close",
+      "compareCalls",
       "content",
       "diff",
       "doctor",
@@ -54,6 +58,7 @@ describe("the exports", () => {
       "importArchive",
       "index",
       "items",
+      "ledger",
       "links",
       "list",
       "name",
@@ -61,6 +66,7 @@ describe("the exports", () => {
       "path",
       "put",
       "query",
+      "recordedCall",
       "resolve",
       "search",
       "sessions",
@@ -70,7 +76,10 @@ describe("the exports", () => {
     expect(methodsOf(addon.Session.prototype)).toEqual([
       "close",
       "closeNow",
+      "ledger",
       "onEvent",
+      "preparePayload",
+      "preparePayloadNow",
       "refusedWrite",
       "reportFailedCall",
       "status",
@@ -78,6 +87,8 @@ describe("the exports", () => {
       "toolFinishedNow",
       "transformContext",
       "transformFrom",
+      "usageReported",
+      "usageReportedNow",
     ]);
     const tool = ["description", "execute", "name", "parameters", "promptSnippet"];
     expect(methodsOf(addon.ContextTool.prototype)).toEqual(tool);
@@ -97,7 +108,10 @@ describe("the exports", () => {
       store: null,
       filesystemId: null,
       keepResults: 10,
-      collapseTokens: 8_000,
+      collapseTokens: 1_000,
+      extraShare: 0.01,
+      extraTokens: 3_000,
+      hazards: null,
       previewTokens: 4_000,
       activePerTurn: 5,
       activeTurns: 3,
@@ -129,9 +143,10 @@ describe("the exports", () => {
     expect(s.status()).toEqual({
       calls: 1,
       epoch: 0,
-      windowTokens: 5,
-      plainTokens: 5,
+      windowTokens: 2,
+      plainTokens: 2,
       savedShare: 0,
+      billRatio: 1,
       activeObjects: 0,
       indexedObjects: 0,
       pinnedObjects: 0,

@@ -97,6 +97,7 @@ describe("the store", () => {
 
   test.each([
     "sessions",
+    "ledger x",
     "objects",
     "context x",
     "show x",

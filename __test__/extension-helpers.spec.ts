@@ -1,9 +1,13 @@
 // The extension's pure parts.
+
+import type { ExtensionContext, MessageEndEvent } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
-import type { Session } from "../pi-extension/addon.ts";
+import type { Ledger, Session, UsageReport } from "../pi-extension/addon.ts";
 import { describe as describeError } from "../pi-extension/failures.ts";
 import { createObserver } from "../pi-extension/observe.ts";
+import { contextReport } from "../pi-extension/report.ts";
 import { statusLine } from "../pi-extension/status.ts";
+import { createUsageReporter } from "../pi-extension/usage.ts";
 
 const status = {
   calls: 3,
@@ -12,14 +16,16 @@ const status = {
   windowTokens: 34_120,
   plainTokens: 60_000,
   savedShare: 0.412,
+  billRatio: 0.617,
   activeObjects: 12,
   indexedObjects: 20,
   pinnedObjects: 0,
 };
 
 describe("the status line", () => {
-  test("shows window tokens, share saved and active objects", () => {
-    expect(statusLine(status)).toBe("palimpsest 34.1k tokens · 41 % saved · 12 active");
+  test("shows window tokens, share saved, the bill and active objects", () => {
+    expect(statusLine(status)).toBe("palimpsest 34.1k tokens · 41 % saved · bill 0.62 · 12 active");
+    expect(statusLine({ ...status, billRatio: null })).toBe("palimpsest 34.1k tokens · 41 % saved · 12 active");
   });
 
   test("says only that it is on before the first call", () => {
@@ -84,5 +90,109 @@ describe("the observer", () => {
     observer.started(started("c1", "bash", {}));
     await observer.ended(ended("c1", "bash", false));
     expect(reports).toEqual(["could not follow up a `bash` call"]);
+  });
+});
+
+describe("the usage reporter", () => {
+  function reporter(branch: unknown[] = []) {
+    const taken: UsageReport[] = [];
+    const reports: string[] = [];
+    const usageReported = async (report: UsageReport) => {
+      taken.push(report);
+      if (report.input === 13) {
+        throw new Error("no");
+      }
+    };
+    const failures = { report: async (what: string) => void reports.push(what), notice: () => {} };
+    const ctx = { sessionManager: { getBranch: () => branch } } as unknown as ExtensionContext;
+    return { ...createUsageReporter({ usageReported } as unknown as Session, failures), ctx, taken, reports };
+  }
+  const usage = (input: number) => ({ input, cacheRead: 20, cacheWrite: 0, output: 5 });
+  const answer = (input: number) =>
+    ({ type: "message_end", message: { role: "assistant", usage: usage(input) } }) as unknown as MessageEndEvent;
+
+  test("reports the usage of answers, those to Pi's own messages as none of ours", async () => {
+    const { called, ended, taken } = reporter();
+    called(true);
+    await ended(answer(1));
+    called(false);
+    await ended(answer(2));
+    await ended({ type: "message_end", message: { role: "user", content: "x", timestamp: 1 } });
+    expect(taken).toEqual([
+      { kind: "call", call: undefined, ...usage(1) },
+      { kind: "call", call: 0, ...usage(2) },
+    ]);
+  });
+
+  test("reports cache warming since the answer before the newest, oldest first", async () => {
+    const warm = (id: string) => {
+      return { type: "usage", kind: "cache_warm", id, timestamp: "2026-01-01T00:00:01Z", usage: usage(0) };
+    };
+    const message = (role: string) => ({ type: "message", message: { role } });
+    const branch = [warm("a"), message("assistant"), warm("b"), message("toolResult"), message("assistant"), warm("c")];
+    const { warmed, ctx, taken } = reporter(branch);
+    await warmed(ctx);
+    expect(taken.map(({ id }) => id)).toEqual(["b", "c"]);
+    expect(taken[0]).toEqual({ kind: "cache_warm", id: "b", time: Date.UTC(2026, 0, 1, 0, 0, 1), ...usage(0) });
+  });
+
+  test("tells of a report that was not taken and goes on", async () => {
+    const { ended, reports } = reporter();
+    await ended(answer(13));
+    expect(reports).toEqual(["usage was not taken"]);
+  });
+});
+
+describe("the report of /context", () => {
+  const sums = (sent: number, cached: number, cost: number) => ({ sent, cached, written: sent - cached, cost });
+  const ledger: Ledger = {
+    calls: 42,
+    failedCalls: 1,
+    epoch: 2,
+    prices: { name: "model", prices: { read: 0.1, write: 1.25 }, usdPerMillion: 3 },
+    bill: 250_000,
+    plainBill: 500_000,
+    overhead: 4_000,
+    ours: sums(900_000, 810_000, 240_000),
+    plain: sums(2_000_000, 1_900_000, 480_000),
+    plainCompactions: 0,
+    warming: { requests: 2, cost: 10_000, plainCost: 20_000 },
+    faults: { count: 0, cost: 0 },
+    reported: {
+      calls: 42,
+      input: 90_000,
+      cacheRead: 810_000,
+      cacheWrite: 0,
+      output: 9_000,
+      cost: 245_000,
+      estimatedCost: 240_000,
+    },
+    epochs: [
+      { number: 2, call: 30, reason: "9000 of 12000 tokens collapsible", freed: 9_000, cost: 3_000, saved: -500 },
+    ],
+    perCall: [],
+  };
+
+  test("names the bill beside plain Pi's, what is in it, and what epochs saved", () => {
+    expect(contextReport(status, ledger)).toBe(
+      [
+        "window  34.1k tokens of messages; 60.0k plain; 12 active, 0 pinned",
+        "bill    $0.750 against $1.500 plain (0.50), 42 calls, prices: model",
+        "        sent 900.0k, cached 90 %; plain 2.00M, cached 95 %",
+        "        of it tools and guidance of ours $0.012",
+        "        reported $0.735 for 42 calls (900.0k tokens), estimated $0.720",
+        "        of it 2 requests to keep the cache $0.030",
+        "        1 call went out with Pi's own messages and is not counted",
+        "faults  0",
+        "epoch   2",
+        "        2 at call 30: 9000 of 12000 tokens collapsible; freed 9.0k, saved -$0.002",
+      ].join("\n"),
+    );
+  });
+
+  test("counts in tokens where nobody knows a price, and says so before the first call", () => {
+    const unpriced = { ...ledger, prices: { name: "openai", prices: { read: 0.1, write: 1 } } };
+    expect(contextReport(status, unpriced)).toContain("bill    250.0k against 500.0k plain");
+    expect(contextReport(status, { ...ledger, calls: 0 })).toBe("No call yet.");
   });
 });

@@ -16,6 +16,7 @@ import {
   type IndexOptions,
   type IndexReport,
   type ItemsOptions,
+  type Ledger,
   type ListOptions,
   loadSettings,
   type Message,
@@ -47,6 +48,7 @@ import {
   type ToolFinishedEvent,
   type ToolResult,
   type ToolSchema,
+  type UsageReport,
   type Version,
 } from "../index.js";
 
@@ -118,9 +120,11 @@ expectTypeOf<keyof Session>().toEqualTypeOf<
   | "preparePayload"
   | "onEvent"
   | "toolFinished"
+  | "usageReported"
   | "refusedWrite"
   | "reportFailedCall"
   | "status"
+  | "ledger"
   | "close"
 >();
 expectTypeOf<Session["transformContext"]>().toEqualTypeOf<
@@ -132,6 +136,8 @@ expectTypeOf<Session["toolFinished"]>().toEqualTypeOf<(event: ToolFinishedEvent)
 expectTypeOf<Session["refusedWrite"]>().toEqualTypeOf<(toolName: string, args: unknown) => Promise<string | null>>();
 expectTypeOf<Session["reportFailedCall"]>().toEqualTypeOf<(reason: string) => void>();
 expectTypeOf<Session["status"]>().toEqualTypeOf<() => SessionStatus>();
+expectTypeOf<Session["usageReported"]>().toEqualTypeOf<(report: UsageReport) => Promise<void>>();
+expectTypeOf<Session["ledger"]>().toEqualTypeOf<() => Promise<Ledger>>();
 expectTypeOf<Session["close"]>().toEqualTypeOf<() => Promise<void>>();
 expectTypeOf<SessionOptions>().toEqualTypeOf<{
   harness: string;
@@ -140,7 +146,7 @@ expectTypeOf<SessionOptions>().toEqualTypeOf<{
   settings?: Partial<Settings>;
   parentSessionId?: string;
 }>();
-expectTypeOf<SessionStatus[keyof SessionStatus]>().toBeNumber();
+expectTypeOf<SessionStatus[keyof SessionStatus]>().toEqualTypeOf<number | null>();
 
 // Events are told apart by their type.
 expectTypeOf<SessionEvent["type"]>().toEqualTypeOf<

@@ -8,6 +8,7 @@ import { gc } from "./commands/gc.js";
 import { history } from "./commands/history.js";
 import { importArchive } from "./commands/import.js";
 import { index } from "./commands/index.js";
+import { ledger } from "./commands/ledger.js";
 import { links } from "./commands/links.js";
 import { name } from "./commands/name.js";
 import { objects } from "./commands/objects.js";
@@ -22,6 +23,7 @@ export const commands = [
   index,
   sessions,
   context,
+  ledger,
   objects,
   search,
   show,

@@ -2,7 +2,17 @@
 // A missing or broken binary must not keep the extension from loading, so the import is a dynamic one.
 import type * as Addon from "../index.js";
 
-export type { ContextTool, Message, Session, SessionEvent, SessionStatus, Settings, Store } from "../index.js";
+export type {
+  ContextTool,
+  Ledger,
+  Message,
+  Session,
+  SessionEvent,
+  SessionStatus,
+  Settings,
+  Store,
+  UsageReport,
+} from "../index.js";
 export type { Addon };
 
 /** Imports the addon; rejects when there is no binary for this platform or it does not load. */

@@ -12,13 +12,16 @@ import { type Addon, loadAddon, type Message } from "./addon.ts";
 import { createFailures, describe, type Failures } from "./failures.ts";
 import { type Live, openLive, sessionKey } from "./live.ts";
 import { createObserver, type Observer } from "./observe.ts";
+import { contextReport } from "./report.ts";
 import { statusLine } from "./status.ts";
 import { contextTools, registerContextTools, registerWrappedTools } from "./tools.ts";
+import { createUsageReporter, type UsageReporter } from "./usage.ts";
 
 /** A Pi session with Palimpsest on. */
 interface Current extends Live {
   readonly failures: Failures;
   readonly observer: Observer;
+  readonly usage: UsageReporter;
 }
 
 const statusKey = "palimpsest";
@@ -76,7 +79,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
     });
     registerWrappedTools(pi, agentDir, ctx, observer.wrappedToolSucceeded);
     registerContextTools(pi, tools, () => current?.session);
-    return { ...live, failures, observer };
+    return { ...live, failures, observer, usage: createUsageReporter(live.session, failures) };
   }
 
   async function close(): Promise<void> {
@@ -91,8 +94,15 @@ export default function palimpsest(pi: ExtensionAPI): void {
   pi.on("context", (event, ctx) => (current === undefined ? undefined : transform(pi, current, event, ctx)));
   pi.on("before_provider_request", ({ payload }) => (current === undefined ? undefined : prepare(current, payload)));
   pi.on("tool_call", (event) => (current === undefined ? undefined : refuseWrite(current, event)));
+  pi.on("message_end", async (event) => {
+    await current?.usage.ended(event);
+  });
   pi.on("tool_execution_start", (event) => current?.observer.started(event));
   pi.on("tool_execution_end", (event) => current?.observer.ended(event));
+  pi.registerCommand("context", {
+    description: "Show the window, the bill beside plain Pi's, and what each epoch saved",
+    handler: (_args, ctx) => showReport(ctx, current),
+  });
 }
 
 /** Whether the user had the session forgotten: that is no failure, and nothing of it is stored again. */
@@ -105,7 +115,9 @@ async function transform(pi: ExtensionAPI, current: Current, event: ContextEvent
   try {
     const call = { systemPrompt: ctx.getSystemPrompt(), tools: activeTools(pi), model: modelOf(ctx) };
     // Pi's messages are interfaces without an index signature; the addon takes any object with a role.
+    await current.usage.warmed(ctx);
     const messages = await current.session.transformContext(event.messages as unknown as Message[], call);
+    current.usage.called(true);
     showStatus(ctx, current);
     if (
       messages.length === event.messages.length &&
@@ -117,6 +129,7 @@ async function transform(pi: ExtensionAPI, current: Current, event: ContextEvent
     return { messages: messages as unknown as ContextEvent["messages"] };
   } catch (error) {
     await current.failures.report("a call went out with Pi's own messages", error);
+    current.usage.called(false);
     reportFailedCall(current, describe(error));
     return undefined;
   }
@@ -169,6 +182,24 @@ function modelOf({ model }: ExtensionContext) {
   const cacheRetention: "long" | "short" = process.env.PI_CACHE_RETENTION === "long" ? "long" : "short";
   const { cacheControlFormat } = (compat ?? {}) as { cacheControlFormat?: string };
   return { provider, id, contextWindow, api, cost, promptCache, cacheRetention, cacheControlFormat };
+}
+
+/** Answers `/context`; without a user interface on stderr, since stdout is for answers of the model. */
+async function showReport(ctx: ExtensionContext, current: Current | undefined): Promise<void> {
+  const text = current === undefined ? "Palimpsest is off in this session" : await reportOf(current);
+  if (ctx.hasUI) {
+    ctx.ui.notify(text, "info");
+  } else {
+    process.stderr.write(`${text}\n`);
+  }
+}
+
+async function reportOf({ session }: Current): Promise<string> {
+  try {
+    return contextReport(session.status(), await session.ledger());
+  } catch (error) {
+    return `Palimpsest: the ledger cannot be read: ${describe(error)}`;
+  }
 }
 
 function showStatus(ctx: ExtensionContext, current: Current): void {

@@ -1,15 +1,20 @@
-// The status line: window tokens, share saved, active objects. Pure text.
+// The status line: window tokens, share saved, the bill beside plain Pi's, active objects. Pure text.
 import type { SessionStatus } from "./addon.ts";
 
-/** Such as `palimpsest 34.1k tokens · 41 % saved · 12 active`; before the first call `palimpsest on`. */
+/** Such as `palimpsest 34.1k tokens · 41 % saved · bill 0.62 · 12 active`; before the first call `palimpsest on`. */
 export function statusLine(status: SessionStatus): string {
   if (status.calls === 0) {
     return "palimpsest on";
   }
   const saved = `${Math.round(status.savedShare * 100)} % saved`;
-  return `palimpsest ${shortCount(status.windowTokens)} tokens · ${saved} · ${status.activeObjects} active`;
+  const bill = status.billRatio === null ? "" : ` · bill ${status.billRatio.toFixed(2)}`;
+  return `palimpsest ${shortCount(status.windowTokens)} tokens · ${saved}${bill} · ${status.activeObjects} active`;
 }
 
-function shortCount(count: number): string {
-  return count < 1_000 ? String(count) : `${(count / 1_000).toFixed(1)}k`;
+/** Such as `812`, `34.1k`, `2.35M`. */
+export function shortCount(count: number): string {
+  if (count < 1_000) {
+    return String(count);
+  }
+  return count < 1_000_000 ? `${(count / 1_000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(2)}M`;
 }

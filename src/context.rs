@@ -24,6 +24,7 @@ pub mod pools_layout;
 pub mod preview;
 pub mod prices;
 pub mod settle;
+pub mod statement;
 pub mod tokens;
 pub mod tool_kind;
 pub mod view;

@@ -8,7 +8,7 @@ import { createServer } from "node:http";
  * @property {string} [text] what it says
  * @property {string} [thinking] its reasoning, before the text
  * @property {{ name: string, args: unknown, id?: string }[]} [calls] tool calls; `args` given as a string is sent as is
- * @property {{ in: number }} [usage] prompt tokens to report; default: body length / 4
+ * @property {{ in: number } | null} [usage] prompt tokens to report; null reports none; default: body length / 4
  * @property {number} [status] answer with this HTTP status and no message
  *
  * @typedef {{ role: string, content?: unknown, tool_calls?: { id: string, function: { name: string, arguments: string } }[],
@@ -147,6 +147,9 @@ function toChunks({ n, body }, step) {
     );
   }
   chunks.push(delta({}, calls.length > 0 ? "tool_calls" : "stop"));
+  if (step.usage === null) {
+    return chunks;
+  }
   const promptTokens = step.usage?.in ?? Math.ceil(JSON.stringify(body.messages).length / 4);
   const usage = { prompt_tokens: promptTokens, completion_tokens: 20, total_tokens: promptTokens + 20 };
   return [...chunks, { ...base, choices: [], usage }];

@@ -59,7 +59,7 @@ pub struct ToolFinishedEvent {
 }
 
 /// Figures for a status line.
-#[napi(object)]
+#[napi(object, use_nullable = true)]
 pub struct SessionStatus {
     /// Calls so far.
     pub calls: i64,
@@ -71,6 +71,8 @@ pub struct SessionStatus {
     pub plain_tokens: i64,
     /// Share of `plainTokens` that was not sent, 0 to 1.
     pub saved_share: f64,
+    /// Our bill by what the plain host's would have been; null before the first call.
+    pub bill_ratio: Option<f64>,
     /// Objects whose content stands in the window.
     pub active_objects: i64,
     /// Objects met.
@@ -348,6 +350,7 @@ impl Session {
             window_tokens: number(status.window_tokens),
             plain_tokens: number(status.plain_tokens),
             saved_share,
+            bill_ratio: status.bill_ratio,
             active_objects: number(status.active_objects),
             indexed_objects: number(status.indexed_objects),
             pinned_objects: number(status.pinned_objects),
@@ -390,7 +393,7 @@ pub fn count_tokens(text: Given<String>) -> AsyncTask<Blocking<i64>> {
 
 /// A method of the session's JavaScript half, which is made and kept beside the session on first use. Never in the place
 /// of the session's own methods: a host may have put its own there.
-fn half<'env, Args: napi::bindgen_prelude::JsValuesTupleIntoVec>(
+pub(super) fn half<'env, Args: napi::bindgen_prelude::JsValuesTupleIntoVec>(
     env: &'env Env,
     this: This<'env>,
     method: &str,

@@ -218,6 +218,11 @@
       return inTurn(() => session.toolFinishedNow(snapshot));
     },
 
+    async usageReported(report) {
+      const snapshot = snapshotOf("report", report);
+      return inTurn(() => session.usageReportedNow(snapshot));
+    },
+
     async close() {
       return inTurn(() => session.closeNow());
     },

@@ -40,6 +40,87 @@ export interface ModelInfo {
   cacheControlFormat?: string;
 }
 
+/** Tokens of input, and their cost in prices of a plain input token. */
+export interface LedgerSums {
+  sent: number;
+  /** Read from the cache. */
+  cached: number;
+  /** All others. */
+  written: number;
+  cost: number;
+}
+
+/** Requests that kept the cache alive: their cost, and what they would have cost the plain host. */
+export interface LedgerWarming {
+  requests: number;
+  cost: number;
+  plainCost: number;
+}
+
+/** What a provider reported; `estimatedCost` is what the same calls were estimated to cost before they went out. */
+export interface LedgerReported {
+  calls: number;
+  input: number;
+  cacheRead: number;
+  cacheWrite: number;
+  output: number;
+  cost: number;
+  estimatedCost: number;
+}
+
+/** An epoch: the tokens that it freed, what its start cost, and what it saved since, less that. */
+export interface LedgerEpoch {
+  number: number;
+  call: number;
+  reason: string;
+  freed: number;
+  cost: number;
+  saved: number;
+}
+
+/** A call. `warm`: whether the cache of the request before still lived; `warming`: what kept its own alive afterwards. */
+export interface LedgerCall {
+  number: number;
+  model: string | null;
+  epoch: number;
+  warm: boolean;
+  ours: LedgerSums;
+  /** What of `ours` our tools and guidance cost. */
+  overhead: number;
+  plain: LedgerSums;
+  reported: LedgerReported | null;
+  warming: LedgerWarming;
+  faults: { count: number; cost: number };
+}
+
+/**
+ * What a session's calls cost, beside the plain host: input only, in prices of a plain input token. `bill` and `plainBill`
+ * are the sums of requests, warming and faults.
+ */
+export interface Ledger {
+  /** Calls billed. */
+  calls: number;
+  /** Calls that went out with the host's own messages: they are in no sum. */
+  failedCalls: number;
+  /** Number of the epoch, from 0. */
+  epoch: number;
+  /** Prices of the newest call; `name` is a preset, `own`, or `model` for the host's data. */
+  prices: { name: string; prices: PriceTable; usdPerMillion?: number } | null;
+  bill: number;
+  plainBill: number;
+  /** What of `bill` our tools and guidance cost. */
+  overhead: number;
+  ours: LedgerSums;
+  plain: LedgerSums;
+  /** How often the plain host would have compacted. */
+  plainCompactions: number;
+  warming: LedgerWarming;
+  faults: { count: number; cost: number };
+  reported: LedgerReported;
+  epochs: LedgerEpoch[];
+  perCall: LedgerCall[];
+}
+
 /** A price table, in prices of a plain input token; see the README. */
 export interface PriceTable {
   read: number;

@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::object::Hash;
 use crate::session::{MessageKey, Withheld};
 
-/// Tokens of a message besides its content, where the tokenizer counts; else its role counts.
-pub const MESSAGE_TOKENS: u64 = 4;
+/// Tokens of a message besides its content, where the tokenizer counts: its role is one. Else the role counts as text.
+pub const MESSAGE_TOKENS: u64 = 1;
 
 /// Tokens counted for an image, as hosts estimate one: its real price depends on provider and size. None where characters
 /// are counted.

@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use activation::Wanted;
+pub use billing::statement;
 pub use disk::Files;
 pub use files::ToolFinished;
 pub use inspect::{About, Change, Inspected, Payload, Prompt, Since, compare_calls, inspect_call};
@@ -131,6 +132,8 @@ pub struct Status {
     pub window_tokens: u64,
     /// Tokens of the messages as the host would have sent them.
     pub plain_tokens: u64,
+    /// Our bill by the plain host's; `None` before the first call.
+    pub bill_ratio: Option<f64>,
     /// Content objects whose content stands in the window.
     pub active_objects: u64,
     /// Content objects met.
@@ -156,6 +159,8 @@ pub struct LiveSession {
     /// Lines that stand in the window; `None` until they are asked for.
     lines: Option<LinesIndex>,
     recorded: Vec<SlotRecord>,
+    /// Of each slot of `recorded` what tells its message from others at the same place of the chat.
+    recorded_marks: Vec<Option<Hash>>,
     /// Folded messages that change on every call, as they are now: nothing else holds their text.
     volatile: HashMap<u64, HostMessage>,
     failed: FailedCalls,
@@ -206,6 +211,7 @@ impl LiveSession {
             texts: RefCell::default(),
             lines: None,
             recorded: Vec::new(),
+            recorded_marks: Vec::new(),
             volatile: HashMap::new(),
             failed: FailedCalls::default(),
             payloads: Payloads::default(),
@@ -262,6 +268,7 @@ impl LiveSession {
             epoch: self.state.epoch(),
             window_tokens: sent.map_or(0, |sent| sent.sent_tokens),
             plain_tokens: sent.map_or(0, |sent| sent.plain_tokens),
+            bill_ratio: self.state.bill().ratio(),
             active_objects: active as u64,
             indexed_objects: self.state.index().entries().len() as u64,
             pinned_objects: self.state.sets().pinned().len() as u64,

@@ -105,25 +105,30 @@ impl ModelData {
     fn prices(&self, reuse: Reuse, is_long: bool) -> Prices {
         let unit = self.rates.input;
         let write = |rates: &Rates| match rates.write {
-            _ if is_long => LONG_WRITE * rates.input / unit,
-            write if write > 0.0 => write.max(rates.input) / unit,
-            _ => rates.input / unit,
+            _ if is_long => relative(LONG_WRITE * rates.input, unit),
+            write if write > 0.0 => relative(write.max(rates.input), unit),
+            _ => relative(rates.input, unit),
         };
         let tier = |(above_tokens, rates): &(u64, Rates)| Tier {
             above_tokens: *above_tokens,
-            read: rates.read / unit,
+            read: relative(rates.read, unit),
             write: write(rates),
         };
         let breakpoints = if is_long { LONG_SECONDS } else { SHORT_SECONDS };
         let by_format = (reuse == Reuse::Breakpoints).then_some(breakpoints);
         Prices {
-            read: self.rates.read / unit,
+            read: relative(self.rates.read, unit),
             write: write(&self.rates),
             reuse,
             lifetime_seconds: self.lifetime_seconds.or(by_format),
             tiers: self.tiers.iter().map(tier).collect(),
         }
     }
+}
+
+/// A price in another one, to a millionth: 0.3 of 3 is 0.1.
+fn relative(price: f64, unit: f64) -> f64 {
+    (price / unit * 1e6).round() / 1e6
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub const SUMMARY_COST: f64 = 7_500.0;
 
 /// Prices, and where they are from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PriceNote {
     /// A preset's name, `own`, or `model`.
     pub name: String,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use palimpsest::context::host::HostMessage;
 use palimpsest::context::live::{
     CallInfo, Files, LiveSession, Notice, OpenSession, ToolFinished, Transformed, Wanted,
     replay_call,
@@ -11,6 +12,7 @@ use palimpsest::context::live::{
 use palimpsest::context::tokens::Counter;
 use palimpsest::error::Result;
 use palimpsest::object::Timestamp;
+use palimpsest::session::scaled;
 use palimpsest::settings::{Layout, PriceSetting, Settings};
 use palimpsest::store::{Store, doctor};
 use serde_json::{Value, json};
@@ -282,6 +284,7 @@ impl Host {
         {
             assert!(self.sent.starts_with(&before), "within an epoch a request only grows");
         }
+        self.check_bill(&before);
         self.check_replay();
         check_pairs(&self.sent);
         if self.settings.layout == Layout::Log {
@@ -334,6 +337,29 @@ impl Host {
     /// The text of all messages, for golden tests.
     pub(crate) fn shown(&self) -> String {
         self.sent.iter().map(show).collect::<Vec<_>>().join("\n")
+    }
+
+    /// What the ledger says of the newest request is what it is, beside the one before.
+    fn check_bill(&self, before: &[Value]) {
+        let bill = &self.live.state().bill().last().unwrap().bill;
+        let tokens = |messages: &[Value]| -> u64 {
+            let parse =
+                |message: &Value| HostMessage::parse(&message.to_string(), Counter::Bundled);
+            messages.iter().map(|message| parse(message).tokens).sum()
+        };
+        assert_eq!(bill.ours.messages, tokens(&self.sent), "tokens sent");
+        let same = before.iter().zip(&self.sent).take_while(|(a, b)| a == b).count();
+        let cached = bill.fixed + tokens(&self.sent[..same]);
+        if !bill.warm || self.settings.prices != Settings::default().prices {
+            return;
+        }
+        let cached = scaled(cached, bill.factor);
+        if self.settings.layout == Layout::Log {
+            assert_eq!(bill.ours.cached, cached, "tokens cached");
+        } else {
+            // Another version of an object, or other lines, may give the same text: the ledger takes that for a change.
+            assert!(bill.ours.cached <= cached, "tokens cached");
+        }
     }
 
     fn check_replay(&self) {

@@ -2,17 +2,35 @@
 
 use serde_json::Value;
 
+use super::record::read_events;
 use super::{CallInfo, LiveSession};
 use crate::context::host::HostMessage;
 use crate::context::ledger::{self, Coming, Sending, Shape};
 use crate::context::prices::prices_of;
+use crate::context::statement::{self, Statement};
 use crate::context::tokens::Counter;
-use crate::error::Result;
-use crate::object::Hash;
-use crate::session::{CallNote, ChatMessage, Event, PriceNote, Reported, Rewrite, SlotEdit};
+use crate::context::view::Edit;
+use crate::error::{Error, Result};
+use crate::object::{AsOf, Hash, ObjectId, ObjectType};
+use crate::session::{
+    CallNote, ChatMessage, Event, PriceNote, Reported, Rewrite, SlotEdit, SlotRecord,
+};
+use crate::store::Store;
 
 /// Factors are recorded to a ten-thousandth.
 const FACTOR_STEPS: f64 = 10_000.0;
+
+/// The request that goes out, beside the one before.
+pub(super) struct Going<'a> {
+    /// How its slots differ from those recorded last.
+    pub(super) edits: &'a [SlotEdit],
+    /// Whether an epoch begins with it.
+    pub(super) began: bool,
+    /// As [`LiveSession::changed_since_last`] says.
+    pub(super) changed: Option<usize>,
+    /// As [`LiveSession::resumed_slots`] says.
+    pub(super) resumed: Option<u64>,
+}
 
 impl LiveSession {
     /// What is known of the coming call before it is decided what goes out; the state holds its new messages.
@@ -56,26 +74,44 @@ impl LiveSession {
         rewritten.into_iter().chain(volatile).min()
     }
 
+    /// How many slots at the front of the first request since the session was read from the store are those of the request
+    /// before; `None` for later ones. The edits do not tell: records name messages of the chat by their place, and another
+    /// branch may have put others there.
+    pub(super) fn resumed_slots(&self, edits: &[Edit]) -> Option<u64> {
+        let slots = edits.iter().flat_map(|edit| &edit.insert).map(|slot| &slot.record);
+        let before = self.recorded.iter().zip(&self.recorded_marks);
+        let same = slots
+            .zip(before)
+            .take_while(|(slot, (before, mark))| slot == before && self.mark(slot) == **mark);
+        self.view.slots().is_empty().then(|| same.count() as u64)
+    }
+
+    /// What tells the message of a slot from others at the same place of the chat: its hash, or where it is shown otherwise
+    /// its identity.
+    pub(super) fn mark(&self, slot: &SlotRecord) -> Option<Hash> {
+        let SlotRecord::Chat { chat, content, .. } = slot else { return None };
+        let message = self.state.chat().get(*chat)?;
+        match content {
+            None => Some(message.digest.clone()),
+            Some(_) => Some(Hash::of(format!("{:?}", message.key))),
+        }
+    }
+
     /// What the record of the call whose request the view holds now says of its bill.
-    ///
-    /// `edits`: against the request before. `began`: whether an epoch begins with it. `changed`: as
-    /// [`Self::changed_since_last`] says.
-    pub(super) fn bill_note(
-        &self,
-        coming: &Coming,
-        edits: &[SlotEdit],
-        began: bool,
-        changed: Option<usize>,
-    ) -> CallNote {
+    pub(super) fn bill_note(&self, coming: &Coming, going: &Going<'_>) -> CallNote {
+        let Going { edits, began, changed, resumed } = *going;
         let slots = self.view.slots();
         let last = self.state.bill().last();
         let known = last.map_or(0, |last| last.bill.slots);
-        let grown = edits.iter().all(|edit| edit.at >= known && edit.remove == 0);
+        let grown = match resumed {
+            Some(same) => same == known,
+            None => edits.iter().all(|edit| edit.at >= known && edit.remove == 0),
+        };
         let tokens_of = |count: usize| slots.iter().take(count).map(|slot| slot.tokens).sum();
-        let first = edits.iter().map(|edit| edit.at).min().unwrap_or(known);
+        let first = resumed.or_else(|| edits.iter().map(|edit| edit.at).min());
         let shared = match last {
             Some(last) if grown => last.bill.ours.messages,
-            _ => tokens_of(index_of(first.min(known))),
+            _ => tokens_of(index_of(first.unwrap_or(known).min(known))),
         };
         // The newest messages are never folded, so each has its slot.
         let before = last.map_or(0, |last| index_of(last.host_messages));
@@ -84,6 +120,14 @@ impl LiveSession {
         let shape = Shape { messages: self.view.tokens(), shared, grown };
         let sending = Sending { shape, kept };
         ledger::note(&self.state, coming, &sending, changed)
+    }
+
+    /// The ledger as of now, with what waits to be stored.
+    pub fn statement(&mut self) -> Result<Statement> {
+        self.refresh_if_stale()?;
+        let at = self.stored.session.map_or(AsOf::Latest, AsOf::Tx);
+        let stored = read_events(&self.store, &self.ids.session, at)?;
+        Ok(statement::statement(stored.iter().chain(&self.staged.events)))
     }
 
     /// Takes what a provider said that a request used; it is stored with what is stored next. A report of nothing, and one
@@ -104,6 +148,18 @@ impl LiveSession {
 
 fn index_of(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+/// The ledger of a session of a store.
+///
+/// # Errors
+/// `NOT_FOUND` if there is no such session.
+pub fn statement(store: &Store, session: &ObjectId) -> Result<Statement> {
+    let document = store.get(session, AsOf::Latest)?;
+    if document.is_none_or(|document| document.envelope.kind != ObjectType::Session) {
+        return Err(Error::NotFound { id: session.clone(), at: "as a session".to_owned() });
+    }
+    Ok(statement::statement(&read_events(store, session, AsOf::Latest)?))
 }
 
 /// Tokens of system prompt and tool definitions.

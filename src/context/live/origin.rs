@@ -106,6 +106,7 @@ impl LiveSession {
             prompt: self.store.get(&self.ids.prompt, at)?.map(|version| version.content_hash),
         };
         self.recorded = record::recorded_slots(&events);
+        self.recorded_marks = self.recorded.iter().map(|slot| self.mark(slot)).collect();
         self.payloads.read_again(&events);
         self.pending = self.unanswered_calls()?;
         self.stale = false;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
+use super::billing::Going;
 use super::commit::ChatChange;
 use super::{LiveSession, Notice};
 use crate::context::epoch::{self, Bound, Terms};
@@ -155,10 +156,12 @@ impl LiveSession {
             self.follow_links();
             self.log_edits(crossed, rewrite, call, &coming, &mut notices)?
         };
+        let resumed = self.resumed_slots(&edits);
         let recorded = self.recorded_edits(&edits);
         let began = self.state.epoch() != epoch;
         self.view.apply(&edits, self.state.chat().window().len());
-        let bill = self.bill_note(&coming, &recorded, began, changed);
+        let going = Going { edits: &recorded, began, changed, resumed };
+        let bill = self.bill_note(&coming, &going);
         self.record_call(recorded, is_same, call, prompt, bill);
         self.commit()?;
         Ok(Transformed::Edits { edits: view::instructions(&edits), notices })

@@ -1,0 +1,92 @@
+// `palimpsest ledger`: what a session's calls cost, beside plain Pi; each epoch, and each call.
+import { plural } from "../lib/describe.js";
+import { write, writeJson } from "../lib/output.js";
+import { withStore } from "../lib/store.js";
+import { pairs, writeTable } from "../lib/table.js";
+
+/** @typedef {import("../../index.js").Ledger} Ledger */
+
+/** @type {import("../lib/arguments.js").Command} */
+export const ledger = {
+  name: "ledger",
+  usage: "SESSION [--calls]",
+  summary: "Show what a session's calls cost, beside plain Pi",
+  arguments: [1, 1],
+  options: { calls: { type: "boolean", text: "every call instead of sums" } },
+  notes: [
+    "SESSION is the ID of a session, the host's session ID, a unique prefix, or `latest`.",
+    "Costs are of input alone, in prices of a plain input token. `plain` is what the same session would have cost without\nPalimpsest, estimated. Tokens are estimated before each call, corrected by what the provider reported of earlier ones;\n`reported` is what it reported of the same calls.",
+    "With --calls the columns are: call, epoch, whether the cache was warm, tokens sent, cached and written, cost, cost as\nreported (warming of the cache included), tokens and cost of plain Pi, cost of our overhead, faults.",
+  ],
+  json: "Ledger",
+  examples: ["palimpsest ledger latest", "palimpsest ledger 0198c2f1 --calls"],
+  async run(given) {
+    await withStore(given, async (store) => {
+      const found = await store.ledger(given.positionals[0]);
+      if (given.json) {
+        return writeJson(found);
+      }
+      await (given.values.calls === true ? writeCalls(found) : writeSums(found));
+    });
+  },
+};
+
+/** @param {Ledger} ledger */
+async function writeSums({ epochs, ...ledger }) {
+  const { ours, plain, overhead, warming, faults, reported, prices } = ledger;
+  const ratio = ledger.plainBill > 0 ? (ledger.bill / ledger.plainBill).toFixed(3) : "-";
+  const input = reported.input + reported.cacheRead + reported.cacheWrite;
+  const failed = ledger.failedCalls > 0 ? `, and ${ledger.failedCalls} with the host's own messages` : "";
+  await write(
+    pairs({
+      calls: `${ledger.calls}${failed}`,
+      prices: prices === null ? "-" : `${prices.name}: write ${prices.prices.write}, read ${prices.prices.read}`,
+      bill: `${whole(ledger.bill)}, plain ${whole(ledger.plainBill)}, ratio ${ratio}`,
+      sent: sums(ours),
+      plain: `${sums(plain)}, ${plural(ledger.plainCompactions, "compaction")}`,
+      overhead: whole(overhead),
+      warming: `${plural(warming.requests, "request")}, ${whole(warming.cost)}; plain ${whole(warming.plainCost)}`,
+      faults: `${faults.count}, ${whole(faults.cost)}`,
+      reported: `${plural(reported.calls, "call")}, ${whole(input)} tokens, ${whole(reported.cacheRead)} cached; cost ${whole(reported.cost)}, estimated ${whole(reported.estimatedCost)}`,
+    }),
+  );
+  const rows = epochs.map(({ number, call, freed, cost, saved, reason }) => [
+    String(number),
+    String(call),
+    whole(freed),
+    whole(cost),
+    whole(saved),
+    reason,
+  ]);
+  await writeTable(["EPOCH", "CALL", "FREED", "COST", "SAVED", "REASON"], rows);
+}
+
+/** @param {Ledger} ledger */
+async function writeCalls({ perCall }) {
+  const headings = "CALL EPOCH CACHE SENT CACHED WRITTEN COST REPORTED PLAIN PLAIN-COST OVERHEAD FAULTS".split(" ");
+  const rows = perCall.map(({ number, epoch, warm, ours, reported, warming, plain, overhead, faults }) => [
+    String(number),
+    String(epoch),
+    warm ? "warm" : "cold",
+    whole(ours.sent),
+    whole(ours.cached),
+    whole(ours.written),
+    whole(ours.cost),
+    reported === null ? "-" : whole(reported.cost + warming.cost),
+    whole(plain.sent),
+    whole(plain.cost),
+    whole(overhead),
+    String(faults.count),
+  ]);
+  await writeTable(headings, rows);
+}
+
+/** @param {import("../../index.js").LedgerSums} side */
+function sums({ sent, cached, written, cost }) {
+  return `${whole(sent)} tokens, ${whole(cached)} cached, ${whole(written)} written, cost ${whole(cost)}`;
+}
+
+/** @param {number} value */
+function whole(value) {
+  return String(Math.round(value));
+}

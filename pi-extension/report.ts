@@ -1,0 +1,74 @@
+// What `/context` shows: the window, the bill beside plain Pi's, the overhead, faults, and what each epoch saved. Pure text.
+import type { Ledger, SessionStatus } from "./addon.ts";
+import { shortCount } from "./status.ts";
+
+/** Epochs that are listed; of more the first are counted. */
+const listedEpochs = 12;
+
+/** The report, in lines. */
+export function contextReport(status: SessionStatus, ledger: Ledger): string {
+  if (ledger.calls === 0) {
+    return "No call yet.";
+  }
+  return [...windowLines(status), ...billLines(ledger), ...epochLines(ledger)].join("\n");
+}
+
+function windowLines({ windowTokens, plainTokens, activeObjects, pinnedObjects }: SessionStatus): string[] {
+  const objects = `${activeObjects} active, ${pinnedObjects} pinned`;
+  return [`window  ${shortCount(windowTokens)} tokens of messages; ${shortCount(plainTokens)} plain; ${objects}`];
+}
+
+function billLines(ledger: Ledger): string[] {
+  const { bill, plainBill, overhead, ours, plain, prices, warming, faults, reported, plainCompactions } = ledger;
+  const cost = (value: number) => money(value, prices?.usdPerMillion);
+  const lines = [
+    `bill    ${cost(bill)} against ${cost(plainBill)} plain (${ratio(bill, plainBill)}), ${ledger.calls} calls, prices: ${prices?.name ?? "-"}`,
+    `        sent ${shortCount(ours.sent)}, cached ${percent(ours.cached, ours.sent)}; plain ${shortCount(plain.sent)}, cached ${percent(plain.cached, plain.sent)}${plainCompactions > 0 ? `, ${plainCompactions} compactions` : ""}`,
+    `        of it tools and guidance of ours ${cost(overhead)}`,
+  ];
+  if (reported.calls > 0) {
+    const sent = shortCount(reported.input + reported.cacheRead + reported.cacheWrite);
+    lines.push(
+      `        reported ${cost(reported.cost)} for ${reported.calls} calls (${sent} tokens), estimated ${cost(reported.estimatedCost)}`,
+    );
+  }
+  if (warming.requests > 0) {
+    lines.push(`        of it ${warming.requests} requests to keep the cache ${cost(warming.cost)}`);
+  }
+  if (ledger.failedCalls > 0) {
+    const were =
+      ledger.failedCalls === 1
+        ? "1 call went out with Pi's own messages and is"
+        : `${ledger.failedCalls} calls went out with Pi's own messages and are`;
+    lines.push(`        ${were} not counted`);
+  }
+  lines.push(`faults  ${faults.count}${faults.count > 0 ? `, ${cost(faults.cost)}` : ""}`);
+  return lines;
+}
+
+function epochLines({ epoch, epochs, prices }: Ledger): string[] {
+  const shown = epochs.slice(-listedEpochs);
+  const earlier = epochs.length - shown.length;
+  const lines = shown.map(
+    ({ number, call, reason, freed, saved }) =>
+      `        ${number} at call ${call}: ${reason}; freed ${shortCount(freed)}, saved ${money(saved, prices?.usdPerMillion)}`,
+  );
+  return [`epoch   ${epoch}${earlier > 0 ? ` (the first ${earlier} are not listed)` : ""}`, ...lines];
+}
+
+/** A cost: in dollars where the price of a token is known, else in tokens of plain input. */
+function money(cost: number, usdPerMillion: number | undefined): string {
+  if (usdPerMillion === undefined) {
+    return `${cost < 0 ? "-" : ""}${shortCount(Math.round(Math.abs(cost)))}`;
+  }
+  const dollars = (cost * usdPerMillion) / 1_000_000;
+  return `${dollars < 0 ? "-" : ""}$${Math.abs(dollars).toFixed(3)}`;
+}
+
+function ratio(cost: number, plain: number): string {
+  return plain > 0 ? (cost / plain).toFixed(2) : "-";
+}
+
+function percent(part: number, whole: number): string {
+  return `${Math.round((100 * part) / Math.max(whole, 1))} %`;
+}

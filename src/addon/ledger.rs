@@ -1,0 +1,113 @@
+//! The ledger: reports of usage come in, statements go out.
+
+use std::sync::Arc;
+
+use napi::Env;
+use napi::bindgen_prelude::{AsyncTask, FnArgs, Function, This, Unknown};
+use napi_derive::napi;
+
+use super::argument::Given;
+use super::blocking::{Blocking, Json, blocking};
+use super::session::{Session, half};
+use super::store::Store;
+use crate::context::live;
+use crate::context::statement::Statement;
+use crate::error::{Error, Result};
+use crate::session::{ReportKind, Reported};
+
+/// What a provider said that a request used. A report of no input at all is not taken.
+#[napi(object)]
+pub struct UsageReport {
+    /// `call`: a call of the model. `cache_warm`: a request that kept the cache of the newest call alive.
+    #[napi(ts_type = "\"call\" | \"cache_warm\"")]
+    pub kind: String,
+    /// Number of the call; default the newest. 0 is none of ours: it went out with the host's own messages.
+    pub call: Option<i64>,
+    /// The host's ID of the report; one that is known is not taken again.
+    pub id: Option<String>,
+    /// When the request was made, in ms since 1970; needed of `cache_warm`.
+    pub time: Option<i64>,
+    /// Tokens of input neither read from the cache nor written to it.
+    pub input: i64,
+    /// Tokens read from the cache.
+    pub cache_read: i64,
+    /// Tokens written to the cache.
+    pub cache_write: i64,
+    /// Tokens of output.
+    pub output: i64,
+}
+
+#[napi]
+impl Session {
+    /// Takes what a provider said that a request used: estimates of later calls are corrected by it, and the ledger holds
+    /// both. Call it after each answer of the model. Takes its turn behind the calls of `transformContext` that came before;
+    /// stored with the next call.
+    #[napi(ts_args_type = "report: UsageReport", ts_return_type = "Promise<void>", catch_unwind)]
+    pub fn usage_reported<'env>(
+        &self,
+        env: &'env Env,
+        this: This<'env>,
+        report: Unknown<'env>,
+    ) -> napi::Result<Unknown<'env>> {
+        let own: Function<'env, FnArgs<(Unknown,)>, Unknown> = half(env, this, "usageReported")?;
+        own.apply(this.object, (report,).into())
+    }
+
+    /// `usageReported` when it is its turn.
+    #[napi(skip_typescript)]
+    pub fn usage_reported_now(&self, report: Given<UsageReport>) -> AsyncTask<Blocking<()>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || {
+            let reported = reported(report.named("report")?)?;
+            shared.with(|session| session.usage_reported(reported))
+        })
+    }
+
+    /// The ledger of the session, as of now.
+    #[napi(ts_return_type = "Promise<Ledger>")]
+    pub fn ledger(&self) -> AsyncTask<Blocking<Json>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || shared.with(|session| json(&session.statement()?)))
+    }
+}
+
+#[napi]
+impl Store {
+    /// The ledger of a session: what its calls cost, beside the plain host.
+    ///
+    /// `session`: as in `recordedCall`. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME` and `FORGOTTEN`.
+    #[napi(ts_args_type = "session: string", ts_return_type = "Promise<Ledger>")]
+    pub fn ledger(&self, session: Given<String>) -> AsyncTask<Blocking<Json>> {
+        let store = self.core.clone();
+        blocking(move || {
+            let session = live::find_session(&store, &session.named("session")?)?;
+            json(&live::statement(&store, &session)?)
+        })
+    }
+}
+
+fn json(statement: &Statement) -> Result<Json> {
+    let value = serde_json::to_value(statement);
+    value.map(Json).map_err(|error| Error::internal(error.to_string()))
+}
+
+fn reported(report: UsageReport) -> Result<Reported> {
+    let kind = match report.kind.as_str() {
+        "call" => ReportKind::Call,
+        "cache_warm" => ReportKind::CacheWarm,
+        other => return Err(Error::argument("kind", format!("`{other}` is no kind of report"))),
+    };
+    let count = |name: &'static str, value: i64| {
+        u64::try_from(value).map_err(|_| Error::argument(name, format!("`{value}` is negative")))
+    };
+    Ok(Reported {
+        call: report.call.map(|call| count("call", call)).transpose()?,
+        kind,
+        id: report.id,
+        time: report.time,
+        input: count("input", report.input)?,
+        cache_read: count("cacheRead", report.cache_read)?,
+        cache_write: count("cacheWrite", report.cache_write)?,
+        output: count("output", report.output)?,
+    })
+}

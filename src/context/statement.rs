@@ -1,0 +1,252 @@
+//! The ledger of a session as it is shown: sums, epochs, and each call. Pure; a fold of the session's events.
+
+use serde::Serialize;
+
+use crate::session::{
+    Account, Bill, CallBill, CallRecord, EpochBill, Event, PriceNote, ReportKind, Reported,
+    ReportedSums, Session, Side, Warming,
+};
+
+/// The ledger of a session. Costs are in prices of a plain input token, tokens by the provider's count.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Statement {
+    /// Calls billed.
+    pub calls: u64,
+    /// Calls that went out with the host's own messages: they are in no sum.
+    pub failed_calls: u64,
+    /// Number of the epoch, from 0.
+    pub epoch: u32,
+    /// Prices of the newest call.
+    pub prices: Option<PriceNote>,
+    /// Our bill: requests, warming and faults.
+    pub bill: f64,
+    /// What the plain host's would have been.
+    pub plain_bill: f64,
+    /// What of our bill our tools and guidance cost.
+    pub overhead: f64,
+    /// Our requests.
+    pub ours: Sums,
+    /// The plain host's requests.
+    pub plain: Sums,
+    /// How often the plain host would have compacted.
+    pub plain_compactions: u64,
+    /// Requests that kept the cache alive.
+    pub warming: WarmingSums,
+    /// Faults.
+    pub faults: Faults,
+    /// What the provider reported of calls; `cost` is beside `estimatedCost` of the same calls.
+    pub reported: ReportedUsage,
+    /// The epochs that started.
+    pub epochs: Vec<EpochLine>,
+    /// Every call, in order.
+    pub per_call: Vec<CallLine>,
+}
+
+/// Tokens and cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sums {
+    /// Tokens sent.
+    pub sent: u64,
+    /// Of these read from the cache.
+    pub cached: u64,
+    /// All others.
+    pub written: u64,
+    /// Cost.
+    pub cost: f64,
+}
+
+/// Requests that kept the cache alive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WarmingSums {
+    /// How many.
+    pub requests: u64,
+    /// Their cost.
+    pub cost: f64,
+    /// What they would have cost the plain host.
+    pub plain_cost: f64,
+}
+
+/// Faults.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Faults {
+    /// How many.
+    pub count: u64,
+    /// Their cost.
+    pub cost: f64,
+}
+
+/// What a provider reported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReportedUsage {
+    /// Calls with a report.
+    pub calls: u64,
+    /// Tokens neither read from the cache nor written to it.
+    pub input: u64,
+    /// Tokens read from the cache.
+    pub cache_read: u64,
+    /// Tokens written to the cache.
+    pub cache_write: u64,
+    /// Tokens of output.
+    pub output: u64,
+    /// Cost of the input.
+    pub cost: f64,
+    /// What the same calls were estimated to cost.
+    pub estimated_cost: f64,
+}
+
+/// An epoch.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EpochLine {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The call that it started with.
+    pub call: u64,
+    /// Why it started.
+    pub reason: String,
+    /// Tokens that it freed.
+    pub freed: u64,
+    /// What its start cost.
+    pub cost: f64,
+    /// What the freed tokens would have cost since, less `cost`.
+    pub saved: f64,
+}
+
+/// A call.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallLine {
+    /// Its number.
+    pub number: u64,
+    /// Its model.
+    pub model: Option<String>,
+    /// Its epoch.
+    pub epoch: u32,
+    /// Whether the cache of the request before still lived.
+    pub warm: bool,
+    /// Our request, as estimated before it went out.
+    pub ours: Sums,
+    /// What of that our tools and guidance cost.
+    pub overhead: f64,
+    /// The plain host's request.
+    pub plain: Sums,
+    /// What the provider reported.
+    pub reported: Option<ReportedUsage>,
+    /// Requests that kept its cache alive afterwards.
+    pub warming: WarmingSums,
+    /// Faults noticed before it.
+    pub faults: Faults,
+}
+
+/// Makes the statement of a session's events.
+pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
+    let mut session = Session::default();
+    let mut calls: Vec<CallLine> = Vec::new();
+    let mut failed_calls = 0;
+    for event in events {
+        let before = session.bill().reported().cost;
+        let warming = session.bill().warming();
+        session.apply(event);
+        let bill = session.bill();
+        match event {
+            Event::Called(record) => calls.extend(line(record, bill)),
+            Event::FailedOpen { calls } => failed_calls += calls.len() as u64,
+            Event::Reported(reported) if reported.kind == ReportKind::CacheWarm => {
+                let Some(line) = calls.last_mut() else { continue };
+                line.warming.requests += 1;
+                line.warming.cost += bill.warming().ours - warming.ours;
+                line.warming.plain_cost += bill.warming().plain - warming.plain;
+            }
+            Event::Reported(reported) => {
+                let of = |line: &&mut CallLine| Some(line.number) == reported.call;
+                if let Some(line) = calls.iter_mut().rev().find(of) {
+                    let cost = bill.reported().cost - before;
+                    line.reported = Some(usage(reported, cost, line.ours.cost));
+                }
+            }
+            _ => {}
+        }
+    }
+    let bill = session.bill();
+    let (count, cost) = bill.faults();
+    Statement {
+        calls: bill.calls(),
+        failed_calls,
+        epoch: session.epoch(),
+        prices: bill.prices().cloned(),
+        bill: bill.ours(),
+        plain_bill: bill.plain(),
+        overhead: bill.overhead(),
+        ours: bill.our_account().into(),
+        plain: bill.plain_account().into(),
+        plain_compactions: bill.compactions(),
+        warming: bill.warming().into(),
+        faults: Faults { count, cost },
+        reported: bill.reported().into(),
+        epochs: bill.epochs().iter().map(EpochLine::from).collect(),
+        per_call: calls,
+    }
+}
+
+/// The line of a call that was just taken; none where its record has no bill.
+fn line(record: &CallRecord, bill: &Bill) -> Option<CallLine> {
+    let note = record.bill.as_ref()?;
+    let CallBill { warm, ours, plain, overhead_cost, .. } = &bill.last()?.bill;
+    Some(CallLine {
+        number: record.number,
+        model: record.model.clone(),
+        epoch: record.epoch,
+        warm: *warm,
+        ours: (*ours).into(),
+        overhead: *overhead_cost,
+        plain: (*plain).into(),
+        reported: None,
+        warming: WarmingSums::default(),
+        faults: Faults { count: note.faults, cost: note.fault_cost },
+    })
+}
+
+fn usage(reported: &Reported, cost: f64, estimated_cost: f64) -> ReportedUsage {
+    let Reported { input, cache_read, cache_write, output, .. } = *reported;
+    ReportedUsage { calls: 1, input, cache_read, cache_write, output, cost, estimated_cost }
+}
+
+impl From<Account> for Sums {
+    fn from(account: Account) -> Self {
+        let Account { sent, cached, written, cost } = account;
+        Self { sent, cached, written, cost }
+    }
+}
+
+impl From<Side> for Sums {
+    fn from(side: Side) -> Self {
+        let Side { cached, written, cost, .. } = side;
+        Self { sent: side.total(), cached, written, cost }
+    }
+}
+
+impl From<Warming> for WarmingSums {
+    fn from(warming: Warming) -> Self {
+        Self { requests: warming.requests, cost: warming.ours, plain_cost: warming.plain }
+    }
+}
+
+impl From<ReportedSums> for ReportedUsage {
+    fn from(sums: ReportedSums) -> Self {
+        let ReportedSums { calls, input, cache_read, cache_write, output, cost, estimated_cost } =
+            sums;
+        Self { calls, input, cache_read, cache_write, output, cost, estimated_cost }
+    }
+}
+
+impl From<&EpochBill> for EpochLine {
+    fn from(epoch: &EpochBill) -> Self {
+        let EpochBill { number, call, freed, cost, saved, .. } = *epoch;
+        Self { number, call, reason: epoch.reason.clone(), freed, cost, saved }
+    }
+}
