@@ -256,6 +256,7 @@ impl LiveSession {
         (may && !message.withheld).then_some(at)
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     fn log_edits(
         &mut self,
         crossed: &Crossed<'_>,
