@@ -50,7 +50,7 @@ pub struct Settings {
     /// File with the weights of the hazards, made by `palimpsest learn`; a relative path counts from the settings file, given
     /// by a program from the session's working folder. Default `None`: those that are shipped. Not in project files.
     pub hazards: Option<String>,
-    /// Outputs above this many tokens are previewed when first sent; 0 means never. Default 4,000.
+    /// Outputs above this many tokens are previewed when first sent; 0 means never. Default 1,000.
     pub preview_tokens: u64,
     /// Layout `pools`: so many toolcalls of each turn are active. Default 5.
     pub active_per_turn: u64,
@@ -197,7 +197,7 @@ pub const SETTINGS: &[SettingDoc] = &[
     setting(
         "previewTokens",
         COUNT,
-        "4000",
+        "1000",
         "Outputs with more tokens are shown in part when first sent; 0 never",
     ),
     setting(
@@ -263,7 +263,7 @@ impl Default for Settings {
             extra_share: 0.01,
             extra_tokens: 3_000,
             hazards: None,
-            preview_tokens: 4_000,
+            preview_tokens: 1_000,
             active_per_turn: 5,
             active_turns: 3,
             pool_tokens: 8_000,
