@@ -145,6 +145,9 @@ export interface Settings {
   filesystemId: string | null;
   keepResults: number;
   collapseTokens: number;
+  extraShare: number;
+  extraTokens: number;
+  hazards: string | null;
   previewTokens: number;
   activePerTurn: number;
   activeTurns: number;
@@ -341,6 +344,14 @@ export declare class ContextTool {
 /** An agent's session: takes the host's messages before each call and gives back what the model is to see. */
 export declare class Session {
   /**
+   * Takes what a provider said that a request used: estimates of later calls are corrected by it, and the ledger holds
+   * both. Call it after each answer of the model. Takes its turn behind the calls of `transformContext` that came before;
+   * stored with the next call.
+   */
+  usageReported(report: UsageReport): Promise<void>
+  /** The ledger of the session, as of now. */
+  ledger(): Promise<Ledger>
+  /**
    * Takes the host's messages before a call and resolves to what the model is to see.
    *
    * `messages`: the host's whole list, every time; only what is new since the last call is looked at. Messages that are
@@ -472,6 +483,12 @@ export declare class Store {
    * Rejects with `INVALID_ARGUMENT` and with what the store reports; transactions before hold.
    */
   index(paths: string[], options?: IndexOptions, onProgress?: (files: number) => void): Promise<IndexReport>
+  /**
+   * The ledger of a session: what its calls cost, beside the plain host.
+   *
+   * `session`: as in `recordedCall`. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME` and `FORGOTTEN`.
+   */
+  ledger(session: string): Promise<Ledger>
   /**
    * Finds the full ID of the object that a name stands for: full ID, nickname, path, or unique ID prefix of at least 8
    * hexadecimal digits, in this order; each may be followed by a version (`NAME@12`, `NAME@-1`).
@@ -1430,6 +1447,8 @@ export interface SessionStatus {
   plainTokens: number
   /** Share of `plainTokens` that was not sent, 0 to 1. */
   savedShare: number
+  /** Our bill by what the plain host's would have been; null before the first call. */
+  billRatio: number | null
   /** Objects whose content stands in the window. */
   activeObjects: number
   /** Objects met. */
@@ -1561,6 +1580,26 @@ export interface TransactionTime {
   txId: number
   /** RFC 3339. */
   time: string
+}
+
+/** What a provider said that a request used. A report of no input at all is not taken. */
+export interface UsageReport {
+  /** `call`: a call of the model. `cache_warm`: a request that kept the cache of the newest call alive. */
+  kind: "call" | "cache_warm"
+  /** Number of the call; default the newest. 0 is none of ours: it went out with the host's own messages. */
+  call?: number
+  /** The host's ID of the report; one that is known is not taken again. */
+  id?: string
+  /** When the request was made, in ms since 1970; needed of `cache_warm`. */
+  time?: number
+  /** Tokens of input neither read from the cache nor written to it. */
+  input: number
+  /** Tokens read from the cache. */
+  cacheRead: number
+  /** Tokens written to the cache. */
+  cacheWrite: number
+  /** Tokens of output. */
+  output: number
 }
 
 /** A version of an object: everything but its content. */

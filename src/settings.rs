@@ -47,7 +47,8 @@ pub struct Settings {
     pub extra_share: f64,
     /// Layout `log`: and so many tokens more, at the price of a plain input token. Default 3,000.
     pub extra_tokens: u64,
-    /// File with the weights of the hazards, made by `palimpsest learn`. Default `None`: those that are shipped.
+    /// File with the weights of the hazards, made by `palimpsest learn`; a relative path counts from the settings file, given
+    /// by a program from the session's working folder. Default `None`: those that are shipped. Not in project files.
     pub hazards: Option<String>,
     /// Outputs above this many tokens are previewed when first sent; 0 means never. Default 1,000.
     pub preview_tokens: u64,
@@ -278,7 +279,7 @@ impl Default for Settings {
 
 impl Settings {
     /// Reads the settings: defaults, the user's file over them, the project's file over both. A file that does not exist
-    /// sets nothing.
+    /// sets nothing. The path in `hazards` comes out absolute.
     ///
     /// `agent_dir`: the harness's folder, if it has one. `trusted_project`: the project's folder, only if the user trusts
     /// it.
@@ -304,7 +305,11 @@ impl Settings {
         values.extend(
             project.into_iter().filter(|(key, value)| key != "exclude" || !value.is_null()),
         );
-        Self::from_checked(values)
+        let mut settings = Self::from_checked(values)?;
+        if let (Some(hazards), Some(folder)) = (&mut settings.hazards, agent_dir) {
+            *hazards = absolute_path(hazards, folder).to_string_lossy().into_owned();
+        }
+        Ok(settings)
     }
 
     /// Takes settings that a program gives, complete or in part; what is missing has its default.
@@ -506,6 +511,16 @@ mod tests {
         assert_eq!(default[2..], DEFAULT_EXCLUDE);
         let none = Folders::new(Some(r#"{"exclude": []}"#), Some(r#"{"exclude": null}"#)).load();
         assert_eq!(none.unwrap().exclude_globs(), Vec::<String>::new());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn weights_of_hazards_are_found_beside_the_settings_file() {
+        for (set, expected) in [("w.json", "AGENT/w.json"), ("/w.json", "/w.json")] {
+            let folders = Folders::new(Some(&json!({ "hazards": set }).to_string()), None);
+            let expected = expected.replace("AGENT", folders.agent.path().to_str().unwrap());
+            assert_eq!(folders.load().unwrap().hazards, Some(expected));
+        }
     }
 
     #[test]

@@ -145,6 +145,9 @@ export interface Settings {
   filesystemId: string | null;
   keepResults: number;
   collapseTokens: number;
+  extraShare: number;
+  extraTokens: number;
+  hazards: string | null;
   previewTokens: number;
   activePerTurn: number;
   activeTurns: number;

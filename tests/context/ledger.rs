@@ -101,6 +101,16 @@ fn the_cache_is_gone_after_its_lifetime_unless_it_was_kept_warm() {
 }
 
 #[test]
+fn a_fork_reads_what_its_parent_wrote_to_the_cache() {
+    let mut host = host("openai");
+    turn(&mut host, 1, 400);
+    host.fork("fork");
+    host.user("Another way.");
+    host.send();
+    assert!(last(&host).warm, "{:?}", last(&host));
+}
+
+#[test]
 fn another_model_has_no_cache_of_ours() {
     let mut host = host("openai");
     turn(&mut host, 1, 400);
