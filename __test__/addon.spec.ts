@@ -112,7 +112,7 @@ describe("the exports", () => {
       extraShare: 0.01,
       extraTokens: 3_000,
       hazards: null,
-      previewTokens: 4_000,
+      previewTokens: 1_000,
       activePerTurn: 5,
       activeTurns: 3,
       poolTokens: 8_000,
