@@ -119,7 +119,7 @@ describe("the exports", () => {
       linkedTokens: 0,
       maxTextBytes: 4_194_304,
       maxOutputBytes: 16_777_216,
-      highWater: 0.8,
+      highWater: 0.7,
       prices: "auto",
       exclude: null,
     });

@@ -65,7 +65,7 @@ pub struct Settings {
     pub max_text_bytes: u64,
     /// Outputs that the host cut are stored whole up to this many bytes; 0 never. Default 16 MiB.
     pub max_output_bytes: u64,
-    /// Share of the model's window above which `activate` and `pin` refuse. Default 0.8.
+    /// Share of the model's window above which `activate` and `pin` refuse. Default 0.7.
     pub high_water: f64,
     /// What input tokens cost. Default `auto`: by what the host says of the model. Not in project files.
     pub prices: PriceSetting,
@@ -234,7 +234,7 @@ pub const SETTINGS: &[SettingDoc] = &[
     setting(
         "highWater",
         SettingType::Share,
-        "0.8",
+        "0.7",
         "Share of the model's window above which `activate` and `pin` refuse",
     ),
     user_only(setting(
@@ -270,7 +270,7 @@ impl Default for Settings {
             linked_tokens: 0,
             max_text_bytes: DEFAULT_MAX_TEXT_BYTES,
             max_output_bytes: 16 << 20,
-            high_water: 0.8,
+            high_water: 0.7,
             prices: PriceSetting::default(),
             exclude: None,
         }
