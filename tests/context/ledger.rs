@@ -63,7 +63,8 @@ fn a_request_that_grew_reads_the_one_before_from_the_cache() {
 
 #[test]
 fn what_epochs_saved_is_what_the_bill_is_smaller_by() {
-    let mut host = host("anthropic");
+    let prices = PriceSetting::Named("anthropic".into());
+    let mut host = Host::new(Settings { prices, preview_tokens: 0, ..Settings::default() });
     for number in 0..30 {
         turn(&mut host, number, 3_000);
         // Now and then the cache is gone: the rewrite is free.

@@ -17,7 +17,13 @@ fn log_of(lines: usize, name: &str) -> String {
 }
 
 fn settings() -> Settings {
-    Settings { keep_results: 2, collapse_tokens: 1_500, prices: uncached(), ..Settings::default() }
+    Settings {
+        keep_results: 2,
+        collapse_tokens: 1_500,
+        preview_tokens: 4_000,
+        prices: uncached(),
+        ..Settings::default()
+    }
 }
 
 #[test]
