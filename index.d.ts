@@ -316,6 +316,35 @@ export interface ReplayReport {
   sum: ReplaySum;
 }
 
+/** How likely a call needs an output or a step, as `hazards.json` and the file of the setting `hazards` have it. */
+export interface Hazards {
+  version: 1;
+  /** How many times its price a fault weighs. */
+  caution: number;
+  /** Weights of the logarithm of an output's chance to be needed by a call. */
+  outputs: { base: number; read: number; listing: number; lateNeeds: number; turnsSince: number };
+  /** The same of a step. */
+  steps: { base: number; longArguments: number; argumentTokens: number; stepsSince: number };
+}
+
+/** How well weights tell what is needed: `needs` they are learned from, and the area under the curve (0.5 is a guess, 1 never wrong). */
+export interface HazardQuality {
+  needs: number;
+  auc: number | null;
+}
+
+/** What was learned. */
+export interface LearnedHazards {
+  hazards: Hazards;
+  /** Sessions it is learned from, and their calls. */
+  sessions: number;
+  calls: number;
+  outputs: HazardQuality;
+  steps: HazardQuality;
+  /** Files that are no sessions. */
+  skipped: { file: string; problem: string }[];
+}
+
 /**
  * Which binding artifact the generated loader actually loaded: `'native'` for
  * a native addon, otherwise the `platformArchABI` of the WASI flavor. Every
@@ -1038,6 +1067,23 @@ export interface ItemsOptions {
   from?: number
   /** Position after the last. Default: all. */
   to?: number
+}
+
+/**
+ * Learns from transcripts how likely a call needs an output or a step, by playing them through a session. Nothing is stored,
+ * and no file but the transcripts is read. The same transcripts give the same weights, in whatever order.
+ *
+ * Rejects with `TOO_FEW_NEEDS` where they show too little; `INVALID_ARGUMENT`; `FILE` where one cannot be read. What is no
+ * session file is skipped, and said so.
+ */
+export declare function learnHazards(paths: string[], options?: LearnOptions): Promise<LearnedHazards>
+
+/** How hazards are learned. */
+export interface LearnOptions {
+  /** How many times its price a fault weighs. Default: as in the weights that are shipped. */
+  caution?: number
+  /** Paths of transcripts that the models are tested on. Default: those that they are learned from. */
+  tested?: Array<string>
 }
 
 /** Something of an archive that was not taken. */

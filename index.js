@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { ContextTool, Session, Store, countTokens, createActivateTool, createDeactivateTool, createPinTool, createReadTool, createUnpinTool, doctor, loadSettings, openSession, openStore, replayFile, replayPage, replayReport, setAside, storePath } = nativeBinding
+const { ContextTool, Session, Store, countTokens, createActivateTool, createDeactivateTool, createPinTool, createReadTool, createUnpinTool, doctor, learnHazards, loadSettings, openSession, openStore, replayFile, replayPage, replayReport, setAside, storePath } = nativeBinding
 export { ContextTool }
 export { Session }
 export { Store }
@@ -784,6 +784,7 @@ export { createPinTool }
 export { createReadTool }
 export { createUnpinTool }
 export { doctor }
+export { learnHazards }
 export { loadSettings }
 export { openSession }
 export { openStore }

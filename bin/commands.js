@@ -8,6 +8,7 @@ import { gc } from "./commands/gc.js";
 import { history } from "./commands/history.js";
 import { importArchive } from "./commands/import.js";
 import { index } from "./commands/index.js";
+import { learn } from "./commands/learn.js";
 import { ledger } from "./commands/ledger.js";
 import { links } from "./commands/links.js";
 import { name } from "./commands/name.js";
@@ -38,4 +39,5 @@ export const commands = [
   doctor,
   stats,
   replay,
+  learn,
 ];

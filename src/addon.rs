@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod forget;
 pub mod graph;
 pub mod index;
+pub mod learn;
 pub mod ledger;
 pub mod names;
 pub mod objects;

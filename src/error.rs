@@ -85,6 +85,16 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
+    /// Sessions show too little of what is needed again to learn from them.
+    #[error("too few needs of {what}: there are {found}, and {wanted} are wanted")]
+    TooFewNeeds {
+        /// `outputs` or `steps`.
+        what: &'static str,
+        /// So many times one was.
+        found: u64,
+        /// So many times at least are wanted.
+        wanted: u64,
+    },
     /// The object is infrastructure and has no place among the active objects.
     #[error("`{id}` is a {kind} and cannot be activated")]
     NotActivatable {
@@ -222,6 +232,7 @@ impl Error {
             Self::UnknownField { .. } => "UNKNOWN_FIELD",
             Self::MalformedArchive { .. } => "MALFORMED_ARCHIVE",
             Self::MalformedTranscript { .. } => "MALFORMED_TRANSCRIPT",
+            Self::TooFewNeeds { .. } => "TOO_FEW_NEEDS",
             Self::NotActivatable { .. } => "NOT_ACTIVATABLE",
             Self::NoRoom { .. } => "NO_ROOM",
             Self::InvalidArgument { .. } => "INVALID_ARGUMENT",
@@ -255,6 +266,9 @@ impl Error {
             Self::MalformedTranscript { .. } => {
                 "session files of Pi, Claude Code and Codex can be read, plain or gzipped, and the neutral form: a line \
                  `{\"session\":{…}}`, then one message a line"
+            }
+            Self::TooFewNeeds { .. } => {
+                "take more sessions, or longer ones; until then the weights that are shipped serve better"
             }
             Self::NewerSchema { .. } => "update palimpsest",
             Self::StoreCorrupt { .. } => {

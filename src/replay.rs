@@ -7,6 +7,7 @@
 pub mod compaction;
 pub mod dump;
 pub mod html;
+pub mod learn;
 pub mod measure;
 pub mod play;
 pub mod report;

@@ -282,7 +282,7 @@ impl Settings {
     /// sets nothing. The path in `hazards` comes out absolute.
     ///
     /// `agent_dir`: the harness's folder, if it has one. `trusted_project`: the project's folder, only if the user trusts
-    /// it.
+    /// it. `hazards` becomes absolute: `~` is expanded, and a relative path counts from `agent_dir`.
     ///
     /// # Errors
     /// `INVALID_SETTINGS` naming the file, each wrong key and what was expected.
@@ -293,6 +293,9 @@ impl Settings {
             path.map_or_else(|| Ok(Map::new()), |path| read_values(&path, may_set))
         };
         let mut values = read(user, any_setting)?;
+        if let (Some(folder), Some(Value::String(path))) = (agent_dir, values.get_mut("hazards")) {
+            *path = absolute_path(path, folder).to_string_lossy().into_owned();
+        }
         let mut project = read(project, project_setting)?;
         if let Some(Value::Array(globs)) = project.get_mut("exclude") {
             // The user's come last, and the last one decides: a repository that was cloned must not have stored what its
@@ -521,6 +524,18 @@ mod tests {
             let expected = expected.replace("AGENT", folders.agent.path().to_str().unwrap());
             assert_eq!(folders.load().unwrap().hazards, Some(expected));
         }
+    }
+
+    #[test]
+    fn the_file_of_hazards_is_found_beside_the_settings() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |given: &str| {
+            let json = json!({ "hazards": given }).to_string();
+            std::fs::write(folder.path().join(SETTINGS_FILE), json).unwrap();
+            Settings::load(Some(folder.path()), None).unwrap().hazards.unwrap()
+        };
+        assert_eq!(of("mine.json"), folder.path().join("mine.json").to_string_lossy());
+        assert_eq!(of("/elsewhere/mine.json"), "/elsewhere/mine.json");
     }
 
     #[test]

@@ -1,12 +1,13 @@
 // `palimpsest replay`: recorded sessions through the same code as live use, and what they would have cost.
-import { readdir, stat, writeFile } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { basename, resolve } from "node:path";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
 import { printError } from "../lib/errors.js";
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { piAgentDir } from "../lib/store.js";
 import { writeTable } from "../lib/table.js";
+import { transcripts } from "../lib/transcripts.js";
 
 /**
  * @typedef {import("../../index.js").ReplayedFile} ReplayedFile
@@ -16,8 +17,6 @@ import { writeTable } from "../lib/table.js";
 
 /** Transcripts that are replayed at once. */
 const atOnce = 2;
-
-const isTranscript = (/** @type {string} */ name) => /\.jsonl(\.gz)?$/.test(name);
 
 /** @type {import("../lib/arguments.js").Command} */
 export const replay = {
@@ -81,30 +80,6 @@ export const replay = {
     return failed.length === 0 ? 0 : 1;
   },
 };
-
-/**
- * The transcripts that files and folders stand for, in order.
- * @param {string[]} given
- */
-async function transcripts(given) {
-  const found = [];
-  for (const path of given.map((path) => resolve(path))) {
-    const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() === true;
-    const inside = isFolder ? await readdir(path, { recursive: true }) : [];
-    found.push(
-      ...(isFolder
-        ? inside
-            .filter(isTranscript)
-            .sort()
-            .map((name) => join(path, name))
-        : [path]),
-    );
-  }
-  if (found.length === 0) {
-    throw new UsageError("no transcript is there", "name files, or folders that hold *.jsonl or *.jsonl.gz");
-  }
-  return found;
-}
 
 /**
  * Refuses transcripts whose requests would be written to one file.

@@ -315,3 +315,32 @@ export interface ReplayReport {
   files: ReplayedFile[];
   sum: ReplaySum;
 }
+
+/** How likely a call needs an output or a step, as `hazards.json` and the file of the setting `hazards` have it. */
+export interface Hazards {
+  version: 1;
+  /** How many times its price a fault weighs. */
+  caution: number;
+  /** Weights of the logarithm of an output's chance to be needed by a call. */
+  outputs: { base: number; read: number; listing: number; lateNeeds: number; turnsSince: number };
+  /** The same of a step. */
+  steps: { base: number; longArguments: number; argumentTokens: number; stepsSince: number };
+}
+
+/** How well weights tell what is needed: `needs` they are learned from, and the area under the curve (0.5 is a guess, 1 never wrong). */
+export interface HazardQuality {
+  needs: number;
+  auc: number | null;
+}
+
+/** What was learned. */
+export interface LearnedHazards {
+  hazards: Hazards;
+  /** Sessions it is learned from, and their calls. */
+  sessions: number;
+  calls: number;
+  outputs: HazardQuality;
+  steps: HazardQuality;
+  /** Files that are no sessions. */
+  skipped: { file: string; problem: string }[];
+}

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::session::{OutputClass, Session};
 
-/// The weights that are shipped, made by `palimpsest learn`.
+/// The weights that are shipped: what `palimpsest learn` makes of recorded sessions, made more careful (docs/policy.md).
 const SHIPPED: &str = include_str!("hazards.json");
 
 /// Format of the weights.

@@ -13,7 +13,7 @@ use crate::context::host::HostMessage;
 use crate::context::live::{CallInfo, Files, LiveSession, Notice, OpenSession, Transformed};
 use crate::context::tokens::Counter;
 use crate::error::{Error, Result};
-use crate::session::SUMMARY_TOKENS;
+use crate::session::{SUMMARY_TOKENS, Session};
 use crate::settings::Settings;
 use crate::store::Store;
 
@@ -83,6 +83,18 @@ pub fn play(
     playing: &Playing,
     each: &mut dyn FnMut(Played) -> Result<()>,
 ) -> Result<LiveSession> {
+    play_watched(transcript, playing, &mut |played, _| each(played))
+}
+
+/// Plays a transcript as [`play`] does; `each` gets the session's state too, as it is when the call goes out.
+///
+/// # Errors
+/// What the session or `each` reports.
+pub fn play_watched(
+    transcript: &Transcript,
+    playing: &Playing,
+    each: &mut dyn FnMut(Played, &Session) -> Result<()>,
+) -> Result<LiveSession> {
     let mut host = Host::new(transcript, playing)?;
     for (call, before) in answers(&transcript.messages).enumerate() {
         host.list.extend((host.read..before).map(Listed::Given));
@@ -95,7 +107,7 @@ pub fn play(
             notices.extend(later);
         }
         let compaction_cost = compaction_cost.unwrap_or(0.0);
-        each(Played { call, before, changes, notices, compaction_cost })?;
+        each(Played { call, before, changes, notices, compaction_cost }, host.live.state())?;
     }
     Ok(host.live)
 }

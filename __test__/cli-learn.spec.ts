@@ -1,0 +1,79 @@
+// `palimpsest learn`, as a process of its own, on made sessions.
+import { existsSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import type { LearnedHazards, Settings } from "../index.js";
+import { loadSettings } from "../index.js";
+import { type Desk, desk } from "./command.ts";
+
+/** A session in the neutral form in which every second call says again what was shown or written long before. */
+function session(name: string, again: boolean): string {
+  const line = (what: string, call: number, row: number) =>
+    `${what} ${call} of ${name} has row ${row} with these words`;
+  const messages: object[] = [{ session: { id: name } }, { role: "user", content: "Begin.", timestamp: 1 }];
+  for (let call = 0; call < 150; call += 1) {
+    const said = again && call > 30 && call % 2 === 0 ? [line("output", call - 25, 3), line("code", call - 24, 4)] : [];
+    const rows = (what: string) => Array.from({ length: 10 }, (_, row) => line(what, call, row)).join("\n");
+    const args = { path: `${call}.ts`, content: rows("code") };
+    const timestamp = 10 + call;
+    messages.push(
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: said.join("\n") },
+          { type: "toolCall", id: `c${call}`, name: "bash", arguments: args },
+        ],
+        timestamp,
+      },
+      {
+        role: "toolResult",
+        toolCallId: `c${call}`,
+        toolName: "bash",
+        content: [{ type: "text", text: rows("output") }],
+        isError: false,
+        timestamp,
+      },
+    );
+  }
+  return messages.map((message) => `${JSON.stringify(message)}\n`).join("");
+}
+
+function withSessions(again: boolean): Desk {
+  const at = desk();
+  at.write("sessions/a.jsonl", session("a", again));
+  at.write("sessions/deep/b.jsonl", session("b", again));
+  return at;
+}
+
+test("weights go to stdout or to a file, and what they are learned from to stderr", () => {
+  const at = withSessions(true);
+  at.write("sessions/notes.jsonl", "no session\n");
+  const { status, stdout, stderr } = at.run("learn", "sessions");
+  expect({ status, stderr }).toEqual({
+    status: 0,
+    stderr: expect.stringMatching(
+      /learned from 2 sessions, 300 calls\noutputs: \d+ needs, area under the curve 0\.\d+\nsteps: \d+ needs, area under the curve 0\.\d+\nskipped: line 1 of `.*notes\.jsonl` .*\n$/,
+    ),
+  });
+  const weights = JSON.parse(stdout);
+  expect(Object.keys(weights)).toEqual(["version", "caution", "outputs", "steps"]);
+  expect(at.run("learn", "sessions", "--out", "mine.json")).toMatchObject({ status: 0, stdout: "" });
+  expect(readFileSync(`${at.folder}/mine.json`, "utf8")).toBe(stdout);
+  const learned = at.json<LearnedHazards>("learn", "sessions", "--caution", "3");
+  expect(learned).toMatchObject({ sessions: 2, calls: 300, hazards: { ...weights, caution: 3 } });
+});
+
+test("too little to learn from and wrong usage are refused, and nothing is written", () => {
+  const at = withSessions(false);
+  expect(at.failure("learn", "sessions", "--out", "mine.json")).toMatchObject({ status: 1, code: "TOO_FEW_NEEDS" });
+  expect(at.failure("learn", "sessions", "--caution", "0")).toMatchObject({ status: 2, code: "USAGE" });
+  expect(at.failure("learn", "none.jsonl")).toMatchObject({ status: 1, code: "FILE" });
+  expect(at.failure("learn")).toMatchObject({ status: 2, code: "USAGE" });
+  expect(existsSync(`${at.folder}/mine.json`)).toBe(false);
+});
+
+test("the setting `hazards` counts from the settings file", async () => {
+  const at = desk();
+  const settings = at.write("palimpsest.json", JSON.stringify({ hazards: "mine.json" }));
+  const loaded: Settings = await loadSettings({ agentDir: at.folder });
+  expect(loaded.hazards).toBe(settings.replace("palimpsest.json", "mine.json"));
+});

@@ -1,0 +1,72 @@
+// `palimpsest learn`: from recorded sessions, how likely outputs and steps are needed again.
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { text, UsageError } from "../lib/arguments.js";
+import { plural } from "../lib/describe.js";
+import { write, writeError, writeJson } from "../lib/output.js";
+import { withProgress } from "../lib/progress.js";
+import { transcripts } from "../lib/transcripts.js";
+
+/** @type {import("../lib/arguments.js").Command} */
+export const learn = {
+  name: "learn",
+  usage: "FILE… [--out FILE] [--caution NUMBER]",
+  summary: "Learn from recorded sessions what is needed again",
+  arguments: [1, Number.POSITIVE_INFINITY],
+  options: {
+    out: { type: "string", value: "FILE", text: "write the weights to this file instead of stdout" },
+    caution: {
+      type: "string",
+      value: "NUMBER",
+      text: "how many times its price a fault weighs; as shipped by default",
+    },
+  },
+  notes: [
+    "FILE is a session file of Pi, Claude Code or Codex, plain or gzipped, or a folder, whose *.jsonl and *.jsonl.gz are taken; what\nis no session is skipped. Nothing is stored, and no other file is read. The setting `hazards` in palimpsest.json names the file\nto use. What it was learned from goes to stderr, with the area under the curve on these very sessions: 0.5 is a guess, 1 never\nwrong.",
+  ],
+  json: "LearnedHazards",
+  examples: [
+    "palimpsest learn ~/.pi/agent/sessions --out ~/.pi/agent/hazards.json",
+    "palimpsest learn --caution 20 a.jsonl b.jsonl",
+  ],
+  async run(given) {
+    const addon = await import("../../index.js");
+    const paths = await transcripts(given.positionals);
+    const caution = positive(text(given, "caution"));
+    const learned = await withProgress("learning", () => addon.learnHazards(paths, { caution }));
+    const out = text(given, "out");
+    const weights = `${JSON.stringify(learned.hazards, null, 2)}\n`;
+    if (out !== undefined) {
+      await writeFile(resolve(out), weights);
+    }
+    if (given.json) {
+      await writeJson(learned);
+      return;
+    }
+    if (out === undefined) {
+      await write(weights);
+    }
+    await writeError(said(learned));
+  },
+};
+
+/** @param {import("../../index.js").LearnedHazards} learned */
+function said({ sessions, calls, outputs, steps, skipped }) {
+  const of = (/** @type {string} */ what, /** @type {import("../../index.js").HazardQuality} */ { needs, auc }) =>
+    `${what}: ${plural(needs, "need")}, area under the curve ${auc?.toFixed(3) ?? "unknown"}\n`;
+  return [
+    `learned from ${plural(sessions, "session")}, ${plural(calls, "call")}\n`,
+    of("outputs", outputs),
+    of("steps", steps),
+    ...skipped.map(({ problem }) => `skipped: ${problem}\n`),
+  ].join("");
+}
+
+/** @param {string | undefined} given */
+function positive(given) {
+  const number = given === undefined ? undefined : Number(given);
+  if (number !== undefined && !(Number.isFinite(number) && number > 0)) {
+    throw new UsageError(`\`--caution\` must be a number above 0, is \`${given}\``, "write it in digits, such as `10`");
+  }
+  return number;
+}
