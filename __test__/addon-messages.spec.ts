@@ -229,7 +229,7 @@ test("50 MB of tool output pass through", async () => {
 
 describe("what crosses", () => {
   test("is only what is new", async () => {
-    const s = await session();
+    const s = await session({ settings: { collapseTokens: 1_000_000 } });
     const seen = crossings(s);
     const list = [user("hello")];
     for (let number = 1; number <= 50; number++) {

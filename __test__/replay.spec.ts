@@ -11,7 +11,7 @@ import { dumped, type Figures, plainRequests, price, readTranscript, tables } fr
 
 /** Tokens of system prompt and tools: the plain host's, and what we add. */
 const fixed = 4_000;
-const overhead = 280;
+const overhead = 276;
 
 const places = [process.env.PALIMPSEST_DATA, join(root, "..", "shared", "data")];
 const recordings = places.flatMap((place) => (place ? [join(place, "transcripts")] : [])).find(existsSync);

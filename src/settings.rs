@@ -47,7 +47,8 @@ pub struct Settings {
     pub extra_share: f64,
     /// Layout `log`: and so many tokens more, at the price of a plain input token. Default 3,000.
     pub extra_tokens: u64,
-    /// File with the weights of the hazards, made by `palimpsest learn`. Default `None`: those that are shipped.
+    /// File with the weights of the hazards, made by `palimpsest learn`; a relative path counts from the settings file, given
+    /// by a program from the session's working folder. Default `None`: those that are shipped. Not in project files.
     pub hazards: Option<String>,
     /// Outputs above this many tokens are previewed when first sent; 0 means never. Default 1,000.
     pub preview_tokens: u64,
@@ -64,7 +65,7 @@ pub struct Settings {
     pub max_text_bytes: u64,
     /// Outputs that the host cut are stored whole up to this many bytes; 0 never. Default 16 MiB.
     pub max_output_bytes: u64,
-    /// Share of the model's window above which `activate` and `pin` refuse. Default 0.8.
+    /// Share of the model's window above which `activate` and `pin` refuse. Default 0.7.
     pub high_water: f64,
     /// What input tokens cost. Default `auto`: by what the host says of the model. Not in project files.
     pub prices: PriceSetting,
@@ -233,7 +234,7 @@ pub const SETTINGS: &[SettingDoc] = &[
     setting(
         "highWater",
         SettingType::Share,
-        "0.8",
+        "0.7",
         "Share of the model's window above which `activate` and `pin` refuse",
     ),
     user_only(setting(
@@ -269,7 +270,7 @@ impl Default for Settings {
             linked_tokens: 0,
             max_text_bytes: DEFAULT_MAX_TEXT_BYTES,
             max_output_bytes: 16 << 20,
-            high_water: 0.8,
+            high_water: 0.7,
             prices: PriceSetting::default(),
             exclude: None,
         }
@@ -278,7 +279,7 @@ impl Default for Settings {
 
 impl Settings {
     /// Reads the settings: defaults, the user's file over them, the project's file over both. A file that does not exist
-    /// sets nothing.
+    /// sets nothing. The path in `hazards` comes out absolute.
     ///
     /// `agent_dir`: the harness's folder, if it has one. `trusted_project`: the project's folder, only if the user trusts
     /// it. `hazards` becomes absolute: `~` is expanded, and a relative path counts from `agent_dir`.
@@ -307,7 +308,11 @@ impl Settings {
         values.extend(
             project.into_iter().filter(|(key, value)| key != "exclude" || !value.is_null()),
         );
-        Self::from_checked(values)
+        let mut settings = Self::from_checked(values)?;
+        if let (Some(hazards), Some(folder)) = (&mut settings.hazards, agent_dir) {
+            *hazards = absolute_path(hazards, folder).to_string_lossy().into_owned();
+        }
+        Ok(settings)
     }
 
     /// Takes settings that a program gives, complete or in part; what is missing has its default.
@@ -509,6 +514,16 @@ mod tests {
         assert_eq!(default[2..], DEFAULT_EXCLUDE);
         let none = Folders::new(Some(r#"{"exclude": []}"#), Some(r#"{"exclude": null}"#)).load();
         assert_eq!(none.unwrap().exclude_globs(), Vec::<String>::new());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn weights_of_hazards_are_found_beside_the_settings_file() {
+        for (set, expected) in [("w.json", "AGENT/w.json"), ("/w.json", "/w.json")] {
+            let folders = Folders::new(Some(&json!({ "hazards": set }).to_string()), None);
+            let expected = expected.replace("AGENT", folders.agent.path().to_str().unwrap());
+            assert_eq!(folders.load().unwrap().hazards, Some(expected));
+        }
     }
 
     #[test]

@@ -50,8 +50,8 @@ impl Tool {
                  Use offset/limit for large files."
             }
             Self::Activate => {
-                "Show content again. A line like `[t17] …`, `[f3] …` or `[t31-t44] …` stands for what was already seen, stored in full; \
-                 activate such a name, with lines or a pattern to take only a part."
+                "Show content again. A line like `[t17] …` or `[t31-t44] …` stands for what was already seen, stored in full; \
+                 lines or a pattern take a part."
             }
             Self::Deactivate => "Let content go that is no longer needed.",
             Self::Pin => "Activate content and keep it in view.",

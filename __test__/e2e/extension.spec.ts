@@ -57,7 +57,7 @@ describe("a short session", () => {
     expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
     const shown = pi.records.filter((record) => record.statusKey === "palimpsest").map((record) => record.statusText);
     expect(shown[0]).toBe("palimpsest on");
-    expect(shown.at(-1)).toMatch(/^palimpsest [\d.]+k? tokens · -?\d+ % saved · \d+ active$/);
+    expect(shown.at(-1)).toMatch(/^palimpsest [\d.]+k? tokens · -?\d+ % saved · bill \d+\.\d\d · \d+ active$/);
     expectPairedCalls(model);
   });
 

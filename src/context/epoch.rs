@@ -21,7 +21,7 @@ use crate::session::{Fold, MessageKind, Rewrite, Session, Treatment};
 use crate::settings::{Prices, Reuse};
 
 /// Of the tokens at which the window is under pressure so many hundredths are left when an epoch ends it.
-const LOW_WATER_PERCENT: u64 = 75;
+const LOW_WATER_PERCENT: u64 = 40;
 
 /// What the decision depends on besides the session.
 #[derive(Debug, Clone, Copy)]

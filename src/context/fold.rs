@@ -90,19 +90,6 @@ pub fn foldable_steps(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Ve
     steps
 }
 
-/// The first of these steps that free so many tokens together; all if they do not.
-pub fn oldest(mut steps: Vec<Step>, wanted_tokens: u64) -> Vec<Step> {
-    let mut freed = 0;
-    let enough = steps.iter().take_while(|step| {
-        let is_wanted = freed < wanted_tokens;
-        freed += step.gain();
-        is_wanted
-    });
-    let count = enough.count();
-    steps.truncate(count);
-    steps
-}
-
 /// The folds of these steps, which are in the order of the window. Steps next to each other, and those next to steps that
 /// are folded already, get one line: it names each file and each command once.
 pub fn folds_of(session: &Session, steps: &[Step]) -> Vec<Fold> {
@@ -360,14 +347,5 @@ mod tests {
         let session = session.with_folds(&folds).into_owned();
         insta::assert_snapshot!(session.folds().lines(0).unwrap(), @"[t1-t3] 3 steps: run 2 ok, run 1 ok, run 0 ok");
         assert_eq!(session.folds().all().count(), 2);
-    }
-
-    #[test]
-    fn no_more_steps_fold_than_are_wanted() {
-        let steps = foldable(&session("ucrcrcra"), 0, false);
-        let gain = steps[0].gain();
-        for (wanted, count) in [(0, 0), (1, 1), (gain, 1), (gain + 1, 2), (99, 3)] {
-            assert_eq!(oldest(steps.clone(), wanted).len(), count, "{wanted}");
-        }
     }
 }

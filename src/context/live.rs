@@ -55,7 +55,7 @@ use crate::error::{Error, Result};
 use crate::object::{Hash, ObjectId};
 use crate::session::{Session, Shows, SlotRecord, Treatment};
 use crate::settings::{Layout, Settings};
-use crate::source::Exclude;
+use crate::source::{Exclude, absolute_path};
 use crate::store::{Store, Version};
 
 /// Texts kept in memory, in bytes; beyond it the cache starts anew.
@@ -193,7 +193,7 @@ impl LiveSession {
         let ids = Ids::stored(&store, &options, &key)?;
         withhold::refuse_forgotten(&store, &ids.session)?;
         let hazards = match &options.settings.hazards {
-            Some(path) => Hazards::read(Path::new(path))?,
+            Some(path) => Hazards::read(&absolute_path(path, &options.cwd))?,
             None => Hazards::shipped().clone(),
         };
         let exclude = Exclude::new(&options.settings.exclude_globs())?;

@@ -22,6 +22,10 @@ pub struct MessageKey {
 /// What kind of message it is, as far as the session cares.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "every second message is a result: boxes would cost more"
+)]
 pub enum MessageKind {
     /// Typed by a person (or sent by rpc); starts a turn, unless it steers one that still runs.
     User,

@@ -9,7 +9,7 @@ use palimpsest::store::{ExportOptions, ImportOptions, Imported, Scope, Store};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::host::Host;
+use crate::host::{Host, uncached};
 use crate::script::{World, script};
 
 fn import(from: &Store, into: &Store, scope: Scope, redact: bool) -> Imported {
@@ -44,6 +44,7 @@ fn holds(layout: Layout, script: &[crate::script::Op]) {
         keep_results: 2,
         collapse_tokens: 300,
         preview_tokens: 400,
+        prices: uncached(),
         ..Settings::default()
     };
     let mut world = World::new(folder.path(), settings, 20_000, true);

@@ -8,7 +8,7 @@ use palimpsest::settings::Settings;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use crate::host::Host;
+use crate::host::{Host, uncached};
 
 static BETWEEN: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^… ([\d,]+) lines? between \((t\d+):(\d+)-(\d+)\) …$").unwrap());
@@ -156,7 +156,9 @@ fn lines_that_were_asked_for_are_named_only_where_they_are_many() {
 
 #[test]
 fn lines_are_shown_again_where_what_held_them_collapses_and_stand_once() {
-    let mut host = Host::new(Settings { keep_results: 3, collapse_tokens: 150, ..settings() });
+    let prices = uncached();
+    let mut host =
+        Host::new(Settings { keep_results: 3, collapse_tokens: 150, prices, ..settings() });
     host.user("go");
     bash(&mut host, "make", &lines("build", 1..=30));
     host.tool("bash", &json!({ "command": "make b" }), &lines("build", 11..=30));

@@ -13,10 +13,15 @@ use palimpsest::context::tokens::Counter;
 use palimpsest::error::Result;
 use palimpsest::object::Timestamp;
 use palimpsest::session::scaled;
-use palimpsest::settings::{Layout, Settings};
+use palimpsest::settings::{Layout, PriceSetting, Settings};
 use palimpsest::store::{Store, doctor};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+/// Prices of a provider without a cache: rewriting costs nothing, so epochs start early.
+pub(crate) fn uncached() -> PriceSetting {
+    PriceSetting::Named("none".into())
+}
 
 /// Tokens of system prompt and tools that pass for ours.
 pub(crate) const OVERHEAD_TOKENS: u64 = 5;
@@ -37,6 +42,8 @@ pub(crate) struct Host {
     pub(crate) window: u64,
     /// Provider and model.
     pub(crate) model: String,
+    /// What the model thinks before it calls a tool.
+    pub(crate) thinking: String,
     /// The request before, whatever happened to the session since.
     before: Vec<Value>,
     known: Vec<Value>,
@@ -85,6 +92,7 @@ impl Host {
             rewrites: false,
             window: 200_000,
             model: "fake/fake-1".to_owned(),
+            thinking: "hm".to_owned(),
             before: Vec::new(),
             known: Vec::new(),
             time: 0,
@@ -166,7 +174,8 @@ impl Host {
 
     /// The model makes several calls in one message: IDs, tools, arguments.
     pub(crate) fn call_all(&mut self, calls: &[(String, &str, Value)]) {
-        let thinking = json!({ "type": "thinking", "thinking": "hm", "thinkingSignature": "sig" });
+        let thinking =
+            json!({ "type": "thinking", "thinking": self.thinking, "thinkingSignature": "sig" });
         let calls = calls.iter().map(|(id, tool, args)| {
             json!({ "type": "toolCall", "id": id, "name": tool, "arguments": args })
         });

@@ -63,7 +63,8 @@ fn a_request_that_grew_reads_the_one_before_from_the_cache() {
 
 #[test]
 fn what_epochs_saved_is_what_the_bill_is_smaller_by() {
-    let mut host = host("anthropic");
+    let prices = PriceSetting::Named("anthropic".into());
+    let mut host = Host::new(Settings { prices, preview_tokens: 0, ..Settings::default() });
     for number in 0..30 {
         turn(&mut host, number, 3_000);
         // Now and then the cache is gone: the rewrite is free.
@@ -98,6 +99,16 @@ fn the_cache_is_gone_after_its_lifetime_unless_it_was_kept_warm() {
     assert!(!ask(310, None));
     assert!(ask(310, Some(270)));
     assert!(!ask(900, Some(270)));
+}
+
+#[test]
+fn a_fork_reads_what_its_parent_wrote_to_the_cache() {
+    let mut host = host("openai");
+    turn(&mut host, 1, 400);
+    host.fork("fork");
+    host.user("Another way.");
+    host.send();
+    assert!(last(&host).warm, "{:?}", last(&host));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The `log` layout end to end: a scripted host on real files, in-memory store.
 
-use crate::host::Host;
+use crate::host::{Host, uncached};
 use palimpsest::context::live::{Notice, Wanted};
 use palimpsest::settings::Settings;
 use serde_json::json;
@@ -17,7 +17,13 @@ fn log_of(lines: usize, name: &str) -> String {
 }
 
 fn settings() -> Settings {
-    Settings { keep_results: 2, collapse_tokens: 1_500, ..Settings::default() }
+    Settings {
+        keep_results: 2,
+        collapse_tokens: 1_500,
+        preview_tokens: 4_000,
+        prices: uncached(),
+        ..Settings::default()
+    }
 }
 
 #[test]

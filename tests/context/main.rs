@@ -13,6 +13,7 @@ mod inspect;
 mod ledger;
 mod linked;
 mod log_layout;
+mod needs;
 mod payloads;
 mod pools_layout;
 mod properties;

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{FileFailurePersistence, RngSeed, TestRunner};
 
+use crate::host::uncached;
 use crate::script::{Op, World, script};
 use palimpsest::settings::{Layout, Settings};
 
@@ -21,6 +22,7 @@ fn settings(layout: Layout) -> Settings {
         active_per_turn: 2,
         active_turns: 2,
         pool_tokens: 400,
+        prices: uncached(),
         ..Settings::default()
     }
 }

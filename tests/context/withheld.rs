@@ -15,7 +15,7 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 
 use crate::failing::FailingBackend;
-use crate::host::Host;
+use crate::host::{Host, uncached};
 
 const SECRET: &str = "sk-7f3a9c";
 
@@ -82,8 +82,14 @@ fn active_content_that_was_taken_out_is_a_place_too() {
 
 /// Everything that a model and a person do with a file that is excluded, with failed calls and restarts in between.
 fn session_with_secrets(store: &Path, layout: Layout, exclude: Option<Vec<String>>) -> Host {
-    let settings =
-        Settings { layout, exclude, keep_results: 1, collapse_tokens: 200, ..Settings::default() };
+    let settings = Settings {
+        layout,
+        exclude,
+        keep_results: 1,
+        collapse_tokens: 200,
+        prices: uncached(),
+        ..Settings::default()
+    };
     let mut host = Host::with_store(settings, Store::open(store.to_str().unwrap()).unwrap());
     host.rewrites = true;
     host.write_file(".env", &format!("A=1\nKEY={SECRET}\n"));

@@ -1,29 +1,25 @@
 //! What the model's answers needed of earlier outputs, noted as events while the answers come in.
 
 use super::LiveSession;
-use crate::context::evidence::Evidence;
 use crate::context::host::HostMessage;
 use crate::error::Result;
 use crate::session::{ChatMessage, Event};
 use crate::settings::Layout;
 
 impl LiveSession {
-    /// Takes in the messages of the window that are not yet: those that crossed, and all of them `anew` after the list was
-    /// rewritten, a message turned out to change on every call, or the session was opened again. Needs of messages that were known before this call are noted already.
+    /// Takes in the messages of the window that are not yet: those that crossed, and all of them after the list was rewritten,
+    /// a text changed or the session was opened again. Needs of messages that were known before this call are noted already.
     ///
-    /// `skip`: index in the window of the first message of `crossed`. `known`: messages of the chat before this call.
+    /// `skip`: index in the window of the first message of `crossed`. `known`: messages of the chat that were known before
+    /// this call and still are.
     pub(super) fn note_needs(
         &mut self,
         skip: usize,
         crossed: &[HostMessage],
-        anew: bool,
         known: u64,
     ) -> Result<()> {
         if self.settings.layout != Layout::Log {
             return Ok(());
-        }
-        if anew {
-            self.evidence = Evidence::default();
         }
         for index in self.evidence.len()..self.state.chat().window().len() {
             let at = self.state.chat().window()[index];

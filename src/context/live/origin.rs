@@ -138,7 +138,14 @@ impl LiveSession {
 
     /// Takes over index, sets, handles, chat and system prompt of another session, as of a transaction.
     fn inherit(&mut self, from: &Ids, at: AsOf) -> Result<()> {
-        for event in record::read_events(&self.store, &from.session, at)? {
+        let prompts = self.inherit_prompt(from, at)?;
+        for mut event in record::read_events(&self.store, &from.session, at)? {
+            // The prompt is the same, and so is what the provider's cache holds.
+            if let (Event::Called(call), Some((theirs, ours))) = (&mut event, &prompts)
+                && call.system_prompt.as_ref() == Some(theirs)
+            {
+                call.system_prompt = Some(ours.clone());
+            }
             self.record(event);
         }
         if self.store.get(&from.chat, at)?.is_some() {
@@ -152,13 +159,18 @@ impl LiveSession {
             let add = add.collect::<Result<_>>()?;
             self.staged.chat = Some(ChatChange { keep: 0, add });
         }
-        if let Some(prompt) = self.store.get(&from.prompt, at)? {
-            let mut payload = self.store.payload(&prompt)?;
-            payload.fields.insert("session_ref".into(), json!(self.ids.session));
-            let envelope = Envelope::unsourced(self.ids.prompt.clone(), ObjectType::SystemPrompt)?;
-            self.staged.objects.push((envelope, payload, Expected::Any));
-        }
         Ok(())
+    }
+
+    /// Takes over the system prompt; `content_hash` of its version there, and of the one here, which names this session.
+    fn inherit_prompt(&mut self, from: &Ids, at: AsOf) -> Result<Option<(Hash, Hash)>> {
+        let Some(prompt) = self.store.get(&from.prompt, at)? else { return Ok(None) };
+        let mut payload = self.store.payload(&prompt)?;
+        payload.fields.insert("session_ref".into(), json!(self.ids.session));
+        let ours = payload.content_hash(None)?;
+        let envelope = Envelope::unsourced(self.ids.prompt.clone(), ObjectType::SystemPrompt)?;
+        self.staged.objects.push((envelope, payload, Expected::Any));
+        Ok(Some((prompt.content_hash, ours)))
     }
 }
 

@@ -9,6 +9,7 @@ use super::billing::Going;
 use super::commit::ChatChange;
 use super::{LiveSession, Notice};
 use crate::context::epoch::{self, Bound, Terms};
+use crate::context::evidence::Evidence;
 use crate::context::host::HostMessage;
 use crate::context::ledger::Coming;
 use crate::context::log_layout;
@@ -72,6 +73,8 @@ pub enum Transformed {
 struct Taken {
     /// How it stopped continuing the one before, and the index from which it differs.
     rewrite: Option<(Rewrite, usize)>,
+    /// Messages of the chat that were known before and still are.
+    known: u64,
     /// The newest message, if it is new and can carry a note.
     newest: Option<u64>,
     /// Whether the list is that of the call before, messages that change on every call left aside.
@@ -133,11 +136,8 @@ impl LiveSession {
     fn assemble(&mut self, crossed: &Crossed<'_>, call: &CallInfo) -> Result<Transformed> {
         self.record_failed_calls()?;
         let mut notices = Vec::new();
-        let known = self.state.chat().len();
-        let Taken { rewrite, newest, is_same } = self.take_list(crossed, &mut notices)?;
-        let settles = notices.iter().any(|notice| matches!(notice, Notice::Volatile { .. }));
-        let anew = rewrite.is_some() || settles;
-        self.note_needs(crossed.skip, crossed.messages, anew, known)?;
+        let Taken { rewrite, known, newest, is_same } = self.take_list(crossed, &mut notices)?;
+        self.note_needs(crossed.skip, crossed.messages, known)?;
         let prompt = self.put_prompt(call)?;
         let coming = self.coming(call, prompt.as_ref());
         let changed = self.changed_since_last(crossed.skip, crossed.messages, rewrite);
@@ -201,7 +201,7 @@ impl LiveSession {
         };
         let rewrite = rewrite.or(edited.map(|index| (Rewrite::Edited, index)));
         let is_same = rewrite.is_none() && found.rest.is_empty();
-        Ok(Taken { rewrite, newest, is_same })
+        Ok(Taken { rewrite, known: found.chat_len, newest, is_same })
     }
 
     /// Leaves in the window what stays of it, before new messages join.
@@ -215,6 +215,7 @@ impl LiveSession {
             self.staged.chat = Some(ChatChange { keep: found.chat_len, add: Vec::new() });
         }
         self.record(Event::Rewritten { how, chat_len: found.chat_len, window: runs(&window) });
+        self.evidence = Evidence::default();
         self.pending = self.unanswered_calls()?;
         Ok(())
     }
@@ -243,6 +244,7 @@ impl LiveSession {
             }
             first = first.or(Some(index).filter(|_| known.changes < VOLATILE_CHANGES));
             self.ingest_edit(at, message)?;
+            self.evidence = Evidence::default();
         }
         Ok(first)
     }
@@ -254,6 +256,7 @@ impl LiveSession {
         (may && !message.withheld).then_some(at)
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     fn log_edits(
         &mut self,
         crossed: &Crossed<'_>,
