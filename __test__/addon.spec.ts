@@ -28,6 +28,7 @@ describe("the exports", () => {
       "createReadTool",
       "createUnpinTool",
       "doctor",
+      "learnHazards",
       "loadSettings",
       "openSession",
       "openStore",
