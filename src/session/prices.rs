@@ -32,11 +32,6 @@ pub struct Charge {
 }
 
 impl Prices {
-    /// Whether reading from the cache costs what writing costs: nothing is gained by keeping a prefix.
-    pub fn is_uncached(&self) -> bool {
-        self.read >= self.write
-    }
-
     /// Prices of reading and writing in a request with so many tokens of input.
     pub fn at(&self, tokens: u64) -> (f64, f64) {
         let passed = self.tiers.iter().filter(|tier| tokens > tier.above_tokens);
