@@ -4,6 +4,7 @@
 //! again has the same state. No I/O, no clock, no randomness, no knowledge of any host's message format. Sources: SSOT
 //! section 3, DESIGN.md sections 6 and 7.
 
+mod absence;
 mod bill;
 mod call_bill;
 mod chat;
@@ -16,11 +17,13 @@ mod lines;
 mod links;
 mod matching;
 mod message;
+mod places;
 mod prices;
 mod record;
 mod sets;
 mod state;
 
+pub use absence::Amount;
 pub use bill::{Account, Bill, EpochBill, LastCall, ReportKind, Reported, ReportedSums, Warming};
 pub use call_bill::{
     CallBill, CallNote, PlainCompaction, PriceNote, SUMMARY_COST, SUMMARY_TOKENS, Side, Terms,
@@ -34,7 +37,8 @@ pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{LineMap, LineRange, cut_ranges, merge_ranges, parse_ranges};
 pub use links::Links;
 pub use matching::{HostEntry, HostMatch, match_host_list};
-pub use message::{MessageKey, MessageKind, OutputClass, ResultFact, Shows};
+pub use message::{MessageKey, MessageKind, OutputClass, ResultFact, Shows, is_own_tool};
+pub use places::{Place, Role};
 pub use prices::{Charge, Input, scaled};
 pub use record::{
     CallRecord, FailedCall, PayloadRecord, SlotEdit, SlotRecord, Withheld, WithheldReason,

@@ -6,6 +6,7 @@
 
 mod economics;
 mod items;
+mod prospect;
 mod renewal;
 mod working_set;
 
@@ -17,7 +18,7 @@ use self::items::{Leaving, Standing};
 use super::fold;
 use super::hazard::Hazards;
 use super::model_rules::ModelRules;
-use crate::session::{Fold, MessageKind, Rewrite, Session, Treatment};
+use crate::session::{ChatMessage, Fold, MessageKind, Rewrite, Session, Treatment};
 use crate::settings::{Prices, Reuse};
 
 /// Of the tokens at which the window is under pressure so many hundredths are left when an epoch ends it.
@@ -32,6 +33,8 @@ pub struct Terms<'a> {
     pub collapse_tokens: u64,
     /// Tokens of the request above which the window is under pressure; `None` where the model's window is not known.
     pub high_water_tokens: Option<u64>,
+    /// Tokens of the messages above which the host compacts; `None` where that is not known.
+    pub full_tokens: Option<u64>,
     /// Set where the host's list did not continue the one before: how, and the window index from which it differs.
     pub rewrite: Option<(Rewrite, usize)>,
     /// Index in the window of the first message that the request before did not have.
@@ -68,6 +71,8 @@ pub struct NewEpoch {
 /// Why an epoch starts, and what leaves the window with it.
 struct Cause {
     reason: String,
+    /// What the bill has to bear besides the rewrite, where it has to bear that.
+    reserve: Option<f64>,
     leaving: Vec<Item<Leaving>>,
 }
 
@@ -75,12 +80,29 @@ struct Cause {
 ///
 /// `shown`: tokens of each message of the window as it would be sent now, in order.
 pub fn decide(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option<NewEpoch> {
+    if !prospect::may_start(session, shown, terms) {
+        debug_assert_eq!(decide_in_full(session, shown, terms), None, "a look ahead errs");
+        return None;
+    }
+    decide_in_full(session, shown, terms)
+}
+
+/// Decides without a look ahead.
+fn decide_in_full(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option<NewEpoch> {
     let standing = Standing::new(session, shown, terms);
     let cause = rewritten(&standing, terms)
         .or_else(|| pressed(&standing, terms))
         .or_else(|| cold(&standing, terms))
         .or_else(|| paid(&standing, terms))?;
-    Some(epoch(session, &standing, cause))
+    let reserve = cause.reserve;
+    let new = epoch(session, &standing, cause);
+    // Besides what leaves, text before it may be shown otherwise: then the rewrite begins there.
+    let cost = |new: &NewEpoch| {
+        let first = first_changed(session, new);
+        standing.rewrite_from(first, new.freed_tokens)
+    };
+    let is_borne = reserve.is_none_or(|reserve| terms.bound.affords(cost(&new) + reserve));
+    is_borne.then_some(new)
 }
 
 /// The host rewrote its list: from there on nothing is cached, and everything is decided afresh.
@@ -89,10 +111,11 @@ fn rewritten(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     let first = if terms.prices.reuse == Reuse::Breakpoints { 0 } else { index };
     let mut leaving = standing.cold();
     leaving.retain(|item| item.index >= first);
-    Some(Cause { reason: format!("the host rewrote its list ({})", how.as_str()), leaving })
+    let reason = format!("the host rewrote its list ({})", how.as_str());
+    Some(Cause { reason, reserve: None, leaving })
 }
 
-/// The window is nearly full: all outputs that can collapse do, then the oldest steps fold, down to the low-water mark.
+/// The window is nearly full, and the bill can bear the rewrite or the host is about to compact: all outputs that can collapse do, then the oldest steps fold, down to the low-water mark.
 /// Nothing happens where that would not free a twentieth of the window.
 fn pressed(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     let mark = terms.high_water_tokens.filter(|mark| standing.total() > *mark)?;
@@ -107,8 +130,13 @@ fn pressed(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     });
     let leaving: Vec<_> = outputs.into_iter().chain(folding).collect();
     let gain: u64 = leaving.iter().map(|item| item.gain).sum();
+    let is_full = terms.full_tokens.is_none_or(|full| standing.total() > full);
+    if !is_full && terms.warm && !terms.bound.affords(standing.rewrite_all(gain)) {
+        // The host has room left: until it has none, the bill need not bear what it cannot.
+        return None;
+    }
     let reason = format!("window pressure: {} tokens, {gain} of them can go", standing.total());
-    (gain * 20 >= mark).then_some(Cause { reason, leaving })
+    (gain * 20 >= mark).then_some(Cause { reason, reserve: None, leaving })
 }
 
 /// The cache is gone: all has to be written, and what does not pay its rent need not be.
@@ -119,7 +147,8 @@ fn cold(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     let leaving = standing.cold();
     let gain: u64 = leaving.iter().map(|item| item.gain).sum();
     let reason = format!("the cache is cold: {gain} tokens need not be written again");
-    (gain >= terms.collapse_tokens).then_some(Cause { reason, leaving })
+    let may = gain >= terms.collapse_tokens;
+    may.then_some(Cause { reason, reserve: None, leaving })
 }
 
 /// What the items of a suffix would have saved has reached what rewriting it costs, and the bill can bear it.
@@ -128,21 +157,23 @@ fn paid(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     if !terms.warm || (is_bound && !standing.begins_turn()) {
         return None;
     }
-    let mut leaving = standing.warm();
+    let items = standing.warm();
     let suffix = standing.suffix_tokens();
-    let rewrite = |index: usize, gain: u64| {
-        let from = if terms.prices.reuse == Reuse::Breakpoints { 0 } else { index };
-        standing.rewrite_cost(&suffix, from, gain)
-    };
-    let count = batch(&leaving, &rewrite)?;
-    leaving.truncate(count);
-    let gain: u64 = leaving.iter().map(|item| item.gain).sum();
-    let first = leaving.last()?.index;
-    let cost = rewrite(first, gain);
-    let faults = standing.fault_risk(&leaving);
-    let reason = format!("{gain} tokens have cost what rewriting costs, {cost:.0}");
-    let pays = gain >= terms.collapse_tokens && terms.bound.affords(cost + faults);
-    pays.then_some(Cause { reason, leaving })
+    let rewrite = |index: usize, gain: u64| standing.rewrite_cost(&suffix, index, gain);
+    let best = batch(&items, &rewrite)?;
+    // Where the bill cannot bear the best batch: one nearer to the end.
+    let counts =
+        std::iter::successors(Some(best), |count| Some(count / 2).filter(|half| *half > 0));
+    counts.map(|count| &items[..count]).find_map(|leaving| {
+        let gain: u64 = leaving.iter().map(|item| item.gain).sum();
+        let cost = rewrite(leaving.last()?.index, gain);
+        let unspent: f64 = leaving.iter().map(Item::unspent).sum();
+        let pays = gain >= terms.collapse_tokens && unspent >= cost;
+        let reserve = standing.fault_risk(leaving);
+        let reason = format!("{gain} tokens have cost what rewriting costs, {cost:.0}");
+        let may = pays && terms.bound.affords(cost + reserve);
+        may.then(|| Cause { reason, reserve: Some(reserve), leaving: leaving.to_vec() })
+    })
 }
 
 fn epoch(session: &Session, standing: &Standing<'_>, cause: Cause) -> NewEpoch {
@@ -159,6 +190,22 @@ fn epoch(session: &Session, standing: &Standing<'_>, cause: Cause) -> NewEpoch {
         .count() as u64;
     let freed_tokens = cause.leaving.iter().map(|item| item.gain).sum();
     NewEpoch { reason: cause.reason, treatments, folds, collapsed, freed_tokens }
+}
+
+/// Index in the window of the first message that an epoch shows otherwise.
+fn first_changed(session: &Session, new: &NewEpoch) -> usize {
+    let window = session.chat().window();
+    let newest = window.last().copied();
+    let mut changed: BTreeSet<u64> = new.treatments.iter().map(|(at, _)| *at).collect();
+    changed.extend(session.noted().filter(|at| Some(*at) != newest));
+    // The lines of folded steps stand at the message of a person before them.
+    let is_typed = |message: &ChatMessage| matches!(message.kind, MessageKind::User);
+    let carrier = |fold: &Fold| {
+        let before = session.window().filter(|(at, message)| *at < fold.first && is_typed(message));
+        before.map(|(at, _)| at).max()
+    };
+    changed.extend(new.folds.iter().filter_map(carrier));
+    window.iter().position(|at| changed.contains(at)).unwrap_or(window.len())
 }
 
 /// Whether the newest message is one that a person typed.

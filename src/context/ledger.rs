@@ -15,6 +15,9 @@ pub const RESERVED_TOKENS: u64 = 16_384;
 /// Tokens that Pi keeps when it compacts.
 pub const KEPT_TOKENS: u64 = 20_000;
 
+/// Tokens of a call that brings back what is missing, and of its answer.
+const FAULT_TOKENS: u64 = 60;
+
 /// A call before it is known what goes out: its prices, its fixed part, and whether the cache still lives.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coming {
@@ -92,6 +95,13 @@ impl Coming {
         self.terms().carry(tokens)
     }
 
+    /// Tokens of our messages, as counted here, above which the host compacts before the next call; `None` where it does not,
+    /// or has no room to.
+    pub fn full_tokens(&self) -> Option<u64> {
+        let limit = self.window?.checked_sub(RESERVED_TOKENS)?;
+        Some(scaled(limit, 1.0 / self.factor).saturating_sub(self.fixed))
+    }
+
     fn terms(&self) -> Terms<'_> {
         Terms { prices: &self.prices.prices, warm: self.warm, factor: self.factor }
     }
@@ -107,7 +117,10 @@ impl Coming {
 pub fn plain_charge(session: &Session, coming: &Coming, changed: Option<usize>) -> Side {
     let bill = session.bill();
     let before = bill.last().map_or(0, |last| last.bill.plain.messages);
-    let window = session.chat().window_tokens();
+    if session.is_extra_call() {
+        return Side { messages: before, ..Side::default() };
+    }
+    let window = plain_window(session);
     let call = plain_call(session, coming, changed);
     coming.terms().plain(coming.plain_fixed(), window, bill.compaction(), call, before)
 }
@@ -120,10 +133,11 @@ fn plain_call(
     changed: Option<usize>,
 ) -> (Option<u64>, Option<PlainCompaction>) {
     let compaction = session.bill().compaction();
-    let messages = plain_tokens(session.chat().window_tokens(), compaction);
+    let messages = plain_tokens(plain_window(session), compaction);
     let limit = coming.window.and_then(|window| window.checked_sub(RESERVED_TOKENS));
     let total = scaled(coming.plain_fixed() + messages, coming.factor);
     if limit.is_some_and(|limit| total > limit)
+        && !session.is_extra_call()
         && let Some(new) = compact(session, compaction)
     {
         return (None, Some(new));
@@ -160,9 +174,28 @@ pub fn note(
         plain_shared,
         compacted,
         kept: sending.kept,
-        faults: 0,
-        fault_cost: 0.0,
+        extra: session.is_extra_call(),
+        own: session.own_tokens(),
+        faults: session.faults().things,
+        fault_cost: faults_cost(session),
     }
+}
+
+/// Tokens of the plain host's list before it compacts anything.
+fn plain_window(session: &Session) -> u64 {
+    session.chat().window_tokens().saturating_sub(session.own_tokens())
+}
+
+/// What the faults since the call before cost: the request once more, and what is shown again.
+fn faults_cost(session: &Session) -> f64 {
+    let (faults, bill) = (session.faults(), session.bill());
+    let (Some(last), Some(prices)) = (bill.last(), bill.prices()) else { return 0.0 };
+    if faults.things == 0 {
+        return 0.0;
+    }
+    let sent = last.bill.ours.total();
+    let again = scaled(FAULT_TOKENS * faults.things + faults.tokens, last.bill.factor);
+    prices.prices.cost(sent, 0) + prices.prices.cost(0, again)
 }
 
 /// Where the plain host's messages begin after a compaction: the newest [`KEPT_TOKENS`], never beginning with a tool result.

@@ -120,6 +120,8 @@ pub struct View {
     hashes: Vec<Hash>,
     tokens: u64,
     of_host: usize,
+    /// Tokens by index in the host's list; 0 where nothing goes out.
+    sizes: Vec<u64>,
 }
 
 impl View {
@@ -136,6 +138,11 @@ impl View {
     /// So many messages of the host's list are known, folded ones included.
     pub fn of_host(&self) -> usize {
         self.of_host
+    }
+
+    /// Tokens of the messages of the host's list that are known, in order, as they were last sent; 0 for folded ones.
+    pub fn sizes(&self) -> &[u64] {
+        &self.sizes
     }
 
     /// The slot of the message at an index of the host's list; `None` if it is folded.
@@ -193,11 +200,20 @@ impl View {
     /// Makes the edits, in order. `of_host`: messages of the host's list that are known then.
     pub fn apply(&mut self, edits: &[Edit], of_host: usize) {
         self.of_host = of_host;
+        self.sizes.resize(of_host, 0);
         let Some(first) = edits.iter().map(|edit| edit.at).min() else { return };
         for edit in edits {
             let end = (edit.at + edit.remove).min(self.slots.len());
             let gone = self.slots.splice(edit.at..end, edit.insert.iter().cloned());
-            let went: u64 = gone.map(|slot| slot.tokens).sum();
+            let gone: Vec<Slot> = gone.collect();
+            let went: u64 = gone.iter().map(|slot| slot.tokens).sum();
+            let sizes = gone.iter().map(|slot| (slot.host, 0));
+            let sizes = sizes.chain(edit.insert.iter().map(|slot| (slot.host, slot.tokens)));
+            for (index, tokens) in sizes {
+                if let Some(size) = index.and_then(|index| self.sizes.get_mut(index)) {
+                    *size = tokens;
+                }
+            }
             let came: u64 = edit.insert.iter().map(|slot| slot.tokens).sum();
             self.tokens = self.tokens + came - went;
         }

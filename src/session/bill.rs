@@ -167,6 +167,7 @@ pub struct Bill {
     overhead: f64,
     warming: Warming,
     faults: (u64, f64),
+    extra_calls: u64,
     reported: ReportedSums,
     epochs: Vec<EpochBill>,
     prices: Option<PriceNote>,
@@ -223,6 +224,11 @@ impl Bill {
     /// Faults: how many, and what they cost.
     pub fn faults(&self) -> (u64, f64) {
         self.faults
+    }
+
+    /// Whether the model has ever needed what did not stand: it faulted, or called our own tools alone.
+    pub fn has_missed(&self) -> bool {
+        self.faults.0 + self.extra_calls > 0
     }
 
     /// What providers reported.
@@ -318,6 +324,7 @@ impl Bill {
         self.overhead += bill.overhead_cost;
         self.faults.0 += note.faults;
         self.faults.1 += note.fault_cost;
+        self.extra_calls += u64::from(note.extra);
         if note.compacted.is_some() {
             self.compaction = note.compacted;
             self.compactions += 1;

@@ -57,6 +57,12 @@ pub struct CallNote {
     /// Where an epoch began: tokens of the messages of the request before as they stand now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<u64>,
+    /// Whether the plain host would not make this call: the model used our own tools alone since the call before.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub extra: bool,
+    /// Tokens of the host's list that the plain host has not: calls of our own tools and their results.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub own: u64,
     /// Faults noticed since the call before.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub faults: u64,
@@ -192,13 +198,18 @@ impl CallBill {
         let terms = Terms { prices: &prices.prices, warm: !note.cold, factor };
         let sent = record.sent_tokens;
         let ours = terms.side(fixed, sent, note.shared, known(|bill| bill.ours.messages));
-        let plain = terms.plain(
-            fixed.saturating_sub(overhead),
-            record.plain_tokens,
-            standing,
-            (note.plain_shared, note.compacted),
-            known(|bill| bill.plain.messages),
-        );
+        let plain_before = known(|bill| bill.plain.messages);
+        let plain = if note.extra {
+            Side { messages: plain_before, ..Side::default() }
+        } else {
+            terms.plain(
+                fixed.saturating_sub(overhead),
+                record.plain_tokens.saturating_sub(note.own),
+                standing,
+                (note.plain_shared, note.compacted),
+                plain_before,
+            )
+        };
         let carry = terms.carry(ours.total());
         let mut bill = Self {
             fixed,

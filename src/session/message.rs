@@ -69,6 +69,11 @@ pub struct ResultFact {
 }
 
 impl ResultFact {
+    /// Whether it is the result of one of our own tools, which the plain host has not.
+    pub fn is_own(&self) -> bool {
+        is_own_tool(&self.tool)
+    }
+
     /// A fact for tests: a plain result of `bash` with an object named `object`.
     #[cfg(test)]
     pub(crate) fn for_tests(object: &str) -> Self {
@@ -91,6 +96,11 @@ impl ResultFact {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+/// Whether a tool is one of ours: its calls make no object, and the plain host has none.
+pub fn is_own_tool(tool: &str) -> bool {
+    matches!(tool, "activate" | "deactivate" | "pin" | "unpin")
 }
 
 /// What kind of text a tool result is, as far as its chance to be needed again goes.

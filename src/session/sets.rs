@@ -92,6 +92,11 @@ impl Sets {
         self.pinned.contains(id)
     }
 
+    /// Whether the model deactivated anything that was not shown again since.
+    pub fn lets_go(&self) -> bool {
+        !self.deactivated.is_empty()
+    }
+
     /// Whether the model deactivated an object and it was not shown again since.
     pub fn is_deactivated(&self, id: &ObjectId) -> bool {
         self.deactivated.contains(id)

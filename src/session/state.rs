@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
+use super::absence::{Absence, Amount};
 use super::bill::Bill;
 use super::chat::{Chat, ChatMessage};
 use super::event::{Event, FileEvent, Fold, Opened, Rewrite, Treatment};
@@ -13,6 +14,7 @@ use super::index::{SessionIndex, Subject};
 use super::lines::LineRange;
 use super::links::Links;
 use super::message::{MessageKind, ResultFact, Shows};
+use super::places::{Place, Role};
 use super::sets::{Active, ActiveView, Sets};
 use crate::object::{Handle, Hash, ObjectId};
 
@@ -53,6 +55,9 @@ pub struct Sent {
     pub context_window: Option<u64>,
 }
 
+/// An output of no more tokens than this is not missed: its line says about as much.
+const SMALL_TOKENS: u64 = 60;
+
 /// Steps after which a need counts as late: what the model needs sooner mostly stands anyway.
 const LATE_STEPS: u32 = 10;
 
@@ -72,6 +77,9 @@ pub struct Session {
     links: Links,
     effects: Vec<(String, Effect)>,
     late_needs: u64,
+    absence: Absence,
+    places: Vec<Place>,
+    own_tokens: u64,
     epoch: u32,
     calls: u64,
     sent: Option<Sent>,
@@ -105,6 +113,8 @@ impl Session {
             Event::Message { key, digest, kind, tokens, withheld } => {
                 let (key, digest, tokens) = (key.clone(), digest.clone(), *tokens);
                 let at = self.chat.push(key, digest, kind.clone(), tokens, *withheld);
+                self.own_tokens += self.own_tokens_of(at);
+                self.pack(at);
                 self.settle_effect(at);
                 self.enter_result(at);
             }
@@ -135,6 +145,7 @@ impl Session {
             Event::Noted { at, text } => self.notes.entry(*at).or_default().push(text.clone()),
             Event::Epoch { number, reason, keep_notes, treatments, folds } => {
                 self.epoch = *number;
+                self.absence.epoch_began();
                 self.bill.epoch_started(*number, reason, self.calls + 1);
                 self.notes.retain(|at, _| Some(*at) == *keep_notes);
                 self.fold(folds);
@@ -145,6 +156,7 @@ impl Session {
             Event::Called(record) => {
                 self.calls = record.number;
                 self.effects.clear();
+                self.absence.called();
                 self.bill.called(record, self.chat.window().len() as u64);
                 self.sent = Some(Sent {
                     sent_tokens: record.sent_tokens,
@@ -196,6 +208,35 @@ impl Session {
     /// The ledger: what the calls cost, beside the plain host.
     pub fn bill(&self) -> &Bill {
         &self.bill
+    }
+
+    /// Needs of what did not stand, since the newest call.
+    pub fn faults(&self) -> Amount {
+        self.absence.faults()
+    }
+
+    /// Tokens of the window's messages that the plain host has not: calls of our own tools and their results.
+    pub fn own_tokens(&self) -> u64 {
+        self.own_tokens
+    }
+
+    /// Whether the plain host would not make the coming call: since the call before the model used our own tools alone.
+    pub fn is_extra_call(&self) -> bool {
+        let mut results =
+            self.window().rev().map(|(at, _)| self.result(at)).take_while(Option::is_some);
+        let newest = results.next().flatten();
+        newest.is_some_and(ResultFact::is_own) && results.flatten().all(ResultFact::is_own)
+    }
+
+    /// The message at a position of the chat, packed.
+    pub fn place(&self, at: u64) -> Place {
+        let place = usize::try_from(at).ok().and_then(|at| self.places.get(at));
+        place.copied().unwrap_or_default()
+    }
+
+    /// Positions of the messages that carry notes.
+    pub fn noted(&self) -> impl Iterator<Item = u64> {
+        self.notes.keys().copied()
     }
 
     /// How a message is shown.
@@ -455,11 +496,14 @@ impl Session {
             }
         }
         self.chat.rewrite(chat_len, window.clone());
+        self.places.truncate(usize::try_from(chat_len).unwrap_or(usize::MAX));
         self.bill.rewritten(how, chat_len);
         self.treatments.retain(|at, _| *at < chat_len);
         self.notes.retain(|at, _| *at < chat_len);
         self.folds.settle(&self.chat);
         self.showings.clear();
+        self.absence.forget();
+        self.own_tokens = window.iter().map(|at| self.own_tokens_of(*at)).sum();
         for at in window {
             self.show(at);
         }
@@ -483,6 +527,9 @@ impl Session {
         let now = step_of(at);
         let late = outputs.iter().filter(|(output, _)| now > step_of(*output) + 1 + LATE_STEPS);
         self.late_needs += late.map(|(_, lines)| u64::from(*lines)).sum::<u64>();
+        for (output, _) in outputs {
+            self.absence.needed(*output);
+        }
     }
 
     fn fold(&mut self, folds: &[Fold]) {
@@ -499,5 +546,54 @@ impl Session {
             Some(showing) => drop(self.showings.insert(at, showing)),
             None => drop(self.showings.remove(&at)),
         }
+        self.absence.settle(at, self.absent_tokens(at));
+        self.pack(at);
+    }
+
+    /// Packs a message for the decision.
+    fn pack(&mut self, at: u64) {
+        let (Ok(index), Some(message)) = (usize::try_from(at), self.chat.get(at)) else { return };
+        let role = match &message.kind {
+            MessageKind::User => Role::User,
+            MessageKind::Assistant => Role::Answer,
+            MessageKind::Result(fact) if fact.plain => Role::Output,
+            MessageKind::Result(_) => Role::Result,
+            MessageKind::Other => Role::Other,
+        };
+        let stands = *self.treatment(at) != Treatment::Reference;
+        let place = Place { step: message.step, role, stands, hidden: self.folds.hide(at) };
+        if index >= self.places.len() {
+            self.places.resize(index + 1, Place::default());
+        }
+        self.places[index] = place;
+    }
+
+    /// Tokens of a message of which not all stands; `None` where all of it does, or nothing of it can be missed.
+    fn absent_tokens(&self, at: u64) -> Option<u64> {
+        let message = self.chat.get(at)?;
+        let is_hidden = self.folds.hide(at);
+        let absent = match message.kind {
+            MessageKind::Assistant => is_hidden,
+            MessageKind::Result(_) => {
+                // Of an excerpt it is not known whether the lines needed are those shown.
+                let collapsed = *self.treatment(at) == Treatment::Reference;
+                (is_hidden || collapsed) && message.tokens > SMALL_TOKENS
+            }
+            MessageKind::User | MessageKind::Other => false,
+        };
+        absent.then_some(message.tokens)
+    }
+
+    /// Tokens of a result of one of our own tools, and of the answer that called it alone.
+    fn own_tokens_of(&self, at: u64) -> u64 {
+        if !self.result(at).is_some_and(ResultFact::is_own) {
+            return 0;
+        }
+        let of = |at: u64| self.chat.get(at).map_or(0, |message| message.tokens);
+        let call = at.checked_sub(1).and_then(|before| self.chat.get(before));
+        let alone = call.filter(|call| {
+            matches!(call.kind, MessageKind::Assistant) && call.key.calls.len() == 1
+        });
+        of(at) + alone.map_or(0, |call| call.tokens)
     }
 }

@@ -4,6 +4,7 @@
 
 mod archived;
 mod checks;
+mod economics;
 mod excerpts;
 mod failing;
 mod folded;

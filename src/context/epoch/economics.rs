@@ -3,6 +3,9 @@
 //!
 //! All costs are in prices of a plain input token. Source: DESIGN.md section 7, *When a new epoch starts*.
 
+use crate::session::Bill;
+use crate::settings::Settings;
+
 /// Tokens of a call and its answer that bring back what is missing.
 const FAULT_TOKENS: f64 = 60.0;
 /// So much of an output is shown again at most.
@@ -40,7 +43,7 @@ pub(super) struct Item<T> {
 
 impl<T> Item<T> {
     /// What its standing has cost so far.
-    fn unspent(&self) -> f64 {
+    pub(super) fn unspent(&self) -> f64 {
         self.rent * f64::from(self.calls)
     }
 }
@@ -104,6 +107,18 @@ pub struct Bound {
 }
 
 impl Bound {
+    /// The account of a ledger, under the settings that say how far ours may exceed the plain host's.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    pub fn of(bill: &Bill, settings: &Settings) -> Self {
+        Self {
+            ours: bill.ours(),
+            plain: bill.plain(),
+            overhead: bill.overhead(),
+            share: settings.extra_share,
+            free: settings.extra_tokens as f64,
+        }
+    }
+
     /// Whether so much may be spent ahead of what it will save.
     pub fn affords(&self, cost: f64) -> bool {
         self.ours + cost <= (1.0 + self.share) * self.plain + self.free + self.overhead

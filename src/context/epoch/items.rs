@@ -9,15 +9,16 @@ use super::{Item, Reckoning, Terms, is_typed};
 use crate::context::fold;
 use crate::context::hazard::{self, Hazards};
 use crate::session::{MessageKind, ResultFact, Session, Shows, Treatment};
+use crate::settings::Reuse;
 
 /// A collapse that frees no more than this is not worth a change.
-const MIN_GAIN_TOKENS: u64 = 16;
+pub(super) const MIN_GAIN_TOKENS: u64 = 16;
 /// What a reference line costs, about: counting each would cost more than the decision.
-const LINE_TOKENS: u64 = 22;
+pub(super) const LINE_TOKENS: u64 = 22;
 /// An output of no more tokens than this goes with its step.
-const SMALL_TOKENS: u64 = 60;
+pub(super) const SMALL_TOKENS: u64 = 60;
 /// So many of the newest steps never fold.
-const KEEP_STEPS: u64 = 6;
+pub(super) const KEEP_STEPS: u64 = 6;
 
 /// What leaves the window.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -155,6 +156,7 @@ impl<'a> Standing<'a> {
     /// in any case.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub(super) fn rewrite_cost(&self, suffix: &[u64], from: usize, gain: u64) -> f64 {
+        let from = if self.terms.prices.reuse == Reuse::Breakpoints { 0 } else { from };
         let new = suffix[self.terms.first_new.min(self.shown.len())];
         let tokens = suffix[from].saturating_sub(new + gain);
         (self.reckoning.write - self.reckoning.read).max(0.0) * tokens as f64
@@ -167,6 +169,16 @@ impl<'a> Standing<'a> {
             hazard * self.reckoning.fault(tokens)
         };
         leaving.iter().map(risk).sum()
+    }
+
+    /// What writing the messages from an index on again costs, so many tokens of them gone.
+    pub(super) fn rewrite_from(&self, index: usize, gain: u64) -> f64 {
+        self.rewrite_cost(&self.suffix_tokens(), index, gain)
+    }
+
+    /// What writing all messages again costs, so many tokens of them gone.
+    pub(super) fn rewrite_all(&self, gain: u64) -> f64 {
+        self.rewrite_from(0, gain)
     }
 
     /// The steps of these that can fold when these outputs collapse.

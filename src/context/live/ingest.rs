@@ -11,6 +11,7 @@ use super::LiveSession;
 use super::chat_item::{self, ContentFrom};
 use super::commit::ChatChange;
 use crate::context::deeds::{self, brief, brief_of_change, shown_brief};
+use crate::context::epoch::Bound;
 use crate::context::first_sight::{self, Output};
 use crate::context::host::{HostCall, HostMessage, MESSAGE_TOKENS};
 use crate::context::log_layout::{Texts, headed_lines};
@@ -19,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::object::{Envelope, Hash, ObjectId, ObjectType, Payload, canonical_json, locate_slice};
 use crate::session::{
     Cause, Effect, Event, LineRange, MessageKind, OutputClass, ResultFact, Shows, Treatment,
+    is_own_tool,
 };
 use crate::settings::Layout;
 use crate::store::Expected;
@@ -27,6 +29,9 @@ use crate::store::Expected;
 const LAST_LINE_CHARS: usize = 80;
 /// Characters of a call's arguments in its metadata.
 const ARGS_CHARS: usize = 80;
+
+/// Tokens of a call that brings back what is missing, and of its answer.
+const ASKING_TOKENS: u64 = 60;
 
 /// A call of the newest assistant message that has no result yet.
 #[derive(Debug, Clone, PartialEq)]
@@ -176,7 +181,7 @@ impl LiveSession {
         if message.withheld.is_some() && self.is_forgotten(&object)? {
             return Ok(Some(Ingested { fact, from: None, args: call.args, said }));
         }
-        if is_context_tool(&call.tool) {
+        if is_own_tool(&call.tool) {
             fact.shows = self.activated(&call, message)?;
             let args = call.args;
             return Ok(Some(Ingested { fact, from: None, args, said }));
@@ -275,7 +280,7 @@ impl LiveSession {
     /// Calls that were never answered get an object that says so: status `fail`, null content.
     fn close_unanswered(&mut self) -> Result<()> {
         for PendingCall { call, .. } in std::mem::take(&mut self.pending) {
-            if !is_context_tool(&call.tool) {
+            if !is_own_tool(&call.tool) {
                 let mut fact = blank_fact(&call.tool, Hash::of(""));
                 fact.ok = false;
                 self.put_toolcall(
@@ -414,12 +419,24 @@ impl LiveSession {
         let output = Output { at, fact, text, tokens, counter, args, said };
         let is_new = self.state.chat().get(at).is_some_and(|known| known.changes == 0);
         let standing = if is_new { self.standing_blocks(&output)? } else { Vec::new() };
-        let limit = self.settings.preview_tokens;
+        let limit = if self.may_preview(tokens) { self.settings.preview_tokens } else { 0 };
         let treatment = first_sight::decide(&self.state, &output, &standing, limit);
         if treatment != Treatment::Given {
             self.record(Event::Treated { at, treatment });
         }
         if is_new { self.note_lines(at) } else { Ok(()) }
+    }
+
+    /// Whether the bill can bear a preview of an output of so many tokens. Once the model needed something that did not stand,
+    /// it has to bear that the rest of this one is needed right away, in a call of its own.
+    fn may_preview(&self, tokens: u64) -> bool {
+        let bill = self.state.bill();
+        let (Some(last), Some(note)) = (bill.last(), bill.prices()) else { return true };
+        let asking = note.prices.cost(last.bill.ours.total(), ASKING_TOKENS);
+        // About half of a long output is shown, and then shown again.
+        let again = note.prices.cost(0, tokens / 2);
+        let reserve = if bill.has_missed() { asking + again } else { 0.0 };
+        Bound::of(bill, &self.settings).affords(reserve)
     }
 
     fn stage_item(
@@ -456,11 +473,6 @@ impl LiveSession {
         }
         Ok(())
     }
-}
-
-/// Whether a tool is one of ours that manage the context; they make no content objects.
-pub(super) fn is_context_tool(tool: &str) -> bool {
-    matches!(tool, "activate" | "deactivate" | "pin" | "unpin")
 }
 
 /// What a call asked for, in a few words; nothing of what is not to be stored, nor where the lines of a file say it.

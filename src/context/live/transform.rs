@@ -256,7 +256,6 @@ impl LiveSession {
         (may && !message.withheld).then_some(at)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     fn log_edits(
         &mut self,
         crossed: &Crossed<'_>,
@@ -273,30 +272,24 @@ impl LiveSession {
         for index in other.chain(first..len) {
             slots.insert(index, self.slot(index, crossed)?);
         }
-        let shown: Vec<u64> = (0..len)
-            .map(|index| match slots.get(&index) {
-                Some(slot) => slot.as_ref().map_or(0, |slot| slot.tokens),
-                None => self.view.at_host(index).map_or(0, |slot| slot.tokens),
-            })
-            .collect();
+        let mut shown = self.view.sizes().to_vec();
+        shown.resize(len, 0);
+        for (index, slot) in &slots {
+            shown[*index] = slot.as_ref().map_or(0, |slot| slot.tokens);
+        }
         let bill = self.state.bill();
         let known = bill.last().map_or(0, |last| last.host_messages);
         let terms = Terms {
             keep_results: self.settings.keep_results,
             collapse_tokens: self.settings.collapse_tokens,
             high_water_tokens: coming.window.map(|window| self.high_water(window)),
+            full_tokens: coming.full_tokens(),
             rewrite,
             first_new: usize::try_from(known).unwrap_or(usize::MAX),
             prices: &coming.prices.prices,
             warm: coming.warm,
             fixed_tokens: coming.fixed,
-            bound: Bound {
-                ours: bill.ours(),
-                plain: bill.plain(),
-                overhead: bill.overhead(),
-                share: self.settings.extra_share,
-                free: self.settings.extra_tokens as f64,
-            },
+            bound: Bound::of(bill, &self.settings),
             rules: model_rules::rules(call.model.as_deref().unwrap_or_default(), call.api()),
             hazards: &self.hazards,
         };

@@ -9,12 +9,11 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::LiveSession;
-use super::ingest::is_context_tool;
 use crate::context::host::{HostCall, HostMessage};
 use crate::context::placeholder::{attached_files, command_without_text, without_text, words_of};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, ObjectId, RedactionReason};
-use crate::session::{MessageKind, WithheldReason};
+use crate::session::{MessageKind, WithheldReason, is_own_tool};
 use crate::source;
 use crate::store::{Store, Version};
 
@@ -141,7 +140,7 @@ impl LiveSession {
 
     /// Why what a call is given or shows is not to be stored. Lists of paths show no text of files.
     fn call_reason(&self, call: &HostCall) -> Result<Option<WithheldReason>> {
-        if matches!(call.tool.as_str(), "ls" | "find") || is_context_tool(&call.tool) {
+        if matches!(call.tool.as_str(), "ls" | "find") || is_own_tool(&call.tool) {
             return Ok(None);
         }
         if let Ok(Some((_, path))) = self.touched(&call.tool, &call.args)

@@ -1,0 +1,130 @@
+//! Whether an epoch can start at all: a quick look before each call that errs on one side only. Pure.
+//!
+//! Where this says no, the decision in full would say no; a test compares them. It takes every output and step for one that is
+//! never needed, so that no hazard has to be worked out. Must not decide what leaves.
+
+use std::collections::VecDeque;
+
+use super::items::{KEEP_STEPS, LINE_TOKENS, MIN_GAIN_TOKENS, SMALL_TOKENS};
+use super::{Terms, is_typed};
+use crate::session::{Role, Session};
+use crate::settings::Reuse;
+
+/// Sums are taken in another order than in the decision: so much of them may be rounding.
+const ROUNDING: f64 = 1e-9;
+
+/// Whether an epoch may start; not where this is false.
+///
+/// `shown`: tokens of each message of the window as it would be sent now, in order.
+pub(super) fn may_start(session: &Session, shown: &[u64], terms: &Terms<'_>) -> bool {
+    let total: u64 = shown.iter().sum();
+    if terms.rewrite.is_some() || terms.high_water_tokens.is_some_and(|mark| total > mark) {
+        return true;
+    }
+    if !terms.warm {
+        return terms.first_new > 0;
+    }
+    let is_bound = terms.rules.bound_thinking || terms.rules.positional_ids;
+    (!is_bound || is_typed(session)) && may_pay(session, shown, terms, total)
+}
+
+/// Whether from some message on a rewrite may have paid and can be afforded.
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+fn may_pay(session: &Session, shown: &[u64], terms: &Terms<'_>, total: u64) -> bool {
+    let spread = (terms.prices.write - terms.prices.read).max(0.0);
+    let new: u64 = shown.iter().skip(terms.first_new).sum();
+    // What is young may go as well where the model let go of something, or nothing is kept.
+    let young = terms.keep_results == 0 || session.sets().lets_go();
+    let mut look = Look::new(session.chat().step(), terms.keep_results, young);
+    let mut suffix = 0;
+    for (at, tokens) in session.chat().window().iter().zip(shown).rev() {
+        suffix += tokens;
+        let place = session.place(*at);
+        let ends = match place.role {
+            Role::Output | Role::Result => {
+                look.result(place.step, *tokens, place.stands && place.role == Role::Output)
+            }
+            Role::Answer => look.answer(place.step, *tokens),
+            Role::User => look.user(),
+            Role::Other => false,
+        };
+        if !ends || look.gain < terms.collapse_tokens {
+            continue;
+        }
+        let from = if terms.prices.reuse == Reuse::Breakpoints { total } else { suffix };
+        let cost = spread * from.saturating_sub(new + look.gain) as f64;
+        let unspent = terms.prices.read * look.unspent;
+        if unspent * (1.0 + ROUNDING) >= cost * (1.0 - ROUNDING)
+            && terms.bound.affords(cost * (1.0 - ROUNDING))
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// What the messages from one on would free at most, and what that has cost so far, seen from the end of the window.
+struct Look {
+    now: u32,
+    keep: usize,
+    /// Whether results of the last calls may go.
+    young: bool,
+    /// Steps of the newest results seen last, the last one first.
+    newer: VecDeque<u32>,
+    gain: u64,
+    /// Tokens times calls.
+    unspent: f64,
+    /// Calls for which the result seen last could have been gone.
+    calls: u32,
+    /// Tokens of results that would go with the step seen last.
+    beside: u64,
+    /// What the steps of the turn seen last would free.
+    turn: (u64, f64),
+}
+
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+impl Look {
+    fn new(now: u32, keep_results: u64, young: bool) -> Self {
+        let keep = usize::try_from(keep_results).unwrap_or(usize::MAX).max(1);
+        let (newer, turn) = (VecDeque::new(), (0, 0.0));
+        Self { now, keep, young, newer, gain: 0, unspent: 0.0, calls: 0, beside: 0, turn }
+    }
+
+    /// Whether something could be freed from here on.
+    fn result(&mut self, step: u32, tokens: u64, stands: bool) -> bool {
+        self.newer.push_front(step);
+        self.calls = 0;
+        if self.newer.len() > self.keep {
+            let newer = self.newer.pop_back().unwrap_or(self.now);
+            self.calls = self.now + 1 - newer;
+        }
+        if !stands || tokens <= SMALL_TOKENS {
+            self.beside += tokens;
+        }
+        let gain = tokens.saturating_sub(LINE_TOKENS);
+        let may = stands && gain > MIN_GAIN_TOKENS && (self.young || self.calls > 0);
+        if may {
+            self.gain += gain;
+            self.unspent += gain as f64 * f64::from(self.calls);
+        }
+        may
+    }
+
+    fn answer(&mut self, step: u32, tokens: u64) -> bool {
+        let gain = tokens + std::mem::take(&mut self.beside);
+        if u64::from(step) + KEEP_STEPS <= u64::from(self.now) {
+            self.turn.0 += gain;
+            self.turn.1 += gain as f64 * f64::from(self.calls);
+        }
+        false
+    }
+
+    /// The lines of folded steps stand at the message of a person before them.
+    fn user(&mut self) -> bool {
+        let (gain, unspent) = std::mem::take(&mut self.turn);
+        self.beside = 0;
+        self.gain += gain;
+        self.unspent += unspent;
+        gain > 0
+    }
+}
