@@ -8,7 +8,10 @@ const PRESETS: [&str; 6] = ["anthropic", "openai", "gemini", "deepseek", "none",
 /// to be needed, before much was saved. A reserve for all of them would cost every session (see the decision). The whole bill
 /// stays within [`WORST`] times the plain host's.
 const PASSED: [(&str, &[&str]); 5] = [
-    ("each output is needed again just outside the working set", &["openai", "deepseek", "none"]),
+    (
+        "each output is needed again just outside the working set",
+        &["openai", "deepseek", "none", "anthropic-1h"],
+    ),
     ("a need right after each epoch", &["deepseek"]),
     ("after an epoch all outputs are needed, one at a time", &["openai", "gemini", "none"]),
     (

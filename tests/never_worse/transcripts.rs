@@ -1,7 +1,7 @@
 //! The bound on recorded sessions, at every call, by the replay's own measure. A fault on one object counts once per epoch.
 //!
-//! The first fault of a session can come before anything was saved; then, and only then, the bound may be passed by less than
-//! one request.
+//! What is asserted is weaker than the promise: in each of the samples four of five sessions keep the bound at every call, and
+//! none passes it by more than its largest request costs to write.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -97,7 +97,7 @@ fn no_recorded_session_costs_more_than_the_bound_at_any_call() {
         assert!(!reports.is_empty(), "a folder without recordings");
         for report in &reports {
             let (call, margin) = least_margin(report, &replaying.prices);
-            // One fault that comes before anything was saved: a share of one request.
+            // Not the promise itself: see above.
             let peak = report.peak_window.ours;
             if margin < -peak * replaying.prices.write {
                 broken.push(format!("{prices}, {}: {margin:.0} at call {call}", report.name));
