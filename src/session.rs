@@ -34,7 +34,7 @@ pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{LineMap, LineRange, cut_ranges, merge_ranges, parse_ranges};
 pub use links::Links;
 pub use matching::{HostEntry, HostMatch, match_host_list};
-pub use message::{MessageKey, MessageKind, OutputClass, ResultFact, Shows};
+pub use message::{MessageKey, MessageKind, OutputClass, RequestKey, ResultFact, Shows};
 pub use prices::{Charge, Input, scaled};
 pub use record::{
     CallRecord, FailedCall, PayloadRecord, SlotEdit, SlotRecord, Withheld, WithheldReason,
