@@ -37,7 +37,9 @@ pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{LineMap, LineRange, cut_ranges, merge_ranges, parse_ranges};
 pub use links::Links;
 pub use matching::{HostEntry, HostMatch, match_host_list};
-pub use message::{MessageKey, MessageKind, OutputClass, ResultFact, Shows, is_own_tool};
+pub use message::{
+    MessageKey, MessageKind, OutputClass, RequestKey, ResultFact, Shows, is_own_tool,
+};
 pub use places::{Place, Role};
 pub use prices::{Charge, Input, scaled};
 pub use record::{

@@ -1,8 +1,8 @@
 //! What `README.md` says of settings and of lines that the model sees, against the code.
 
 use palimpsest::context::forms;
-use palimpsest::object::{Handle, Hash, ObjectId};
-use palimpsest::session::{LineRange, OutputClass, ResultFact, Shows};
+use palimpsest::object::{Handle, ObjectId};
+use palimpsest::session::{LineRange, OutputClass, RequestKey, ResultFact, Shows};
 use palimpsest::settings::{SETTINGS, SettingDoc};
 
 const README: &str = include_str!("../README.md");
@@ -35,7 +35,7 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
     let tests = ResultFact {
         object: Some(ObjectId::new("call")),
         tool: "bash".into(),
-        request: Hash::of("request"),
+        request: RequestKey::of("request"),
         ok: true,
         exit: Some(0),
         lines: 412,

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::lines::LineRange;
 use crate::object::{Hash, ObjectId};
 
+/// Digits of a [`RequestKey`].
+const REQUEST_DIGITS: usize = 16;
+
 /// Identity of a message apart from its place: the same key at the same place is the same message, whatever its text
 /// (DESIGN.md section 2: role, timestamp, call IDs, position).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -45,8 +48,8 @@ pub struct ResultFact {
     pub object: Option<ObjectId>,
     /// Tool name.
     pub tool: String,
-    /// SHA-256 of tool and arguments: equal for identical requests.
-    pub request: Hash,
+    /// Tool and arguments: equal for identical requests.
+    pub request: RequestKey,
     /// Whether the call came out well.
     pub ok: bool,
     /// Exit code, for tools that have one.
@@ -68,6 +71,26 @@ pub struct ResultFact {
     pub shows: Shows,
 }
 
+/// What a tool was asked: the first 16 digits of a SHA-256. A hash takes its full size on disk, for nothing compresses it, and
+/// among the calls of one session 64 bits do not meet by chance. Earlier releases stored all 64 digits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String")]
+pub struct RequestKey(String);
+
+impl RequestKey {
+    /// The key of a request's canonical JSON.
+    pub fn of(request: impl AsRef<[u8]>) -> Self {
+        Hash::of(request).as_str().to_owned().into()
+    }
+}
+
+impl From<String> for RequestKey {
+    fn from(mut digits: String) -> Self {
+        digits.truncate(digits.floor_char_boundary(REQUEST_DIGITS));
+        Self(digits)
+    }
+}
+
 impl ResultFact {
     /// Whether it is the result of one of our own tools, which the plain host has not.
     pub fn is_own(&self) -> bool {
@@ -80,7 +103,7 @@ impl ResultFact {
         Self {
             object: Some(ObjectId::new(object)),
             tool: "bash".into(),
-            request: Hash::of(object),
+            request: RequestKey::of(object),
             ok: true,
             exit: Some(0),
             lines: 1,
@@ -152,4 +175,20 @@ pub enum Shows {
         /// The lines.
         ranges: Vec<LineRange>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_was_stored_whole_equals_the_same_one_made_now() {
+        let now = RequestKey::of("ls");
+        let json = serde_json::to_string(&now).unwrap();
+        assert_eq!(json.len(), REQUEST_DIGITS + 2);
+        for stored in [json, serde_json::to_string(&Hash::of("ls")).unwrap()] {
+            assert_eq!(serde_json::from_str::<RequestKey>(&stored).unwrap(), now);
+        }
+        assert_ne!(RequestKey::of("ls -l"), now);
+    }
 }

@@ -19,8 +19,8 @@ use crate::context::tool_kind;
 use crate::error::{Error, Result};
 use crate::object::{Envelope, Hash, ObjectId, ObjectType, Payload, canonical_json, locate_slice};
 use crate::session::{
-    Cause, Effect, Event, LineRange, MessageKind, OutputClass, ResultFact, Shows, Treatment,
-    is_own_tool,
+    Cause, Effect, Event, LineRange, MessageKind, OutputClass, RequestKey, ResultFact, Shows,
+    Treatment, is_own_tool,
 };
 use crate::settings::Layout;
 use crate::store::Expected;
@@ -173,7 +173,8 @@ impl LiveSession {
             return Ok(None);
         };
         let PendingCall { call, said } = self.pending.remove(place);
-        let request = Hash::of(canonical_json(&json!({ "tool": call.tool, "args": call.args }))?);
+        let request =
+            RequestKey::of(canonical_json(&json!({ "tool": call.tool, "args": call.args }))?);
         let mut fact = describe(message, blank_fact(&call.tool, request));
         fact.class = tool_kind::class(&call.tool, &call.args);
         fact.argument_tokens = self.options.counter.tokens_of(&deeds::left_out(&call.args));
@@ -281,7 +282,7 @@ impl LiveSession {
     fn close_unanswered(&mut self) -> Result<()> {
         for PendingCall { call, .. } in std::mem::take(&mut self.pending) {
             if !is_own_tool(&call.tool) {
-                let mut fact = blank_fact(&call.tool, Hash::of(""));
+                let mut fact = blank_fact(&call.tool, RequestKey::of(""));
                 fact.ok = false;
                 self.put_toolcall(
                     &call,
@@ -507,7 +508,7 @@ fn describe(message: &HostMessage, fact: ResultFact) -> ResultFact {
     }
 }
 
-fn blank_fact(tool: &str, request: Hash) -> ResultFact {
+fn blank_fact(tool: &str, request: RequestKey) -> ResultFact {
     ResultFact {
         object: None,
         tool: tool.to_owned(),
