@@ -85,9 +85,8 @@ impl RequestKey {
 }
 
 impl From<String> for RequestKey {
-    fn from(mut digits: String) -> Self {
-        digits.truncate(digits.floor_char_boundary(REQUEST_DIGITS));
-        Self(digits)
+    fn from(digits: String) -> Self {
+        Self(digits.chars().take(REQUEST_DIGITS).collect())
     }
 }
 
