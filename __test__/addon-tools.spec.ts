@@ -195,7 +195,7 @@ describe("read", () => {
     const files: [string, Buffer][] = [
       ["nul", Buffer.from("a\u0000b\u0000\n")],
       ["invalid", Buffer.from([0x61, 0xff, 0xfe, 0x62, 0xc3, 0x28, 0xe2, 0x82, 0x0a])],
-      ["binary", Buffer.from(Array.from({ length: 4_096 }, (_, index) => (index * 31) % 256))],
+      ["binary", Buffer.from(Array.from({ length: 2_048 }, (_, index) => (index * 31) % 256))],
       ["utf16", Buffer.from("\ufeffhello", "utf16le")],
     ];
     for (const [name, bytes] of files) {
