@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::session::{
     Account, Bill, CallBill, CallRecord, EpochBill, Event, PriceNote, ReportKind, Reported,
-    ReportedSums, Session, Side, Warming,
+    ReportedSums, Session, Warming,
 };
 
 /// The ledger of a session. Costs are in prices of a plain input token, tokens by the provider's count.
@@ -26,9 +26,9 @@ pub struct Statement {
     /// What of our bill our tools and guidance cost.
     pub overhead: f64,
     /// Our requests.
-    pub ours: Sums,
+    pub ours: Account,
     /// The plain host's requests.
-    pub plain: Sums,
+    pub plain: Account,
     /// How often the plain host would have compacted.
     pub plain_compactions: u64,
     /// Requests that kept the cache alive.
@@ -36,25 +36,11 @@ pub struct Statement {
     /// Faults.
     pub faults: Faults,
     /// What the provider reported of calls; `cost` is beside `estimatedCost` of the same calls.
-    pub reported: ReportedUsage,
+    pub reported: ReportedSums,
     /// The epochs that started.
     pub epochs: Vec<EpochLine>,
     /// Every call, in order.
     pub per_call: Vec<CallLine>,
-}
-
-/// Tokens and cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Sums {
-    /// Tokens sent.
-    pub sent: u64,
-    /// Of these read from the cache.
-    pub cached: u64,
-    /// All others.
-    pub written: u64,
-    /// Cost.
-    pub cost: f64,
 }
 
 /// Requests that kept the cache alive.
@@ -77,26 +63,6 @@ pub struct Faults {
     pub count: u64,
     /// Their cost.
     pub cost: f64,
-}
-
-/// What a provider reported.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReportedUsage {
-    /// Calls with a report.
-    pub calls: u64,
-    /// Tokens neither read from the cache nor written to it.
-    pub input: u64,
-    /// Tokens read from the cache.
-    pub cache_read: u64,
-    /// Tokens written to the cache.
-    pub cache_write: u64,
-    /// Tokens of output.
-    pub output: u64,
-    /// Cost of the input.
-    pub cost: f64,
-    /// What the same calls were estimated to cost.
-    pub estimated_cost: f64,
 }
 
 /// An epoch.
@@ -130,13 +96,13 @@ pub struct CallLine {
     /// Whether the cache of the request before still lived.
     pub warm: bool,
     /// Our request, as estimated before it went out.
-    pub ours: Sums,
+    pub ours: Account,
     /// What of that our tools and guidance cost.
     pub overhead: f64,
     /// The plain host's request.
-    pub plain: Sums,
+    pub plain: Account,
     /// What the provider reported.
-    pub reported: Option<ReportedUsage>,
+    pub reported: Option<ReportedSums>,
     /// Requests that kept its cache alive afterwards.
     pub warming: WarmingSums,
     /// Faults noticed before it.
@@ -182,12 +148,12 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
         bill: bill.ours(),
         plain_bill: bill.plain(),
         overhead: bill.overhead(),
-        ours: bill.our_account().into(),
-        plain: bill.plain_account().into(),
+        ours: bill.our_account(),
+        plain: bill.plain_account(),
         plain_compactions: bill.compactions(),
         warming: bill.warming().into(),
         faults: Faults { count, cost },
-        reported: bill.reported().into(),
+        reported: bill.reported(),
         epochs: bill.epochs().iter().map(EpochLine::from).collect(),
         per_call: calls,
     }
@@ -211,36 +177,14 @@ fn line(record: &CallRecord, bill: &Bill) -> Option<CallLine> {
     })
 }
 
-fn usage(reported: &Reported, cost: f64, estimated_cost: f64) -> ReportedUsage {
+fn usage(reported: &Reported, cost: f64, estimated_cost: f64) -> ReportedSums {
     let Reported { input, cache_read, cache_write, output, .. } = *reported;
-    ReportedUsage { calls: 1, input, cache_read, cache_write, output, cost, estimated_cost }
-}
-
-impl From<Account> for Sums {
-    fn from(account: Account) -> Self {
-        let Account { sent, cached, written, cost } = account;
-        Self { sent, cached, written, cost }
-    }
-}
-
-impl From<Side> for Sums {
-    fn from(side: Side) -> Self {
-        let Side { cached, written, cost, .. } = side;
-        Self { sent: side.total(), cached, written, cost }
-    }
+    ReportedSums { calls: 1, input, cache_read, cache_write, output, cost, estimated_cost }
 }
 
 impl From<Warming> for WarmingSums {
     fn from(warming: Warming) -> Self {
         Self { requests: warming.requests, cost: warming.ours, plain_cost: warming.plain }
-    }
-}
-
-impl From<ReportedSums> for ReportedUsage {
-    fn from(sums: ReportedSums) -> Self {
-        let ReportedSums { calls, input, cache_read, cache_write, output, cost, estimated_cost } =
-            sums;
-        Self { calls, input, cache_read, cache_write, output, cost, estimated_cost }
     }
 }
 

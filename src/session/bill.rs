@@ -73,7 +73,8 @@ impl Reported {
 }
 
 /// Sums of one side.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Account {
     /// Tokens sent.
     pub sent: u64,
@@ -83,6 +84,13 @@ pub struct Account {
     pub written: u64,
     /// Cost.
     pub cost: f64,
+}
+
+impl From<Side> for Account {
+    fn from(side: Side) -> Self {
+        let Side { cached, written, cost, .. } = side;
+        Self { sent: side.total(), cached, written, cost }
+    }
 }
 
 impl Account {
@@ -95,7 +103,8 @@ impl Account {
 }
 
 /// Sums of what providers reported.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ReportedSums {
     /// Calls with a report.
     pub calls: u64,
