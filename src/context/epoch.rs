@@ -18,7 +18,7 @@ use self::items::{Leaving, Standing};
 use super::fold;
 use super::hazard::Hazards;
 use super::model_rules::ModelRules;
-use crate::session::{ChatMessage, Fold, MessageKind, Rewrite, Session, Treatment};
+use crate::session::{Fold, MessageKind, Rewrite, Session, Treatment};
 use crate::settings::{Prices, Reuse};
 
 /// Of the tokens at which the window is under pressure so many hundredths are left when an epoch ends it.
@@ -97,11 +97,10 @@ fn decide_in_full(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option
     let reserve = cause.reserve;
     let new = epoch(session, &standing, cause);
     // Besides what leaves, text before it may be shown otherwise: then the rewrite begins there.
-    let cost = |new: &NewEpoch| {
-        let first = first_changed(session, new);
-        standing.rewrite_from(first, new.freed_tokens)
-    };
-    let is_borne = reserve.is_none_or(|reserve| terms.bound.affords(cost(&new) + reserve));
+    let is_borne = reserve.is_none_or(|reserve| {
+        let cost = standing.rewrite_from(first_changed(session, &new), new.freed_tokens);
+        terms.bound.affords(cost + reserve)
+    });
     is_borne.then_some(new)
 }
 
@@ -115,8 +114,8 @@ fn rewritten(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     Some(Cause { reason, reserve: None, leaving })
 }
 
-/// The window is nearly full, and the bill can bear the rewrite or the host is about to compact: all outputs that can collapse do, then the oldest steps fold, down to the low-water mark.
-/// Nothing happens where that would not free a twentieth of the window.
+/// The window is nearly full, and the bill can bear the rewrite or the host is about to compact: all outputs that can
+/// collapse do, then the oldest steps fold, down to the low-water mark. Nothing happens where that would not free a twentieth of the window.
 fn pressed(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     let mark = terms.high_water_tokens.filter(|mark| standing.total() > *mark)?;
     let (outputs, steps) = standing.all();
@@ -198,13 +197,7 @@ fn first_changed(session: &Session, new: &NewEpoch) -> usize {
     let newest = window.last().copied();
     let mut changed: BTreeSet<u64> = new.treatments.iter().map(|(at, _)| *at).collect();
     changed.extend(session.noted().filter(|at| Some(*at) != newest));
-    // The lines of folded steps stand at the message of a person before them.
-    let is_typed = |message: &ChatMessage| matches!(message.kind, MessageKind::User);
-    let carrier = |fold: &Fold| {
-        let before = session.window().filter(|(at, message)| *at < fold.first && is_typed(message));
-        before.map(|(at, _)| at).max()
-    };
-    changed.extend(new.folds.iter().filter_map(carrier));
+    changed.extend(new.folds.iter().filter_map(|fold| session.carrier(fold.first)));
     window.iter().position(|at| changed.contains(at)).unwrap_or(window.len())
 }
 

@@ -92,7 +92,7 @@ impl Folds {
 }
 
 /// The user message that carries the line for steps which begin at a position: the newest before them, if it can.
-fn carrier(chat: &Chat, first: u64) -> Option<u64> {
+pub(super) fn carrier(chat: &Chat, first: u64) -> Option<u64> {
     let window = chat.window();
     let place = window.iter().rposition(|at| *at == first)?;
     let before = window[..place].iter().rev().filter_map(|at| Some((*at, chat.get(*at)?)));

@@ -9,7 +9,7 @@ use super::chat::{Chat, ChatMessage};
 use super::event::{Event, FileEvent, Fold, Opened, Rewrite, Treatment};
 use super::excerpt;
 use super::files::Files;
-use super::folds::{Folds, can_carry};
+use super::folds::{self, Folds, can_carry};
 use super::index::{SessionIndex, Subject};
 use super::lines::LineRange;
 use super::links::Links;
@@ -290,6 +290,11 @@ impl Session {
     /// The folded steps.
     pub fn folds(&self) -> &Folds {
         &self.folds
+    }
+
+    /// Position of the user message that carries the line for steps which begin at a position, if one can.
+    pub fn carrier(&self, first: u64) -> Option<u64> {
+        folds::carrier(&self.chat, first)
     }
 
     /// The state as it is when these steps are folded too.

@@ -191,20 +191,21 @@ impl<'a> Standing<'a> {
         if wanted.is_empty() {
             return Vec::new();
         }
-        let stands = |at: u64, tokens: u64| {
-            self.working.contains(&at)
-                || !(tokens <= SMALL_TOKENS
-                    || collapsing.contains(&at)
-                    || *self.session.treatment(at) == Treatment::Reference)
-        };
-        let mut steps = self.foldable(&stands);
+        let mut steps = self.foldable(&|at| collapsing.contains(&at));
         steps.retain(|step| wanted.contains(&step.first));
         steps
     }
 
-    fn foldable(&self, stands: &dyn Fn(u64, u64) -> bool) -> Vec<fold::Step> {
+    /// The steps that fold when outputs at these positions leave: no other output that stands is in them.
+    fn foldable(&self, leaves: &dyn Fn(u64) -> bool) -> Vec<fold::Step> {
+        let stands = |at: u64, tokens: u64| {
+            let goes = tokens <= SMALL_TOKENS
+                || leaves(at)
+                || *self.session.treatment(at) == Treatment::Reference;
+            self.working.contains(&at) || !goes
+        };
         let keep_turn = self.terms.rules.bound_thinking;
-        let terms = fold::Terms { keep_steps: KEEP_STEPS, keep_turn, stands };
+        let terms = fold::Terms { keep_steps: KEEP_STEPS, keep_turn, stands: &stands };
         fold::foldable_steps(self.session, self.shown, &terms)
     }
 
@@ -215,14 +216,8 @@ impl<'a> Standing<'a> {
             .iter()
             .filter_map(|output| Some((output.what.output()?, output.index)))
             .collect();
-        let stands = |at: u64, tokens: u64| {
-            let goes = tokens <= SMALL_TOKENS
-                || outputs.contains_key(&at)
-                || *self.session.treatment(at) == Treatment::Reference;
-            self.working.contains(&at) || !goes
-        };
         let carriers = carriers(self.session);
-        let steps = self.foldable(&stands).into_iter().filter_map(|step| {
+        let steps = self.foldable(&|at| outputs.contains_key(&at)).into_iter().filter_map(|step| {
             let standing = outputs.range(step.first..=step.last);
             let apart: u64 = standing
                 .map(|(_, index)| self.shown[*index])
