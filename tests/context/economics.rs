@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use proptest::test_runner::{FileFailurePersistence, RngSeed};
 
 use palimpsest::context::prices::Prices;
 use palimpsest::settings::{PriceSetting, PriceTable, Settings};
 
+use crate::properties::config;
 use crate::script::{Op, World, script};
 
 /// Settings under which whatever pays is done: the bound on the bill is wide.
@@ -33,18 +33,6 @@ fn preset(name: &str) -> Prices {
     Prices::preset(name).unwrap()
 }
 
-fn config(cases: u32) -> ProptestConfig {
-    let long = std::env::var_os("PROPTEST_CASES").is_some();
-    let config = ProptestConfig::default();
-    ProptestConfig {
-        cases: if long { config.cases } else { cases },
-        failure_persistence: Some(Box::new(FileFailurePersistence::Off)),
-        max_shrink_iters: 300,
-        rng_seed: if long { config.rng_seed } else { RngSeed::Fixed(43) },
-        ..config
-    }
-}
-
 fn run(folder: &Path, prices: &Prices, script: &[Op], restarts: bool) -> World {
     let mut world = World::new(folder, settings(prices.clone()), 200_000, restarts);
     world.run(script);
@@ -62,7 +50,7 @@ fn holds(prices: &Prices, script: &[Op]) {
 }
 
 proptest! {
-    #![proptest_config(config(8))]
+    #![proptest_config(config(8, 43))]
 
     #[test]
     fn every_session_at_anthropics_prices_holds(script in script(60)) {
@@ -81,7 +69,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(2))]
+    #![proptest_config(config(2, 43))]
 
     #[test]
     fn every_long_session_holds(script in script(250)) {
