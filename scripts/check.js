@@ -1,5 +1,5 @@
 // `npm run check`: all that CI does. Lints, then whether the generated files are those of the build, then the tests.
-// Goes on after a failure, so that one run names all that is wrong; the tests' closing line comes last.
+// Goes on after a failure, so that one run names all that is wrong. The last line is the tests' closing line, or what failed.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { root, setUp } from "./setup.js";
@@ -7,16 +7,21 @@ import { root, setUp } from "./setup.js";
 // Builds unless the generated files are those of the last build and the sources are too.
 setUp(fileURLToPath(import.meta.url), { addon: "debug" });
 
-const lints = run("npm", ["run", "--silent", "lint"]);
-if (!lints) {
-  console.error("failed: lint (npm run lint)");
+const failures = [];
+if (!run("npm", ["run", "--silent", "lint"])) {
+  failures.push("failed: lint (npm run lint)");
 }
-const generated = run("git", ["diff", "--exit-code", "index.js", "index.d.ts"]);
-if (!generated) {
-  console.error("failed: index.js and index.d.ts are not those of the sources (npm run build:debug, then commit them)");
+if (!run("git", ["diff", "--exit-code", "index.js", "index.d.ts"])) {
+  failures.push("failed: index.js and index.d.ts are not those of the sources (npm run build:debug, then commit them)");
 }
-const tests = run("npm", ["test", "--silent"]);
-process.exitCode = lints && generated && tests ? 0 : 1;
+if (!run("npm", ["test", "--silent"])) {
+  failures.push("failed: tests (npm test)");
+}
+// Named at the end too: what failed an hour ago has scrolled out of sight, and a green closing line would hide it.
+for (const failure of failures) {
+  console.error(failure);
+}
+process.exitCode = failures.length === 0 ? 0 : 1;
 
 /**
  * @param {string} program
