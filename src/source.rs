@@ -22,7 +22,7 @@ pub use exclude::Exclude;
 pub use file::{DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, read_file, stamp};
 pub use filesystem::{data_folder, filesystem_id};
 pub use index::{IndexOptions, IndexReport, IndexedFile, index_paths};
-pub use indexing::{IndexOutcome, Indexed, Latest, index, look};
+pub use indexing::{IndexOutcome, Indexed, Latest, index, index_source, look};
 pub use location::Location;
 pub use names::Place;
 pub use path::{absolute_path, canonical_path, comparison_key, read_path, resolve_path};

@@ -287,7 +287,7 @@ impl LiveSession {
         }
         let version = self.store.get(object, AsOf::Latest)?;
         let source = version.and_then(|version| version.envelope.source);
-        Ok(source.map(|source| PathBuf::from(source.path())))
+        Ok(source.and_then(|source| source.path().map(PathBuf::from)))
     }
 }
 
