@@ -80,7 +80,7 @@ impl LiveSession {
     ) -> Result<Option<(ObjectId, Hash)>> {
         let location = self.location(path);
         let object = location.id()?;
-        if self.forgotten.contains(&object) || location.path.to_str().is_none() {
+        if self.is_forgotten(&object)? || location.path.to_str().is_none() {
             return Ok(None);
         }
         let reading = source::look(&location, self.is_excluded(path), self.settings.max_text_bytes);
@@ -96,9 +96,7 @@ impl LiveSession {
         if let Some(text) = &text {
             self.remember_text(&object, &version, Arc::clone(text));
         }
-        // Of a file that was forgotten and is as it was, the session goes on knowing what it knew; nothing is stored.
-        let stands = self.knows_version(&object, &version) && self.is_forgotten(&object)?;
-        if outcome != IndexOutcome::Unchanged && !stands {
+        if outcome != IndexOutcome::Unchanged {
             self.staged.objects.push((envelope, payload, Expected::Any));
         }
         self.record(Event::File(FileEvent {
@@ -259,13 +257,6 @@ impl LiveSession {
         let path = location.path.to_string_lossy().into_owned();
         self.record(met_file(object, path, found.version, Cause::Found));
         Ok(())
-    }
-
-    fn knows_version(&self, object: &ObjectId, version: &Hash) -> bool {
-        matches!(
-            self.state.index().get(object).map(|entry| &entry.subject),
-            Some(Subject::File { version: known, .. }) if known == version
-        )
     }
 
     /// Text of the version that the session knew before, if the file has another one now.
