@@ -17,7 +17,7 @@ mod path;
 mod vault;
 mod walk;
 
-pub use discovery::{discovered_paths, named_in_output};
+pub use discovery::{DiscoveryLimits, Naming, discovered_files, named_in_output};
 pub use exclude::Exclude;
 pub use file::{DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, read_file, stamp};
 pub use filesystem::{data_folder, filesystem_id};

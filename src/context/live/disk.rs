@@ -63,6 +63,15 @@ impl LiveSession {
         !given.is_empty() && path.is_ok_and(|path| self.exclude.excludes_name(&path))
     }
 
+    /// Where the regular file is that is at an absolute path now; `None` if there is none. It is not opened.
+    pub(super) fn regular_file(&self, path: &Path) -> Option<Location> {
+        if !self.files_are_here() || !path.is_file() {
+            return None;
+        }
+        // The system follows links before it takes `..` out, and a path of a command may hold both.
+        Some(self.location(&path.canonicalize().ok()?))
+    }
+
     /// Whether there is something at a path as a model writes it.
     pub(super) fn exists(&self, given: &str) -> bool {
         let path = source::resolve_path(given, &self.options.cwd);
