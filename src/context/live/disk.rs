@@ -72,6 +72,20 @@ impl LiveSession {
         Some(self.location(&path.canonicalize().ok()?))
     }
 
+    /// What keeps a file from being read, in words; it may be no file.
+    pub(super) fn obstacle(&self, path: &Path) -> Option<String> {
+        let location = self.location(path);
+        let obstacle = source::obstacle(location.open.as_deref()?);
+        // Of such a path no object is made.
+        let is_nameless = location.path.to_str().is_none();
+        obstacle.or_else(|| is_nameless.then(|| "its path is not UTF-8".to_owned()))
+    }
+
+    /// What keeps a file from being read that a model names by its path.
+    pub(super) fn obstacle_given(&self, given: &str) -> Option<String> {
+        self.obstacle(&source::resolve_path(given, &self.options.cwd).ok()?)
+    }
+
     /// Whether there is something at a path as a model writes it.
     pub(super) fn exists(&self, given: &str) -> bool {
         let path = source::resolve_path(given, &self.options.cwd);
