@@ -22,6 +22,7 @@ mod payload;
 mod record;
 mod sessions;
 mod standing;
+mod textless;
 mod transform;
 mod withhold;
 

@@ -1,6 +1,6 @@
 //! Contents and stamps of files as they are now. What version that makes, [`super::indexing`] says.
 
-use std::fs::{File, Metadata};
+use std::fs::{File, FileType, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -110,7 +110,17 @@ pub fn read_file(path: &Path, max_bytes: u64) -> FileReading {
     match read_opened(path, max_bytes) {
         Ok(reading) => reading,
         Err(error) if is_absence(&error) => unstamped(absent(path)),
-        Err(error) => unstamped(FileState::Unreadable { reason: error.to_string() }),
+        Err(error) => unstamped(unreadable(&error)),
+    }
+}
+
+/// What keeps the file at a path from being read, in words: `it is a folder`, `it cannot be read: …`. `None` where it can be,
+/// and where nothing is there.
+pub fn obstacle(path: &Path) -> Option<String> {
+    match read_file(path, 0).state {
+        FileState::NotAFile => Some(kind_at(path).to_owned()),
+        FileState::Unreadable { reason } => Some(format!("it cannot be read: {reason}")),
+        _ => None,
     }
 }
 
@@ -122,7 +132,7 @@ pub(super) fn look_at_excluded(path: &Path) -> FileReading {
         }
         Ok(_) => (FileState::NotAFile, None),
         Err(error) if is_absence(&error) => (absent(path), None),
-        Err(error) => (FileState::Unreadable { reason: error.to_string() }, None),
+        Err(error) => (unreadable(&error), None),
     };
     FileReading { state, stamp }
 }
@@ -171,6 +181,19 @@ fn read_state(file: &File, size: u64, max_bytes: u64) -> io::Result<FileState> {
     })
 }
 
+/// What the system says of a failure, as a part of a sentence: `permission denied`.
+pub(super) fn in_words(error: &io::Error) -> String {
+    let said = error.to_string();
+    let said = said.split(" (os error").next().unwrap_or(&said);
+    let mut letters = said.chars();
+    let first = letters.next().map(|first| first.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
+}
+
+fn unreadable(error: &io::Error) -> FileState {
+    FileState::Unreadable { reason: in_words(error) }
+}
+
 fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
@@ -183,14 +206,39 @@ fn absent(path: &Path) -> FileState {
             Ok(_) => {
                 return match ancestor.read_dir() {
                     Ok(_) => FileState::Missing,
-                    Err(error) => FileState::Unreadable { reason: error.to_string() },
+                    Err(error) => unreadable(&error),
                 };
             }
             Err(error) if is_absence(&error) => {}
-            Err(error) => return FileState::Unreadable { reason: error.to_string() },
+            Err(error) => return unreadable(&error),
         }
     }
     FileState::Unreadable { reason: "no folder above it exists".to_owned() }
+}
+
+/// What is there instead of a regular file.
+fn kind_at(path: &Path) -> &'static str {
+    let Ok(kind) = path.metadata().map(|metadata| metadata.file_type()) else {
+        return "it is no regular file";
+    };
+    if kind.is_dir() { "it is a folder" } else { special_kind(kind) }
+}
+
+#[cfg(unix)]
+fn special_kind(kind: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+
+    match kind {
+        kind if kind.is_fifo() => "it is a FIFO",
+        kind if kind.is_socket() => "it is a socket",
+        kind if kind.is_block_device() || kind.is_char_device() => "it is a device",
+        _ => "it is no regular file",
+    }
+}
+
+#[cfg(not(unix))]
+fn special_kind(_kind: FileType) -> &'static str {
+    "it is no regular file"
 }
 
 #[cfg(unix)]
