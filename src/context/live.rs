@@ -8,6 +8,7 @@ mod billing;
 mod chat_item;
 mod commit;
 mod disk;
+mod edit_help;
 mod failed;
 mod files;
 mod full_output;
@@ -21,6 +22,7 @@ mod origin;
 mod payload;
 mod record;
 mod sessions;
+mod sharing;
 mod standing;
 mod transform;
 mod withhold;
@@ -170,6 +172,8 @@ pub struct LiveSession {
     hazards: Hazards,
     /// Objects of which the store said that they were forgotten.
     forgotten: HashSet<ObjectId>,
+    /// What happened between calls and is told with the next.
+    waiting: Vec<Notice>,
     stale: bool,
 }
 
@@ -219,6 +223,7 @@ impl LiveSession {
             evidence: Evidence::default(),
             hazards,
             forgotten: HashSet::new(),
+            waiting: Vec::new(),
             stale: false,
         };
         live.reload()?;

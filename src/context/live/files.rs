@@ -19,7 +19,7 @@ use crate::store::Expected;
 /// Lines of difference that a note shows of one file.
 const NOTE_LINES: usize = 40;
 /// Tokens of difference that the notes of one call show.
-const NOTE_TOKENS: u64 = 1_000;
+pub(super) const NOTE_TOKENS: u64 = 1_000;
 /// Paths that one listing or search may bring into the session index.
 const FOUND_PATHS: usize = 200;
 
@@ -101,6 +101,9 @@ impl LiveSession {
         }
         if !self.knows_version(&object, &version) {
             self.staged.objects.push((envelope, payload, Expected::Any));
+        }
+        if cause == Cause::Changed && self.is_as_told(&object, &version, stamp) {
+            return Ok(Some((object, version)));
         }
         self.record(Event::File(FileEvent {
             object: object.clone(),
@@ -200,7 +203,8 @@ impl LiveSession {
         Ok(notes)
     }
 
-    fn note(
+    /// What is to be said of a file that was told in one version and is another now; `None` where nothing is.
+    pub(super) fn note(
         &self,
         file: &ObjectId,
         told: &Hash,
@@ -237,7 +241,8 @@ impl LiveSession {
         if old == new {
             return Ok(Some(forms::back_line(handle, path, seen)));
         }
-        let head = forms::changed_line(handle, path, seen, added, removed);
+        let by_other = self.is_by_another_session(file, told, now);
+        let head = forms::changed_line(handle, path, seen, by_other, (added, removed));
         if moved.is_coarse() {
             let rest = forms::more_changes_line(handle, added + removed);
             return Ok(Some(format!("{head}\n{rest}")));
@@ -300,6 +305,16 @@ impl LiveSession {
             self.state.index().get(object).map(|entry| &entry.subject),
             Some(Subject::File { version: known, .. }) if known == version
         )
+    }
+
+    /// Whether a file is in the version that is known and told, with the stamp that is known: a look brought nothing.
+    fn is_as_told(&self, object: &ObjectId, version: &Hash, stamp: Option<FileStamp>) -> bool {
+        let is_known = matches!(
+            self.state.index().get(object).map(|entry| &entry.subject),
+            Some(Subject::File { version: known, stamp: before, .. })
+                if known == version && *before == stamp
+        );
+        is_known && self.state.told(object) == Some(version)
     }
 
     /// Text of the version that the session knew before, if the file has another one now.

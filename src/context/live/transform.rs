@@ -112,7 +112,7 @@ impl LiveSession {
             return Err(error);
         }
         let messages = RefCell::new(messages);
-        let result = self.attempt(|live| {
+        let mut result = self.attempt(|live| {
             if !live.forgotten.is_empty() {
                 live.withhold(skip, &mut messages.borrow_mut())?;
             }
@@ -129,6 +129,9 @@ impl LiveSession {
             self.refresh_after(&result);
         } else {
             self.drop_failed_list();
+        }
+        if let Ok(Transformed::Edits { notices, .. }) = &mut result {
+            notices.splice(0..0, std::mem::take(&mut self.waiting));
         }
         result
     }
