@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { openStore } from "../../index.js";
 import { runPi, type Sandbox, startPiRpc } from "../../scripts/lib/pi.js";
 import type { RequestBody, ScriptedModel, Step } from "../../scripts/lib/scripted-model.js";
 import { expectPairedCalls, extension, missing, start } from "./support.ts";
@@ -122,6 +123,29 @@ describe("a file that the model has read", () => {
     expect(newest(model, 2)).toContain(head);
     expect(newest(model, 2)).toContain("and now?");
   });
+});
+
+test("what a command changed is in the store before the next call, also of a file that does not stand", async () => {
+  const held: (string | null)[] = [];
+  const steps = [
+    { calls: [call("write", { path: "b.txt", content: "one\n" })] },
+    bash("sed -i s/one/two/ b.txt"),
+    { text: "Done." },
+  ];
+  const { model, sandbox } = await start(
+    async ({ n }: { n: number }) => {
+      if (n === 2) {
+        const store = await openStore({ path: join(sandbox.agentDir, "palimpsest", "store.sqlite") });
+        held.push(await store.content(join(sandbox.projectDir, "b.txt")));
+        await store.close();
+      }
+      return steps[n];
+    },
+    { files },
+  );
+  expect(await run(sandbox)).toMatchObject({ code: 0, stderr: "" });
+  expect(held).toEqual(["two\n"]);
+  expect(count(model, "changed on disk")).toBe(0);
 });
 
 describe("an edit that fails", () => {

@@ -15,6 +15,7 @@ mod full_output;
 mod guard;
 mod ingest;
 mod inspect;
+mod known_files;
 mod links;
 mod names;
 mod needs;
@@ -44,6 +45,7 @@ pub use transform::{CallInfo, Transformed};
 use self::commit::{Staged, Stored};
 use self::failed::FailedCalls;
 use self::ingest::PendingCall;
+use self::known_files::Look;
 use self::origin::Ids;
 use self::payload::Payloads;
 use super::evidence::Evidence;
@@ -174,6 +176,7 @@ pub struct LiveSession {
     forgotten: HashSet<ObjectId>,
     /// What happened between calls and is told with the next.
     waiting: Vec<Notice>,
+    look: Look,
     stale: bool,
 }
 
@@ -224,6 +227,7 @@ impl LiveSession {
             hazards,
             forgotten: HashSet::new(),
             waiting: Vec::new(),
+            look: Look::default(),
             stale: false,
         };
         live.reload()?;

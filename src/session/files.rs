@@ -10,6 +10,8 @@ use crate::object::{Hash, ObjectId};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Files {
     by_id: HashMap<ObjectId, Versions>,
+    /// Those of which the model saw text, in the order in which it first did.
+    seen: Vec<ObjectId>,
 }
 
 #[derive(Debug, Clone)]
@@ -60,9 +62,15 @@ impl Files {
     }
 
     fn see(&mut self, file: &ObjectId, version: &Hash) {
-        if let Some(known) = self.by_id.get_mut(file) {
-            known.seen = Some(version.clone());
+        let Some(known) = self.by_id.get_mut(file) else { return };
+        if known.seen.replace(version.clone()).is_none() {
+            self.seen.push(file.clone());
         }
+    }
+
+    /// The files of which the model saw text, in the order in which it first did.
+    pub(super) fn all_seen(&self) -> &[ObjectId] {
+        &self.seen
     }
 
     /// The newest version that the model saw text of, made itself or was told of.

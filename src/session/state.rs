@@ -391,6 +391,11 @@ impl Session {
         self.files.seen(file)
     }
 
+    /// The files of which the model saw text, in the order in which it first did.
+    pub fn seen_files(&self) -> &[ObjectId] {
+        self.files.all_seen()
+    }
+
     /// Where lines of a version of an object are in its latest one; empty if they are gone, or nobody can say.
     pub fn lines_now(
         &self,

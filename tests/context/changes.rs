@@ -1,9 +1,10 @@
-//! Files that change under the model: what a failed edit says, and what another session's change is called.
+//! Files that change under the model: what a failed edit says, what another session's change is called, and what a command
+//! changed that no message shows.
 
 use palimpsest::context::live::{LiveSession, Notice};
-use palimpsest::object::AsOf;
+use palimpsest::object::{AsOf, ObjectId};
 use palimpsest::session::{Cause, Event};
-use palimpsest::settings::Settings;
+use palimpsest::settings::{Layout, Settings};
 use palimpsest::store::Store;
 use serde_json::{Value, json};
 
@@ -214,6 +215,65 @@ fn what_changed_again_after_another_session_is_not_named_so() {
     host.user("on");
     host.send();
     assert!(host.shown().contains("changed on disk after t1 (+1 -5):"), "{}", host.shown());
+}
+
+/// Text of the latest version that the store has of a file.
+fn stored_text(host: &Host, file: &ObjectId) -> Option<String> {
+    let version = host.store.require(file, AsOf::Latest).unwrap();
+    host.store.content(&version).unwrap()
+}
+
+#[test]
+fn what_a_command_changed_is_stored_before_the_next_call_though_it_does_not_stand() {
+    let settings = Settings { layout: Layout::Log, keep_results: 0, ..Settings::default() };
+    let mut host = Host::new(settings);
+    host.user("make it");
+    host.write_file("a.rs", TEXT);
+    host.tool("write", &json!({ "path": "a.rs", "content": TEXT }), "Successfully wrote.");
+    host.send();
+    let file = host.live.state().index().entries()[0].id.clone();
+    assert_eq!(host.live.state().showings(&file).count(), 0, "what the model wrote does not stand");
+    host.write_file("a.rs", &TEXT.replace("two", "zwei"));
+    host.tool("read", &json!({ "path": "nowhere" }), "");
+    host.send();
+    assert_eq!(stored_text(&host, &file).as_deref(), Some(TEXT), "nothing ran that changes files");
+    host.tool("bash", &json!({ "command": "sed -i s/two/zwei/ a.rs" }), "");
+    host.send();
+    assert_eq!(stored_text(&host, &file), Some(TEXT.replace("two", "zwei")));
+    assert_eq!(notes(&host), 0, "no text of it stands: {}", host.shown());
+    let text = fail_edit(&mut host, "a.rs", "fn two() {}");
+    assert!(text.contains("+fn zwei() {}"), "{text}");
+}
+
+#[test]
+fn files_that_a_command_names_are_looked_at_first_and_the_others_with_the_next_calls() {
+    let mut host = Host::new(Settings::default());
+    host.user("make them");
+    for at in 0..250 {
+        let name = format!("f{at:03}.txt");
+        host.write_file(&name, "old\n");
+        host.tool("write", &json!({ "path": name, "content": "old\n" }), "Successfully wrote.");
+    }
+    host.send();
+    let files: Vec<ObjectId> = host.live.state().seen_files().to_vec();
+    assert_eq!(files.len(), 250);
+    for at in 0..250 {
+        host.write_file(&format!("f{at:03}.txt"), "new text\n");
+    }
+    let current = |host: &Host| {
+        files.iter().filter(|file| stored_text(host, file).as_deref() == Some("new text\n")).count()
+    };
+    host.tool("bash", &json!({ "command": "sed -i s/old/new\\ text/ f24*.txt f077.txt" }), "");
+    host.send();
+    assert_eq!(current(&host), 100);
+    for named in (240..250).chain([77]) {
+        assert_eq!(stored_text(&host, &files[named]).as_deref(), Some("new text\n"), "{named}");
+    }
+    for calls in [200, 250] {
+        host.tool("read", &json!({ "path": "nowhere" }), "");
+        host.send();
+        assert_eq!(current(&host), calls);
+    }
 }
 
 #[test]

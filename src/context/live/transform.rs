@@ -147,7 +147,9 @@ impl LiveSession {
         let epoch = self.state.epoch();
         let edits = if self.settings.layout == Layout::Pools {
             // The active files are always shown as they are now; notes have no place here.
-            self.changed_on_disk(self.active_files(), &mut notices)?;
+            let active = self.active_files();
+            self.changed_on_disk(active.clone(), &mut notices)?;
+            self.look_at_known_files(known, &active)?;
             self.follow_links();
             self.pools_edits(crossed)?
         } else {
@@ -156,6 +158,7 @@ impl LiveSession {
                     self.record(Event::Noted { at, text });
                 }
             }
+            self.look_at_known_files(known, &self.standing_files())?;
             self.follow_links();
             self.log_edits(crossed, rewrite, call, &coming, &mut notices)?
         };
