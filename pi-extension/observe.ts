@@ -3,7 +3,7 @@
 import type { AgentToolResult, ToolExecutionEndEvent, ToolExecutionStartEvent } from "@earendil-works/pi-coding-agent";
 import type { Session } from "./addon.ts";
 import type { Failures } from "./failures.ts";
-import type { AfterSuccess } from "./tools.ts";
+import type { AfterSuccess, ErrorOfFailure } from "./tools.ts";
 
 /** Tools whose shown text the session needs to know which files the model has met. */
 const namingTools = new Set(["ls", "find", "grep", "bash"]);
@@ -14,6 +14,7 @@ const maxTextCharacters = 262_144;
 /** The handlers that watch one session's tool calls. None of them rejects. */
 export interface Observer {
   readonly wrappedToolSucceeded: AfterSuccess;
+  readonly wrappedEditFailed: ErrorOfFailure;
   started(event: ToolExecutionStartEvent): void;
   ended(event: ToolExecutionEndEvent): Promise<void>;
 }
@@ -39,6 +40,17 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
         reported.add(toolCallId);
       }
       await report(toolCallId, toolName, args, false, result);
+    },
+    async wrappedEditFailed(args, error) {
+      try {
+        const help = await session.editFailed(args);
+        return help === null || !(error instanceof Error)
+          ? error
+          : new Error(`${error.message}\n\n${help}`, { cause: error });
+      } catch (failure) {
+        await failures.report("a failed `edit` got no help", failure);
+        return error;
+      }
     },
     started({ toolCallId, args }) {
       argsOfRunning.set(toolCallId, args);

@@ -325,6 +325,36 @@ impl Session {
         })
     }
 
+    /// What to add to the error of an `edit` that failed, for the model; null where nothing helps.
+    ///
+    /// It says what changed in the file since the version that the model saw (a unified difference), which the next call does
+    /// not tell again, and for each text that does not stand in the file exactly once the nearest current lines, five more
+    /// on each side, or the places where it stands. At most 40 lines and 1,000 tokens of each. Null for files that are
+    /// excluded, and for arguments of another shape.
+    ///
+    /// `args`: `path`, and `edits` with an `oldText` each, or one `oldText`. Takes its turn behind the calls of
+    /// `transformContext` that came before. Rejects with what the store reports; then the host's own error should stand alone.
+    #[napi(ts_args_type = "args: unknown", ts_return_type = "Promise<string | null>", catch_unwind)]
+    pub fn edit_failed<'env>(
+        &self,
+        env: &'env Env,
+        this: This<'env>,
+        args: Unknown<'env>,
+    ) -> napi::Result<Unknown<'env>> {
+        let own: Function<'env, FnArgs<(Unknown,)>, Unknown> = half(env, this, "editFailed")?;
+        own.apply(this.object, (args,).into())
+    }
+
+    /// `editFailed` when it is its turn.
+    #[napi(skip_typescript)]
+    pub fn edit_failed_now(&self, args: Given<Json>) -> AsyncTask<Blocking<Option<String>>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || {
+            let args = args.named("args")?;
+            shared.with(|session| session.edit_failed(&args.0))
+        })
+    }
+
     /// Notes that a call went out with the host's own messages and why; the next call's record says so.
     #[napi(ts_args_type = "reason: string", ts_return_type = "void", catch_unwind)]
     pub fn report_failed_call(&self, env: Env, reason: Given<String>) -> napi::Result<()> {

@@ -16,6 +16,9 @@ pub const DEFAULT_MAX_TEXT_BYTES: u64 = 4 << 20;
 /// (FAT) ticks so often.
 const FRESH: Duration = Duration::from_secs(2);
 
+/// The same for times of change that are kept finer than by the second: Linux's clock ticks every 10 ms at most.
+const FRESH_FINE: Duration = Duration::from_millis(20);
+
 /// How often a file that changes while it is read is read again.
 const ATTEMPTS: u32 = 3;
 
@@ -78,6 +81,10 @@ pub struct FileStamp {
     pub size: u64,
     /// Number of the file on its device; 0 on Windows.
     pub inode: u64,
+    /// Time of the last change of anything about the file, in nanoseconds since 1970-01-01 UTC: unlike `mtime_ns` nobody can
+    /// set it back (`touch -r`, `cp -p`). `None` on Windows, and in stamps of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ctime_ns: Option<i64>,
 }
 
 impl FileStamp {
@@ -87,13 +94,22 @@ impl FileStamp {
             Ok(after) => i64::try_from(after.as_nanos()).ok()?,
             Err(before) => i64::try_from(before.duration().as_nanos()).ok()?.checked_neg()?,
         };
-        Some(Self { mtime_ns, size: metadata.len(), inode: inode(metadata) })
+        let (size, inode, ctime_ns) = (metadata.len(), inode(metadata), ctime_ns(metadata));
+        Some(Self { mtime_ns, size, inode, ctime_ns })
     }
 
     fn is_fresh(self, now: SystemTime) -> bool {
-        let settled = now - FRESH;
-        let settled = settled.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
-        i128::from(self.mtime_ns) > i128::try_from(settled).unwrap_or(i128::MAX)
+        let is_within = |time_ns: i64, fresh: Duration| {
+            let settled =
+                (now - fresh).duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+            i128::from(time_ns) > i128::try_from(settled).unwrap_or(i128::MAX)
+        };
+        // `mtime_ns` may have been set: it says nothing about the clock.
+        let is_changed_just_now = |ctime_ns: i64| {
+            let is_fine = ctime_ns % 1_000_000_000 != 0;
+            is_within(ctime_ns, if is_fine { FRESH_FINE } else { FRESH })
+        };
+        is_within(self.mtime_ns, FRESH) || self.ctime_ns.is_some_and(is_changed_just_now)
     }
 }
 
@@ -263,6 +279,18 @@ fn inode(_metadata: &Metadata) -> u64 {
     0
 }
 
+#[cfg(unix)]
+fn ctime_ns(metadata: &Metadata) -> Option<i64> {
+    use std::os::unix::fs::MetadataExt;
+
+    metadata.ctime().checked_mul(1_000_000_000)?.checked_add(metadata.ctime_nsec())
+}
+
+#[cfg(not(unix))]
+fn ctime_ns(_metadata: &Metadata) -> Option<i64> {
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
@@ -287,6 +315,18 @@ mod tests {
             let file = File::options().write(true).open(&path).unwrap();
             file.set_modified(SystemTime::now() - Duration::from_secs(3_600)).unwrap();
             path
+        }
+    }
+
+    /// The stamp of a file as soon as it can be trusted.
+    fn settled_stamp(path: &Path) -> Option<FileStamp> {
+        let deadline = SystemTime::now() + Duration::from_secs(10);
+        loop {
+            let stamp = read_file(path, DEFAULT_MAX_TEXT_BYTES).stamp;
+            if stamp.is_some() || SystemTime::now() > deadline {
+                return stamp;
+            }
+            std::thread::yield_now();
         }
     }
 
@@ -318,7 +358,9 @@ mod tests {
         let path = folder.write("f", b"12345");
         assert!(matches!(read_file(&path, 5).state, FileState::Text { .. }));
         assert_eq!(read_file(&path, 4).state, FileState::TooLarge { size: 5 });
-        assert!(read_file(&path, 4).stamp.is_some());
+        let stamp = settled_stamp(&path);
+        assert!(stamp.is_some());
+        assert_eq!(read_file(&path, 4).stamp, stamp);
     }
 
     #[test]
@@ -366,12 +408,34 @@ mod tests {
     fn an_equal_stamp_means_an_unchanged_file() {
         let folder = Folder::new();
         let path = folder.write("f", b"one");
-        let first = read_file(&path, 10).stamp;
+        let first = settled_stamp(&path);
         assert!(first.is_some());
         assert_eq!(stamp(&path), first);
         folder.write("f", b"longer");
         assert_ne!(stamp(&path), first);
         assert_eq!(stamp(&folder.path("absent")), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn another_text_of_the_same_size_and_time_has_another_stamp() {
+        let folder = Folder::new();
+        let path = folder.write("f", b"one");
+        let before = settled_stamp(&path);
+        let modified = path.metadata().unwrap().modified().unwrap();
+        std::fs::write(&path, b"two").unwrap();
+        File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        let after = stamp(&path);
+        assert_eq!(after.map(|stamp| stamp.mtime_ns), before.map(|stamp| stamp.mtime_ns));
+        assert_ne!(after, before);
+    }
+
+    #[test]
+    fn stamps_of_earlier_releases_are_read() {
+        let stored = r#"{"mtime_ns":1,"size":2,"inode":3}"#;
+        let stamp: FileStamp = serde_json::from_str(stored).unwrap();
+        assert_eq!(stamp, FileStamp { mtime_ns: 1, size: 2, inode: 3, ctime_ns: None });
+        assert_eq!(serde_json::to_string(&stamp).unwrap(), stored);
     }
 
     #[test]

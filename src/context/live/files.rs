@@ -15,14 +15,15 @@ use crate::error::{Error, Result};
 use crate::object::{AsOf, Handle, Hash, ObjectId, unified_diff};
 use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
 use crate::source::{
-    self, DiscoveryLimits, FileReading, FileState, IndexOutcome, Indexed, Latest, Location, Naming,
+    self, DiscoveryLimits, FileReading, FileStamp, FileState, IndexOutcome, Indexed, Latest,
+    Location, Naming,
 };
 use crate::store::Expected;
 
 /// Lines of difference that a note shows of one file.
 const NOTE_LINES: usize = 40;
 /// Tokens of difference that the notes of one call show.
-const NOTE_TOKENS: u64 = 1_000;
+pub(super) const NOTE_TOKENS: u64 = 1_000;
 /// What one listing, search or command may bring into the session index, and cost.
 const FOUND_LIMITS: DiscoveryLimits = DiscoveryLimits { files: 200, look_ups: 1_000 };
 /// Arguments by which a shell is told where to run a command.
@@ -111,6 +112,9 @@ impl LiveSession {
         if outcome != IndexOutcome::Unchanged {
             self.staged.objects.push((envelope, payload, Expected::Any));
         }
+        if cause == Cause::Changed && self.is_as_told(&object, &version, stamp) {
+            return Ok(Some((object, version)));
+        }
         self.record(Event::File(FileEvent {
             object: object.clone(),
             path: location.path.to_string_lossy().into_owned(),
@@ -177,7 +181,8 @@ impl LiveSession {
         Ok(notes)
     }
 
-    fn note(
+    /// What is to be said of a file that was told in one version and is another now; `None` where nothing is.
+    pub(super) fn note(
         &self,
         file: &ObjectId,
         told: &Hash,
@@ -214,7 +219,8 @@ impl LiveSession {
         if old == new {
             return Ok(Some(forms::back_line(handle, path, seen)));
         }
-        let head = forms::changed_line(handle, path, seen, added, removed);
+        let by_other = self.is_by_another_session(file, told, now);
+        let head = forms::changed_line(handle, path, seen, by_other, (added, removed));
         if moved.is_coarse() {
             let rest = forms::more_changes_line(handle, added + removed);
             return Ok(Some(format!("{head}\n{rest}")));
@@ -272,6 +278,16 @@ impl LiveSession {
         let path = location.path.to_string_lossy().into_owned();
         self.record(met_file(object, path, found.version, Cause::Found));
         Ok(())
+    }
+
+    /// Whether a file is in the version that is known and told, with the stamp that is known: a look brought nothing.
+    fn is_as_told(&self, object: &ObjectId, version: &Hash, stamp: Option<FileStamp>) -> bool {
+        let is_known = matches!(
+            self.state.index().get(object).map(|entry| &entry.subject),
+            Some(Subject::File { version: known, stamp: before, .. })
+                if known == version && *before == stamp
+        );
+        is_known && self.state.told(object) == Some(version)
     }
 
     /// Text of the version that the session knew before, if the file has another one now.
