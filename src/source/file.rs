@@ -81,7 +81,7 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
-    fn of(metadata: &Metadata) -> Option<Self> {
+    pub(super) fn of(metadata: &Metadata) -> Option<Self> {
         let modified = metadata.modified().ok()?;
         let mtime_ns = match modified.duration_since(UNIX_EPOCH) {
             Ok(after) => i64::try_from(after.as_nanos()).ok()?,
@@ -90,7 +90,7 @@ impl FileStamp {
         Some(Self { mtime_ns, size: metadata.len(), inode: inode(metadata) })
     }
 
-    fn is_fresh(self, now: SystemTime) -> bool {
+    pub(super) fn is_fresh(self, now: SystemTime) -> bool {
         let settled = now - FRESH;
         let settled = settled.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
         i128::from(self.mtime_ns) > i128::try_from(settled).unwrap_or(i128::MAX)
@@ -171,12 +171,12 @@ fn read_state(file: &File, size: u64, max_bytes: u64) -> io::Result<FileState> {
     })
 }
 
-fn is_absence(error: &io::Error) -> bool {
+pub(super) fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// Tells a missing file from one that is out of reach: its nearest ancestor that exists must be readable.
-fn absent(path: &Path) -> FileState {
+pub(super) fn absent(path: &Path) -> FileState {
     for ancestor in path.ancestors().skip(1) {
         match ancestor.metadata() {
             Ok(metadata) if !metadata.is_dir() => return FileState::Missing,
@@ -194,14 +194,14 @@ fn absent(path: &Path) -> FileState {
 }
 
 #[cfg(unix)]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
+pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
 
     File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
 }
 
 #[cfg(not(unix))]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
+pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
