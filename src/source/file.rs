@@ -88,7 +88,7 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
-    fn of(metadata: &Metadata) -> Option<Self> {
+    pub(super) fn of(metadata: &Metadata) -> Option<Self> {
         let modified = metadata.modified().ok()?;
         let mtime_ns = match modified.duration_since(UNIX_EPOCH) {
             Ok(after) => i64::try_from(after.as_nanos()).ok()?,
@@ -98,7 +98,12 @@ impl FileStamp {
         Some(Self { mtime_ns, size, inode, ctime_ns })
     }
 
-    fn is_fresh(self, now: SystemTime) -> bool {
+    /// Whether this may be the file that had another stamp, under a new name: renaming changes `ctime_ns` alone.
+    pub(super) fn is_renamed(self, before: Self) -> bool {
+        Self { ctime_ns: before.ctime_ns, ..self } == before
+    }
+
+    pub(super) fn is_fresh(self, now: SystemTime) -> bool {
         let is_within = |time_ns: i64, fresh: Duration| {
             let settled =
                 (now - fresh).duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
@@ -210,12 +215,12 @@ fn unreadable(error: &io::Error) -> FileState {
     FileState::Unreadable { reason: in_words(error) }
 }
 
-fn is_absence(error: &io::Error) -> bool {
+pub(super) fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// Tells a missing file from one that is out of reach: its nearest ancestor that exists must be readable.
-fn absent(path: &Path) -> FileState {
+pub(super) fn absent(path: &Path) -> FileState {
     for ancestor in path.ancestors().skip(1) {
         match ancestor.metadata() {
             Ok(metadata) if !metadata.is_dir() => return FileState::Missing,
@@ -258,14 +263,14 @@ fn special_kind(_kind: FileType) -> &'static str {
 }
 
 #[cfg(unix)]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
+pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
 
     File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
 }
 
 #[cfg(not(unix))]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
+pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
