@@ -1,17 +1,21 @@
-// Tells the session of every finished tool call, once. Wrapped tools report their own success, with the arguments that
-// ran; all the rest (bash, other extensions' tools, failures) is seen in Pi's events.
-import type { AgentToolResult, ToolExecutionEndEvent, ToolExecutionStartEvent } from "@earendil-works/pi-coding-agent";
+// Tells the session of every finished tool call, once. A call that ran is reported with its arguments as they ran, before
+// its result goes on; one that did not (unknown tool, blocked) when it ends. Whoever's tool it is, it stays as it is.
+import type {
+  AgentToolResult,
+  ToolExecutionEndEvent,
+  ToolExecutionStartEvent,
+  ToolResultEvent,
+} from "@earendil-works/pi-coding-agent";
 import type { Session } from "./addon.ts";
 import type { Failures } from "./failures.ts";
-import type { AfterSuccess } from "./tools.ts";
 
 /** Tools whose shown text the session needs to know which paths the model has met. */
 const listingTools = new Set(["ls", "find", "grep"]);
 
 /** The handlers that watch one session's tool calls. None of them rejects. */
 export interface Observer {
-  readonly wrappedToolSucceeded: AfterSuccess;
   started(event: ToolExecutionStartEvent): void;
+  ran(event: ToolResultEvent): Promise<void>;
   ended(event: ToolExecutionEndEvent): Promise<void>;
 }
 
@@ -30,15 +34,18 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
   }
 
   return {
-    async wrappedToolSucceeded({ toolCallId, toolName, args, result }) {
-      // A call made by a script (Pi 1.5) has no events of its own, so nothing would ever take its ID out again.
+    started({ toolCallId, args }) {
+      argsOfRunning.set(toolCallId, args);
+    },
+    async ran({ toolCallId, toolName, input, content, isError }) {
+      if (ignored.has(toolName)) {
+        return;
+      }
+      // Of a call without events of its own nothing would ever take the ID out again.
       if (argsOfRunning.has(toolCallId)) {
         reported.add(toolCallId);
       }
-      await report(toolCallId, toolName, args, false, result);
-    },
-    started({ toolCallId, args }) {
-      argsOfRunning.set(toolCallId, args);
+      await report(toolCallId, toolName, input, isError, { content });
     },
     async ended({ toolCallId, toolName, isError, result }) {
       const args = argsOfRunning.get(toolCallId);
