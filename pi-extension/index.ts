@@ -69,8 +69,8 @@ export default function palimpsest(pi: ExtensionAPI): void {
   function start(addon: typeof Addon, live: Live, failures: Failures): Current {
     const tools = contextTools(addon);
     const observer = createObserver(live.session, failures, new Set(tools.map((tool) => tool.name)));
-    if (live.notice !== null) {
-      failures.notice(live.notice);
+    for (const notice of live.notices) {
+      failures.notice(notice);
     }
     live.session.onEvent((event) => {
       if (event.type === "message_volatile") {

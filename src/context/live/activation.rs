@@ -1,7 +1,6 @@
 //! What `activate`, `deactivate`, `pin` and `unpin` do (SSOT 3.3, DESIGN.md sections 6 and 7).
 
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::Arc;
 
 use regex::Regex;
@@ -171,22 +170,24 @@ impl LiveSession {
         version: VersionSelector,
         seen: Option<(LineRange, Hash)>,
     ) -> Result<Result<Shown, String>> {
-        if let Some(path) = self.path_of(object)? {
-            self.index_file(&path, Cause::Read, None)?;
+        if let Some(location) = self.location_of(object)? {
+            let reading = self.look_again(&location);
+            self.index_at(&location, reading, Cause::Read, None)?;
         }
         let handle = self.handle_of(object)?;
-        let Some(Subject::File { path, version: latest, lines, .. }) =
-            self.state.index().get(object).map(|entry| entry.subject.clone())
+        let entry = self.state.index().get(object);
+        let Some(file @ Subject::File { version: latest, lines, .. }) =
+            entry.map(|entry| &entry.subject)
         else {
             return Err(Error::internal(format!("`{object}` is no file of the session")));
         };
-        let absolute = path;
-        let path = self.state.shown_path(&absolute).to_owned();
+        let path = self.state.shown_path(file.agent_path()).to_owned();
+        let (latest, lines) = (latest.clone(), *lines);
         let mut name = path.clone();
         let mut wanted = latest.clone();
         if version == VersionSelector::Latest
             && lines.is_none()
-            && self.is_excluded(Path::new(&absolute))
+            && self.location_of(object)?.is_some_and(|file| self.is_excluded_at(&file))
         {
             return Ok(Err(format!("[{handle}] {path} · no text: the file is excluded")));
         }
