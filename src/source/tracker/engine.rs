@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::folders::Folders;
 use super::look::{Look, Seen, look};
-use super::roster::{FolderState, FolderTask, Roster, Round, Task};
+use super::roster::Roster;
+use super::round::{FolderState, FolderTask, Round, Task};
 use super::{PollReason, Signal, TrackerEvent, TrackerOptions, TrackerReply, Watching};
 
 /// What the caller, the watcher's thread and the tracker's own share.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::look::{FolderIdentity, identity};
-use super::roster::{FolderState, FolderTask};
+use super::round::{FolderState, FolderTask};
 use super::{PollReason, TrackerOptions, Watching};
 use crate::store::Mounts;
 
