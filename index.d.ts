@@ -464,6 +464,18 @@ export declare class Session {
    * other call. Ask before the tool runs; the answer is for the model, as a failed call.
    */
   refusedWrite(toolName: string, args: unknown): Promise<string | null>
+  /**
+   * What to add to the error of an `edit` that failed, for the model; null where nothing helps.
+   *
+   * It says what changed in the file since the version that the model saw (a unified difference), which the next call does
+   * not tell again, and for each text that does not stand in the file exactly once the nearest current lines, five more
+   * on each side, or the places where it stands. At most 40 lines and 1,000 tokens of each. Null for files that are
+   * excluded, and for arguments of another shape.
+   *
+   * `args`: `path`, and `edits` with an `oldText` each, or one `oldText`. Takes its turn behind the calls of
+   * `transformContext` that came before. Rejects with what the store reports; then the host's own error should stand alone.
+   */
+  editFailed(args: unknown): Promise<string | null>
   /** Notes that a call went out with the host's own messages and why; the next call's record says so. */
   reportFailedCall(reason: string): void
   /** Figures for a status line, as of the last call or tool. */
@@ -1698,7 +1710,10 @@ export interface ToolFinishedEvent {
   args: unknown
   /** Whether it failed. */
   isError: boolean
-  /** The text that it showed, for `ls`, `find` and `grep`: its paths enter the session index. */
+  /**
+   * The text that it showed, for `ls`, `find`, `grep` and shells, failed commands included: files that it names enter the
+   * session index, by path alone. The first 256 KiB count.
+   */
   text?: string
 }
 

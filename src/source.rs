@@ -21,9 +21,11 @@ mod vault;
 mod walk;
 
 pub use batch::IndexedFile;
-pub use discovery::{discovered_paths, named_in_output};
+pub use discovery::{DiscoveryLimits, Naming, discovered_files, named_in_output};
 pub use exclude::Exclude;
-pub use file::{DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, read_file, stamp};
+pub use file::{
+    DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, obstacle, read_file, stamp,
+};
 pub use filesystem::{data_folder, filesystem_id};
 pub use index::{IndexOptions, IndexReport, index_paths};
 pub use indexing::{IndexOutcome, Indexed, Latest, index, index_source, look};

@@ -113,7 +113,7 @@ impl LiveSession {
             return Err(error);
         }
         let messages = RefCell::new(messages);
-        let result = self.attempt(|live| {
+        let mut result = self.attempt(|live| {
             if !live.forgotten.is_empty() {
                 live.withhold(skip, &mut messages.borrow_mut())?;
             }
@@ -131,6 +131,9 @@ impl LiveSession {
         } else {
             self.drop_failed_list();
         }
+        if let Ok(Transformed::Edits { notices, .. }) = &mut result {
+            notices.splice(0..0, std::mem::take(&mut self.waiting));
+        }
         result
     }
 
@@ -145,7 +148,9 @@ impl LiveSession {
         let epoch = self.state.epoch();
         let edits = if self.settings.layout == Layout::Pools {
             // The active files are always shown as they are now; notes have no place here.
-            self.changed_on_disk(self.active_files(), &mut notices)?;
+            let active = self.active_files();
+            self.changed_on_disk(active.clone(), &mut notices)?;
+            self.look_at_known_files(known, &active)?;
             self.follow_links();
             self.pools_edits(crossed)?
         } else {
@@ -154,6 +159,7 @@ impl LiveSession {
                     self.record(Event::Noted { at, text });
                 }
             }
+            self.look_at_known_files(known, &self.standing_files())?;
             self.follow_links();
             self.log_edits(crossed, rewrite, call, &coming, &mut notices)?
         };

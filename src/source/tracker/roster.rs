@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::look::{FolderIdentity, Look, Seen};
 use super::moves::Moves;
 use super::round::{Doubt, FolderState, FolderTask, Round, State, Task, Weight};
-use super::{PollReason, Signal, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus};
+use super::{Signal, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus};
 
 /// Files that are looked at in one round; as many as one transaction holds.
 const ROUND: usize = 200;
