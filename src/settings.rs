@@ -405,7 +405,9 @@ fn read_values(path: &Path, may_set: MaySet) -> Result<Map<String, Value>> {
         FileState::Missing => return Ok(Map::new()),
         FileState::Binary { .. } => return Err(wrong("it is not UTF-8".to_owned())),
         FileState::TooLarge { size } => return Err(wrong(format!("{size} bytes are too many"))),
-        FileState::NotAFile => return Err(wrong("it is not a regular file".to_owned())),
+        FileState::NotAFile | FileState::Excluded { .. } | FileState::NotRead => {
+            return Err(wrong("it is not a regular file".to_owned()));
+        }
         FileState::Unreadable { reason } => return Err(wrong(reason)),
     };
     let value = serde_json::from_str(&text).map_err(|error| wrong(format!("not JSON: {error}")))?;

@@ -1,14 +1,17 @@
 //! Sources of objects: which filesystem this is, canonical paths, file contents, files met in tool outputs, and
 //! which files are excluded.
 //!
-//! Reads files and folders, writes nothing there but the filesystem ID of a machine that has none. `index` puts files into a
-//! store and `names` finds them there; nothing else here knows a store, and nothing a session. Sources: DESIGN.md section 5, SSOT 2.3 and 5.3 to 5.6.
+//! Reads files and folders, writes nothing there but the filesystem ID of a machine that has none. `indexing` compares a file
+//! with what a store has of it, `index` puts files into a store, `names` finds them there; nothing else here knows a store, and
+//! nothing a session. Sources: DESIGN.md section 5, SSOT 2.3 and 5.3 to 5.6.
 
 mod discovery;
 mod exclude;
 mod file;
 mod filesystem;
 mod index;
+mod indexing;
+mod location;
 mod names;
 mod path;
 mod vault;
@@ -16,12 +19,11 @@ mod walk;
 
 pub use discovery::{discovered_paths, named_in_output};
 pub use exclude::Exclude;
-pub use file::{
-    DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, discovered_object, excluded_object,
-    file_id, file_object, read_file, stamp,
-};
+pub use file::{DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, read_file, stamp};
 pub use filesystem::{data_folder, filesystem_id};
-pub use index::{IndexOptions, IndexOutcome, IndexReport, IndexedFile, index_paths};
+pub use index::{IndexOptions, IndexReport, IndexedFile, index_paths};
+pub use indexing::{IndexOutcome, Indexed, Latest, index, index_source, look};
+pub use location::Location;
 pub use names::Place;
 pub use path::{absolute_path, canonical_path, comparison_key, read_path, resolve_path};
 pub use vault::exists_on;

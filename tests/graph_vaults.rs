@@ -18,7 +18,7 @@ use flate2::read::GzDecoder;
 use palimpsest::graph::{Graph, TargetState};
 use palimpsest::markdown::{Resolution, VaultIndex, parse};
 use palimpsest::object::{AsOf, ObjectId};
-use palimpsest::source::{exists_on, file_object, read_file};
+use palimpsest::source::{self, Location, exists_on};
 use palimpsest::store::{Expected, RelationKind, Store};
 
 const FILESYSTEM: &str = "here";
@@ -48,11 +48,11 @@ fn index(store: &Store, folder: &Path, paths: &[String]) -> BTreeMap<String, Obj
     let mut ids = BTreeMap::new();
     let mut transaction = store.begin();
     for path in paths {
-        let place = folder.join(path);
-        let reading = read_file(&place, 4 << 20);
-        let (envelope, payload) = file_object(FILESYSTEM, &place, &reading.state).unwrap();
-        ids.insert(path.clone(), envelope.id.clone());
-        transaction.put(envelope, &payload, Expected::Any).unwrap();
+        let location = Location::here(FILESYSTEM, folder.join(path));
+        let reading = source::look(&location, false, 4 << 20);
+        let found = source::index(&location, reading, None).unwrap().unwrap();
+        ids.insert(path.clone(), found.envelope.id.clone());
+        transaction.put(found.envelope, &found.payload, Expected::Any).unwrap();
     }
     transaction.commit().unwrap();
     ids

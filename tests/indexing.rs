@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use palimpsest::object::{AsOf, TxId};
 use palimpsest::source::{
-    Exclude, IndexOptions, IndexOutcome, IndexReport, canonical_path, file_id, index_paths,
+    Exclude, IndexOptions, IndexOutcome, IndexReport, Location, canonical_path, index, index_paths,
+    look,
 };
 use palimpsest::store::Store;
 
@@ -54,13 +55,13 @@ impl Folder {
     }
 
     fn content(&self, name: &str) -> Option<String> {
-        let id = file_id("fs", &self.path(name)).unwrap();
+        let id = Location::here("fs", self.path(name)).id().unwrap();
         let version = self.store.get(&id, AsOf::Latest).unwrap()?;
         self.store.content(&version).unwrap()
     }
 
     fn versions(&self, name: &str) -> usize {
-        self.store.history(&file_id("fs", &self.path(name)).unwrap()).unwrap().len()
+        self.store.history(&Location::here("fs", self.path(name)).id().unwrap()).unwrap().len()
     }
 }
 
@@ -217,11 +218,11 @@ fn a_file_has_the_object_that_a_session_gives_it() {
     let folder = Folder::new(&[("a.md", "text\n")]);
     let report = folder.index_with(&["."], false);
     let path = folder.path("a.md");
-    let state = palimpsest::source::read_file(&path, 100).state;
-    let (envelope, payload) = palimpsest::source::file_object("fs", &path, &state).unwrap();
-    assert_eq!(report.files[0].id, envelope.id);
-    let version = folder.store.require(&envelope.id, AsOf::Latest).unwrap();
-    assert_eq!(version.content_hash, payload.content_hash(None).unwrap());
+    let location = Location::here("fs", path);
+    let found = index(&location, look(&location, false, 100), None).unwrap().unwrap();
+    assert_eq!(report.files[0].id, found.envelope.id);
+    let version = folder.store.require(&found.envelope.id, AsOf::Latest).unwrap();
+    assert_eq!(version.content_hash, found.version);
 }
 
 #[test]

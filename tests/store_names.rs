@@ -3,10 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use palimpsest::object::{AsOf, FieldChange, ObjectId, ObjectType, Source, VersionSelector};
-use palimpsest::source::{Place, file_id};
+use palimpsest::source::{Location, Place};
 use palimpsest::store::{DEFAULT_DIFF_CONTEXT, Expected, NewVersion, Store, Version};
 use serde_json::json;
 
@@ -280,6 +279,7 @@ fn reading_makes_no_store() {
 fn the_id_of_a_file_is_that_of_its_path() {
     let store = memory();
     let version = file(&store, "/project/a", "x");
-    assert_eq!(file_id("fs", Path::new("/project/a")).unwrap(), version.envelope.id);
-    assert_ne!(file_id("other", Path::new("/project/a")).unwrap(), version.envelope.id);
+    let id = |filesystem_id| Location::here(filesystem_id, "/project/a".into()).id().unwrap();
+    assert_eq!(id("fs"), version.envelope.id);
+    assert_ne!(id("other"), version.envelope.id);
 }

@@ -1,4 +1,4 @@
-//! Contents and stamps of files, and the file objects made of them.
+//! Contents and stamps of files as they are now. What version that makes, [`super::indexing`] says.
 
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read};
@@ -6,10 +6,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use crate::error::{Error, Result};
-use crate::object::{Envelope, Hash, ObjectId, ObjectType, Payload, Source, file_fields};
+use crate::object::Hash;
 
 /// Largest file whose text is stored, unless a setting says otherwise: 4 MiB.
 pub const DEFAULT_MAX_TEXT_BYTES: u64 = 4 << 20;
@@ -46,6 +44,13 @@ pub enum FileState {
         /// Number of bytes.
         size: u64,
     },
+    /// Known by path and size alone, by the setting `exclude`; it was not opened.
+    Excluded {
+        /// Number of bytes.
+        size: u64,
+    },
+    /// Known by path alone: out of this process's reach, or met without a look at it.
+    NotRead,
     /// Nothing is there, while the nearest folder that exists can be read: the file was deleted or never was.
     Missing,
     /// A folder, FIFO, socket or device; it was not opened.
@@ -125,99 +130,17 @@ pub fn read_file(path: &Path, max_bytes: u64) -> FileReading {
     }
 }
 
-/// The file object for a state: envelope and payload.
-///
-/// Text is content; binary and too large files are metadata (`no_content`: `binary`, `too_large`; `size_bytes`), and a
-/// missing file is a version that says `deleted`. `path`: canonical.
-///
-/// # Errors
-/// `INVALID_ARGUMENT` if the state makes no version (no regular file, unreadable), or the path is not UTF-8.
-pub fn file_object(
-    filesystem_id: &str,
-    path: &Path,
-    state: &FileState,
-) -> Result<(Envelope, Payload)> {
-    match state {
-        FileState::Text { source_hash, text } => {
-            object(filesystem_id, path, Some(source_hash), Content::Text(text))
+/// Looks at the file at a canonical path that is excluded, without opening it.
+pub(super) fn look_at_excluded(path: &Path) -> FileReading {
+    let (state, stamp) = match path.metadata() {
+        Ok(metadata) if metadata.is_file() => {
+            (FileState::Excluded { size: metadata.len() }, FileStamp::of(&metadata))
         }
-        FileState::Binary { source_hash, size } => {
-            object(filesystem_id, path, Some(source_hash), Content::None("binary", Some(*size)))
-        }
-        FileState::TooLarge { size } => {
-            object(filesystem_id, path, None, Content::None("too_large", Some(*size)))
-        }
-        FileState::Missing => object(filesystem_id, path, None, Content::None("deleted", None)),
-        FileState::NotAFile => Err(Error::argument("path", "is not a regular file")),
-        FileState::Unreadable { reason } => {
-            Err(Error::argument("path", format!("cannot be read: {reason}")))
-        }
-    }
-}
-
-/// The file object for a path that was met but not read (`no_content`: `not_read`). To be put only where the store has no
-/// version of the object: it would hide one with content.
-///
-/// # Errors
-/// `INVALID_ARGUMENT` if the path is not UTF-8.
-pub fn discovered_object(filesystem_id: &str, path: &Path) -> Result<(Envelope, Payload)> {
-    object(filesystem_id, path, None, Content::None("not_read", None))
-}
-
-/// ID of the file object of a canonical path.
-pub fn file_id(filesystem_id: &str, path: &Path) -> Result<ObjectId> {
-    let path = path.to_string_lossy();
-    Ok(file_envelope(filesystem_id, &path)?.id)
-}
-
-/// The file object for a file that is excluded (`no_content`: `excluded`; `size_bytes`): nothing of it is known but its path
-/// and size.
-///
-/// # Errors
-/// `INVALID_ARGUMENT` if the path is not UTF-8.
-pub fn excluded_object(filesystem_id: &str, path: &Path, size: u64) -> Result<(Envelope, Payload)> {
-    object(filesystem_id, path, None, Content::None("excluded", Some(size)))
-}
-
-#[derive(Clone, Copy)]
-enum Content<'text> {
-    Text(&'text str),
-    /// Why there is none, and the size where it is known.
-    None(&'static str, Option<u64>),
-}
-
-fn object(
-    filesystem_id: &str,
-    path: &Path,
-    source_hash: Option<&Hash>,
-    content: Content<'_>,
-) -> Result<(Envelope, Payload)> {
-    let path = path.to_str().ok_or_else(|| Error::argument("path", "is not UTF-8"))?;
-    let envelope = file_envelope(filesystem_id, path)?;
-    let text = match content {
-        Content::Text(text) => Some(text),
-        Content::None(..) => None,
+        Ok(_) => (FileState::NotAFile, None),
+        Err(error) if is_absence(&error) => (absent(path), None),
+        Err(error) => (FileState::Unreadable { reason: error.to_string() }, None),
     };
-    let mut fields = file_fields(path, text);
-    if let Content::None(reason, size) = content {
-        fields.insert("no_content".into(), json!(reason));
-        if let Some(size) = size {
-            fields.insert("size_bytes".into(), json!(size));
-        }
-    }
-    let payload = Payload {
-        content: text.map(str::to_owned),
-        source_hash: source_hash.cloned(),
-        fields,
-        ..Payload::default()
-    };
-    Ok((envelope, payload))
-}
-
-fn file_envelope(filesystem_id: &str, path: &str) -> Result<Envelope> {
-    let source =
-        Source::Filesystem { filesystem_id: filesystem_id.to_owned(), path: path.to_owned() };
-    Envelope::sourced(ObjectType::File, source)
+    FileReading { state, stamp }
 }
 
 fn read_opened(path: &Path, max_bytes: u64) -> io::Result<FileReading> {
@@ -483,38 +406,5 @@ mod tests {
         let file = File::options().write(true).open(&path).unwrap();
         file.set_modified(UNIX_EPOCH - Duration::from_secs(2)).unwrap();
         assert_eq!(stamp(&path).map(|stamp| stamp.mtime_ns), Some(-2_000_000_000));
-    }
-
-    #[test]
-    fn objects_hold_text_or_say_why_not() {
-        let hash = Hash::of("x");
-        let states = [
-            FileState::Text { source_hash: hash.clone(), text: "é\n".into() },
-            FileState::Binary { source_hash: hash, size: 7 },
-            FileState::TooLarge { size: 8 },
-            FileState::Missing,
-        ];
-        let path = Path::new("/a/b.rs");
-        let lines = states.iter().map(|state| {
-            let (envelope, payload) = file_object("fs1", path, state).unwrap();
-            assert_eq!(envelope, discovered_object("fs1", path).unwrap().0);
-            let fields = serde_json::to_string(&payload.fields).unwrap();
-            format!("{:?} {} {fields}", payload.content, payload.source_hash.is_some())
-        });
-        insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r#"
-        Some("é\n") true {"file_type":"rs","char_count":2}
-        None true {"file_type":"rs","char_count":0,"no_content":"binary","size_bytes":7}
-        None false {"file_type":"rs","char_count":0,"no_content":"too_large","size_bytes":8}
-        None false {"file_type":"rs","char_count":0,"no_content":"deleted"}
-        "#);
-    }
-
-    #[test]
-    fn states_without_a_version_make_no_object() {
-        let unreadable = FileState::Unreadable { reason: "permission denied".into() };
-        for state in [FileState::NotAFile, unreadable] {
-            let error = file_object("fs1", Path::new("/a"), &state).unwrap_err();
-            assert_eq!(error.code(), "INVALID_ARGUMENT");
-        }
     }
 }

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::file::{FileReading, FileState, read_file};
+use super::indexing::{self, IndexOutcome, Indexed, Latest};
 use super::walk::{self, Met, Problem, WalkOptions};
-use super::{Exclude, FileState, canonical_path, excluded_object, file_object, read_file};
+use super::{Exclude, Location, canonical_path};
 use crate::error::{Error, Result};
-use crate::object::{Envelope, ObjectId, ObjectType, Payload, Source, TxId};
+use crate::object::{AsOf, Envelope, ObjectId, ObjectType, Payload, Source, TxId};
 use crate::store::{Expected, Outcome, Receipt, Store, Version};
 
 /// Files of one transaction.
@@ -31,31 +33,6 @@ pub struct IndexOptions {
     pub max_text_bytes: u64,
     /// Files of which the path and size alone are stored.
     pub exclude: Exclude,
-}
-
-/// What became of one file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IndexOutcome {
-    /// The store had no version of it.
-    Created,
-    /// The store had another version of it.
-    Updated,
-    /// The store had this version of it.
-    Unchanged,
-    /// It is gone; its new version has no content.
-    Deleted,
-}
-
-impl IndexOutcome {
-    /// Its name in reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Updated => "updated",
-            Self::Unchanged => "unchanged",
-            Self::Deleted => "deleted",
-        }
-    }
 }
 
 /// A file that was indexed.
@@ -131,7 +108,6 @@ pub fn index_paths(
 
 /// What the store knows of a file under the paths.
 struct Known {
-    version: TxId,
     path: PathBuf,
     is_deleted: bool,
 }
@@ -177,35 +153,19 @@ impl Work<'_> {
             self.fail(path, "its name is not UTF-8");
             return Ok(());
         }
-        if self.options.exclude.excludes(&path) {
-            return self.index_excluded(path);
-        }
-        match read_file(&path, self.options.max_text_bytes).state {
-            FileState::Unreadable { reason } => self.fail(path, &reason),
+        let location = self.location(&path);
+        let is_excluded = self.options.exclude.excludes(&path);
+        let reading = indexing::look(&location, is_excluded, self.options.max_text_bytes);
+        match &reading.state {
+            FileState::Unreadable { reason } => self.fail(path, reason),
             FileState::NotAFile => {
                 self.report.skipped.push(Problem { path, problem: walk::NOT_A_FILE.to_owned() });
             }
             // It went while its folder was read.
             FileState::Missing => {}
-            state => self.stage(path, &state)?,
+            _ => self.stage(path, reading)?,
         }
         Ok(())
-    }
-
-    /// Takes a file whose text is not to be stored, without opening it.
-    fn index_excluded(&mut self, path: PathBuf) -> Result<()> {
-        match std::fs::metadata(&path) {
-            Ok(metadata) => {
-                let (envelope, payload) =
-                    excluded_object(&self.options.filesystem_id, &path, metadata.len())?;
-                self.stage_object(path, envelope, payload, false)
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            Err(error) => {
-                self.fail(path, &error.kind().to_string());
-                Ok(())
-            }
-        }
     }
 
     /// Takes the files that the store knows and that were not met: those that are gone. Others are hidden, ignored or out of
@@ -220,44 +180,37 @@ impl Work<'_> {
         gone.sort();
         for path in gone {
             if is_missing(&path) {
-                self.stage(path, &FileState::Missing)?;
+                self.stage(path, FileReading { state: FileState::Missing, stamp: None })?;
             }
         }
         Ok(())
     }
 
-    fn stage(&mut self, path: PathBuf, state: &FileState) -> Result<()> {
-        let (envelope, payload) = file_object(&self.options.filesystem_id, &path, state)?;
-        self.stage_object(path, envelope, payload, *state == FileState::Missing)
-    }
-
-    fn stage_object(
-        &mut self,
-        path: PathBuf,
-        envelope: Envelope,
-        payload: Payload,
-        is_gone: bool,
-    ) -> Result<()> {
-        let known = self.known.remove(&envelope.id);
-        let outcome = match &known {
-            _ if is_gone => IndexOutcome::Deleted,
-            Some(_) => IndexOutcome::Updated,
-            None => IndexOutcome::Created,
+    /// Takes a file to be written, or what the store has of it already.
+    fn stage(&mut self, path: PathBuf, reading: FileReading) -> Result<()> {
+        let location = self.location(&path);
+        let latest = self.store.get(&location.id()?, AsOf::Latest)?;
+        let tx_id = latest.as_ref().map_or(TxId(0), |latest| latest.tx_id);
+        let Some(found) = indexing::index(&location, reading, latest.map(Latest::from))? else {
+            return Ok(());
         };
+        let Indexed { envelope, payload, outcome, .. } = found;
+        self.known.remove(&envelope.id);
         let no_content = payload.fields.get("no_content").and_then(Value::as_str);
-        let file = IndexedFile {
-            path,
-            id: envelope.id.clone(),
-            outcome,
-            tx_id: known.map_or(TxId(0), |known| known.version),
-            no_content: no_content.map(str::to_owned),
-        };
-        self.batch.bytes += payload.content.as_ref().map_or(0, String::len);
+        let no_content = no_content.map(str::to_owned);
+        let file = IndexedFile { path, id: envelope.id.clone(), outcome, tx_id, no_content };
+        if outcome != IndexOutcome::Unchanged {
+            self.batch.bytes += payload.content.as_ref().map_or(0, String::len);
+        }
         self.batch.files.push((file, envelope, payload));
         if self.batch.files.len() >= BATCH_FILES || self.batch.bytes >= BATCH_BYTES {
             self.commit()?;
         }
         Ok(())
+    }
+
+    fn location(&self, path: &Path) -> Location {
+        Location::here(&self.options.filesystem_id, path.to_owned())
     }
 
     /// Writes the batch in one transaction. What a person had forgotten is left out.
@@ -280,13 +233,17 @@ impl Work<'_> {
                 receipt => break receipt?,
             }
         };
-        for ((mut file, ..), outcome) in batch.files.into_iter().zip(receipt.outcomes) {
+        let mut outcomes = receipt.outcomes.into_iter();
+        for (mut file, ..) in batch.files {
+            let outcome = if is_written(&file) { outcomes.next() } else { None };
             match outcome {
-                Outcome::Written => file.tx_id = receipt.tx_id,
-                Outcome::Unchanged(tx_id) => {
+                Some(Outcome::Written) => file.tx_id = receipt.tx_id,
+                // Another process was first.
+                Some(Outcome::Unchanged(tx_id)) => {
                     file.tx_id = tx_id;
                     file.outcome = IndexOutcome::Unchanged;
                 }
+                None => {}
             }
             self.report.files.push(file);
         }
@@ -295,7 +252,7 @@ impl Work<'_> {
 
     fn put(&self, files: &[(IndexedFile, Envelope, Payload)]) -> Result<Receipt> {
         let mut transaction = self.store.begin();
-        for (_, envelope, payload) in files {
+        for (_, envelope, payload) in files.iter().filter(|(file, ..)| is_written(file)) {
             transaction.put(envelope.clone(), payload, Expected::Any)?;
         }
         transaction.commit()
@@ -304,6 +261,10 @@ impl Work<'_> {
     fn fail(&mut self, path: PathBuf, problem: &str) {
         self.report.failed.push(Problem { path, problem: problem.to_owned() });
     }
+}
+
+fn is_written(file: &IndexedFile) -> bool {
+    file.outcome != IndexOutcome::Unchanged
 }
 
 fn is_missing(path: &Path) -> bool {
@@ -326,7 +287,7 @@ fn known_files(
             if let Some(path) = path_under(&version, roots, filesystem_id) {
                 let is_deleted =
                     version.fields.get("no_content").and_then(Value::as_str) == Some("deleted");
-                let found = Known { version: version.tx_id, path, is_deleted };
+                let found = Known { path, is_deleted };
                 known.insert(version.envelope.id, found);
             }
         }
@@ -334,7 +295,9 @@ fn known_files(
 }
 
 fn path_under(version: &Version, roots: &[PathBuf], filesystem_id: &str) -> Option<PathBuf> {
-    let Source::Filesystem { filesystem_id: owner, path } = version.envelope.source.as_ref()?;
+    let Some(Source::Filesystem { filesystem_id: owner, path }) = &version.envelope.source else {
+        return None;
+    };
     let path = Path::new(path);
     let is_under = owner == filesystem_id && roots.iter().any(|root| path.starts_with(root));
     is_under.then(|| path.to_owned())

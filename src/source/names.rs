@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{absolute_path, canonical_path, file_id};
+use super::{Location, absolute_path, canonical_path};
 use crate::error::{Error, Result};
 use crate::object::VersionSelector;
 use crate::store::{Named, Store, Version};
@@ -24,7 +24,7 @@ impl Place {
     pub fn find(&self, store: &Store, name: &str) -> Result<Named> {
         let file_of = |text: &str| {
             let path = canonical_path(&absolute_path(text, &self.cwd));
-            file_id(&self.filesystem_id, &path).map(Some)
+            Location::here(&self.filesystem_id, path).id().map(Some)
         };
         store.find(name, file_of)
     }

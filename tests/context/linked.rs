@@ -5,7 +5,7 @@ use std::sync::Arc;
 use palimpsest::context::live::Wanted;
 use palimpsest::context::tokens;
 use palimpsest::settings::{Layout, Settings};
-use palimpsest::source;
+use palimpsest::source::{self, FileReading, FileState, Location};
 use palimpsest::store::{Expected, Store};
 use serde_json::Value;
 
@@ -32,23 +32,21 @@ fn with_vault(host: Host) -> Host {
     }
     std::fs::remove_file(host.path("gone.md")).unwrap();
     store_file(&host, "gone.md");
-    let path = source::canonical_path(&host.path(".env"));
-    put(&host, source::excluded_object("fs", &path, 9).unwrap());
+    put(&host, ".env", FileState::Excluded { size: 9 });
     host
 }
 
 fn store_file(host: &Host, name: &str) {
     let path = source::canonical_path(&host.path(name));
-    let reading = source::read_file(&path, 1 << 20);
-    put(host, source::file_object("fs", &path, &reading.state).unwrap());
+    put(host, name, source::read_file(&path, 1 << 20).state);
 }
 
-fn put(
-    host: &Host,
-    (envelope, payload): (palimpsest::object::Envelope, palimpsest::object::Payload),
-) {
+fn put(host: &Host, name: &str, state: FileState) {
+    let location = Location::here("fs", source::canonical_path(&host.path(name)));
+    let reading = FileReading { state, stamp: None };
+    let found = source::index(&location, reading, None).unwrap().unwrap();
     let mut change = host.store.begin();
-    change.put(envelope, &payload, Expected::Any).unwrap();
+    change.put(found.envelope, &found.payload, Expected::Any).unwrap();
     change.commit().unwrap();
 }
 

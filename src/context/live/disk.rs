@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::LiveSession;
 use crate::error::Result;
-use crate::source;
+use crate::source::{self, Location};
 
 /// Where the files are that a session's tools touch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,6 +22,16 @@ impl LiveSession {
     /// Whether files of this machine may be looked at.
     pub(super) fn files_are_here(&self) -> bool {
         self.options.files == Files::Here
+    }
+
+    /// Where the file at an absolute path is.
+    pub(super) fn location(&self, path: &Path) -> Location {
+        let filesystem_id = &self.options.filesystem_id;
+        if self.files_are_here() {
+            Location::here(filesystem_id, source::canonical_path(path))
+        } else {
+            Location::elsewhere(filesystem_id, path.to_owned())
+        }
     }
 
     /// The canonical form of an absolute path; where the file is elsewhere, the path itself.

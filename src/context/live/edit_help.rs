@@ -48,7 +48,8 @@ impl LiveSession {
     ) -> Result<Option<String>> {
         let file = self.file_id(path)?;
         let is_known = self.state.index().get(&file).is_some();
-        if !is_known && !path.is_file() {
+        let is_there = || self.location(path).open.is_some_and(|path| path.is_file());
+        if !is_known && !is_there() {
             return Ok(None);
         }
         let seen = self.state.seen(&file).cloned();

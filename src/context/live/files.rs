@@ -11,9 +11,11 @@ use crate::context::forms;
 use crate::context::log_layout::Texts;
 use crate::context::tokens;
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Envelope, Handle, Hash, ObjectId, Payload, unified_diff};
+use crate::object::{AsOf, Handle, Hash, ObjectId, unified_diff};
 use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
-use crate::source::{self, FileReading, FileStamp, FileState};
+use crate::source::{
+    self, FileReading, FileStamp, FileState, IndexOutcome, Indexed, Latest, Location,
+};
 use crate::store::Expected;
 
 /// Lines of difference that a note shows of one file.
@@ -22,9 +24,6 @@ const NOTE_LINES: usize = 40;
 pub(super) const NOTE_TOKENS: u64 = 1_000;
 /// Paths that one listing or search may bring into the session index.
 const FOUND_PATHS: usize = 200;
-
-/// Fields of a file that reading it gives.
-const READ_FIELDS: [&str; 4] = ["file_type", "char_count", "no_content", "size_bytes"];
 
 /// A tool call that came to its end.
 #[derive(Debug, Clone)]
@@ -81,16 +80,16 @@ impl LiveSession {
         cause: Cause,
         call: Option<&str>,
     ) -> Result<Option<(ObjectId, Hash)>> {
-        let canonical = self.canonical(path);
-        let Some((envelope, payload, stamp)) = self.look_at(path, &canonical)? else {
-            return Ok(None);
-        };
-        if self.forgotten.contains(&envelope.id) {
+        let location = self.location(path);
+        let object = location.id()?;
+        if self.is_forgotten(&object)? || location.path.to_str().is_none() {
             return Ok(None);
         }
-        let payload = self.with_known_fields(&envelope.id, payload)?;
-        let version = payload.content_hash(None)?;
-        let object = envelope.id.clone();
+        let reading = source::look(&location, self.is_excluded(path), self.settings.max_text_bytes);
+        let Some(found) = source::index(&location, reading, self.latest(&object)?)? else {
+            return Ok(None);
+        };
+        let Indexed { envelope, payload, version, outcome, stamp } = found;
         let text: Option<Arc<str>> = payload.content.as_deref().map(Arc::from);
         let moved = match (&text, self.text_before(&object, &version)) {
             (Some(new), Some(old)) => Some(LineMap::between(&old, new)),
@@ -99,15 +98,14 @@ impl LiveSession {
         if let Some(text) = &text {
             self.remember_text(&object, &version, Arc::clone(text));
         }
-        if !self.knows_version(&object, &version) {
+        if outcome != IndexOutcome::Unchanged {
             self.staged.objects.push((envelope, payload, Expected::Any));
-        }
-        if cause == Cause::Changed && self.is_as_told(&object, &version, stamp) {
+        } else if cause == Cause::Changed && self.is_as_told(&object, &version, stamp) {
             return Ok(Some((object, version)));
         }
         self.record(Event::File(FileEvent {
             object: object.clone(),
-            path: canonical.to_string_lossy().into_owned(),
+            path: location.path.to_string_lossy().into_owned(),
             version: version.clone(),
             lines: text.map(|text| text.split('\n').count() as u64),
             cause,
@@ -118,45 +116,13 @@ impl LiveSession {
         Ok(Some((object, version)))
     }
 
-    /// The object of a file as it is now, and its stamp; `None` where nothing can be said of it.
-    fn look_at(
-        &self,
-        path: &Path,
-        canonical: &Path,
-    ) -> Result<Option<(Envelope, Payload, Option<FileStamp>)>> {
-        let filesystem = &self.options.filesystem_id;
-        if !self.files_are_here() {
-            let (envelope, payload) = source::discovered_object(filesystem, canonical)?;
-            return Ok(Some((envelope, payload, None)));
+    /// The latest version of an object, waiting to be stored or stored.
+    fn latest(&self, id: &ObjectId) -> Result<Option<Latest>> {
+        let staged = self.staged.objects.iter().rev().find(|(envelope, ..)| envelope.id == *id);
+        match staged {
+            Some((_, payload, _)) => Latest::staged(payload).map(Some),
+            None => Ok(self.store.get(id, AsOf::Latest)?.map(Latest::from)),
         }
-        let is_excluded = self.is_excluded(path);
-        let max_bytes = if is_excluded { 0 } else { self.settings.max_text_bytes };
-        let FileReading { state, stamp } = source::read_file(canonical, max_bytes);
-        let is_unknown = matches!(state, FileState::Unreadable { .. } | FileState::NotAFile);
-        if is_unknown || canonical.to_str().is_none() {
-            return Ok(None);
-        }
-        let (envelope, payload) = match state {
-            FileState::TooLarge { size } if is_excluded => {
-                source::excluded_object(filesystem, canonical, size)?
-            }
-            FileState::Text { .. } if is_excluded => {
-                source::excluded_object(filesystem, canonical, 0)?
-            }
-            state => source::file_object(filesystem, canonical, &state)?,
-        };
-        Ok(Some((envelope, payload, stamp)))
-    }
-
-    /// The payload of a file with the fields that its latest version has besides those that reading it gives: they are
-    /// people's, such as `view`.
-    fn with_known_fields(&self, id: &ObjectId, mut payload: Payload) -> Result<Payload> {
-        for (name, value) in self.latest_fields(id)?.unwrap_or_default() {
-            if !READ_FIELDS.contains(&name.as_str()) {
-                payload.fields.entry(name).or_insert(value);
-            }
-        }
-        Ok(payload)
     }
 
     /// Files whose text stands in the window.
@@ -276,35 +242,27 @@ impl LiveSession {
             FOUND_PATHS,
         );
         for path in paths {
-            let canonical = self.canonical(&path);
-            let (envelope, payload) =
-                source::discovered_object(&self.options.filesystem_id, &canonical)?;
-            if self.state.index().get(&envelope.id).is_none() {
-                self.enter_found(envelope, payload, &canonical)?;
+            let location = self.location(&path);
+            let object = location.id()?;
+            if self.state.index().get(&object).is_none() {
+                self.enter_found(&location, object)?;
             }
         }
         Ok(())
     }
 
     /// Enters a file of which only the path is known; a version that the store already has stands.
-    fn enter_found(&mut self, envelope: Envelope, payload: Payload, path: &Path) -> Result<()> {
-        let object = envelope.id.clone();
-        let version = if let Some(known) = self.store.get(&object, AsOf::Latest)? {
-            known.content_hash
-        } else {
-            let version = payload.content_hash(None)?;
-            self.staged.objects.push((envelope, payload, Expected::Any));
-            version
+    fn enter_found(&mut self, location: &Location, object: ObjectId) -> Result<()> {
+        let reading = FileReading { state: FileState::NotRead, stamp: None };
+        let Some(found) = source::index(location, reading, self.latest(&object)?)? else {
+            return Ok(());
         };
-        self.record(met_file(object, path.to_string_lossy().into_owned(), version, Cause::Found));
+        if found.outcome != IndexOutcome::Unchanged {
+            self.staged.objects.push((found.envelope, found.payload, Expected::Any));
+        }
+        let path = location.path.to_string_lossy().into_owned();
+        self.record(met_file(object, path, found.version, Cause::Found));
         Ok(())
-    }
-
-    fn knows_version(&self, object: &ObjectId, version: &Hash) -> bool {
-        matches!(
-            self.state.index().get(object).map(|entry| &entry.subject),
-            Some(Subject::File { version: known, .. }) if known == version
-        )
     }
 
     /// Whether a file is in the version that is known and told, with the stamp that is known: a look brought nothing.
@@ -336,7 +294,7 @@ impl LiveSession {
         }
         let version = self.store.get(object, AsOf::Latest)?;
         let source = version.and_then(|version| version.envelope.source);
-        Ok(source.map(|source| PathBuf::from(source.path())))
+        Ok(source.and_then(|source| source.path().map(PathBuf::from)))
     }
 }
 

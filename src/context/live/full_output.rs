@@ -39,7 +39,10 @@ impl LiveSession {
                 FileState::Binary { size, .. } => (None, Some(size), Some("binary")),
                 FileState::TooLarge { size } => (None, Some(size), Some("too_large")),
                 FileState::Missing => (None, None, Some("deleted")),
-                FileState::NotAFile | FileState::Unreadable { .. } => return None,
+                FileState::NotAFile
+                | FileState::Unreadable { .. }
+                | FileState::Excluded { .. }
+                | FileState::NotRead => return None,
             };
         let mut told = Map::from_iter([("path".to_owned(), json!(path))]);
         told.extend(size.map(|size| ("size_bytes".to_owned(), json!(size))));

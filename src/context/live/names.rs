@@ -35,7 +35,7 @@ impl LiveSession {
 
     /// ID of the file object of a path.
     pub(super) fn file_id(&self, path: &Path) -> Result<ObjectId> {
-        source::file_id(&self.options.filesystem_id, &self.canonical(path))
+        self.location(path).id()
     }
 
     /// What the name is as a path.

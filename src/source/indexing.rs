@@ -1,0 +1,287 @@
+//! The indexing protocol (SSOT 5.6): from a file as it is now to the version that the store should have of it.
+//!
+//! Every way in which a file gets a version goes through here: tools, trackers, resume, the `index` command. Reads the file,
+//! writes nothing: who asks puts the payload, unless the outcome is [`IndexOutcome::Unchanged`].
+
+use serde_json::{Map, Value, json};
+
+use super::file::{FileReading, FileStamp, FileState, look_at_excluded, read_file};
+use super::location::Location;
+use crate::error::Result;
+use crate::object::{AsOf, Envelope, Hash, Payload, Source, file_fields};
+use crate::store::{MOVED_FROM, Store, Version};
+
+/// Fields of a file that reading it gives; all others are people's, such as `view`, or tell where it was before
+/// (`moved_from`), and stay.
+const READ_FIELDS: [&str; 4] = ["file_type", "char_count", "no_content", "size_bytes"];
+
+/// What became of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexOutcome {
+    /// The store had no version of it.
+    Created,
+    /// The store had another version of it.
+    Updated,
+    /// The store had this version of it: nothing is to be written.
+    Unchanged,
+    /// It is gone; its new version has no content.
+    Deleted,
+}
+
+impl IndexOutcome {
+    /// Its name in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::Unchanged => "unchanged",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// What the store, or a transaction that is not written yet, has of a file.
+#[derive(Debug, Clone)]
+pub struct Latest {
+    /// Hash of the payload.
+    pub version: Hash,
+    /// Hash of the file's bytes.
+    pub source_hash: Option<Hash>,
+    /// Whether it has content.
+    pub has_content: bool,
+    /// Fields.
+    pub fields: Map<String, Value>,
+}
+
+impl From<Version> for Latest {
+    fn from(version: Version) -> Self {
+        Self {
+            version: version.content_hash,
+            source_hash: version.source_hash,
+            has_content: version.content.is_some(),
+            fields: version.fields,
+        }
+    }
+}
+
+impl Latest {
+    /// The latest version of a file that the store has.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn stored(store: &Store, location: &Location) -> Result<Option<Self>> {
+        Ok(store.get(&location.id()?, AsOf::Latest)?.map(Self::from))
+    }
+
+    /// What a payload will be once it is written.
+    ///
+    /// # Errors
+    /// What canonical JSON reports.
+    pub fn staged(payload: &Payload) -> Result<Self> {
+        Ok(Self {
+            version: payload.content_hash(None)?,
+            source_hash: payload.source_hash.clone(),
+            has_content: payload.content.is_some(),
+            fields: payload.fields.clone(),
+        })
+    }
+
+    fn is(&self, payload: &Payload) -> bool {
+        self.source_hash == payload.source_hash
+            && self.has_content == payload.content.is_some()
+            && self.fields == payload.fields
+    }
+
+    fn is_deleted(&self) -> bool {
+        self.fields.get("no_content").is_some_and(|reason| reason == "deleted")
+    }
+}
+
+/// A file, and the version of it that should be the latest.
+#[derive(Debug, Clone)]
+pub struct Indexed {
+    /// The object.
+    pub envelope: Envelope,
+    /// The version, to be put unless the outcome is [`IndexOutcome::Unchanged`].
+    pub payload: Payload,
+    /// `content_hash` of the version.
+    pub version: Hash,
+    /// What became of it.
+    pub outcome: IndexOutcome,
+    /// The stamp of what was read, see [`FileReading`].
+    pub stamp: Option<FileStamp>,
+}
+
+/// Looks at a file: reads it where it can be reached and is not excluded. Every failure is a state.
+pub fn look(location: &Location, is_excluded: bool, max_text_bytes: u64) -> FileReading {
+    match &location.open {
+        None => FileReading { state: FileState::NotRead, stamp: None },
+        Some(path) if is_excluded => look_at_excluded(path),
+        Some(path) => read_file(path, max_text_bytes),
+    }
+}
+
+/// Says what version a file should have, as [`index_source`].
+///
+/// # Errors
+/// `INVALID_ARGUMENT` if the path is not UTF-8.
+pub fn index(
+    location: &Location,
+    reading: FileReading,
+    latest: Option<Latest>,
+) -> Result<Option<Indexed>> {
+    index_source(location.envelope()?, reading, latest)
+}
+
+/// Says what version a sourced file should have, given what was found and the latest version that there is. `None` where nothing
+/// can be said of it: it is no regular file, or cannot be read; what was known of it stands.
+///
+/// Text is content; other files are metadata, with the reason in `no_content`: `binary`, `too_large`, `excluded` (all with
+/// `size_bytes`), `not_read`, `deleted`. A look by path alone never takes the place of a version that is there.
+///
+/// # Errors
+/// What canonical JSON reports.
+pub fn index_source(
+    envelope: Envelope,
+    reading: FileReading,
+    latest: Option<Latest>,
+) -> Result<Option<Indexed>> {
+    let FileReading { state, stamp } = reading;
+    let is_gone = state == FileState::Missing;
+    let is_by_path = state == FileState::NotRead;
+    let path = envelope.source.as_ref().and_then(Source::path).unwrap_or_default();
+    let Some(mut payload) = payload_of(path, state) else { return Ok(None) };
+    let Some(latest) = latest else {
+        let version = payload.content_hash(None)?;
+        let outcome = IndexOutcome::Created;
+        return Ok(Some(Indexed { envelope, payload, version, outcome, stamp }));
+    };
+    for (name, value) in &latest.fields {
+        // What is there after a deletion has come anew, not from where it was before.
+        let is_past = is_gone && name == MOVED_FROM;
+        if !is_past && !READ_FIELDS.contains(&name.as_str()) {
+            payload.fields.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+    }
+    if is_by_path || latest.is(&payload) {
+        let (version, outcome) = (latest.version, IndexOutcome::Unchanged);
+        return Ok(Some(Indexed { envelope, payload, version, outcome, stamp }));
+    }
+    let version = payload.content_hash(None)?;
+    let outcome =
+        if is_gone && !latest.is_deleted() { IndexOutcome::Deleted } else { IndexOutcome::Updated };
+    Ok(Some(Indexed { envelope, payload, version, outcome, stamp }))
+}
+
+/// The payload of a state; `None` if it makes no version.
+fn payload_of(path: &str, state: FileState) -> Option<Payload> {
+    let (text, source_hash, no_content, size) = match state {
+        FileState::Text { source_hash, text } => (Some(text), Some(source_hash), None, None),
+        FileState::Binary { source_hash, size } => {
+            (None, Some(source_hash), Some("binary"), Some(size))
+        }
+        FileState::TooLarge { size } => (None, None, Some("too_large"), Some(size)),
+        FileState::Excluded { size } => (None, None, Some("excluded"), Some(size)),
+        FileState::NotRead => (None, None, Some("not_read"), None),
+        FileState::Missing => (None, None, Some("deleted"), None),
+        FileState::NotAFile | FileState::Unreadable { .. } => return None,
+    };
+    let mut fields = file_fields(path, text.as_deref());
+    if let Some(reason) = no_content {
+        fields.insert("no_content".into(), json!(reason));
+    }
+    if let Some(size) = size {
+        fields.insert("size_bytes".into(), json!(size));
+    }
+    Some(Payload { content: text, source_hash, fields, ..Payload::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn location() -> Location {
+        Location::here("fs1", PathBuf::from("/a/b.rs"))
+    }
+
+    fn text(text: &str) -> FileState {
+        FileState::Text { source_hash: Hash::of(text), text: text.into() }
+    }
+
+    fn indexed(state: FileState, latest: Option<&Indexed>) -> Option<Indexed> {
+        let latest = latest.map(|latest| Latest::staged(&latest.payload).unwrap());
+        index(&location(), FileReading { state, stamp: None }, latest).unwrap()
+    }
+
+    #[test]
+    fn versions_hold_text_or_say_why_not() {
+        let states = [
+            text("é\n"),
+            FileState::Binary { source_hash: Hash::of("x"), size: 7 },
+            FileState::TooLarge { size: 8 },
+            FileState::Excluded { size: 9 },
+            FileState::NotRead,
+            FileState::Missing,
+        ];
+        let lines = states.into_iter().map(|state| {
+            let Indexed { envelope, payload, .. } = indexed(state, None).unwrap();
+            assert_eq!(envelope.id, location().id().unwrap());
+            let fields = serde_json::to_string(&payload.fields).unwrap();
+            format!("{:?} {} {fields}", payload.content, payload.source_hash.is_some())
+        });
+        insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r#"
+        Some("é\n") true {"file_type":"rs","char_count":2}
+        None true {"file_type":"rs","char_count":0,"no_content":"binary","size_bytes":7}
+        None false {"file_type":"rs","char_count":0,"no_content":"too_large","size_bytes":8}
+        None false {"file_type":"rs","char_count":0,"no_content":"excluded","size_bytes":9}
+        None false {"file_type":"rs","char_count":0,"no_content":"not_read"}
+        None false {"file_type":"rs","char_count":0,"no_content":"deleted"}
+        "#);
+    }
+
+    #[test]
+    fn states_without_a_version_make_no_object() {
+        let unreadable = FileState::Unreadable { reason: "permission denied".into() };
+        for state in [FileState::NotAFile, unreadable] {
+            assert!(indexed(state, None).is_none());
+        }
+    }
+
+    #[test]
+    fn outcomes_follow_from_the_latest_version() {
+        let first = indexed(text("one"), None).unwrap();
+        let gone = indexed(FileState::Missing, Some(&first)).unwrap();
+        let path = indexed(FileState::NotRead, None).unwrap();
+        for (state, latest, outcome) in [
+            (text("one"), None, IndexOutcome::Created),
+            (text("one"), Some(&first), IndexOutcome::Unchanged),
+            (text("two"), Some(&first), IndexOutcome::Updated),
+            (FileState::NotRead, Some(&first), IndexOutcome::Unchanged),
+            (FileState::Missing, Some(&first), IndexOutcome::Deleted),
+            (FileState::Missing, Some(&gone), IndexOutcome::Unchanged),
+            (text("one"), Some(&gone), IndexOutcome::Updated),
+            (text("one"), Some(&path), IndexOutcome::Updated),
+        ] {
+            let found = indexed(state.clone(), latest).unwrap();
+            assert_eq!(found.outcome, outcome, "{state:?}");
+            if outcome == IndexOutcome::Unchanged {
+                assert_eq!(found.version, latest.unwrap().version);
+            } else {
+                assert_eq!(found.version, found.payload.content_hash(None).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn fields_that_people_set_stay() {
+        let mut first = indexed(text("one"), None).unwrap();
+        first.payload.fields.insert("view".into(), json!(["path"]));
+        for state in [text("one"), text("two"), FileState::Missing] {
+            let found = indexed(state, Some(&first)).unwrap();
+            assert_eq!(found.payload.fields.get("view"), Some(&json!(["path"])));
+        }
+        assert_eq!(indexed(text("one"), Some(&first)).unwrap().outcome, IndexOutcome::Unchanged);
+    }
+}

@@ -1,0 +1,60 @@
+//! Where a file is: what identifies it, and where this process reaches it. Looks at nothing.
+//!
+//! Sources: SSOT 2.3, 5.2 and 5.3; DESIGN.md section 5.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::object::{Envelope, ObjectId, ObjectType, Source};
+
+/// A file's place in its filesystem, and on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Location {
+    /// The filesystem namespace.
+    pub filesystem_id: String,
+    /// Canonical absolute path within it. With the filesystem ID it is the file's identity.
+    pub path: PathBuf,
+    /// Where this process opens the file; `None` if it is out of its reach: never looked at, never watched.
+    pub open: Option<PathBuf>,
+}
+
+impl Location {
+    /// A file of this machine's own filesystem, by its canonical path.
+    pub fn here(filesystem_id: &str, path: PathBuf) -> Self {
+        Self { filesystem_id: filesystem_id.to_owned(), open: Some(path.clone()), path }
+    }
+
+    /// A file that this process cannot reach.
+    pub fn elsewhere(filesystem_id: &str, path: PathBuf) -> Self {
+        Self { filesystem_id: filesystem_id.to_owned(), path, open: None }
+    }
+
+    /// The envelope of the file's object.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if the path is not UTF-8.
+    pub fn envelope(&self) -> Result<Envelope> {
+        let path = self.path.to_str().ok_or_else(|| Error::argument("path", "is not UTF-8"))?;
+        self.envelope_at(path)
+    }
+
+    /// ID of the file's object. Of a path that is not UTF-8, of which no object is ever made, it is that of the nearest path
+    /// which is.
+    ///
+    /// # Errors
+    /// What canonical JSON reports.
+    pub fn id(&self) -> Result<ObjectId> {
+        Ok(self.envelope_at(&self.path.to_string_lossy())?.id)
+    }
+
+    /// The path for reports.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn envelope_at(&self, path: &str) -> Result<Envelope> {
+        let filesystem_id = self.filesystem_id.clone();
+        let source = Source::Filesystem { filesystem_id, path: path.to_owned() };
+        Envelope::sourced(ObjectType::File, source)
+    }
+}
