@@ -20,6 +20,8 @@ const HELP_LINES: u64 = 40;
 const HELP_TOKENS: u64 = 1_000;
 /// Edits of one call that are looked at.
 const MAX_EDITS: usize = 20;
+/// Texts of one call for which the nearest lines are searched.
+const MAX_SEARCHES: u64 = 5;
 /// Places that are named where a text stands several times.
 const NAMED_PLACES: usize = 10;
 /// Characters of a line that are shown, as in a preview.
@@ -49,13 +51,14 @@ enum Place {
 struct Room {
     lines: u64,
     tokens: u64,
+    searches: u64,
 }
 
 /// The help for an edit that failed; `None` where every text stands exactly once, or nothing in the file is like them.
 ///
 /// `old_texts`: what was to be replaced, in the order of the call. Texts match as Pi's tool matches them: line endings,
-/// white space at line ends, typographic quotes, dashes and spaces make no difference. At most 40 lines and 1,000 tokens of
-/// the file are shown; a line of more than 400 characters is cut around what is wanted.
+/// white space at line ends, typographic quotes, dashes and spaces make no difference. At most 20 texts are looked for, and
+/// for five that stand nowhere the nearest lines. At most 40 lines and 1,000 tokens of the file are shown; a line of more than 400 characters is cut around what is wanted.
 pub fn help(target: &Target<'_>, old_texts: &[&str]) -> Option<String> {
     let old_texts = &old_texts[..old_texts.len().min(MAX_EDITS)];
     let loose = loosened(target.text);
@@ -67,7 +70,7 @@ pub fn help(target: &Target<'_>, old_texts: &[&str]) -> Option<String> {
         places = old_texts.iter().map(|old| place(&exact, &unix_lines(old))).collect();
     }
     let lines: Vec<&str> = target.text.split('\n').collect();
-    let mut room = Room { lines: HELP_LINES, tokens: HELP_TOKENS };
+    let mut room = Room { lines: HELP_LINES, tokens: HELP_TOKENS, searches: MAX_SEARCHES };
     let mut parts = Vec::new();
     for (index, (old, place)) in old_texts.iter().zip(&places).enumerate() {
         let name = match old_texts.len() {
@@ -80,7 +83,9 @@ pub fn help(target: &Target<'_>, old_texts: &[&str]) -> Option<String> {
                 let Target { handle, path, .. } = *target;
                 parts.push(forms::places_line(handle, path, &name, first, *total));
             }
+            Place::Nowhere if room.searches == 0 => {}
             Place::Nowhere => {
+                room.searches -= 1;
                 let wanted: Vec<&str> = old.split('\n').collect();
                 for range in near::nearest(&lines, &wanted) {
                     parts.push(shown(target, &lines, range, (&name, &wanted), &mut room));
