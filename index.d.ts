@@ -1634,7 +1634,10 @@ export interface ToolFinishedEvent {
   args: unknown
   /** Whether it failed. */
   isError: boolean
-  /** The text that it showed, for `ls`, `find` and `grep`: its paths enter the session index. */
+  /**
+   * The text that it showed, for `ls`, `find`, `grep` and shells, failed commands included: files that it names enter the
+   * session index, by path alone. The first 256 KiB count.
+   */
   text?: string
 }
 

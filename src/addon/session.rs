@@ -54,7 +54,8 @@ pub struct ToolFinishedEvent {
     pub args: Value,
     /// Whether it failed.
     pub is_error: bool,
-    /// The text that it showed, for `ls`, `find` and `grep`: its paths enter the session index.
+    /// The text that it showed, for `ls`, `find`, `grep` and shells, failed commands included: files that it names enter the
+    /// session index, by path alone. The first 256 KiB count.
     pub text: Option<String>,
 }
 

@@ -87,6 +87,11 @@ pub fn no_text_line(file: Handle, path: &str, after: Option<Handle>) -> String {
     )
 }
 
+/// What stands in the place of text that a file has not: `[f3] a.bin · no text: it is binary, 1,240 bytes`
+pub fn textless_line(file: Handle, path: &str, why: &str) -> String {
+    format!("[{file}] {path} · no text: {why}")
+}
+
 /// A note on a file that was gone and is there again: `[f3] src/main.rs is on disk again, as it was in t12.`
 pub fn back_line(file: Handle, path: &str, seen: Option<Handle>) -> String {
     let seen = seen.map_or_else(|| "before".to_owned(), |handle| format!("in {handle}"));
@@ -231,6 +236,7 @@ mod tests {
             more_changes_line(handle("f3"), 31),
             gone_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
             no_text_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
+            textless_line(handle("f3"), "a.bin", "it is binary, 1,240 bytes"),
             back_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
             nearest_line(handle("f3"), "src/main.rs", range(35, 49), "oldText"),
             places_line(handle("f3"), "src/main.rs", "edits[1].oldText", &[range(9, 9)], 12),
@@ -259,6 +265,7 @@ mod tests {
         … 31 more changed lines in f3 …
         [f3] src/main.rs is no longer on disk; its text of t12 is kept as f3.
         [f3] src/main.rs changed on disk and holds no text now; its text of t12 is kept as f3.
+        [f3] a.bin · no text: it is binary, 1,240 bytes
         [f3] src/main.rs is on disk again, as it was in t12.
         [f3] src/main.rs · lines 35-49, nearest to oldText:
         [f3] src/main.rs · edits[1].oldText stands 12 times: line 9, …

@@ -25,6 +25,7 @@ mod record;
 mod sessions;
 mod sharing;
 mod standing;
+mod textless;
 mod transform;
 mod withhold;
 

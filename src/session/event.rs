@@ -188,7 +188,7 @@ pub enum Cause {
     Edited,
     /// The model wrote it.
     Written,
-    /// A listing or search showed its path.
+    /// A listing or search showed its path, or a command named it.
     Found,
     /// A file whose text the model knows links to it.
     Linked,

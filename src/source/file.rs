@@ -1,6 +1,6 @@
 //! Contents and stamps of files as they are now. What version that makes, [`super::indexing`] says.
 
-use std::fs::{File, Metadata};
+use std::fs::{File, FileType, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -88,7 +88,7 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
-    fn of(metadata: &Metadata) -> Option<Self> {
+    pub(super) fn of(metadata: &Metadata) -> Option<Self> {
         let modified = metadata.modified().ok()?;
         let mtime_ns = match modified.duration_since(UNIX_EPOCH) {
             Ok(after) => i64::try_from(after.as_nanos()).ok()?,
@@ -98,7 +98,12 @@ impl FileStamp {
         Some(Self { mtime_ns, size, inode, ctime_ns })
     }
 
-    fn is_fresh(self, now: SystemTime) -> bool {
+    /// Whether this may be the file that had another stamp, under a new name: renaming changes `ctime_ns` alone.
+    pub(super) fn is_renamed(self, before: Self) -> bool {
+        Self { ctime_ns: before.ctime_ns, ..self } == before
+    }
+
+    pub(super) fn is_fresh(self, now: SystemTime) -> bool {
         let is_within = |time_ns: i64, fresh: Duration| {
             let settled =
                 (now - fresh).duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
@@ -126,7 +131,31 @@ pub fn read_file(path: &Path, max_bytes: u64) -> FileReading {
     match read_opened(path, max_bytes) {
         Ok(reading) => reading,
         Err(error) if is_absence(&error) => unstamped(absent(path)),
-        Err(error) => unstamped(FileState::Unreadable { reason: error.to_string() }),
+        Err(error) => unstamped(unreadable(&error)),
+    }
+}
+
+/// Opens the regular file at a path for reading; `None` if something else is there, which is not opened.
+///
+/// # Errors
+/// What the system says.
+pub fn open_file(path: &Path) -> io::Result<Option<File>> {
+    // Opening a FIFO or a device can block or do something, so the kind is asked first; it is asked again of what was
+    // opened, since another file may have taken the path in between.
+    if !path.metadata()?.is_file() {
+        return Ok(None);
+    }
+    let file = open_without_waiting(path)?;
+    Ok(file.metadata()?.is_file().then_some(file))
+}
+
+/// What keeps the file at a path from being read, in words: `it is a folder`, `it cannot be read: …`. `None` where it can be,
+/// and where nothing is there.
+pub fn obstacle(path: &Path) -> Option<String> {
+    match read_file(path, 0).state {
+        FileState::NotAFile => Some(kind_at(path).to_owned()),
+        FileState::Unreadable { reason } => Some(format!("it cannot be read: {reason}")),
+        _ => None,
     }
 }
 
@@ -138,24 +167,18 @@ pub(super) fn look_at_excluded(path: &Path) -> FileReading {
         }
         Ok(_) => (FileState::NotAFile, None),
         Err(error) if is_absence(&error) => (absent(path), None),
-        Err(error) => (FileState::Unreadable { reason: error.to_string() }, None),
+        Err(error) => (unreadable(&error), None),
     };
     FileReading { state, stamp }
 }
 
 fn read_opened(path: &Path, max_bytes: u64) -> io::Result<FileReading> {
-    // Opening a FIFO or a device can block or do something, so the kind is asked first; it is asked again of what was
-    // opened, since another file may have taken the path in between.
     let mut attempt = 1;
     loop {
-        if !path.metadata()?.is_file() {
+        let Some(file) = open_file(path)? else {
             return Ok(FileReading { state: FileState::NotAFile, stamp: None });
-        }
-        let file = open_without_waiting(path)?;
+        };
         let before = file.metadata()?;
-        if !before.is_file() {
-            return Ok(FileReading { state: FileState::NotAFile, stamp: None });
-        }
         let state = read_state(&file, before.len(), max_bytes)?;
         let stamp = FileStamp::of(&before);
         if stamp == FileStamp::of(&file.metadata()?) {
@@ -187,37 +210,75 @@ fn read_state(file: &File, size: u64, max_bytes: u64) -> io::Result<FileState> {
     })
 }
 
-fn is_absence(error: &io::Error) -> bool {
+/// What the system says of a failure, as a part of a sentence: `permission denied`.
+pub(super) fn in_words(error: &io::Error) -> String {
+    let said = error.to_string();
+    let said = said.split(" (os error").next().unwrap_or(&said);
+    let mut letters = said.chars();
+    let first = letters.next().map(|first| first.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
+}
+
+fn unreadable(error: &io::Error) -> FileState {
+    FileState::Unreadable { reason: in_words(error) }
+}
+
+pub(super) fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// Tells a missing file from one that is out of reach: its nearest ancestor that exists must be readable.
-fn absent(path: &Path) -> FileState {
+pub(super) fn absent(path: &Path) -> FileState {
     for ancestor in path.ancestors().skip(1) {
         match ancestor.metadata() {
             Ok(metadata) if !metadata.is_dir() => return FileState::Missing,
             Ok(_) => {
                 return match ancestor.read_dir() {
                     Ok(_) => FileState::Missing,
-                    Err(error) => FileState::Unreadable { reason: error.to_string() },
+                    Err(error) => unreadable(&error),
                 };
             }
             Err(error) if is_absence(&error) => {}
-            Err(error) => return FileState::Unreadable { reason: error.to_string() },
+            Err(error) => return unreadable(&error),
         }
     }
     FileState::Unreadable { reason: "no folder above it exists".to_owned() }
 }
 
+/// What is there instead of a regular file.
+fn kind_at(path: &Path) -> &'static str {
+    let Ok(kind) = path.metadata().map(|metadata| metadata.file_type()) else {
+        return "it is no regular file";
+    };
+    if kind.is_dir() { "it is a folder" } else { special_kind(kind) }
+}
+
 #[cfg(unix)]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
+fn special_kind(kind: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+
+    match kind {
+        kind if kind.is_fifo() => "it is a FIFO",
+        kind if kind.is_socket() => "it is a socket",
+        kind if kind.is_block_device() || kind.is_char_device() => "it is a device",
+        _ => "it is no regular file",
+    }
+}
+
+#[cfg(not(unix))]
+fn special_kind(_kind: FileType) -> &'static str {
+    "it is no regular file"
+}
+
+#[cfg(unix)]
+pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
 
     File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
 }
 
 #[cfg(not(unix))]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
+pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 

@@ -9,6 +9,7 @@ mod economics;
 mod excerpts;
 mod failing;
 mod folded;
+mod found;
 mod host;
 mod host_lists;
 mod inspect;

@@ -90,7 +90,12 @@ impl LiveSession {
 
     fn activate_staged(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
         let name = Name::parse(&wanted.name)?;
-        let object = self.find(&name)?;
+        let object = match self.find(&name) {
+            Err(error @ Error::UnknownName { .. }) => {
+                return self.no_file(&name.text).ok_or(error);
+            }
+            object => object?,
+        };
         if self.is_forgotten(&object)? {
             return Err(Error::Forgotten { id: object });
         }
@@ -171,8 +176,11 @@ impl LiveSession {
         version: VersionSelector,
         seen: Option<(LineRange, Hash)>,
     ) -> Result<Result<Shown, String>> {
-        if let Some(path) = self.path_of(object)? {
-            self.index_file(&path, Cause::Read, None)?;
+        let mut obstacle = None;
+        if let Some(path) = self.path_of(object)?
+            && self.index_file(&path, Cause::Read, None)?.is_none()
+        {
+            obstacle = self.obstacle(&path);
         }
         let handle = self.handle_of(object)?;
         let Some(Subject::File { path, version: latest, lines, .. }) =
@@ -184,22 +192,16 @@ impl LiveSession {
         let path = self.state.shown_path(&absolute).to_owned();
         let mut name = path.clone();
         let mut wanted = latest.clone();
-        if version == VersionSelector::Latest
-            && lines.is_none()
-            && self.is_excluded(Path::new(&absolute))
-        {
-            return Ok(Err(format!("[{handle}] {path} · no text: the file is excluded")));
-        }
         if version != VersionSelector::Latest {
             wanted = self.store.select(object, version)?.content_hash;
         } else if lines.is_none() {
-            let Some(last) = self.last_text(object)? else {
-                return Ok(Err(format!(
-                    "[{handle}] {path} · no text: the file is binary, too large or not there"
-                )));
-            };
+            match self.last_text_of(object, handle, Path::new(&absolute), obstacle)? {
+                Ok(last) => wanted = last,
+                Err(why) => return Ok(Err(forms::textless_line(handle, &path, &why))),
+            }
             name.push_str(" (no longer on disk; last version)");
-            wanted = last;
+        } else if let Some(obstacle) = obstacle {
+            name = format!("{name} (as last seen; now {obstacle})");
         }
         let mut default = None;
         if let Some((range, read)) = seen {
@@ -237,15 +239,6 @@ impl LiveSession {
             }
             _ => None,
         }
-    }
-
-    /// `content_hash` of the newest version that has text.
-    fn last_text(&self, object: &ObjectId) -> Result<Option<Hash>> {
-        let versions = self.store.history(object)?;
-        Ok(versions
-            .into_iter()
-            .find(|version| version.content.is_some())
-            .map(|version| version.content_hash))
     }
 
     fn require_room(&self, name: &str, tokens: u64, pin: bool) -> Result<()> {

@@ -2,6 +2,7 @@
 //!
 //! Every look at a path that a message names goes through here. Must not read a content itself.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::LiveSession;
@@ -61,6 +62,34 @@ impl LiveSession {
         }
         let path = source::resolve_path(given, cwd);
         !given.is_empty() && path.is_ok_and(|path| self.exclude.excludes_name(&path))
+    }
+
+    /// Where the regular file is that is at an absolute path now; `None` if there is none. It is not opened.
+    pub(super) fn regular_file(&self, path: &Path) -> Option<Location> {
+        if !self.files_are_here() || !path.is_file() {
+            return None;
+        }
+        // The system follows links before it takes `..` out, and a path of a command may hold both.
+        Some(self.location(&path.canonicalize().ok()?))
+    }
+
+    /// What keeps a file from being read, in words; it may be no file.
+    pub(super) fn obstacle(&self, path: &Path) -> Option<String> {
+        let location = self.location(path);
+        let obstacle = source::obstacle(location.open.as_deref()?);
+        // Of such a path no object is made.
+        let is_nameless = location.path.to_str().is_none();
+        obstacle.or_else(|| is_nameless.then(|| "its path is not UTF-8".to_owned()))
+    }
+
+    /// What keeps from being read what is at a path as a model writes it; `None` also where nothing is there.
+    pub(super) fn obstacle_given(&self, given: &str) -> Option<String> {
+        let path = source::resolve_path(given, &self.options.cwd).ok()?;
+        let is_there = match self.location(&path).open?.symlink_metadata() {
+            Ok(_) => true,
+            Err(error) => error.kind() == ErrorKind::PermissionDenied,
+        };
+        if is_there { self.obstacle(&path) } else { None }
     }
 
     /// Whether there is something at a path as a model writes it.

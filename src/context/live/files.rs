@@ -10,11 +10,13 @@ use super::{LiveSession, Notice};
 use crate::context::forms;
 use crate::context::log_layout::Texts;
 use crate::context::tokens;
+use crate::context::tool_kind::{self, ToolKind};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Handle, Hash, ObjectId, unified_diff};
 use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
 use crate::source::{
-    self, FileReading, FileStamp, FileState, IndexOutcome, Indexed, Latest, Location,
+    self, DiscoveryLimits, FileReading, FileStamp, FileState, IndexOutcome, Indexed, Latest,
+    Location, Naming,
 };
 use crate::store::Expected;
 
@@ -22,8 +24,10 @@ use crate::store::Expected;
 const NOTE_LINES: usize = 40;
 /// Tokens of difference that the notes of one call show.
 pub(super) const NOTE_TOKENS: u64 = 1_000;
-/// Paths that one listing or search may bring into the session index.
-const FOUND_PATHS: usize = 200;
+/// What one listing, search or command may bring into the session index, and cost.
+const FOUND_LIMITS: DiscoveryLimits = DiscoveryLimits { files: 200, look_ups: 1_000 };
+/// Arguments by which a shell is told where to run a command.
+const FOLDER_ARGS: [&str; 3] = ["cwd", "workdir", "directory"];
 
 /// A tool call that came to its end.
 #[derive(Debug, Clone)]
@@ -36,25 +40,32 @@ pub struct ToolFinished {
     pub args: Value,
     /// Whether it failed.
     pub is_error: bool,
-    /// The text it showed, for tools that list paths.
+    /// The text it showed, for tools that name files: `ls`, `find`, `grep` and shells.
     pub text: String,
 }
 
 impl LiveSession {
     /// Takes the side effects of a tool call: files read, edited, written, found. They are stored when it returns.
     pub fn tool_finished(&mut self, finished: &ToolFinished) -> Result<()> {
-        if finished.is_error {
+        let command = shell_command(finished);
+        // A command that fails has shown what it shows: the places of a compiler's errors, the tests that failed.
+        if finished.is_error && command.is_none() {
             return Ok(());
         }
         self.durably(|live| {
-            match live.touched(&finished.tool, &finished.args)? {
-                Some((cause, path)) => {
+            match (live.touched(&finished.tool, &finished.args)?, &command) {
+                (Some((cause, path)), _) => {
                     live.index_file(&path, cause, Some(&finished.call))?;
                 }
-                None if matches!(finished.tool.as_str(), "ls" | "find" | "grep") => {
-                    live.found(finished)?;
+                (None, Some(line)) => live.found(Naming::Command { line }, finished)?,
+                (None, None) => {
+                    let path = finished.args.get("path").and_then(Value::as_str);
+                    match finished.tool.as_str() {
+                        "ls" | "find" => live.found(Naming::Listing { path }, finished)?,
+                        "grep" => live.found(Naming::Search { path }, finished)?,
+                        _ => {}
+                    }
                 }
-                None => {}
             }
             if live.staged.events.is_empty() { Ok(()) } else { live.commit() }
         })
@@ -233,19 +244,22 @@ impl LiveSession {
         self.state.handle(self.state.result(last.at)?.object.as_ref()?)
     }
 
-    fn found(&mut self, finished: &ToolFinished) -> Result<()> {
-        let paths = source::discovered_paths(
-            &finished.tool,
-            &finished.args,
-            &self.options.cwd,
-            &finished.text,
-            FOUND_PATHS,
-        );
-        for path in paths {
-            let location = self.location(&path);
+    /// Enters the files that a call named and that the session has not met, by their paths alone.
+    fn found(&mut self, naming: Naming<'_>, finished: &ToolFinished) -> Result<()> {
+        let given = FOLDER_ARGS.iter().find_map(|name| finished.args.get(*name)?.as_str());
+        let folder = match (naming, given) {
+            (Naming::Command { .. }, Some(given)) => {
+                source::absolute_path(given, &self.options.cwd)
+            }
+            _ => self.options.cwd.clone(),
+        };
+        let look = |path: &Path| self.regular_file(path);
+        let files = source::discovered_files(naming, &folder, &finished.text, FOUND_LIMITS, &look);
+        // Of a path that is not UTF-8 no object is made.
+        for location in files.iter().filter(|location| location.path.to_str().is_some()) {
             let object = location.id()?;
-            if self.state.index().get(&object).is_none() {
-                self.enter_found(&location, object)?;
+            if self.state.index().get(&object).is_none() && !self.is_forgotten(&object)? {
+                self.enter_found(location, object)?;
             }
         }
         Ok(())
@@ -295,6 +309,14 @@ impl LiveSession {
         let version = self.store.get(object, AsOf::Latest)?;
         let source = version.and_then(|version| version.envelope.source);
         Ok(source.and_then(|source| source.path().map(PathBuf::from)))
+    }
+}
+
+/// The command that a call ran in a shell.
+fn shell_command(finished: &ToolFinished) -> Option<String> {
+    match tool_kind::kind(&finished.tool, &finished.args) {
+        ToolKind::Shell(_) => tool_kind::command_of(&finished.args),
+        _ => None,
     }
 }
 
