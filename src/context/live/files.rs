@@ -131,8 +131,7 @@ impl LiveSession {
         }
         if outcome != IndexOutcome::Unchanged {
             self.staged.objects.push((envelope, payload, Expected::Any));
-        }
-        if cause == Cause::Changed && self.is_as_told(&object, &version, stamp) {
+        } else if cause == Cause::Changed && self.is_as_told(&object, &version, stamp) {
             return Ok(Some((object, version)));
         }
         self.record(Event::File(FileEvent {
