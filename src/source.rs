@@ -14,17 +14,21 @@ mod indexing;
 mod location;
 mod names;
 mod path;
+mod renames;
 mod vault;
 mod walk;
 
 pub use discovery::{discovered_paths, named_in_output};
 pub use exclude::Exclude;
-pub use file::{DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, read_file, stamp};
+pub use file::{
+    DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, appeared_since, read_file, stamp,
+};
 pub use filesystem::{data_folder, filesystem_id};
 pub use index::{IndexOptions, IndexReport, IndexedFile, index_paths};
 pub use indexing::{IndexOutcome, Indexed, Latest, index, look};
 pub use location::Location;
 pub use names::Place;
 pub use path::{absolute_path, canonical_path, comparison_key, read_path, resolve_path};
+pub use renames::renames;
 pub use vault::exists_on;
 pub use walk::Problem;

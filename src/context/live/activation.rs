@@ -171,9 +171,7 @@ impl LiveSession {
         version: VersionSelector,
         seen: Option<(LineRange, Hash)>,
     ) -> Result<Result<Shown, String>> {
-        if let Some(path) = self.path_of(object)? {
-            self.index_file(&path, Cause::Read, None)?;
-        }
+        let object = &self.look_at(object)?;
         let handle = self.handle_of(object)?;
         let Some(Subject::File { path, version: latest, lines, .. }) =
             self.state.index().get(object).map(|entry| entry.subject.clone())
@@ -201,6 +199,9 @@ impl LiveSession {
             name.push_str(" (no longer on disk; last version)");
             wanted = last;
         }
+        if version == VersionSelector::Latest && self.state.orphaned(object).is_some() {
+            name.push_str(" (out of reach; as it was seen last)");
+        }
         let mut default = None;
         if let Some((range, read)) = seen {
             default = Some(range);
@@ -227,6 +228,26 @@ impl LiveSession {
             Err(error) => return Err(error),
         };
         Ok(Ok(Shown { object: object.clone(), version: wanted, handle, name, text, default }))
+    }
+
+    /// Looks at a file by name; returns what it is now, which is another object where it was moved.
+    fn look_at(&mut self, object: &ObjectId) -> Result<ObjectId> {
+        let mut object = object.clone();
+        if let Some(moved) = self.settle_moves(vec![object.clone()])?.pop() {
+            object = moved;
+        }
+        let Some(path) = self.path_of(&object)? else { return Ok(object) };
+        if self.index_known(&object, &path, Cause::Read)?.is_some() {
+            if self.state.orphaned(&object).is_some() {
+                self.record(Event::Resumed { object: object.clone() });
+            }
+        } else if let Some(reason) = self.why_out_of_reach(&object, &path)
+            && self.state.index().get(&object).is_some()
+            && self.state.orphaned(&object).is_none()
+        {
+            self.record(Event::Orphaned { object: object.clone(), reason });
+        }
+        Ok(object)
     }
 
     /// The lines of a file that a `read` showed, for a toolcall that holds no text of its own.

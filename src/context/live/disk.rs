@@ -34,6 +34,11 @@ impl LiveSession {
         }
     }
 
+    /// Where this process opens a file that the session knows by its canonical path; `None` if it is out of its reach.
+    pub(super) fn open_path(&self, path: &str) -> Option<PathBuf> {
+        self.files_are_here().then(|| PathBuf::from(path))
+    }
+
     /// The canonical form of an absolute path; where the file is elsewhere, the path itself.
     pub(super) fn canonical(&self, path: &Path) -> PathBuf {
         if self.files_are_here() { source::canonical_path(path) } else { path.to_owned() }

@@ -52,6 +52,7 @@ impl LiveSession {
                 None if matches!(finished.tool.as_str(), "ls" | "find" | "grep") => {
                     live.found(finished)?;
                 }
+                None if finished.tool == "bash" => live.moved_by_command(&finished.args)?,
                 None => {}
             }
             if live.staged.events.is_empty() { Ok(()) } else { live.commit() }
@@ -84,7 +85,22 @@ impl LiveSession {
             return Ok(None);
         }
         let reading = source::look(&location, self.is_excluded(path), self.settings.max_text_bytes);
-        let Some(found) = source::index(&location, reading, self.latest(&object)?)? else {
+        if reading.state == FileState::Missing && !self.is_mounted(&object, path) {
+            return Ok(None);
+        }
+        self.index_reading(&location, reading, cause, call)
+    }
+
+    /// Makes a version of what was found of a file.
+    pub(super) fn index_reading(
+        &mut self,
+        location: &Location,
+        reading: FileReading,
+        cause: Cause,
+        call: Option<&str>,
+    ) -> Result<Option<(ObjectId, Hash)>> {
+        let object = location.id()?;
+        let Some(found) = source::index(location, reading, self.latest(&object)?)? else {
             return Ok(None);
         };
         let Indexed { envelope, payload, version, outcome, stamp } = found;
@@ -115,7 +131,7 @@ impl LiveSession {
     }
 
     /// The latest version of an object, waiting to be stored or stored.
-    fn latest(&self, id: &ObjectId) -> Result<Option<Latest>> {
+    pub(super) fn latest(&self, id: &ObjectId) -> Result<Option<Latest>> {
         let staged = self.staged.objects.iter().rev().find(|(envelope, ..)| envelope.id == *id);
         match staged {
             Some((_, payload, _)) => Latest::staged(payload).map(Some),
@@ -147,30 +163,60 @@ impl LiveSession {
         if !self.files_are_here() {
             return Ok(notes);
         }
+        let began = self.store.now();
         let mut budget = NOTE_TOKENS;
-        for file in files {
-            let Some(Subject::File { path, version, stamp, .. }) =
+        for file in self.settle_moves(files)? {
+            let Some(Subject::File { path, version, stamp, lines }) =
                 self.state.index().get(&file).map(|entry| &entry.subject)
             else {
                 continue;
             };
             let path = PathBuf::from(path);
             let Some(told) = self.state.told(&file).cloned() else { continue };
-            if source::stamp(&path) == *stamp && told == *version {
+            let before = self.state.told_at(&file).map(str::to_owned);
+            let is_settled = before.is_none() && self.state.orphaned(&file).is_none();
+            let now = source::stamp(&path);
+            // Of a text that got no stamp, as it was written just then, nothing is known yet.
+            let is_known = now.is_some() || lines.is_none();
+            if is_settled && is_known && now == *stamp && told == *version {
                 continue;
             }
-            let indexed = self.index_file(&path, Cause::Changed, None)?;
-            if let Some((_, now)) = indexed.filter(|(_, now)| *now != told) {
-                notes.extend(self.note(&file, &told, &now, &mut budget, notices)?);
+            let Some(now) = self.index_known(&file, &path, Cause::Changed)? else {
+                notes.extend(self.out_of_reach(&file, &path, notices));
+                continue;
+            };
+            let is_back = self.back_in_reach(&file, notices);
+            if now != told || before.is_some() {
+                let told = (&told, before.as_deref());
+                notes.extend(self.note(&file, told, &now, &mut budget, notices)?);
+            } else {
+                notes.extend(is_back);
             }
         }
+        self.looked = began;
         Ok(notes)
+    }
+
+    /// Makes a version of what is in the place of a file that is known; `None` where nothing can be said of it. A link that
+    /// took the place is not the file.
+    pub(super) fn index_known(
+        &mut self,
+        file: &ObjectId,
+        path: &Path,
+        cause: Cause,
+    ) -> Result<Option<Hash>> {
+        if self.location(path).id()? == *file {
+            return Ok(self.index_file(path, cause, None)?.map(|(_, now)| now));
+        }
+        let Some(location) = self.location_of(file)? else { return Ok(None) };
+        let reading = FileReading { state: FileState::Missing, stamp: None };
+        Ok(self.index_reading(&location, reading, cause, None)?.map(|(_, now)| now))
     }
 
     fn note(
         &self,
         file: &ObjectId,
-        told: &Hash,
+        (told, before): (&Hash, Option<&str>),
         now: &Hash,
         budget: &mut u64,
         notices: &mut Vec<Notice>,
@@ -186,11 +232,17 @@ impl LiveSession {
             let line = if is_gone { forms::gone_line } else { forms::no_text_line };
             return Ok(Some(line(handle, path, seen)));
         }
-        let Some(old) = self.text_told(file, told)? else { return Ok(None) };
+        let before = before.map(|before| self.state.shown_path(before));
+        if let Some(before) = before {
+            let (from, path) = (before.to_owned(), path.to_owned());
+            notices.push(Notice::FileMoved { handle: handle.to_string(), from, path });
+        }
+        let is_now = before.map(|before| forms::moved_line(handle, before, path));
+        let Some(old) = self.text_told(file, told)? else { return Ok(is_now) };
         let new = self.text(file, now)?;
-        if old == new && self.text(file, told).is_ok() {
-            // Only what people say of the file differs.
-            return Ok(None);
+        if old == new && (is_now.is_some() || self.text(file, told).is_ok()) {
+            // Apart from a move, only what people say of the file differs.
+            return Ok(is_now);
         }
         let moved = LineMap::between(&old, &new);
         let (added, removed) = moved.added_removed();
@@ -204,7 +256,10 @@ impl LiveSession {
         if old == new {
             return Ok(Some(forms::back_line(handle, path, seen)));
         }
-        let head = forms::changed_line(handle, path, seen, added, removed);
+        let head = match before {
+            Some(before) => forms::moved_changed_line(handle, (before, path), seen, added, removed),
+            None => forms::changed_line(handle, path, seen, added, removed),
+        };
         if moved.is_coarse() {
             let rest = forms::more_changes_line(handle, added + removed);
             return Ok(Some(format!("{head}\n{rest}")));
@@ -224,7 +279,7 @@ impl LiveSession {
     }
 
     /// The result in which the model last saw text of a file.
-    fn seen_in(&self, object: &ObjectId) -> Option<Handle> {
+    pub(super) fn seen_in(&self, object: &ObjectId) -> Option<Handle> {
         let last = self.state.showings(object).next_back()?;
         self.state.handle(self.state.result(last.at)?.object.as_ref()?)
     }

@@ -104,6 +104,10 @@ mod tests {
             forms::as_in_line(handle("t12"), range, None),
             forms::as_in_line(handle("f3"), range, Some(handle("t12"))),
             forms::fold_line(handle("t31"), handle("t44"), 6, &["read f3".to_owned()]),
+            forms::moved_line(handle("f3"), "src/a.rs", "src/b.rs"),
+            forms::moved_changed_line(handle("f3"), ("a", "b"), Some(handle("t12")), 4, 1),
+            forms::out_of_reach_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
+            forms::within_reach_line(handle("f3"), "src/main.rs", None),
             format!("… {} …", forms::count(1_240, "line")),
         ];
         for line in lines {

@@ -1,0 +1,479 @@
+//! Files that are gone from where they were: moved, or out of reach (DESIGN.md section 5). What is neither was deleted.
+//!
+//! A move is found where a watcher, another session or the model's own command names both places, or where the bytes of one
+//! vanished file, and of no other, are found in a place that a look may reach: few, never a walk of the tree.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{LiveSession, Notice, places, stored_version};
+use crate::context::forms;
+use crate::context::log_layout::Texts;
+use crate::error::{Error, Result};
+use crate::object::{AsOf, Handle, Hash, ObjectId, ObjectType, Source};
+use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
+use crate::source::{
+    self, FileReading, FileStamp, FileState, IndexOutcome, Indexed, Latest, Location,
+};
+use crate::store::{Expected, Query, Version};
+
+/// Field of a file that names the object which it was before it was moved.
+const MOVED_FROM: &str = "moved_from";
+/// Moves of one file, one after another, that other sessions may have stored.
+const MAX_MOVES: usize = 16;
+/// Files that may name one object as what they were.
+const MAX_SUCCESSORS: u64 = 8;
+
+/// A file that is not found where it was.
+struct Vanished {
+    object: ObjectId,
+    location: Location,
+    /// The version that the session knows.
+    version: Hash,
+    source_hash: Option<Hash>,
+    /// Number of its bytes.
+    size: Option<u64>,
+    stamp: Option<FileStamp>,
+}
+
+impl Vanished {
+    /// Whether a file with this stamp is the vanished one itself, under another name.
+    fn is_same_file(&self, stamp: Option<&FileStamp>) -> bool {
+        let (Some(was), Some(now)) = (&self.stamp, stamp) else { return false };
+        was.inode != 0 && was.inode == now.inode
+    }
+}
+
+/// A file that may be a vanished one.
+struct Candidate {
+    location: Location,
+    reading: FileReading,
+    /// Whether it is the vanished one itself, under another name.
+    is_same_file: bool,
+    /// Whether the store knows already what it was.
+    is_stored: bool,
+}
+
+impl LiveSession {
+    /// Takes a move that a watcher saw, of a file or of a folder with files that the session knows. What has become of it is
+    /// stored when it returns; the model is told at its next call. Returns whether a file that is known was moved.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn file_moved(&mut self, from: &Path, to: &Path) -> Result<bool> {
+        self.durably(|live| {
+            let pair = (from.to_owned(), source::canonical_path(to));
+            let is_moved = live.moved_as_said(&[pair])?;
+            if !live.staged.events.is_empty() {
+                live.commit()?;
+            }
+            Ok(is_moved)
+        })
+    }
+
+    /// Takes the moves that a shell command made.
+    pub(super) fn moved_by_command(&mut self, args: &Value) -> Result<()> {
+        let command = args.get("command").and_then(Value::as_str).unwrap_or_default();
+        let pairs = source::renames(command, &self.options.cwd);
+        self.moved_as_said(&pairs).map(drop)
+    }
+
+    /// Looks whether known files went from the first to the second of two places.
+    fn moved_as_said(&mut self, pairs: &[(PathBuf, PathBuf)]) -> Result<bool> {
+        if pairs.is_empty() || !self.files_are_here() {
+            return Ok(false);
+        }
+        let index = self.state.index();
+        let is_named = |path: &str| pairs.iter().any(|(from, _)| Path::new(path).starts_with(from));
+        let named = index.entries().iter().filter_map(|entry| match &entry.subject {
+            Subject::File { path, .. } if is_named(path) => Some(entry.id.clone()),
+            _ => None,
+        });
+        let named: Vec<ObjectId> = named.collect();
+        let vanished = self.vanished(&named)?;
+        let moved = self.follow(&vanished, pairs)?;
+        Ok(moved > 0)
+    }
+
+    /// Lets those of the files that were moved go on as what they are now; returns the files, each as what it is.
+    pub(super) fn settle_moves(&mut self, files: Vec<ObjectId>) -> Result<Vec<ObjectId>> {
+        let vanished = self.vanished(&files)?;
+        self.follow(&vanished, &[])?;
+        let mut seen = HashSet::new();
+        let mut files: Vec<ObjectId> =
+            files.into_iter().map(|file| self.state.current(&file).clone()).collect();
+        files.retain(|file| seen.insert(file.clone()));
+        Ok(files)
+    }
+
+    /// As [`Self::settle_moves`], of files whose text need not stand; returns how many were moved.
+    pub(super) fn settle_all_moves(&mut self, files: &[ObjectId]) -> Result<u64> {
+        let vanished = self.vanished(files)?;
+        self.follow(&vanished, &[])
+    }
+
+    /// Finds where vanished files went, and records it; returns how many were found.
+    fn follow(&mut self, vanished: &[Vanished], said: &[(PathBuf, PathBuf)]) -> Result<u64> {
+        let mut moved = 0;
+        let mut places = places::Places::default();
+        for file in vanished {
+            let is_twin = |other: &&Vanished| {
+                other.object != file.object
+                    && other.source_hash.is_some()
+                    && other.source_hash == file.source_hash
+            };
+            let found = match self.as_said(file, said)? {
+                Some(found) => Some(found),
+                None => match self.as_stored(file)? {
+                    Some(found) => Some(found),
+                    None if vanished.iter().any(|other| is_twin(&other)) => None,
+                    None => self.by_bytes(file, &mut places)?,
+                },
+            };
+            if let Some(found) = found {
+                moved += u64::from(self.go_on_as(file, found)?);
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Those of the files that are confirmed not to be where they were.
+    fn vanished(&self, files: &[ObjectId]) -> Result<Vec<Vanished>> {
+        let mut vanished = Vec::new();
+        for object in files {
+            let Some(Subject::File { path, version, stamp, .. }) =
+                self.state.index().get(object).map(|entry| &entry.subject)
+            else {
+                continue;
+            };
+            let Some(open) = self.open_path(path) else { continue };
+            if self.forgotten.contains(object) || !self.has_gone(object, &open)? {
+                continue;
+            }
+            if stamp.is_none() && self.is_deleted(object, version)? {
+                continue;
+            }
+            let Some(location) = self.location_of(object)? else { continue };
+            let (version, stamp) = (version.clone(), *stamp);
+            let known = self.known_version(object, &version)?;
+            let source_hash = known.and_then(|known| known.source_hash);
+            let text = || self.text(object, &version).ok().map(|text| text.len() as u64);
+            let size = stamp.map(|stamp| stamp.size).or_else(text);
+            let object = object.clone();
+            vanished.push(Vanished { object, location, version, source_hash, size, stamp });
+        }
+        Ok(vanished)
+    }
+
+    /// Whether a known file is confirmed not to be at its path: nothing is there, or a link to elsewhere.
+    fn has_gone(&self, object: &ObjectId, open: &Path) -> Result<bool> {
+        if source::stamp(open).is_some() {
+            let is_link = open.symlink_metadata().is_ok_and(|found| found.is_symlink());
+            return Ok(is_link && self.location(open).id()? != *object);
+        }
+        let state = source::read_file(open, 0).state;
+        Ok(state == FileState::Missing && self.is_mounted(object, open))
+    }
+
+    /// Whether the file system of a file is where it was, as far as is known.
+    pub(super) fn is_mounted(&self, object: &ObjectId, open: &Path) -> bool {
+        match self.state.index().get(object).map(|entry| &entry.subject) {
+            Some(Subject::File { stamp: Some(stamp), .. }) => stamp.is_mounted(open),
+            _ => true,
+        }
+    }
+
+    /// Whether a version says that the file is deleted.
+    pub(super) fn is_deleted(&self, object: &ObjectId, version: &Hash) -> Result<bool> {
+        let known = self.known_version(object, version)?;
+        Ok(known.is_some_and(|known| {
+            known.fields.get("no_content").is_some_and(|reason| reason == "deleted")
+        }))
+    }
+
+    /// The place that was said, where the file is there now.
+    fn as_said(&self, file: &Vanished, said: &[(PathBuf, PathBuf)]) -> Result<Option<Candidate>> {
+        for (from, to) in said {
+            let Ok(rest) = file.location.path.strip_prefix(from) else { continue };
+            let to = if rest.as_os_str().is_empty() { to.clone() } else { to.join(rest) };
+            let Some(found) = self.candidate(file, &to)? else { continue };
+            let hash = source_hash(&found.reading.state);
+            let is_equal = hash.is_some() && hash == file.source_hash.as_ref();
+            if is_equal || found.is_same_file || source::appeared_since(&to, self.looked) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The place that another session stored.
+    fn as_stored(&self, file: &Vanished) -> Result<Option<Candidate>> {
+        let mut object = file.object.clone();
+        for _ in 0..MAX_MOVES {
+            let Some(next) = self.successor(&object)? else { return Ok(None) };
+            if let Some(Source::Filesystem { path, .. }) = &next.envelope.source
+                && let Some(found) = self.candidate(file, Path::new(path))?
+            {
+                return Ok(Some(Candidate { is_stored: true, ..found }));
+            }
+            object = next.envelope.id;
+        }
+        Ok(None)
+    }
+
+    /// The newest file that the store knows as what an object is now: since then the object had no content.
+    fn successor(&self, object: &ObjectId) -> Result<Option<Version>> {
+        let query = Query::parse(&format!("{MOVED_FROM} = \"{object}\""))?;
+        let found =
+            match self.store.query(&query.within(Some(ObjectType::File), Some(MAX_SUCCESSORS))) {
+                Err(Error::UnknownField { .. }) => return Ok(None),
+                found => found?,
+            };
+        let own =
+            |version: &Version| version.envelope.id == *object && version.source_hash.is_some();
+        let last = self.store.history(object)?.into_iter().find(own).map(|version| version.tx_id);
+        let mut newest = None;
+        for version in found {
+            let names = |version: &Version| version.fields.get(MOVED_FROM) == Some(&json!(object));
+            let versions = self.store.history(&version.envelope.id)?;
+            let since = versions.iter().take_while(|version| names(version)).last();
+            let since = since.map(|version| version.tx_id);
+            if since > last && newest.as_ref().is_none_or(|(tx_id, _)| *tx_id < since) {
+                newest = Some((since, version));
+            }
+        }
+        Ok(newest.map(|(_, version)| version))
+    }
+
+    /// The one place within reach that has the bytes of a vanished file.
+    fn by_bytes(&self, file: &Vanished, places: &mut places::Places) -> Result<Option<Candidate>> {
+        let (Some(hash), Some(size)) = (&file.source_hash, file.size.filter(|size| *size > 0))
+        else {
+            return Ok(None);
+        };
+        let mut met: Vec<PathBuf> = places.beside(&file.location).to_vec();
+        met.extend(places.met(&self.state).iter().cloned());
+        let mut found: Vec<Candidate> = Vec::new();
+        let mut seen = HashSet::new();
+        for path in met {
+            if !seen.insert(path.clone()) || !places.may_be(&path, size) {
+                continue;
+            }
+            let Some(candidate) = self.candidate(file, &path)? else { continue };
+            if source_hash(&candidate.reading.state) != Some(hash) {
+                continue;
+            }
+            let is_new = source::appeared_since(&path, self.looked)
+                && !self.had_bytes(&candidate.location, hash)?;
+            if candidate.is_same_file || is_new {
+                found.push(candidate);
+            }
+        }
+        if found.iter().filter(|candidate| candidate.is_same_file).count() == 1 {
+            found.retain(|candidate| candidate.is_same_file);
+        }
+        let is_one = found.len() == 1;
+        Ok(found.pop().filter(|_| is_one))
+    }
+
+    /// Whether the store has a file with these bytes already: a copy that was there before.
+    fn had_bytes(&self, location: &Location, hash: &Hash) -> Result<bool> {
+        let latest = self.latest(&location.id()?)?;
+        Ok(latest.is_some_and(|latest| latest.source_hash.as_ref() == Some(hash)))
+    }
+
+    /// The regular file at a path, read; `None` where there is none, or where it cannot be one that was moved.
+    fn candidate(&self, file: &Vanished, path: &Path) -> Result<Option<Candidate>> {
+        let location = self.location(path);
+        let Some(open) = location.open.clone() else { return Ok(None) };
+        let id = location.id()?;
+        if id == file.object || self.forgotten.contains(&id) || location.path.to_str().is_none() {
+            return Ok(None);
+        }
+        let Some(stamp) = source::stamp(&open) else { return Ok(None) };
+        let is_excluded = self.is_excluded(&location.path);
+        let reading = source::look(&location, is_excluded, self.settings.max_text_bytes);
+        let is_same_file = file.is_same_file(Some(&stamp));
+        Ok(Some(Candidate { location, reading, is_same_file, is_stored: false }))
+    }
+
+    /// Lets a vanished file go on as the one that was found; returns whether it could.
+    fn go_on_as(&mut self, file: &Vanished, found: Candidate) -> Result<bool> {
+        let Candidate { location, reading, is_stored, .. } = found;
+        let to = location.id()?;
+        let Some(found) = source::index(&location, reading, self.latest(&to)?)? else {
+            return Ok(false);
+        };
+        let Indexed { envelope, mut payload, mut version, outcome, stamp } = found;
+        let from = json!(file.object);
+        let is_known = is_stored || payload.fields.get(MOVED_FROM) == Some(&from);
+        if !is_known {
+            payload.fields.insert(MOVED_FROM.to_owned(), from);
+            version = payload.content_hash(None)?;
+        }
+        if !is_known || outcome != IndexOutcome::Unchanged {
+            self.stage_gone(file)?;
+            self.staged.objects.push((envelope, payload.clone(), Expected::Any));
+            for nickname in self.store.nicknames(&file.object)? {
+                self.staged.nicknames.push((nickname, to.clone()));
+            }
+        }
+        let text = payload.content;
+        let old = self.text(&file.object, &file.version).ok();
+        if let Some(text) = &text {
+            self.remember_text(&to, &version, text.as_str().into());
+        }
+        let is_same = file.source_hash.is_some() && file.source_hash == payload.source_hash;
+        let same = is_same.then(|| version.clone());
+        self.record(Event::Moved { from: file.object.clone(), to: to.clone(), same });
+        let moved = match (&old, &text) {
+            (Some(old), Some(new)) if !is_same => Some(LineMap::between(old, new)),
+            _ => None,
+        };
+        self.record(Event::File(FileEvent {
+            object: to,
+            path: location.path.to_string_lossy().into_owned(),
+            version,
+            lines: text.map(|text| text.split('\n').count() as u64),
+            cause: Cause::Checked,
+            call: None,
+            stamp,
+            moved,
+        }));
+        Ok(true)
+    }
+
+    /// The version without content of a file at its old place, unless there is one.
+    fn stage_gone(&mut self, file: &Vanished) -> Result<()> {
+        let reading = FileReading { state: FileState::Missing, stamp: None };
+        let found = source::index(&file.location, reading, self.latest(&file.object)?)?;
+        if let Some(found) = found.filter(|found| found.outcome != IndexOutcome::Unchanged) {
+            self.staged.objects.push((found.envelope, found.payload, Expected::Any));
+        }
+        Ok(())
+    }
+
+    /// Where a known file is, by its own source.
+    pub(super) fn location_of(&self, object: &ObjectId) -> Result<Option<Location>> {
+        let staged = self.staged.objects.iter().find(|(envelope, ..)| envelope.id == *object);
+        let source = match staged {
+            Some((envelope, ..)) => envelope.source.clone(),
+            None => self.store.get(object, AsOf::Latest)?.and_then(|found| found.envelope.source),
+        };
+        Ok(source.map(|Source::Filesystem { filesystem_id, path }| {
+            let open = self.open_path(&path);
+            Location { filesystem_id, path: PathBuf::from(path), open }
+        }))
+    }
+
+    /// A version that the session knows of an object, staged or stored.
+    fn known_version(&self, object: &ObjectId, version: &Hash) -> Result<Option<Latest>> {
+        for (envelope, payload, _) in self.staged.objects.iter().rev() {
+            if envelope.id == *object && payload.content_hash(None)? == *version {
+                return Latest::staged(payload).map(Some);
+            }
+        }
+        match self.owned_version(object, version) {
+            Err(Error::NotFound { .. }) => Ok(None),
+            found => found.map(|found| Some(Latest::from(found))),
+        }
+    }
+
+    /// A stored version of an object, or of what it was before it was moved.
+    pub(super) fn owned_version(&self, object: &ObjectId, version: &Hash) -> Result<Version> {
+        let mut found = stored_version(&self.store, object, version);
+        for origin in self.state.origins(object).iter().rev() {
+            if !matches!(found, Err(Error::NotFound { .. })) {
+                break;
+            }
+            found = stored_version(&self.store, origin, version);
+        }
+        found
+    }
+
+    /// The object that a version known of a file belongs to: the file's own, or one that it was before it was moved.
+    pub(super) fn owner_of(&self, object: &ObjectId, version: &Hash) -> Result<ObjectId> {
+        for (envelope, payload, _) in self.staged.objects.iter().rev() {
+            let is_one =
+                envelope.id == *object || self.state.origins(object).contains(&envelope.id);
+            if is_one && payload.content_hash(None)? == *version {
+                return Ok(envelope.id.clone());
+            }
+        }
+        match self.owned_version(object, version) {
+            Ok(found) => Ok(found.envelope.id),
+            Err(Error::NotFound { .. }) => Ok(object.clone()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes a file out of reach, once; what the model is told of it.
+    pub(super) fn out_of_reach(
+        &mut self,
+        file: &ObjectId,
+        path: &Path,
+        notices: &mut Vec<Notice>,
+    ) -> Option<String> {
+        let reason = self.why_out_of_reach(file, path)?;
+        if self.state.orphaned(file).is_some() {
+            return None;
+        }
+        self.record(Event::Orphaned { object: file.clone(), reason: reason.clone() });
+        let (handle, path) = self.shown_file_of(file)?;
+        let line = forms::out_of_reach_line(handle, &path, self.seen_in(file));
+        notices.push(Notice::FileOrphaned { handle: handle.to_string(), path, reason });
+        Some(line)
+    }
+
+    /// Takes a file back into reach; what the model is told of one that is as it was.
+    pub(super) fn back_in_reach(
+        &mut self,
+        file: &ObjectId,
+        notices: &mut Vec<Notice>,
+    ) -> Option<String> {
+        self.state.orphaned(file)?;
+        self.record(Event::Resumed { object: file.clone() });
+        let (handle, path) = self.shown_file_of(file)?;
+        let line = forms::within_reach_line(handle, &path, self.seen_in(file));
+        notices.push(Notice::FileResumed { handle: handle.to_string(), path });
+        Some(line)
+    }
+
+    /// Why a file can neither be read nor is known to be deleted; `None` where it is not so.
+    pub(super) fn why_out_of_reach(&self, file: &ObjectId, path: &Path) -> Option<String> {
+        let location = self.location(path);
+        if self.forgotten.contains(file) || location.open.is_none() {
+            return None;
+        }
+        match source::look(&location, self.is_excluded(path), 0).state {
+            FileState::Unreadable { reason } => Some(reason),
+            FileState::NotAFile => Some("it is no regular file".to_owned()),
+            FileState::Missing if !self.is_mounted(file, path) => {
+                Some("its file system is not mounted".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    fn shown_file_of(&self, file: &ObjectId) -> Option<(Handle, String)> {
+        let entry = self.state.index().get(file)?;
+        match &entry.subject {
+            Subject::File { path, .. } => {
+                Some((entry.handle, self.state.shown_path(path).to_owned()))
+            }
+            Subject::Toolcall { .. } => None,
+        }
+    }
+}
+
+/// SHA-256 of the bytes that were found, where they were read.
+fn source_hash(state: &FileState) -> Option<&Hash> {
+    match state {
+        FileState::Text { source_hash, .. } | FileState::Binary { source_hash, .. } => {
+            Some(source_hash)
+        }
+        _ => None,
+    }
+}
