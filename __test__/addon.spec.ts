@@ -77,6 +77,8 @@ describe("the exports", () => {
     expect(methodsOf(addon.Session.prototype)).toEqual([
       "close",
       "closeNow",
+      "editFailed",
+      "editFailedNow",
       "ledger",
       "onEvent",
       "preparePayload",

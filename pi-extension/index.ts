@@ -77,7 +77,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
         failures.notice(`message ${event.at + 1} changes on every call; it passes through, and caching ends before it`);
       }
     });
-    registerWrappedTools(pi, agentDir, ctx, observer.wrappedToolSucceeded);
+    registerWrappedTools(pi, agentDir, ctx, observer.wrappedToolSucceeded, observer.wrappedEditFailed);
     registerContextTools(pi, tools, () => current?.session);
     return { ...live, failures, observer, usage: createUsageReporter(live.session, failures) };
   }

@@ -3,14 +3,18 @@
 import type { AgentToolResult, ToolExecutionEndEvent, ToolExecutionStartEvent } from "@earendil-works/pi-coding-agent";
 import type { Session } from "./addon.ts";
 import type { Failures } from "./failures.ts";
-import type { AfterSuccess } from "./tools.ts";
+import type { AfterSuccess, ErrorOfFailure } from "./tools.ts";
 
-/** Tools whose shown text the session needs to know which paths the model has met. */
-const listingTools = new Set(["ls", "find", "grep"]);
+/** Tools whose shown text the session needs to know which files the model has met. */
+const namingTools = new Set(["ls", "find", "grep", "bash"]);
+
+/** Characters of such a text that cross: what the session looks at. Pi shows less, a `bash` of another extension may not. */
+const maxTextCharacters = 262_144;
 
 /** The handlers that watch one session's tool calls. None of them rejects. */
 export interface Observer {
   readonly wrappedToolSucceeded: AfterSuccess;
+  readonly wrappedEditFailed: ErrorOfFailure;
   started(event: ToolExecutionStartEvent): void;
   ended(event: ToolExecutionEndEvent): Promise<void>;
 }
@@ -22,7 +26,7 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
 
   async function report(toolCallId: string, toolName: string, args: unknown, isError: boolean, result: unknown) {
     try {
-      const text = listingTools.has(toolName) ? shownText(result) : undefined;
+      const text = namingTools.has(toolName) ? shownText(result) : undefined;
       await session.toolFinished({ toolCallId, toolName, args, isError, text });
     } catch (error) {
       await failures.report(`could not follow up a \`${toolName}\` call`, error);
@@ -36,6 +40,17 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
         reported.add(toolCallId);
       }
       await report(toolCallId, toolName, args, false, result);
+    },
+    async wrappedEditFailed(args, error) {
+      try {
+        const help = await session.editFailed(args);
+        return help === null || !(error instanceof Error)
+          ? error
+          : new Error(`${error.message}\n\n${help}`, { cause: error });
+      } catch (failure) {
+        await failures.report("a failed `edit` got no help", failure);
+        return error;
+      }
     },
     started({ toolCallId, args }) {
       argsOfRunning.set(toolCallId, args);
@@ -52,5 +67,6 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
 
 function shownText(result: unknown): string | undefined {
   const content = (result as Partial<AgentToolResult<unknown>> | undefined)?.content;
-  return content?.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+  const text = content?.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+  return text?.slice(0, maxTextCharacters);
 }

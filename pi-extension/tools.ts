@@ -26,6 +26,9 @@ export type AfterSuccess = (call: {
   result: AgentToolResult<unknown>;
 }) => Promise<void>;
 
+/** The error to throw in the place of a wrapped tool's own; must not reject. */
+export type ErrorOfFailure = (args: unknown, error: unknown) => Promise<unknown>;
+
 /** The tools that Palimpsest itself brings. */
 export function contextTools(addon: typeof Addon): ContextTool[] {
   return [addon.createActivateTool(), addon.createDeactivateTool(), addon.createPinTool(), addon.createUnpinTool()];
@@ -58,12 +61,13 @@ export function registerContextTools(pi: ExtensionAPI, tools: ContextTool[], ses
   }
 }
 
-/** Registers Pi's own file tools again, each followed by `after` when it succeeded. */
+/** Registers Pi's own file tools again, each followed by `after` when it succeeded; an `edit` that failed throws `helped`. */
 export function registerWrappedTools(
   pi: ExtensionAPI,
   agentDir: string,
   ctx: ExtensionContext,
   after: AfterSuccess,
+  helped: ErrorOfFailure,
 ): void {
   const { cwd } = ctx;
   const projectTrusted = ctx.isProjectTrusted();
@@ -71,21 +75,26 @@ export function registerWrappedTools(
   const autoResizeImages = SettingsManager.create(cwd, agentDir, { projectTrusted }).getImageAutoResize();
   pi.registerTool(followed(createReadToolDefinition(cwd, { autoResizeImages }), after));
   pi.registerTool(followed(createWriteToolDefinition(cwd), after));
-  pi.registerTool(followed(createEditToolDefinition(cwd), after));
+  pi.registerTool(followed(createEditToolDefinition(cwd), after, helped));
   pi.registerTool(followed(createLsToolDefinition(cwd), after));
   pi.registerTool(followed(createFindToolDefinition(cwd), after));
   pi.registerTool(followed(createGrepToolDefinition(cwd), after));
 }
 
-/** `base` with its schema, prompt texts and rendering, and `after` behind its execution. */
+/** `base` with its schema, prompt texts and rendering, and `after` behind its execution; what it throws goes through `failed`. */
 function followed<TParams extends TSchema, TDetails, TState>(
   base: ToolDefinition<TParams, TDetails, TState>,
   after: AfterSuccess,
+  failed?: ErrorOfFailure,
 ): ToolDefinition<TParams, TDetails, TState> {
   return {
     ...base,
     async execute(toolCallId, params: Static<TParams>, signal, onUpdate, ctx) {
-      const result = await base.execute(toolCallId, params, signal, onUpdate, ctx);
+      const running = base.execute(toolCallId, params, signal, onUpdate, ctx);
+      const result = await running.catch(async (error: unknown) => {
+        // A call that was given up needs no help.
+        throw failed === undefined || signal?.aborted ? error : await failed(params, error);
+      });
       await after({ toolCallId, toolName: base.name, args: params, result });
       return result;
     },

@@ -18,14 +18,15 @@ mod renames;
 mod vault;
 mod walk;
 
-pub use discovery::{discovered_paths, named_in_output};
+pub use discovery::{DiscoveryLimits, Naming, discovered_files, named_in_output};
 pub use exclude::Exclude;
 pub use file::{
-    DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, appeared_since, read_file, stamp,
+    DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, appeared_since, obstacle, read_file,
+    stamp,
 };
 pub use filesystem::{data_folder, filesystem_id};
 pub use index::{IndexOptions, IndexReport, IndexedFile, index_paths};
-pub use indexing::{IndexOutcome, Indexed, Latest, index, look};
+pub use indexing::{IndexOutcome, Indexed, Latest, index, index_source, look};
 pub use location::Location;
 pub use names::Place;
 pub use path::{absolute_path, canonical_path, comparison_key, read_path, resolve_path};

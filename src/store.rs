@@ -9,6 +9,7 @@ pub mod doctor;
 mod forget;
 mod front;
 mod gc;
+mod lineage;
 mod memory;
 mod names;
 mod put;
@@ -31,6 +32,7 @@ pub use backend::{
 pub use diff::{DEFAULT_DIFF_CONTEXT, Difference};
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
 pub use front::{Clock, Store};
+pub use lineage::MOVED_FROM;
 pub use memory::MemoryBackend;
 pub use names::{MAX_CANDIDATES, Named};
 pub use put::NewVersion;

@@ -8,12 +8,14 @@ mod billing;
 mod chat_item;
 mod commit;
 mod disk;
+mod edit_help;
 mod failed;
 mod files;
 mod full_output;
 mod guard;
 mod ingest;
 mod inspect;
+mod known_files;
 mod links;
 mod moves;
 mod names;
@@ -24,7 +26,9 @@ mod places;
 mod reconcile;
 mod record;
 mod sessions;
+mod sharing;
 mod standing;
+mod textless;
 mod transform;
 mod withhold;
 
@@ -46,6 +50,7 @@ pub use transform::{CallInfo, Transformed};
 use self::commit::{Staged, Stored};
 use self::failed::FailedCalls;
 use self::ingest::PendingCall;
+use self::known_files::Look;
 use self::origin::Ids;
 use self::payload::Payloads;
 use self::reconcile::Due;
@@ -203,6 +208,9 @@ pub struct LiveSession {
     /// When files were last looked at; of a session that is gone on with, when it was written last.
     looked: Timestamp,
     reconcile: Due,
+    /// What happened between calls and is told with the next.
+    waiting: Vec<Notice>,
+    look: Look,
     stale: bool,
 }
 
@@ -254,6 +262,8 @@ impl LiveSession {
             forgotten: HashSet::new(),
             looked: Timestamp(0),
             reconcile: Due::No,
+            waiting: Vec::new(),
+            look: Look::default(),
             stale: false,
         };
         live.reload()?;

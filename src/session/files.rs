@@ -17,6 +17,8 @@ pub(super) struct Files {
     origins: HashMap<ObjectId, Vec<ObjectId>>,
     /// Why files are out of reach.
     orphaned: HashMap<ObjectId, String>,
+    /// Those of which the model saw text, in the order in which it first did.
+    seen: Vec<ObjectId>,
 }
 
 #[derive(Debug, Clone)]
@@ -26,6 +28,7 @@ struct Versions {
     told: Hash,
     /// Path under which the model knows the file, where it was moved since.
     told_at: Option<String>,
+    seen: Option<Hash>,
 }
 
 impl Files {
@@ -37,6 +40,7 @@ impl Files {
             all: vec![(event.version.clone(), None)],
             told: event.version.clone(),
             told_at: None,
+            seen: None,
         });
         self.moved.remove(&event.object);
         let changed = known.all.last().is_some_and(|(version, _)| *version != event.version);
@@ -46,6 +50,9 @@ impl Files {
         if event.cause.by_model() || event.cause == Cause::Changed || !stands {
             known.told = event.version.clone();
             known.told_at = None;
+            if event.cause.by_model() || event.cause == Cause::Read || stands {
+                self.see(&event.object, &event.version);
+            }
         }
         changed
     }
@@ -71,13 +78,19 @@ impl Files {
         if let Some((was, now)) = same {
             let all = versions.all.iter_mut().map(|(version, _)| version);
             all.chain([&mut versions.told])
+                .chain(&mut versions.seen)
                 .filter(|version| *version == was)
                 .for_each(|version| *version = now.clone());
         }
         versions.told_at.get_or_insert_with(|| path.to_owned());
+        if versions.seen.is_some() {
+            self.seen.retain(|file| file != to);
+        }
+        self.seen.iter_mut().filter(|file| *file == from).for_each(|file| *file = to.clone());
         if let Some(before) = self.by_id.remove(to) {
             // Of text that stood in this place before nobody can say where it is now.
             versions.all.splice(0..0, before.all);
+            versions.seen = versions.seen.or(before.seen);
         }
         self.by_id.insert(to.clone(), versions);
     }
@@ -118,6 +131,39 @@ impl Files {
     /// Why a file is out of reach; `None` where it is not.
     pub(super) fn orphaned(&self, file: &ObjectId) -> Option<&str> {
         self.orphaned.get(file).map(String::as_str)
+    }
+
+    /// The model was told of a version.
+    pub(super) fn tell(&mut self, file: &ObjectId, version: &Hash) {
+        if let Some(known) = self.by_id.get_mut(file) {
+            known.told = version.clone();
+        }
+        self.see(file, version);
+    }
+
+    /// Text of a version stands in the window.
+    pub(super) fn show(&mut self, file: &ObjectId, version: &Hash) {
+        let latest = self.by_id.get(file).and_then(|known| known.all.last());
+        if latest.is_some_and(|(latest, _)| latest == version) {
+            self.see(file, version);
+        }
+    }
+
+    fn see(&mut self, file: &ObjectId, version: &Hash) {
+        let Some(known) = self.by_id.get_mut(file) else { return };
+        if known.seen.replace(version.clone()).is_none() {
+            self.seen.push(file.clone());
+        }
+    }
+
+    /// The files of which the model saw text, in the order in which it first did.
+    pub(super) fn all_seen(&self) -> &[ObjectId] {
+        &self.seen
+    }
+
+    /// The newest version that the model saw text of, made itself or was told of.
+    pub(super) fn seen(&self, file: &ObjectId) -> Option<&Hash> {
+        self.by_id.get(file)?.seen.as_ref()
     }
 
     /// The version of a file that the model was told of last, or made itself.

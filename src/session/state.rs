@@ -104,6 +104,7 @@ impl Session {
             Event::Moved { from, to, same } => self.go_on_as(from, to, same.as_ref()),
             Event::Orphaned { object, reason } => self.files.orphan(object, reason),
             Event::Resumed { object } => self.files.resume(object),
+            Event::Told { object, version } => self.files.tell(object, version),
             Event::Linked { object, version, tokens } => {
                 self.links.follow(object, version, *tokens);
             }
@@ -409,6 +410,17 @@ impl Session {
         self.files.orphaned(file)
     }
 
+    /// The newest version of a file whose text the model saw, made itself or was told of; `None` if there is none. Unlike
+    /// [`Self::told`], what changed while nothing of the file stood does not count.
+    pub fn seen(&self, file: &ObjectId) -> Option<&Hash> {
+        self.files.seen(file)
+    }
+
+    /// The files of which the model saw text, in the order in which it first did.
+    pub fn seen_files(&self) -> &[ObjectId] {
+        self.files.all_seen()
+    }
+
     /// Where lines of a version of an object are in its latest one; empty if they are gone, or nobody can say.
     pub fn lines_now(
         &self,
@@ -628,7 +640,10 @@ impl Session {
     fn show(&mut self, at: u64) {
         let showing = self.showing_as(at, self.treatment(at)).filter(|_| !self.folds.hide(at));
         match showing {
-            Some(showing) => drop(self.showings.insert(at, showing)),
+            Some(showing) => {
+                self.files.show(&showing.object, &showing.version);
+                self.showings.insert(at, showing);
+            }
             None => drop(self.showings.remove(&at)),
         }
         self.absence.settle(at, self.absent_tokens(at));

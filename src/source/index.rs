@@ -295,7 +295,9 @@ fn known_files(
 }
 
 fn path_under(version: &Version, roots: &[PathBuf], filesystem_id: &str) -> Option<PathBuf> {
-    let Source::Filesystem { filesystem_id: owner, path } = version.envelope.source.as_ref()?;
+    let Some(Source::Filesystem { filesystem_id: owner, path }) = &version.envelope.source else {
+        return None;
+    };
     let path = Path::new(path);
     let is_under = owner == filesystem_id && roots.iter().any(|root| path.starts_with(root));
     is_under.then(|| path.to_owned())

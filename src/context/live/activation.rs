@@ -90,7 +90,12 @@ impl LiveSession {
 
     fn activate_staged(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
         let name = Name::parse(&wanted.name)?;
-        let object = self.find(&name)?;
+        let object = match self.find(&name) {
+            Err(error @ Error::UnknownName { .. }) => {
+                return self.no_file(&name.text).ok_or(error);
+            }
+            object => object?,
+        };
         if self.is_forgotten(&object)? {
             return Err(Error::Forgotten { id: object });
         }
@@ -171,7 +176,8 @@ impl LiveSession {
         version: VersionSelector,
         seen: Option<(LineRange, Hash)>,
     ) -> Result<Result<Shown, String>> {
-        let object = &self.look_at(object)?;
+        let (object, obstacle) = self.look_at(object)?;
+        let object = &object;
         let handle = self.handle_of(object)?;
         let Some(Subject::File { path, version: latest, lines, .. }) =
             self.state.index().get(object).map(|entry| entry.subject.clone())
@@ -182,25 +188,16 @@ impl LiveSession {
         let path = self.state.shown_path(&absolute).to_owned();
         let mut name = path.clone();
         let mut wanted = latest.clone();
-        if version == VersionSelector::Latest
-            && lines.is_none()
-            && self.is_excluded(Path::new(&absolute))
-        {
-            return Ok(Err(format!("[{handle}] {path} · no text: the file is excluded")));
-        }
         if version != VersionSelector::Latest {
             wanted = self.store.select(object, version)?.content_hash;
         } else if lines.is_none() {
-            let Some(last) = self.last_text(object)? else {
-                return Ok(Err(format!(
-                    "[{handle}] {path} · no text: the file is binary, too large or not there"
-                )));
-            };
+            match self.last_text_of(object, handle, Path::new(&absolute), obstacle)? {
+                Ok(last) => wanted = last,
+                Err(why) => return Ok(Err(forms::textless_line(handle, &path, &why))),
+            }
             name.push_str(" (no longer on disk; last version)");
-            wanted = last;
-        }
-        if version == VersionSelector::Latest && self.state.orphaned(object).is_some() {
-            name.push_str(" (out of reach; as it was seen last)");
+        } else if let Some(obstacle) = obstacle {
+            name = format!("{name} (as last seen; now {obstacle})");
         }
         let mut default = None;
         if let Some((range, read)) = seen {
@@ -230,24 +227,28 @@ impl LiveSession {
         Ok(Ok(Shown { object: object.clone(), version: wanted, handle, name, text, default }))
     }
 
-    /// Looks at a file by name; returns what it is now, which is another object where it was moved.
-    fn look_at(&mut self, object: &ObjectId) -> Result<ObjectId> {
+    /// Looks at a file; returns what it is now, which is another object where it was moved, and what keeps it from being
+    /// read.
+    fn look_at(&mut self, object: &ObjectId) -> Result<(ObjectId, Option<String>)> {
         let mut object = object.clone();
         if let Some(moved) = self.settle_moves(vec![object.clone()])?.pop() {
             object = moved;
         }
-        let Some(path) = self.path_of(&object)? else { return Ok(object) };
+        let Some(path) = self.path_of(&object)? else { return Ok((object, None)) };
+        let is_out = self.state.orphaned(&object).is_some();
         if self.index_known(&object, &path, Cause::Read)?.is_some() {
-            if self.state.orphaned(&object).is_some() {
+            if is_out {
                 self.record(Event::Resumed { object: object.clone() });
             }
-        } else if let Some(reason) = self.why_out_of_reach(&object, &path)
-            && self.state.index().get(&object).is_some()
-            && self.state.orphaned(&object).is_none()
+            return Ok((object, None));
+        }
+        let obstacle = self.why_out_of_reach(&object, &path);
+        if let (Some(reason), false, Some(_)) =
+            (obstacle.clone(), is_out, self.state.index().get(&object))
         {
             self.record(Event::Orphaned { object: object.clone(), reason });
         }
-        Ok(object)
+        Ok((object, obstacle))
     }
 
     /// The lines of a file that a `read` showed, for a toolcall that holds no text of its own.
@@ -258,15 +259,6 @@ impl LiveSession {
             }
             _ => None,
         }
-    }
-
-    /// `content_hash` of the newest version that has text.
-    fn last_text(&self, object: &ObjectId) -> Result<Option<Hash>> {
-        let versions = self.store.history(object)?;
-        Ok(versions
-            .into_iter()
-            .find(|version| version.content.is_some())
-            .map(|version| version.content_hash))
     }
 
     fn require_room(&self, name: &str, tokens: u64, pin: bool) -> Result<()> {

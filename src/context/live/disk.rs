@@ -68,6 +68,29 @@ impl LiveSession {
         !given.is_empty() && path.is_ok_and(|path| self.exclude.excludes_name(&path))
     }
 
+    /// Where the regular file is that is at an absolute path now; `None` if there is none. It is not opened.
+    pub(super) fn regular_file(&self, path: &Path) -> Option<Location> {
+        if !self.files_are_here() || !path.is_file() {
+            return None;
+        }
+        // The system follows links before it takes `..` out, and a path of a command may hold both.
+        Some(self.location(&path.canonicalize().ok()?))
+    }
+
+    /// What keeps a file from being read, in words; it may be no file.
+    pub(super) fn obstacle(&self, path: &Path) -> Option<String> {
+        let location = self.location(path);
+        let obstacle = source::obstacle(location.open.as_deref()?);
+        // Of such a path no object is made.
+        let is_nameless = location.path.to_str().is_none();
+        obstacle.or_else(|| is_nameless.then(|| "its path is not UTF-8".to_owned()))
+    }
+
+    /// What keeps a file from being read that a model names by its path.
+    pub(super) fn obstacle_given(&self, given: &str) -> Option<String> {
+        self.obstacle(&source::resolve_path(given, &self.options.cwd).ok()?)
+    }
+
     /// Whether there is something at a path as a model writes it.
     pub(super) fn exists(&self, given: &str) -> bool {
         let path = source::resolve_path(given, &self.options.cwd);

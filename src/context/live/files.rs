@@ -10,18 +10,24 @@ use super::{LiveSession, Notice};
 use crate::context::forms;
 use crate::context::log_layout::Texts;
 use crate::context::tokens;
+use crate::context::tool_kind::{self, ToolKind};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Handle, Hash, ObjectId, unified_diff};
 use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
-use crate::source::{self, FileReading, FileState, IndexOutcome, Indexed, Latest, Location};
+use crate::source::{
+    self, DiscoveryLimits, FileReading, FileStamp, FileState, IndexOutcome, Indexed, Latest,
+    Location, Naming,
+};
 use crate::store::Expected;
 
 /// Lines of difference that a note shows of one file.
 const NOTE_LINES: usize = 40;
 /// Tokens of difference that the notes of one call show.
-const NOTE_TOKENS: u64 = 1_000;
-/// Paths that one listing or search may bring into the session index.
-const FOUND_PATHS: usize = 200;
+pub(super) const NOTE_TOKENS: u64 = 1_000;
+/// What one listing, search or command may bring into the session index, and cost.
+const FOUND_LIMITS: DiscoveryLimits = DiscoveryLimits { files: 200, look_ups: 1_000 };
+/// Arguments by which a shell is told where to run a command.
+const FOLDER_ARGS: [&str; 3] = ["cwd", "workdir", "directory"];
 
 /// A tool call that came to its end.
 #[derive(Debug, Clone)]
@@ -34,26 +40,36 @@ pub struct ToolFinished {
     pub args: Value,
     /// Whether it failed.
     pub is_error: bool,
-    /// The text it showed, for tools that list paths.
+    /// The text it showed, for tools that name files: `ls`, `find`, `grep` and shells.
     pub text: String,
 }
 
 impl LiveSession {
     /// Takes the side effects of a tool call: files read, edited, written, found. They are stored when it returns.
     pub fn tool_finished(&mut self, finished: &ToolFinished) -> Result<()> {
-        if finished.is_error {
+        let command = shell_command(finished);
+        // A command that fails has shown what it shows: the places of a compiler's errors, the tests that failed.
+        if finished.is_error && command.is_none() {
             return Ok(());
         }
         self.durably(|live| {
-            match live.touched(&finished.tool, &finished.args)? {
-                Some((cause, path)) => {
+            match (live.touched(&finished.tool, &finished.args)?, &command) {
+                (Some((cause, path)), _) => {
                     live.index_file(&path, cause, Some(&finished.call))?;
                 }
-                None if matches!(finished.tool.as_str(), "ls" | "find" | "grep") => {
-                    live.found(finished)?;
+                (None, Some(line)) => {
+                    // Before its new place is met as a file of its own.
+                    live.moved_by_command(line, &live.folder_of(&finished.args))?;
+                    live.found(Naming::Command { line }, finished)?;
                 }
-                None if finished.tool == "bash" => live.moved_by_command(&finished.args)?,
-                None => {}
+                (None, None) => {
+                    let path = finished.args.get("path").and_then(Value::as_str);
+                    match finished.tool.as_str() {
+                        "ls" | "find" => live.found(Naming::Listing { path }, finished)?,
+                        "grep" => live.found(Naming::Search { path }, finished)?,
+                        _ => {}
+                    }
+                }
             }
             if live.staged.events.is_empty() { Ok(()) } else { live.commit() }
         })
@@ -81,7 +97,7 @@ impl LiveSession {
     ) -> Result<Option<(ObjectId, Hash)>> {
         let location = self.location(path);
         let object = location.id()?;
-        if self.forgotten.contains(&object) || location.path.to_str().is_none() {
+        if self.is_forgotten(&object)? || location.path.to_str().is_none() {
             return Ok(None);
         }
         let reading = source::look(&location, self.is_excluded(path), self.settings.max_text_bytes);
@@ -112,10 +128,11 @@ impl LiveSession {
         if let Some(text) = &text {
             self.remember_text(&object, &version, Arc::clone(text));
         }
-        // Of a file that was forgotten and is as it was, the session goes on knowing what it knew; nothing is stored.
-        let stands = self.knows_version(&object, &version) && self.is_forgotten(&object)?;
-        if outcome != IndexOutcome::Unchanged && !stands {
+        if outcome != IndexOutcome::Unchanged {
             self.staged.objects.push((envelope, payload, Expected::Any));
+        }
+        if cause == Cause::Changed && self.is_as_told(&object, &version, stamp) {
+            return Ok(Some((object, version)));
         }
         self.record(Event::File(FileEvent {
             object: object.clone(),
@@ -213,7 +230,8 @@ impl LiveSession {
         Ok(self.index_reading(&location, reading, cause, None)?.map(|(_, now)| now))
     }
 
-    fn note(
+    /// What is to be said of a file that was told in one version and is another now; `None` where nothing is.
+    pub(super) fn note(
         &self,
         file: &ObjectId,
         (told, before): (&Hash, Option<&str>),
@@ -256,9 +274,11 @@ impl LiveSession {
         if old == new {
             return Ok(Some(forms::back_line(handle, path, seen)));
         }
-        let head = match before {
-            Some(before) => forms::moved_changed_line(handle, (before, path), seen, added, removed),
-            None => forms::changed_line(handle, path, seen, added, removed),
+        let head = if let Some(before) = before {
+            forms::moved_changed_line(handle, (before, path), seen, added, removed)
+        } else {
+            let by_other = self.is_by_another_session(file, told, now);
+            forms::changed_line(handle, path, seen, by_other, (added, removed))
         };
         if moved.is_coarse() {
             let rest = forms::more_changes_line(handle, added + removed);
@@ -284,22 +304,29 @@ impl LiveSession {
         self.state.handle(self.state.result(last.at)?.object.as_ref()?)
     }
 
-    fn found(&mut self, finished: &ToolFinished) -> Result<()> {
-        let paths = source::discovered_paths(
-            &finished.tool,
-            &finished.args,
-            &self.options.cwd,
-            &finished.text,
-            FOUND_PATHS,
-        );
-        for path in paths {
-            let location = self.location(&path);
+    /// Enters the files that a call named and that the session has not met, by their paths alone.
+    fn found(&mut self, naming: Naming<'_>, finished: &ToolFinished) -> Result<()> {
+        let folder = match naming {
+            Naming::Command { .. } => self.folder_of(&finished.args),
+            _ => self.options.cwd.clone(),
+        };
+        let look = |path: &Path| self.regular_file(path);
+        let files = source::discovered_files(naming, &folder, &finished.text, FOUND_LIMITS, &look);
+        // Of a path that is not UTF-8 no object is made.
+        for location in files.iter().filter(|location| location.path.to_str().is_some()) {
             let object = location.id()?;
             if self.state.index().get(&object).is_none() {
-                self.enter_found(&location, object)?;
+                self.enter_found(location, object)?;
             }
         }
         Ok(())
+    }
+
+    /// The folder in which a command with these arguments runs.
+    fn folder_of(&self, args: &Value) -> PathBuf {
+        let given = FOLDER_ARGS.iter().find_map(|name| args.get(*name)?.as_str());
+        let cwd = &self.options.cwd;
+        given.map_or_else(|| cwd.clone(), |given| source::absolute_path(given, cwd))
     }
 
     /// Enters a file of which only the path is known; a version that the store already has stands.
@@ -316,11 +343,16 @@ impl LiveSession {
         Ok(())
     }
 
-    fn knows_version(&self, object: &ObjectId, version: &Hash) -> bool {
-        matches!(
+    /// Whether a file is in the version that is known and told, with the stamp that is known: a look brought nothing.
+    fn is_as_told(&self, object: &ObjectId, version: &Hash, stamp: Option<FileStamp>) -> bool {
+        let is_known = matches!(
             self.state.index().get(object).map(|entry| &entry.subject),
-            Some(Subject::File { version: known, .. }) if known == version
-        )
+            Some(Subject::File { version: known, stamp: before, .. })
+                if known == version && *before == stamp
+        );
+        let is_settled =
+            self.state.told_at(object).is_none() && self.state.orphaned(object).is_none();
+        is_known && is_settled && self.state.told(object) == Some(version)
     }
 
     /// Text of the version that the session knew before, if the file has another one now.
@@ -342,7 +374,15 @@ impl LiveSession {
         }
         let version = self.store.get(object, AsOf::Latest)?;
         let source = version.and_then(|version| version.envelope.source);
-        Ok(source.map(|source| PathBuf::from(source.path())))
+        Ok(source.and_then(|source| source.path().map(PathBuf::from)))
+    }
+}
+
+/// The command that a call ran in a shell.
+fn shell_command(finished: &ToolFinished) -> Option<String> {
+    match tool_kind::kind(&finished.tool, &finished.args) {
+        ToolKind::Shell(_) => tool_kind::command_of(&finished.args),
+        _ => None,
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{LiveSession, Notice, places, stored_version};
 use crate::context::forms;
@@ -23,6 +23,8 @@ use crate::store::{Expected, Query, Version};
 const MOVED_FROM: &str = "moved_from";
 /// Moves of one file, one after another, that other sessions may have stored.
 const MAX_MOVES: usize = 16;
+/// What keeps a file from being read whose file system is gone.
+const NOT_MOUNTED: &str = "its file system is not mounted";
 /// Files that may name one object as what they were.
 const MAX_SUCCESSORS: u64 = 8;
 
@@ -74,9 +76,8 @@ impl LiveSession {
     }
 
     /// Takes the moves that a shell command made.
-    pub(super) fn moved_by_command(&mut self, args: &Value) -> Result<()> {
-        let command = args.get("command").and_then(Value::as_str).unwrap_or_default();
-        let pairs = source::renames(command, &self.options.cwd);
+    pub(super) fn moved_by_command(&mut self, command: &str, folder: &Path) -> Result<()> {
+        let pairs = source::renames(command, folder);
         self.moved_as_said(&pairs).map(drop)
     }
 
@@ -362,10 +363,9 @@ impl LiveSession {
             Some((envelope, ..)) => envelope.source.clone(),
             None => self.store.get(object, AsOf::Latest)?.and_then(|found| found.envelope.source),
         };
-        Ok(source.map(|Source::Filesystem { filesystem_id, path }| {
-            let open = self.open_path(&path);
-            Location { filesystem_id, path: PathBuf::from(path), open }
-        }))
+        let Some(Source::Filesystem { filesystem_id, path }) = source else { return Ok(None) };
+        let open = self.open_path(&path);
+        Ok(Some(Location { filesystem_id, path: PathBuf::from(path), open }))
     }
 
     /// A version that the session knows of an object, staged or stored.
@@ -443,18 +443,11 @@ impl LiveSession {
 
     /// Why a file can neither be read nor is known to be deleted; `None` where it is not so.
     pub(super) fn why_out_of_reach(&self, file: &ObjectId, path: &Path) -> Option<String> {
-        let location = self.location(path);
-        if self.forgotten.contains(file) || location.open.is_none() {
+        if self.forgotten.contains(file) || !self.files_are_here() {
             return None;
         }
-        match source::look(&location, self.is_excluded(path), 0).state {
-            FileState::Unreadable { reason } => Some(reason),
-            FileState::NotAFile => Some("it is no regular file".to_owned()),
-            FileState::Missing if !self.is_mounted(file, path) => {
-                Some("its file system is not mounted".to_owned())
-            }
-            _ => None,
-        }
+        let unmounted = || (!self.is_mounted(file, path)).then(|| NOT_MOUNTED.to_owned());
+        self.obstacle(path).or_else(unmounted)
     }
 
     fn shown_file_of(&self, file: &ObjectId) -> Option<(Handle, String)> {
