@@ -2,9 +2,10 @@
 //! which files are excluded.
 //!
 //! Reads files and folders, writes nothing there but the filesystem ID of a machine that has none. `indexing` compares a file
-//! with what a store has of it, `index` puts files into a store, `names` finds them there; nothing else here knows a store, and
-//! nothing a session. Sources: DESIGN.md section 5, SSOT 2.3 and 5.3 to 5.6.
+//! with what a store has of it, `index` puts files into a store, `tracking` keeps them there up to date, `names` finds them
+//! there; nothing else here knows a store, and nothing a session. Sources: DESIGN.md section 5, SSOT 2.3 and 5.3 to 5.6.
 
+mod batch;
 mod discovery;
 mod exclude;
 mod file;
@@ -15,21 +16,29 @@ mod location;
 mod names;
 mod path;
 mod renames;
+mod tracker;
+mod tracking;
 mod vault;
 mod walk;
 
+pub use batch::IndexedFile;
 pub use discovery::{DiscoveryLimits, Naming, discovered_files, named_in_output};
 pub use exclude::Exclude;
 pub use file::{
-    DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, appeared_since, obstacle, read_file,
-    stamp,
+    DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, appeared_since, obstacle, open_file,
+    read_file, stamp,
 };
 pub use filesystem::{data_folder, filesystem_id};
-pub use index::{IndexOptions, IndexReport, IndexedFile, index_paths};
+pub use index::{IndexOptions, IndexReport, index_paths};
 pub use indexing::{IndexOutcome, Indexed, Latest, index, index_source, look};
 pub use location::Location;
 pub use names::Place;
 pub use path::{absolute_path, canonical_path, comparison_key, read_path, resolve_path};
 pub use renames::renames;
+pub use tracker::{
+    PollReason, Signal, Tracker, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus,
+    Watching,
+};
+pub use tracking::{Locate, Tracking, TrackingEvent, TrackingOptions};
 pub use vault::exists_on;
 pub use walk::Problem;

@@ -118,7 +118,7 @@ impl FileStamp {
         }
     }
 
-    fn of(metadata: &Metadata) -> Option<Self> {
+    pub(super) fn of(metadata: &Metadata) -> Option<Self> {
         let modified = metadata.modified().ok()?;
         let mtime_ns = match modified.duration_since(UNIX_EPOCH) {
             Ok(after) => i64::try_from(after.as_nanos()).ok()?,
@@ -128,7 +128,12 @@ impl FileStamp {
         Some(Self { mtime_ns, size, inode, ctime_ns, root_depth: None })
     }
 
-    fn is_fresh(self, now: SystemTime) -> bool {
+    /// Whether this may be the file that had another stamp, under a new name: renaming changes `ctime_ns` alone.
+    pub(super) fn is_renamed(self, before: Self) -> bool {
+        Self { ctime_ns: before.ctime_ns, ..self } == before
+    }
+
+    pub(super) fn is_fresh(self, now: SystemTime) -> bool {
         let is_within = |time_ns: i64, fresh: Duration| {
             let settled =
                 (now - fresh).duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
@@ -173,6 +178,20 @@ pub fn read_file(path: &Path, max_bytes: u64) -> FileReading {
     }
 }
 
+/// Opens the regular file at a path for reading; `None` if something else is there, which is not opened.
+///
+/// # Errors
+/// What the system says.
+pub fn open_file(path: &Path) -> io::Result<Option<File>> {
+    // Opening a FIFO or a device can block or do something, so the kind is asked first; it is asked again of what was
+    // opened, since another file may have taken the path in between.
+    if !path.metadata()?.is_file() {
+        return Ok(None);
+    }
+    let file = open_without_waiting(path)?;
+    Ok(file.metadata()?.is_file().then_some(file))
+}
+
 /// What keeps the file at a path from being read, in words: `it is a folder`, `it cannot be read: …`. `None` where it can be,
 /// and where nothing is there.
 pub fn obstacle(path: &Path) -> Option<String> {
@@ -197,18 +216,12 @@ pub(super) fn look_at_excluded(path: &Path) -> FileReading {
 }
 
 fn read_opened(path: &Path, max_bytes: u64) -> io::Result<FileReading> {
-    // Opening a FIFO or a device can block or do something, so the kind is asked first; it is asked again of what was
-    // opened, since another file may have taken the path in between.
     let mut attempt = 1;
     loop {
-        if !path.metadata()?.is_file() {
+        let Some(file) = open_file(path)? else {
             return Ok(FileReading { state: FileState::NotAFile, stamp: None });
-        }
-        let file = open_without_waiting(path)?;
+        };
         let before = file.metadata()?;
-        if !before.is_file() {
-            return Ok(FileReading { state: FileState::NotAFile, stamp: None });
-        }
         let state = read_state(&file, before.len(), max_bytes)?;
         let stamp = FileStamp::of(&before);
         if stamp == FileStamp::of(&file.metadata()?) {
@@ -255,12 +268,12 @@ fn unreadable(error: &io::Error) -> FileState {
     FileState::Unreadable { reason: in_words(error) }
 }
 
-fn is_absence(error: &io::Error) -> bool {
+pub(super) fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// Tells a missing file from one that is out of reach: its nearest ancestor that exists must be readable.
-fn absent(path: &Path) -> FileState {
+pub(super) fn absent(path: &Path) -> FileState {
     for ancestor in path.ancestors().skip(1) {
         match ancestor.metadata() {
             Ok(metadata) if !metadata.is_dir() => return FileState::Missing,
@@ -324,14 +337,14 @@ fn special_kind(_kind: FileType) -> &'static str {
 }
 
 #[cfg(unix)]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
+pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
 
     File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
 }
 
 #[cfg(not(unix))]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
+pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 

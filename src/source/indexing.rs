@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::file::{FileReading, FileStamp, FileState, look_at_excluded, read_file};
 use super::location::Location;
 use crate::error::Result;
-use crate::object::{AsOf, Envelope, Hash, Payload, Source, file_fields};
+use crate::object::{AsOf, Envelope, Hash, ObjectId, Payload, Source, file_fields};
 use crate::store::{MOVED_FROM, Store, Version};
 
 /// Fields of a file that reading it gives; all others are people's, such as `view`, or tell where it was before
@@ -110,6 +110,23 @@ pub struct Indexed {
     pub outcome: IndexOutcome,
     /// The stamp of what was read, see [`FileReading`].
     pub stamp: Option<FileStamp>,
+}
+
+impl Indexed {
+    /// Says which object the file was before it moved here; a version that is there without that is one to be updated.
+    ///
+    /// # Errors
+    /// What canonical JSON reports.
+    pub fn set_moved_from(&mut self, id: &ObjectId) -> Result<()> {
+        let old = self.payload.fields.insert(MOVED_FROM.into(), json!(id.to_string()));
+        if old.as_ref() != self.payload.fields.get(MOVED_FROM) {
+            self.version = self.payload.content_hash(None)?;
+            if self.outcome == IndexOutcome::Unchanged {
+                self.outcome = IndexOutcome::Updated;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Looks at a file: reads it where it can be reached and is not excluded. Every failure is a state.

@@ -17,10 +17,8 @@ use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
 use crate::source::{
     self, FileReading, FileStamp, FileState, IndexOutcome, Indexed, Latest, Location,
 };
-use crate::store::{Expected, Query, Version};
+use crate::store::{Expected, MOVED_FROM, Query, Version};
 
-/// Field of a file that names the object which it was before it was moved.
-const MOVED_FROM: &str = "moved_from";
 /// Moves of one file, one after another, that other sessions may have stored.
 const MAX_MOVES: usize = 16;
 /// What keeps a file from being read whose file system is gone.
@@ -226,26 +224,38 @@ impl LiveSession {
 
     /// The newest file that the store knows as what an object is now: since then the object had no content.
     fn successor(&self, object: &ObjectId) -> Result<Option<Version>> {
-        let query = Query::parse(&format!("{MOVED_FROM} = \"{object}\""))?;
-        let found =
-            match self.store.query(&query.within(Some(ObjectType::File), Some(MAX_SUCCESSORS))) {
-                Err(Error::UnknownField { .. }) => return Ok(None),
-                found => found?,
-            };
-        let own =
-            |version: &Version| version.envelope.id == *object && version.source_hash.is_some();
-        let last = self.store.history(object)?.into_iter().find(own).map(|version| version.tx_id);
+        let mut own = self.store.history(object)?;
+        own.retain(|version| version.envelope.id == *object);
+        let gone = own.iter().take_while(|version| version.source_hash.is_none()).last();
+        let last = own.iter().find(|version| version.source_hash.is_some());
+        let last = last.map(|version| version.tx_id);
+        let mut found = self.named_as_origin(object, AsOf::Latest)?;
+        if let Some(gone) = gone {
+            // It may have gone on from there.
+            found.extend(self.named_as_origin(object, AsOf::Tx(gone.tx_id))?);
+        }
         let mut newest = None;
         for version in found {
-            let names = |version: &Version| version.fields.get(MOVED_FROM) == Some(&json!(object));
+            let names = |version: &&Version| version.fields.get(MOVED_FROM) == Some(&json!(object));
             let versions = self.store.history(&version.envelope.id)?;
-            let since = versions.iter().take_while(|version| names(version)).last();
-            let since = since.map(|version| version.tx_id);
-            if since > last && newest.as_ref().is_none_or(|(tx_id, _)| *tx_id < since) {
+            let since = versions.iter().filter(names).map(|version| version.tx_id);
+            let since = since.filter(|tx_id| Some(*tx_id) > last).min();
+            if since.is_some() && newest.as_ref().is_none_or(|(tx_id, _)| *tx_id < since) {
                 newest = Some((since, version));
             }
         }
         Ok(newest.map(|(_, version)| version))
+    }
+
+    /// Files that say at a time that they were an object before they were moved.
+    fn named_as_origin(&self, object: &ObjectId, at: AsOf) -> Result<Vec<Version>> {
+        let query = Query::parse(&format!("{MOVED_FROM} = \"{object}\""))?;
+        let query = query.within(Some(ObjectType::File), Some(MAX_SUCCESSORS));
+        match self.store.query(&Query { at, ..query }) {
+            // No file of the store was ever moved.
+            Err(Error::UnknownField { .. }) => Ok(Vec::new()),
+            found => found,
+        }
     }
 
     /// The one place within reach that has the bytes of a vanished file.
@@ -317,9 +327,9 @@ impl LiveSession {
         if !is_known || outcome != IndexOutcome::Unchanged {
             self.stage_gone(file)?;
             self.staged.objects.push((envelope, payload.clone(), Expected::Any));
-            for nickname in self.store.nicknames(&file.object)? {
-                self.staged.nicknames.push((nickname, to.clone()));
-            }
+        }
+        for nickname in self.store.nicknames(&file.object)? {
+            self.staged.nicknames.push((nickname, to.clone()));
         }
         let text = payload.content;
         let old = self.text(&file.object, &file.version).ok();
