@@ -306,18 +306,26 @@ impl World {
                 if self.restarts {
                     self.host.call_beside();
                 }
+                self.check_files_anew();
                 self.send();
             }
             Op::Restart if self.restarts => {
                 self.settle_failed();
                 self.host.restart();
+                self.check_files_anew();
             }
             Op::Crash if self.restarts => {
                 self.failed.clear();
                 self.host.crash();
+                self.check_files_anew();
             }
-            Op::Restart | Op::Crash => {}
+            Op::Restart | Op::Crash => self.check_files_anew(),
         }
+    }
+
+    /// What a session does before its first call, now and in both runs: a restart may tell of other programs' doings.
+    fn check_files_anew(&mut self) {
+        self.host.live.reconcile(&|_| {}).unwrap();
     }
 
     fn places(&self, wanted: impl Fn(&str) -> bool) -> Vec<usize> {

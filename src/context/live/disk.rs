@@ -63,13 +63,31 @@ impl LiveSession {
             let is_it = location.id()? == *object;
             return Ok(Some(if is_it { location } else { Location { open: None, ..location } }));
         }
-        let source = self.store.get(object, AsOf::Latest)?.and_then(|known| known.envelope.source);
+        let staged = self.staged.objects.iter().find(|(envelope, ..)| envelope.id == *object);
+        let source = match staged {
+            Some((envelope, ..)) => envelope.source.clone(),
+            None => self.store.get(object, AsOf::Latest)?.and_then(|known| known.envelope.source),
+        };
         Ok(match source {
             Some(Source::Filesystem { filesystem_id, path }) => {
                 Some(self.namespace.known(&filesystem_id, Path::new(&path)))
             }
             _ => None,
         })
+    }
+
+    /// Where the links lead now that may have taken the place of a known file.
+    pub(super) fn led_to(&self, location: &Location) -> Location {
+        match &location.open {
+            Some(open) if self.namespace.is_here() => self.location(open),
+            _ => location.clone(),
+        }
+    }
+
+    /// The path by which the agent sees a file.
+    pub(super) fn agent_path(&self, location: &Location) -> PathBuf {
+        let agent = self.namespace.agent_path(&location.filesystem_id, &location.path);
+        agent.map_or_else(|| location.path.clone(), PathBuf::from)
     }
 
     /// The path that `read` opens, as the agent sees it.
