@@ -13,8 +13,11 @@ mod filesystem;
 mod index;
 mod indexing;
 mod location;
+mod mounts;
 mod names;
+mod namespace;
 mod path;
+mod spelling;
 mod tracker;
 mod tracking;
 mod vault;
@@ -31,7 +34,9 @@ pub use filesystem::{data_folder, filesystem_id};
 pub use index::{IndexOptions, IndexReport, index_paths};
 pub use indexing::{IndexOutcome, Indexed, Latest, index, index_source, look};
 pub use location::Location;
+pub use mounts::MountMapping;
 pub use names::Place;
+pub use namespace::Namespace;
 pub use path::{absolute_path, canonical_path, comparison_key, read_path, resolve_path};
 pub use tracker::{
     PollReason, Signal, Tracker, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus,

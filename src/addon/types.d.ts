@@ -143,6 +143,8 @@ export interface Settings {
   layout: "log" | "pools";
   store: string | null;
   filesystemId: string | null;
+  mounts: MountMapping[];
+  sandbox: string | null;
   keepResults: number;
   collapseTokens: number;
   extraShare: number;
@@ -158,6 +160,18 @@ export interface Settings {
   highWater: number;
   prices: string | Record<string, string | PriceTable>;
   exclude: string[] | null;
+}
+
+/** A folder that an agent in a sandbox sees elsewhere than it is. All prefixes are absolute paths. */
+export interface MountMapping {
+  /** Where the agent sees it. */
+  agentPrefix: string;
+  /** Where it is: the path that an agent on the host sees. */
+  canonicalPrefix: string;
+  /** The filesystem that it is in; by default the host's. */
+  filesystemId?: string;
+  /** Where this process opens it; by default `canonicalPrefix`. */
+  clientPrefix?: string;
 }
 
 /** JSON schema of a tool's arguments. */

@@ -320,7 +320,8 @@ impl Session {
         self.showings.values()
     }
 
-    /// A path as the model sees it in `log`: relative to the working folder where it lies inside.
+    /// An agent's path as the model sees it in `log`: relative to the working folder where it lies inside. Of a file it is
+    /// [`Subject::agent_path`].
     pub fn shown_path<'a>(&self, path: &'a str) -> &'a str {
         let cwd = self.opened.as_ref().map_or("", |opened| opened.cwd.as_str());
         let inside = path.strip_prefix(cwd).and_then(|rest| rest.strip_prefix(['/', '\\']));
@@ -432,6 +433,8 @@ impl Session {
     fn file(&mut self, file: &FileEvent) {
         let subject = Subject::File {
             path: file.path.clone(),
+            filesystem_id: file.filesystem_id.clone(),
+            agent_path: file.agent_path.clone(),
             version: file.version.clone(),
             lines: file.lines,
             stamp: file.stamp,

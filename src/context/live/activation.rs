@@ -1,7 +1,6 @@
 //! What `activate`, `deactivate`, `pin` and `unpin` do (SSOT 3.3, DESIGN.md sections 6 and 7).
 
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::Arc;
 
 use regex::Regex;
@@ -177,25 +176,28 @@ impl LiveSession {
         seen: Option<(LineRange, Hash)>,
     ) -> Result<Result<Shown, String>> {
         let mut obstacle = None;
-        if let Some(path) = self.path_of(object)?
-            && self.index_file(&path, Cause::Read, None)?.is_none()
-        {
-            obstacle = self.obstacle(&path);
+        let location = self.location_of(object)?;
+        if let Some(location) = &location {
+            let reading = self.look_again(location);
+            if self.index_at(location, reading, Cause::Read, None)?.is_none() {
+                obstacle = Self::obstacle(location);
+            }
         }
         let handle = self.handle_of(object)?;
-        let Some(Subject::File { path, version: latest, lines, .. }) =
-            self.state.index().get(object).map(|entry| entry.subject.clone())
+        let entry = self.state.index().get(object);
+        let Some(file @ Subject::File { version: latest, lines, .. }) =
+            entry.map(|entry| &entry.subject)
         else {
             return Err(Error::internal(format!("`{object}` is no file of the session")));
         };
-        let absolute = path;
-        let path = self.state.shown_path(&absolute).to_owned();
+        let path = self.state.shown_path(file.agent_path()).to_owned();
+        let (latest, lines) = (latest.clone(), *lines);
         let mut name = path.clone();
         let mut wanted = latest.clone();
         if version != VersionSelector::Latest {
             wanted = self.store.select(object, version)?.content_hash;
         } else if lines.is_none() {
-            match self.last_text_of(object, handle, Path::new(&absolute), obstacle)? {
+            match self.last_text_of(object, handle, location.as_ref(), obstacle)? {
                 Ok(last) => wanted = last,
                 Err(why) => return Ok(Err(forms::textless_line(handle, &path, &why))),
             }

@@ -76,28 +76,48 @@ impl LiveSession {
         let Some(path) = args.get("path").and_then(Value::as_str) else { return Ok(None) };
         let (cause, path) = match tool {
             "read" => (Cause::Read, self.path_read(path)?),
-            "edit" => (Cause::Edited, source::resolve_path(path, &self.options.cwd)?),
-            "write" => (Cause::Written, source::resolve_path(path, &self.options.cwd)?),
+            "edit" => (Cause::Edited, self.resolve(path)?),
+            "write" => (Cause::Written, self.resolve(path)?),
             _ => return Ok(None),
         };
         Ok(Some((cause, path)))
     }
 
-    /// Reads a file and makes a version of what is there (SSOT 5.6). Returns its object and version; `None` where nothing
-    /// can be said of it (no permission, no file that has bytes, a path that is no UTF-8): what was known stands.
+    /// Reads the file at an agent's path, see [`Self::index_at`].
     pub(super) fn index_file(
         &mut self,
         path: &Path,
         cause: Cause,
         call: Option<&str>,
     ) -> Result<Option<(ObjectId, Hash)>> {
-        let location = self.location(path);
+        let reading = self.look_at(path);
+        self.index_at(&self.location(path), reading, cause, call)
+    }
+
+    /// Reads the file at an agent's path.
+    fn look_at(&self, path: &Path) -> FileReading {
+        source::look(&self.location(path), self.is_excluded(path), self.settings.max_text_bytes)
+    }
+
+    /// Reads a file that is known.
+    pub(super) fn look_again(&self, location: &Location) -> FileReading {
+        source::look(location, self.is_excluded_at(location), self.settings.max_text_bytes)
+    }
+
+    /// Makes a version of what was found of a file (SSOT 5.6). Returns its object and version; `None` where nothing can be
+    /// said of it (no permission, no file that has bytes, a path that is no UTF-8): what was known stands.
+    pub(super) fn index_at(
+        &mut self,
+        location: &Location,
+        reading: FileReading,
+        cause: Cause,
+        call: Option<&str>,
+    ) -> Result<Option<(ObjectId, Hash)>> {
         let object = location.id()?;
         if self.is_forgotten(&object)? || location.path.to_str().is_none() {
             return Ok(None);
         }
-        let reading = source::look(&location, self.is_excluded(path), self.settings.max_text_bytes);
-        let Some(found) = source::index(&location, reading, self.latest(&object)?)? else {
+        let Some(found) = source::index(location, reading, self.latest(&object)?)? else {
             return Ok(None);
         };
         let Indexed { envelope, payload, version, outcome, stamp } = found;
@@ -115,14 +135,11 @@ impl LiveSession {
             return Ok(Some((object, version)));
         }
         self.record(Event::File(FileEvent {
-            object: object.clone(),
-            path: location.path.to_string_lossy().into_owned(),
-            version: version.clone(),
             lines: text.map(|text| text.split('\n').count() as u64),
-            cause,
             call: call.map(str::to_owned),
             stamp,
             moved,
+            ..self.met(object.clone(), location, version.clone(), cause)
         }));
         Ok(Some((object, version)))
     }
@@ -157,22 +174,21 @@ impl LiveSession {
         notices: &mut Vec<Notice>,
     ) -> Result<Vec<String>> {
         let mut notes = Vec::new();
-        if !self.files_are_here() {
-            return Ok(notes);
-        }
         let mut budget = NOTE_TOKENS;
         for file in files {
-            let Some(Subject::File { path, version, stamp, .. }) =
+            let Some(Subject::File { version, stamp, .. }) =
                 self.state.index().get(&file).map(|entry| &entry.subject)
             else {
                 continue;
             };
-            let path = PathBuf::from(path);
+            let Some(location) = self.location_of(&file)? else { continue };
             let Some(told) = self.state.told(&file).cloned() else { continue };
-            if source::stamp(&path) == *stamp && told == *version {
+            let Some(open) = &location.open else { continue };
+            if source::stamp(open) == *stamp && told == *version {
                 continue;
             }
-            let indexed = self.index_file(&path, Cause::Changed, None)?;
+            let reading = self.look_again(&location);
+            let indexed = self.index_at(&location, reading, Cause::Changed, None)?;
             if let Some((_, now)) = indexed.filter(|(_, now)| *now != told) {
                 notes.extend(self.note(&file, &told, &now, &mut budget, notices)?);
             }
@@ -190,8 +206,8 @@ impl LiveSession {
         notices: &mut Vec<Notice>,
     ) -> Result<Option<String>> {
         let Some(entry) = self.state.index().get(file) else { return Ok(None) };
-        let Subject::File { path, lines, .. } = &entry.subject else { return Ok(None) };
-        let (handle, path) = (entry.handle, self.state.shown_path(path));
+        let file_subject @ Subject::File { lines, .. } = &entry.subject else { return Ok(None) };
+        let (handle, path) = (entry.handle, self.state.shown_path(file_subject.agent_path()));
         let seen = self.seen_in(file);
         if lines.is_none() {
             let fields = self.latest_fields(file)?;
@@ -248,10 +264,8 @@ impl LiveSession {
     fn found(&mut self, naming: Naming<'_>, finished: &ToolFinished) -> Result<()> {
         let given = FOLDER_ARGS.iter().find_map(|name| finished.args.get(*name)?.as_str());
         let folder = match (naming, given) {
-            (Naming::Command { .. }, Some(given)) => {
-                source::absolute_path(given, &self.options.cwd)
-            }
-            _ => self.options.cwd.clone(),
+            (Naming::Command { .. }, Some(given)) => source::absolute_path(given, &self.agent_cwd),
+            _ => self.agent_cwd.clone(),
         };
         let look = |path: &Path| self.regular_file(path);
         let files = source::discovered_files(naming, &folder, &finished.text, FOUND_LIMITS, &look);
@@ -274,8 +288,7 @@ impl LiveSession {
         if found.outcome != IndexOutcome::Unchanged {
             self.staged.objects.push((found.envelope, found.payload, Expected::Any));
         }
-        let path = location.path.to_string_lossy().into_owned();
-        self.record(met_file(object, path, found.version, Cause::Found));
+        self.record(Event::File(self.met(object, location, found.version, Cause::Found)));
         Ok(())
     }
 
@@ -299,16 +312,28 @@ impl LiveSession {
         }
     }
 
-    /// Path of a file.
-    pub(super) fn path_of(&self, object: &ObjectId) -> Result<Option<PathBuf>> {
-        if let Some(Subject::File { path, .. }) =
-            self.state.index().get(object).map(|entry| &entry.subject)
-        {
-            return Ok(Some(PathBuf::from(path)));
+    /// The event of a file that is met without a look at it.
+    pub(super) fn met(
+        &self,
+        object: ObjectId,
+        location: &Location,
+        version: Hash,
+        cause: Cause,
+    ) -> FileEvent {
+        let Location { filesystem_id, path, .. } = location;
+        let is_own = *filesystem_id == self.options.filesystem_id;
+        FileEvent {
+            object,
+            path: path.to_string_lossy().into_owned(),
+            filesystem_id: (!is_own).then(|| filesystem_id.clone()),
+            agent_path: self.namespace.agent_path(filesystem_id, path),
+            version,
+            lines: None,
+            cause,
+            call: None,
+            stamp: None,
+            moved: None,
         }
-        let version = self.store.get(object, AsOf::Latest)?;
-        let source = version.and_then(|version| version.envelope.source);
-        Ok(source.and_then(|source| source.path().map(PathBuf::from)))
     }
 }
 
@@ -318,20 +343,6 @@ fn shell_command(finished: &ToolFinished) -> Option<String> {
         ToolKind::Shell(_) => tool_kind::command_of(&finished.args),
         _ => None,
     }
-}
-
-/// The event of a file that is met without a look at it.
-pub(super) fn met_file(object: ObjectId, path: String, version: Hash, cause: Cause) -> Event {
-    Event::File(FileEvent {
-        object,
-        path,
-        version,
-        lines: None,
-        cause,
-        call: None,
-        stamp: None,
-        moved: None,
-    })
 }
 
 /// A heading and the unified difference of two texts, within the limits of a note.
