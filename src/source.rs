@@ -24,7 +24,8 @@ pub use batch::IndexedFile;
 pub use discovery::{DiscoveryLimits, Naming, discovered_files, named_in_output};
 pub use exclude::Exclude;
 pub use file::{
-    DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, obstacle, read_file, stamp,
+    DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, obstacle, open_file, read_file,
+    stamp,
 };
 pub use filesystem::{data_folder, filesystem_id};
 pub use index::{IndexOptions, IndexReport, index_paths};

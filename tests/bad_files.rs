@@ -24,6 +24,7 @@ use palimpsest::session::Subject;
 use palimpsest::settings::Settings;
 use palimpsest::source::{Exclude, IndexOptions, IndexReport, index_paths};
 use palimpsest::store::{Store, doctor};
+use palimpsest::tools::Tool;
 use serde_json::{Value, json};
 
 /// Files with more bytes are metadata only.
@@ -174,9 +175,8 @@ fn kinds() -> Vec<Kind> {
     let no_file = |name, make, what| {
         kind(name, make, None, &format!("{{name}} · no text: {what}"), "it is no regular file")
     };
-    let too_long = "{name} · no text: it cannot be read: file name too long";
     let in_loop = "{name} · no text: it cannot be read: too many levels of symbolic links";
-    let nul = "{name} · no text: it cannot be read: file name contained an unexpected NUL byte";
+    let nul = "file name contained an unexpected NUL byte";
     let no_utf_8 = "{name} · no text: its path is not UTF-8";
     vec![
         kind("text.txt", write_text, Some("text"), "[f1] {name} · line 1 of 1\ntext", "created"),
@@ -222,9 +222,9 @@ fn kinds() -> Vec<Kind> {
             "there is no such file or folder",
         ),
         kind("link", link_to_no_utf_8, None, no_utf_8, "its name is not UTF-8"),
-        kind(&"n".repeat(300), |_| (), None, too_long, "file name too long"),
-        kind(&"deep/".repeat(1_000), |_| (), None, too_long, "file name too long"),
-        kind("nul\0byte", |_| (), None, nul, "file name contained an unexpected NUL byte"),
+        kind(&"n".repeat(300), |_| (), None, "UNKNOWN_NAME", "file name too long"),
+        kind(&"deep/".repeat(1_000), |_| (), None, "UNKNOWN_NAME", "file name too long"),
+        kind("nul\0byte", |_| (), None, "UNKNOWN_NAME", nul),
     ]
 }
 
@@ -268,6 +268,21 @@ fn what_read_write_and_edit_touch_is_known_or_left_alone() {
             touch(&kind, &mut agent, tool);
         }
     }
+}
+
+#[test]
+fn our_own_read_answers_or_says_what_is_the_matter() {
+    with_every_kind(|kind, agent| {
+        let answer = Tool::Read.execute(&mut agent.live, "call", &json!({ "path": kind.name }));
+        let expected = if matches!(kind.read, None | Some("deleted")) {
+            &["INVALID_ARGUMENT", "FILE"][..]
+        } else {
+            &["ok"]
+        };
+        // A file whose name alone is odd can be read as any other.
+        let code = answer.map_or_else(|error| error.code(), |_| "ok");
+        assert!(expected.contains(&code) || kind.name == "link", "{:?}: {code}", kind.name);
+    });
 }
 
 #[test]
@@ -390,6 +405,7 @@ fn files_replaced_while_they_are_read_are_one_or_the_other() {
     let mut agent = Agent::new(folder.path());
     let path = agent.root.join("a");
     let stage = agent.root.join("stage");
+    write_text(&path);
     let replacing = std::thread::spawn(move || {
         let makes: [Make; 3] = [write_text, write_large, make_fifo];
         for make in makes.iter().cycle().take_while(|_| !IS_OVER.load(Ordering::Relaxed)) {
@@ -407,6 +423,10 @@ fn files_replaced_while_they_are_read_are_one_or_the_other() {
             );
             agent.activate("a", false);
             agent.index("a");
+            let args = json!({ "path": "a" });
+            let answer = Tool::Read.execute(&mut agent.live, "call", &args);
+            let code = answer.map_or_else(|error| error.code(), |_| "ok");
+            assert!(["ok", "INVALID_ARGUMENT"].contains(&code), "{code}");
         }
         IS_OVER.store(true, Ordering::Relaxed);
     });

@@ -98,6 +98,11 @@ impl FileStamp {
         Some(Self { mtime_ns, size, inode, ctime_ns })
     }
 
+    /// Whether this may be the file that had another stamp, under a new name: renaming changes `ctime_ns` alone.
+    pub(super) fn is_renamed(self, before: Self) -> bool {
+        Self { ctime_ns: before.ctime_ns, ..self } == before
+    }
+
     pub(super) fn is_fresh(self, now: SystemTime) -> bool {
         let is_within = |time_ns: i64, fresh: Duration| {
             let settled =
@@ -130,6 +135,20 @@ pub fn read_file(path: &Path, max_bytes: u64) -> FileReading {
     }
 }
 
+/// Opens the regular file at a path for reading; `None` if something else is there, which is not opened.
+///
+/// # Errors
+/// What the system says.
+pub fn open_file(path: &Path) -> io::Result<Option<File>> {
+    // Opening a FIFO or a device can block or do something, so the kind is asked first; it is asked again of what was
+    // opened, since another file may have taken the path in between.
+    if !path.metadata()?.is_file() {
+        return Ok(None);
+    }
+    let file = open_without_waiting(path)?;
+    Ok(file.metadata()?.is_file().then_some(file))
+}
+
 /// What keeps the file at a path from being read, in words: `it is a folder`, `it cannot be read: …`. `None` where it can be,
 /// and where nothing is there.
 pub fn obstacle(path: &Path) -> Option<String> {
@@ -154,18 +173,12 @@ pub(super) fn look_at_excluded(path: &Path) -> FileReading {
 }
 
 fn read_opened(path: &Path, max_bytes: u64) -> io::Result<FileReading> {
-    // Opening a FIFO or a device can block or do something, so the kind is asked first; it is asked again of what was
-    // opened, since another file may have taken the path in between.
     let mut attempt = 1;
     loop {
-        if !path.metadata()?.is_file() {
+        let Some(file) = open_file(path)? else {
             return Ok(FileReading { state: FileState::NotAFile, stamp: None });
-        }
-        let file = open_without_waiting(path)?;
+        };
         let before = file.metadata()?;
-        if !before.is_file() {
-            return Ok(FileReading { state: FileState::NotAFile, stamp: None });
-        }
         let state = read_state(&file, before.len(), max_bytes)?;
         let stamp = FileStamp::of(&before);
         if stamp == FileStamp::of(&file.metadata()?) {

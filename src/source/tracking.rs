@@ -258,8 +258,12 @@ impl Writer {
         let is_excluded = self.options.exclude.excludes(&location.path);
         let reading = indexing::look(&location, is_excluded, self.options.max_text_bytes);
         match &reading.state {
-            // It went just now; the tracker tells when it is sure. What the store never knew, it need not know as deleted.
+            // It went or came just now. The tracker does not know that yet: it tells once it does, and of what the store has as it
+            // was told it would not tell again.
             FileState::Missing if !is_gone => return Ok(()),
+            FileState::Text { .. } | FileState::Binary { .. } if is_gone => return Ok(()),
+            FileState::TooLarge { .. } | FileState::Excluded { .. } if is_gone => return Ok(()),
+            // What the store never knew, it need not know as deleted.
             FileState::Missing if self.store.get(&location.id()?, AsOf::Latest)?.is_none() => {
                 return Ok(());
             }

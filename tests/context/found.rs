@@ -5,6 +5,7 @@ use palimpsest::context::tokens;
 use palimpsest::object::AsOf;
 use palimpsest::session::Subject;
 use palimpsest::settings::{Layout, Settings};
+use palimpsest::store::ForgetOptions;
 use serde_json::{Value, json};
 
 use crate::host::Host;
@@ -79,6 +80,21 @@ fn a_call_brings_in_so_many_files_and_none_twice() {
     host.tool("ls", &json!({}), &rest);
     host.send();
     assert_eq!(file_events(&host), 400);
+}
+
+#[test]
+fn a_file_that_a_person_had_forgotten_is_not_met_again() {
+    let (mut host, output) = with_files(Settings::default(), 2);
+    host.user("go");
+    host.read("file-000.rs", None, None);
+    host.send();
+    let file = host.live.state().index().entries()[0].id.clone();
+    host.restart_as("session-2");
+    host.store.forget(&file, ForgetOptions { dry_run: false, everywhere: false }).unwrap();
+    host.tool("bash", &json!({ "command": "git ls-files" }), &output);
+    host.send();
+    assert_eq!(names(&host.live, &host), ["file-001.rs"]);
+    assert!(host.activate(&wanted("file-000.rs"), false).contains("was forgotten"));
 }
 
 #[test]

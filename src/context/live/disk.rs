@@ -2,6 +2,7 @@
 //!
 //! Every look at a path that a message names goes through here. Must not read a content itself.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::LiveSession;
@@ -81,9 +82,14 @@ impl LiveSession {
         obstacle.or_else(|| is_nameless.then(|| "its path is not UTF-8".to_owned()))
     }
 
-    /// What keeps a file from being read that a model names by its path.
+    /// What keeps from being read what is at a path as a model writes it; `None` also where nothing is there.
     pub(super) fn obstacle_given(&self, given: &str) -> Option<String> {
-        self.obstacle(&source::resolve_path(given, &self.options.cwd).ok()?)
+        let path = source::resolve_path(given, &self.options.cwd).ok()?;
+        let is_there = match self.location(&path).open?.symlink_metadata() {
+            Ok(_) => true,
+            Err(error) => error.kind() == ErrorKind::PermissionDenied,
+        };
+        if is_there { self.obstacle(&path) } else { None }
     }
 
     /// Whether there is something at a path as a model writes it.

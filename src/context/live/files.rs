@@ -259,7 +259,7 @@ impl LiveSession {
         // Of a path that is not UTF-8 no object is made.
         for location in files.iter().filter(|location| location.path.to_str().is_some()) {
             let object = location.id()?;
-            if self.state.index().get(&object).is_none() {
+            if self.state.index().get(&object).is_none() && !self.is_forgotten(&object)? {
                 self.enter_found(location, object)?;
             }
         }
