@@ -261,8 +261,14 @@ impl Writer {
             // It went or came just now. The tracker does not know that yet: it tells once it does, and of what the store has as it
             // was told it would not tell again.
             FileState::Missing if !is_gone => return Ok(()),
-            FileState::Text { .. } | FileState::Binary { .. } if is_gone => return Ok(()),
-            FileState::TooLarge { .. } | FileState::Excluded { .. } if is_gone => return Ok(()),
+            FileState::Text { .. }
+            | FileState::Binary { .. }
+            | FileState::TooLarge { .. }
+            | FileState::Excluded { .. }
+                if is_gone =>
+            {
+                return Ok(());
+            }
             // What the store never knew, it need not know as deleted.
             FileState::Missing if self.store.get(&location.id()?, AsOf::Latest)?.is_none() => {
                 return Ok(());

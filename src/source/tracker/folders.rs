@@ -91,10 +91,9 @@ impl Folders {
         let stands = match state {
             FolderState::Watched => found.is_some() && found == task.identity,
             FolderState::Polled(PollReason::WatchLimit) => self.is_full(),
-            FolderState::Polled(PollReason::Refused(_)) => false,
+            FolderState::Polled(PollReason::Refused(_)) | FolderState::Unchecked => false,
             FolderState::Polled(_) => found.is_some(),
             FolderState::Absent => found.is_none() && self.is_anchored(&task.path),
-            FolderState::Unchecked => false,
         };
         if stands && !task.force {
             return None;
