@@ -182,6 +182,8 @@ export interface Settings {
   layout: "log" | "pools";
   store: string | null;
   filesystemId: string | null;
+  mounts: MountMapping[];
+  sandbox: string | null;
   keepResults: number;
   collapseTokens: number;
   extraShare: number;
@@ -197,6 +199,18 @@ export interface Settings {
   highWater: number;
   prices: string | Record<string, string | PriceTable>;
   exclude: string[] | null;
+}
+
+/** A folder that an agent in a sandbox sees elsewhere than it is. All prefixes are absolute paths. */
+export interface MountMapping {
+  /** Where the agent sees it. */
+  agentPrefix: string;
+  /** Where it is: the path that an agent on the host sees. */
+  canonicalPrefix: string;
+  /** The filesystem that it is in; by default the host's. */
+  filesystemId?: string;
+  /** Where this process opens it; by default `canonicalPrefix`. */
+  clientPrefix?: string;
 }
 
 /** JSON schema of a tool's arguments. */
@@ -478,6 +492,11 @@ export declare class Session {
   editFailed(args: unknown): Promise<string | null>
   /** Notes that a call went out with the host's own messages and why; the next call's record says so. */
   reportFailedCall(reason: string): void
+  /**
+   * What a person should know of the mount mappings when the session begins: folders that are not there, mounts that show
+   * the same files.
+   */
+  mountNotices(): Promise<string[]>
   /** Figures for a status line, as of the last call or tool. */
   status(): SessionStatus
   /**

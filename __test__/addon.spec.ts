@@ -82,6 +82,7 @@ describe("the exports", () => {
       "editFailed",
       "editFailedNow",
       "ledger",
+      "mountNotices",
       "onEvent",
       "preparePayload",
       "preparePayloadNow",
@@ -128,6 +129,8 @@ describe("the exports", () => {
       highWater: 0.7,
       prices: "auto",
       exclude: null,
+      mounts: [],
+      sandbox: null,
     });
     await session({ settings });
   });

@@ -13,8 +13,12 @@ mod filesystem;
 mod index;
 mod indexing;
 mod location;
+mod mounts;
 mod names;
+mod namespace;
 mod path;
+mod renames;
+mod spelling;
 mod tracker;
 mod tracking;
 mod vault;
@@ -24,15 +28,18 @@ pub use batch::IndexedFile;
 pub use discovery::{DiscoveryLimits, Naming, discovered_files, named_in_output};
 pub use exclude::Exclude;
 pub use file::{
-    DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, obstacle, open_file, read_file,
-    stamp,
+    DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, appeared_since, obstacle, open_file,
+    read_file, stamp,
 };
 pub use filesystem::{data_folder, filesystem_id};
 pub use index::{IndexOptions, IndexReport, index_paths};
 pub use indexing::{IndexOutcome, Indexed, Latest, index, index_source, look};
 pub use location::Location;
+pub use mounts::MountMapping;
 pub use names::Place;
+pub use namespace::Namespace;
 pub use path::{absolute_path, canonical_path, comparison_key, read_path, resolve_path};
+pub use renames::renames;
 pub use tracker::{
     PollReason, Signal, Tracker, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus,
     Watching,

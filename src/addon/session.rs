@@ -367,6 +367,14 @@ impl Session {
         }
     }
 
+    /// What a person should know of the mount mappings when the session begins: folders that are not there, mounts that show
+    /// the same files.
+    #[napi(ts_return_type = "Promise<string[]>")]
+    pub fn mount_notices(&self) -> AsyncTask<Blocking<Vec<String>>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || shared.with(|session| Ok(session.oddities())))
+    }
+
     /// Figures for a status line, as of the last call or tool.
     #[napi(catch_unwind)]
     pub fn status(&self) -> SessionStatus {
@@ -526,6 +534,15 @@ fn event(notice: &Notice) -> Value {
         }),
         Notice::FileChanged { handle, path, added, removed } => {
             json!({ "type": "file_changed", "handle": handle, "path": path, "added": added, "removed": removed })
+        }
+        Notice::FileMoved { handle, from, path } => {
+            json!({ "type": "file_moved", "handle": handle, "from": from, "path": path })
+        }
+        Notice::FileOrphaned { handle, path, reason } => {
+            json!({ "type": "file_orphaned", "handle": handle, "path": path, "reason": reason })
+        }
+        Notice::FileResumed { handle, path } => {
+            json!({ "type": "file_resumed", "handle": handle, "path": path })
         }
         Notice::HostRewrote { how, at } => json!({ "type": "host_rewrote", "how": how, "at": at }),
         Notice::Volatile { at } => json!({ "type": "message_volatile", "at": at }),

@@ -134,6 +134,9 @@ export interface PriceTable {
 export type SessionEvent =
   | { type: "epoch_started"; epoch: number; reason: string; collapsed: number; freedTokens: number }
   | { type: "file_changed"; handle: string; path: string; added: number; removed: number }
+  | { type: "file_moved"; handle: string; from: string; path: string }
+  | { type: "file_orphaned"; handle: string; path: string; reason: string }
+  | { type: "file_resumed"; handle: string; path: string }
   | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged" | "edited"; at: number }
   | { type: "message_volatile"; at: number };
 
@@ -182,6 +185,8 @@ export interface Settings {
   layout: "log" | "pools";
   store: string | null;
   filesystemId: string | null;
+  mounts: MountMapping[];
+  sandbox: string | null;
   keepResults: number;
   collapseTokens: number;
   extraShare: number;
@@ -197,6 +202,18 @@ export interface Settings {
   highWater: number;
   prices: string | Record<string, string | PriceTable>;
   exclude: string[] | null;
+}
+
+/** A folder that an agent in a sandbox sees elsewhere than it is. All prefixes are absolute paths. */
+export interface MountMapping {
+  /** Where the agent sees it. */
+  agentPrefix: string;
+  /** Where it is: the path that an agent on the host sees. */
+  canonicalPrefix: string;
+  /** The filesystem that it is in; by default the host's. */
+  filesystemId?: string;
+  /** Where this process opens it; by default `canonicalPrefix`. */
+  clientPrefix?: string;
 }
 
 /** JSON schema of a tool's arguments. */

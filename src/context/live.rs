@@ -17,10 +17,13 @@ mod ingest;
 mod inspect;
 mod known_files;
 mod links;
+mod moves;
 mod names;
 mod needs;
 mod origin;
 mod payload;
+mod places;
+mod reconcile;
 mod record;
 mod sessions;
 mod sharing;
@@ -31,7 +34,7 @@ mod withhold;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use activation::Wanted;
@@ -39,6 +42,7 @@ pub use billing::statement;
 pub use disk::Files;
 pub use files::ToolFinished;
 pub use inspect::{About, Change, Inspected, Payload, Prompt, Since, compare_calls, inspect_call};
+pub use reconcile::{Progress, Reconciled};
 pub use record::{Place, Replayed, replay_call};
 pub use sessions::{SessionSummary, find_session, newest_call, sessions};
 pub use transform::{CallInfo, Transformed};
@@ -49,6 +53,7 @@ use self::ingest::PendingCall;
 use self::known_files::Look;
 use self::origin::Ids;
 use self::payload::Payloads;
+use self::reconcile::Due;
 use super::evidence::Evidence;
 use super::hazard::Hazards;
 use super::host::HostMessage;
@@ -57,10 +62,10 @@ use super::log_layout::Texts;
 use super::tokens::Counter;
 use super::view::View;
 use crate::error::{Error, Result};
-use crate::object::{Hash, ObjectId};
+use crate::object::{Hash, ObjectId, Timestamp};
 use crate::session::{Session, Shows, SlotRecord, Treatment};
 use crate::settings::{Layout, Settings};
-use crate::source::{Exclude, absolute_path};
+use crate::source::{Exclude, Namespace, absolute_path};
 use crate::store::{Store, Version};
 
 /// Texts kept in memory, in bytes; beyond it the cache starts anew.
@@ -112,6 +117,31 @@ pub enum Notice {
         /// Lines removed.
         removed: u64,
     },
+    /// A file that the model knows was moved.
+    FileMoved {
+        /// Handle.
+        handle: String,
+        /// Path as the model knew it.
+        from: String,
+        /// Path as shown to the model now.
+        path: String,
+    },
+    /// A file that the model knows cannot be looked at any more; what was known of it stands.
+    FileOrphaned {
+        /// Handle.
+        handle: String,
+        /// Path as shown to the model.
+        path: String,
+        /// Why, as the system says it.
+        reason: String,
+    },
+    /// A file that was out of reach can be looked at again.
+    FileResumed {
+        /// Handle.
+        handle: String,
+        /// Path as shown to the model.
+        path: String,
+    },
     /// The host's list did not continue the one before.
     HostRewrote {
         /// `branch`, `compaction`, `rearranged`, `edited`.
@@ -155,6 +185,10 @@ pub struct LiveSession {
     options: OpenSession,
     key: String,
     ids: Ids,
+    /// What the agent sees of filesystems.
+    namespace: Namespace,
+    /// The working folder as the agent sees it.
+    agent_cwd: PathBuf,
     state: Session,
     view: View,
     pending: Vec<PendingCall>,
@@ -175,6 +209,9 @@ pub struct LiveSession {
     hazards: Hazards,
     /// Objects of which the store said that they were forgotten.
     forgotten: HashSet<ObjectId>,
+    /// When files were last looked at; of a session that is gone on with, when it was written last.
+    looked: Timestamp,
+    reconcile: Due,
     /// What happened between calls and is told with the next.
     waiting: Vec<Notice>,
     look: Look,
@@ -205,8 +242,12 @@ impl LiveSession {
             None => Hazards::shipped().clone(),
         };
         let exclude = Exclude::new(&options.settings.exclude_globs())?;
+        let namespace = options.files.namespace(&options, &key)?;
+        let agent_cwd = namespace.agent_folder(&options.cwd);
         let mut live = Self {
             key,
+            namespace,
+            agent_cwd,
             store,
             settings: options.settings.clone(),
             options,
@@ -227,6 +268,8 @@ impl LiveSession {
             evidence: Evidence::default(),
             hazards,
             forgotten: HashSet::new(),
+            looked: Timestamp(0),
+            reconcile: Due::No,
             waiting: Vec::new(),
             look: Look::default(),
             stale: false,
@@ -235,6 +278,7 @@ impl LiveSession {
         if live.state.opened().is_none() {
             live.begin()?;
         }
+        live.plan_to_reconcile()?;
         Ok(live)
     }
 
@@ -248,9 +292,9 @@ impl LiveSession {
         &self.ids.session
     }
 
-    /// The working folder.
-    pub fn cwd(&self) -> &Path {
-        &self.options.cwd
+    /// What a person should know of the mappings of a sandbox.
+    pub fn oddities(&self) -> Vec<String> {
+        self.namespace.oddities()
     }
 
     /// Gives up the state in memory, which a panic may have left half made: it is read again from the store.
@@ -289,7 +333,9 @@ impl LiveSession {
     /// of which nothing waits here, is left to it.
     pub fn close(&mut self) -> Result<()> {
         self.refresh_if_stale()?;
-        let waits = !self.staged.events.is_empty() || self.failed.any() || self.payloads.wait();
+        // What a check of the files found is found again by the next one.
+        let staged = !self.staged.events.is_empty() && self.reconcile != Due::Staged;
+        let waits = staged || self.failed.any() || self.payloads.wait();
         if !waits && self.has_moved_on()? {
             return Ok(());
         }
@@ -332,7 +378,7 @@ impl Texts for LiveSession {
         if let Some(text) = self.texts.borrow().texts.get(&key) {
             return Ok(Arc::clone(text));
         }
-        let found = stored_version(&self.store, object, version)?;
+        let found = self.owned_version(object, version)?;
         let text = match self.store.content(&found)? {
             Some(text) => text,
             None if withhold::is_forgotten(&found) => {

@@ -13,6 +13,10 @@ pub enum Subject {
     File {
         /// Canonical absolute path.
         path: String,
+        /// The filesystem that it is in, where that is not the session's own.
+        filesystem_id: Option<String>,
+        /// Absolute path by which the agent sees it, where that is another.
+        agent_path: Option<String>,
         /// `content_hash` of the latest version known to the session.
         version: Hash,
         /// Lines of its text; `None` without text.
@@ -33,6 +37,16 @@ pub enum Subject {
         /// What it asked for, in a few words, where what it shows does not say it.
         brief: String,
     },
+}
+
+impl Subject {
+    /// Absolute path of a file as the agent sees it; empty for a tool call.
+    pub fn agent_path(&self) -> &str {
+        match self {
+            Self::File { path, agent_path, .. } => agent_path.as_deref().unwrap_or(path),
+            Self::Toolcall { .. } => "",
+        }
+    }
 }
 
 /// An object of the session index.
@@ -75,6 +89,32 @@ impl SessionIndex {
     /// Entries whose ID starts with a prefix.
     pub fn by_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a IndexEntry> {
         self.entries.iter().filter(move |entry| entry.id.as_str().starts_with(prefix))
+    }
+
+    /// Lets the entry of a moved file go on as that of its new object. Where that has a handle of its own, this stays a name
+    /// of it.
+    pub(super) fn go_on_as(&mut self, from: &ObjectId, to: &ObjectId, same: Option<&Hash>) {
+        let Some(at) = self.by_id.remove(from) else { return };
+        self.by_id.insert(to.clone(), at);
+        for entry in self.entries.iter_mut().filter(|entry| entry.id == *from) {
+            entry.id = to.clone();
+        }
+        if let (Subject::File { version, .. }, Some(same)) = (&mut self.entries[at].subject, same) {
+            *version = same.clone();
+        }
+    }
+
+    /// What all tool calls show, to be changed.
+    pub(super) fn all_shows(&mut self) -> impl Iterator<Item = &mut Shows> {
+        self.entries.iter_mut().filter_map(|entry| match &mut entry.subject {
+            Subject::Toolcall { shows, .. } => shows.as_mut(),
+            Subject::File { .. } => None,
+        })
+    }
+
+    /// Whether an entry is the one under which its object is shown: a file that was moved to where another was has two.
+    pub fn is_shown(&self, entry: &IndexEntry) -> bool {
+        self.get(&entry.id).is_some_and(|shown| shown.handle == entry.handle)
     }
 
     /// Enters an object or updates what is known of it; the handle stays.

@@ -57,7 +57,11 @@ impl LiveSession {
                 (Some((cause, path)), _) => {
                     live.index_file(&path, cause, Some(&finished.call))?;
                 }
-                (None, Some(line)) => live.found(Naming::Command { line }, finished)?,
+                (None, Some(line)) => {
+                    // Before its new place is met as a file of its own.
+                    live.moved_by_command(line, &live.folder_of(&finished.args))?;
+                    live.found(Naming::Command { line }, finished)?;
+                }
                 (None, None) => {
                     let path = finished.args.get("path").and_then(Value::as_str);
                     match finished.tool.as_str() {
@@ -76,28 +80,51 @@ impl LiveSession {
         let Some(path) = args.get("path").and_then(Value::as_str) else { return Ok(None) };
         let (cause, path) = match tool {
             "read" => (Cause::Read, self.path_read(path)?),
-            "edit" => (Cause::Edited, source::resolve_path(path, &self.options.cwd)?),
-            "write" => (Cause::Written, source::resolve_path(path, &self.options.cwd)?),
+            "edit" => (Cause::Edited, self.resolve(path)?),
+            "write" => (Cause::Written, self.resolve(path)?),
             _ => return Ok(None),
         };
         Ok(Some((cause, path)))
     }
 
-    /// Reads a file and makes a version of what is there (SSOT 5.6). Returns its object and version; `None` where nothing
-    /// can be said of it (no permission, no file that has bytes, a path that is no UTF-8): what was known stands.
+    /// Reads the file at an agent's path, see [`Self::index_at`].
     pub(super) fn index_file(
         &mut self,
         path: &Path,
         cause: Cause,
         call: Option<&str>,
     ) -> Result<Option<(ObjectId, Hash)>> {
-        let location = self.location(path);
+        let reading = self.look_at(path);
+        self.index_at(&self.location(path), reading, cause, call)
+    }
+
+    /// Reads the file at an agent's path.
+    fn look_at(&self, path: &Path) -> FileReading {
+        source::look(&self.location(path), self.is_excluded(path), self.settings.max_text_bytes)
+    }
+
+    /// Reads a file that is known.
+    pub(super) fn look_again(&self, location: &Location) -> FileReading {
+        source::look(location, self.is_excluded_at(location), self.settings.max_text_bytes)
+    }
+
+    /// Makes a version of what was found of a file (SSOT 5.6). Returns its object and version; `None` where nothing can be
+    /// said of it (no permission, no file that has bytes, a path that is no UTF-8): what was known stands.
+    pub(super) fn index_at(
+        &mut self,
+        location: &Location,
+        reading: FileReading,
+        cause: Cause,
+        call: Option<&str>,
+    ) -> Result<Option<(ObjectId, Hash)>> {
         let object = location.id()?;
         if self.is_forgotten(&object)? || location.path.to_str().is_none() {
             return Ok(None);
         }
-        let reading = source::look(&location, self.is_excluded(path), self.settings.max_text_bytes);
-        let Some(found) = source::index(&location, reading, self.latest(&object)?)? else {
+        if reading.state == FileState::Missing && !self.is_mounted(&object, location) {
+            return Ok(None);
+        }
+        let Some(found) = source::index(location, reading, self.latest(&object)?)? else {
             return Ok(None);
         };
         let Indexed { envelope, payload, version, outcome, stamp } = found;
@@ -111,25 +138,21 @@ impl LiveSession {
         }
         if outcome != IndexOutcome::Unchanged {
             self.staged.objects.push((envelope, payload, Expected::Any));
-        }
-        if cause == Cause::Changed && self.is_as_told(&object, &version, stamp) {
+        } else if cause == Cause::Changed && self.is_as_told(&object, &version, stamp) {
             return Ok(Some((object, version)));
         }
         self.record(Event::File(FileEvent {
-            object: object.clone(),
-            path: location.path.to_string_lossy().into_owned(),
-            version: version.clone(),
             lines: text.map(|text| text.split('\n').count() as u64),
-            cause,
             call: call.map(str::to_owned),
             stamp,
             moved,
+            ..self.met(object.clone(), location, version.clone(), cause)
         }));
         Ok(Some((object, version)))
     }
 
     /// The latest version of an object, waiting to be stored or stored.
-    fn latest(&self, id: &ObjectId) -> Result<Option<Latest>> {
+    pub(super) fn latest(&self, id: &ObjectId) -> Result<Option<Latest>> {
         let staged = self.staged.objects.iter().rev().find(|(envelope, ..)| envelope.id == *id);
         match staged {
             Some((_, payload, _)) => Latest::staged(payload).map(Some),
@@ -158,41 +181,69 @@ impl LiveSession {
         notices: &mut Vec<Notice>,
     ) -> Result<Vec<String>> {
         let mut notes = Vec::new();
-        if !self.files_are_here() {
-            return Ok(notes);
-        }
+        let began = self.store.now();
         let mut budget = NOTE_TOKENS;
-        for file in files {
-            let Some(Subject::File { path, version, stamp, .. }) =
+        for file in self.settle_moves(files)? {
+            let Some(Subject::File { version, stamp, lines, .. }) =
                 self.state.index().get(&file).map(|entry| &entry.subject)
             else {
                 continue;
             };
-            let path = PathBuf::from(path);
+            let Some(location) = self.location_of(&file)? else { continue };
             let Some(told) = self.state.told(&file).cloned() else { continue };
-            if source::stamp(&path) == *stamp && told == *version {
+            let before = self.state.told_at(&file).map(str::to_owned);
+            let is_settled = before.is_none() && self.state.orphaned(&file).is_none();
+            let Some(open) = &location.open else { continue };
+            let now = source::stamp(open);
+            // Of a text that got no stamp, as it was written just then, nothing is known yet.
+            let is_known = now.is_some() || lines.is_none();
+            if is_settled && is_known && now == *stamp && told == *version {
                 continue;
             }
-            let indexed = self.index_file(&path, Cause::Changed, None)?;
-            if let Some((_, now)) = indexed.filter(|(_, now)| *now != told) {
-                notes.extend(self.note(&file, &told, &now, &mut budget, notices)?);
+            let Some(now) = self.index_known(&file, &location, Cause::Changed)? else {
+                notes.extend(self.out_of_reach(&file, &location, notices));
+                continue;
+            };
+            let is_back = self.back_in_reach(&file, notices);
+            if now != told || before.is_some() {
+                let told = (&told, before.as_deref());
+                notes.extend(self.note(&file, told, &now, &mut budget, notices)?);
+            } else {
+                notes.extend(is_back);
             }
         }
+        self.looked = began;
         Ok(notes)
+    }
+
+    /// Makes a version of what is in the place of a file that is known; `None` where nothing can be said of it. A link that
+    /// took the place is not the file.
+    pub(super) fn index_known(
+        &mut self,
+        file: &ObjectId,
+        location: &Location,
+        cause: Cause,
+    ) -> Result<Option<Hash>> {
+        let reading = if self.led_to(location).id()? == *file {
+            self.look_again(location)
+        } else {
+            FileReading { state: FileState::Missing, stamp: None }
+        };
+        Ok(self.index_at(location, reading, cause, None)?.map(|(_, now)| now))
     }
 
     /// What is to be said of a file that was told in one version and is another now; `None` where nothing is.
     pub(super) fn note(
         &self,
         file: &ObjectId,
-        told: &Hash,
+        (told, before): (&Hash, Option<&str>),
         now: &Hash,
         budget: &mut u64,
         notices: &mut Vec<Notice>,
     ) -> Result<Option<String>> {
         let Some(entry) = self.state.index().get(file) else { return Ok(None) };
-        let Subject::File { path, lines, .. } = &entry.subject else { return Ok(None) };
-        let (handle, path) = (entry.handle, self.state.shown_path(path));
+        let file_subject @ Subject::File { lines, .. } = &entry.subject else { return Ok(None) };
+        let (handle, path) = (entry.handle, self.state.shown_path(file_subject.agent_path()));
         let seen = self.seen_in(file);
         if lines.is_none() {
             let fields = self.latest_fields(file)?;
@@ -201,11 +252,17 @@ impl LiveSession {
             let line = if is_gone { forms::gone_line } else { forms::no_text_line };
             return Ok(Some(line(handle, path, seen)));
         }
-        let Some(old) = self.text_told(file, told)? else { return Ok(None) };
+        let before = before.map(|before| self.state.shown_path(before));
+        if let Some(before) = before {
+            let (from, path) = (before.to_owned(), path.to_owned());
+            notices.push(Notice::FileMoved { handle: handle.to_string(), from, path });
+        }
+        let is_now = before.map(|before| forms::moved_line(handle, before, path));
+        let Some(old) = self.text_told(file, told)? else { return Ok(is_now) };
         let new = self.text(file, now)?;
-        if old == new && self.text(file, told).is_ok() {
-            // Only what people say of the file differs.
-            return Ok(None);
+        if old == new && (is_now.is_some() || self.text(file, told).is_ok()) {
+            // Apart from a move, only what people say of the file differs.
+            return Ok(is_now);
         }
         let moved = LineMap::between(&old, &new);
         let (added, removed) = moved.added_removed();
@@ -219,8 +276,12 @@ impl LiveSession {
         if old == new {
             return Ok(Some(forms::back_line(handle, path, seen)));
         }
-        let by_other = self.is_by_another_session(file, told, now);
-        let head = forms::changed_line(handle, path, seen, by_other, (added, removed));
+        let head = if let Some(before) = before {
+            forms::moved_changed_line(handle, (before, path), seen, added, removed)
+        } else {
+            let by_other = self.is_by_another_session(file, told, now);
+            forms::changed_line(handle, path, seen, by_other, (added, removed))
+        };
         if moved.is_coarse() {
             let rest = forms::more_changes_line(handle, added + removed);
             return Ok(Some(format!("{head}\n{rest}")));
@@ -240,19 +301,16 @@ impl LiveSession {
     }
 
     /// The result in which the model last saw text of a file.
-    fn seen_in(&self, object: &ObjectId) -> Option<Handle> {
+    pub(super) fn seen_in(&self, object: &ObjectId) -> Option<Handle> {
         let last = self.state.showings(object).next_back()?;
         self.state.handle(self.state.result(last.at)?.object.as_ref()?)
     }
 
     /// Enters the files that a call named and that the session has not met, by their paths alone.
     fn found(&mut self, naming: Naming<'_>, finished: &ToolFinished) -> Result<()> {
-        let given = FOLDER_ARGS.iter().find_map(|name| finished.args.get(*name)?.as_str());
-        let folder = match (naming, given) {
-            (Naming::Command { .. }, Some(given)) => {
-                source::absolute_path(given, &self.options.cwd)
-            }
-            _ => self.options.cwd.clone(),
+        let folder = match naming {
+            Naming::Command { .. } => self.folder_of(&finished.args),
+            _ => self.agent_cwd.clone(),
         };
         let look = |path: &Path| self.regular_file(path);
         let files = source::discovered_files(naming, &folder, &finished.text, FOUND_LIMITS, &look);
@@ -266,6 +324,13 @@ impl LiveSession {
         Ok(())
     }
 
+    /// The folder in which a command with these arguments runs.
+    fn folder_of(&self, args: &Value) -> PathBuf {
+        let given = FOLDER_ARGS.iter().find_map(|name| args.get(*name)?.as_str());
+        let cwd = &self.agent_cwd;
+        given.map_or_else(|| cwd.clone(), |given| source::absolute_path(given, cwd))
+    }
+
     /// Enters a file of which only the path is known; a version that the store already has stands.
     fn enter_found(&mut self, location: &Location, object: ObjectId) -> Result<()> {
         let reading = FileReading { state: FileState::NotRead, stamp: None };
@@ -275,8 +340,7 @@ impl LiveSession {
         if found.outcome != IndexOutcome::Unchanged {
             self.staged.objects.push((found.envelope, found.payload, Expected::Any));
         }
-        let path = location.path.to_string_lossy().into_owned();
-        self.record(met_file(object, path, found.version, Cause::Found));
+        self.record(Event::File(self.met(object, location, found.version, Cause::Found)));
         Ok(())
     }
 
@@ -287,7 +351,9 @@ impl LiveSession {
             Some(Subject::File { version: known, stamp: before, .. })
                 if known == version && *before == stamp
         );
-        is_known && self.state.told(object) == Some(version)
+        let is_settled =
+            self.state.told_at(object).is_none() && self.state.orphaned(object).is_none();
+        is_known && is_settled && self.state.told(object) == Some(version)
     }
 
     /// Text of the version that the session knew before, if the file has another one now.
@@ -300,16 +366,28 @@ impl LiveSession {
         }
     }
 
-    /// Path of a file.
-    pub(super) fn path_of(&self, object: &ObjectId) -> Result<Option<PathBuf>> {
-        if let Some(Subject::File { path, .. }) =
-            self.state.index().get(object).map(|entry| &entry.subject)
-        {
-            return Ok(Some(PathBuf::from(path)));
+    /// The event of a file that is met without a look at it.
+    pub(super) fn met(
+        &self,
+        object: ObjectId,
+        location: &Location,
+        version: Hash,
+        cause: Cause,
+    ) -> FileEvent {
+        let Location { filesystem_id, path, .. } = location;
+        let is_own = *filesystem_id == self.options.filesystem_id;
+        FileEvent {
+            object,
+            path: path.to_string_lossy().into_owned(),
+            filesystem_id: (!is_own).then(|| filesystem_id.clone()),
+            agent_path: self.namespace.agent_path(filesystem_id, path),
+            version,
+            lines: None,
+            cause,
+            call: None,
+            stamp: None,
+            moved: None,
         }
-        let version = self.store.get(object, AsOf::Latest)?;
-        let source = version.and_then(|version| version.envelope.source);
-        Ok(source.and_then(|source| source.path().map(PathBuf::from)))
     }
 }
 
@@ -319,20 +397,6 @@ fn shell_command(finished: &ToolFinished) -> Option<String> {
         ToolKind::Shell(_) => tool_kind::command_of(&finished.args),
         _ => None,
     }
-}
-
-/// The event of a file that is met without a look at it.
-pub(super) fn met_file(object: ObjectId, path: String, version: Hash, cause: Cause) -> Event {
-    Event::File(FileEvent {
-        object,
-        path,
-        version,
-        lines: None,
-        cause,
-        call: None,
-        stamp: None,
-        moved: None,
-    })
 }
 
 /// A heading and the unified difference of two texts, within the limits of a note.

@@ -84,11 +84,8 @@ impl LiveSession {
         let Some(path) = args.get("path").and_then(Value::as_str) else {
             return Ok(HashSet::new());
         };
-        if !self.files_are_here() {
-            return Ok(HashSet::new());
-        }
-        let path = source::canonical_path(&source::resolve_path(path, &self.options.cwd)?);
-        match source::read_file(&path, self.settings.max_text_bytes).state {
+        let location = self.location(&self.resolve(path)?);
+        match source::look(&location, false, self.settings.max_text_bytes).state {
             FileState::Text { text, .. } => Ok(marks(&text).map(str::to_owned).collect()),
             _ => Ok(HashSet::new()),
         }
@@ -127,6 +124,10 @@ mod tests {
             forms::as_in_line(handle("t12"), range, None),
             forms::as_in_line(handle("f3"), range, Some(handle("t12"))),
             forms::fold_line(handle("t31"), handle("t44"), 6, &["read f3".to_owned()]),
+            forms::moved_line(handle("f3"), "src/a.rs", "src/b.rs"),
+            forms::moved_changed_line(handle("f3"), ("a", "b"), Some(handle("t12")), 4, 1),
+            forms::out_of_reach_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
+            forms::within_reach_line(handle("f3"), "src/main.rs", None),
             format!("… {} …", forms::count(1_240, "line")),
             forms::more_changes_line(handle("f3"), 31),
             forms::more_changes_line(handle("f3"), 1),

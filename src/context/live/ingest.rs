@@ -243,7 +243,8 @@ impl LiveSession {
             let Ok(text) = self.text(&file, &version) else { continue };
             if let Some(slice) = locate_slice(&text, &message.text(), first) {
                 let range = LineRange { first: slice.first_line, last: slice.last_line };
-                let from = ContentFrom::lines(&file, &version, range, &slice.suffix);
+                let owner = self.owner_of(&file, &version)?;
+                let from = ContentFrom::lines(&owner, &version, range, &slice.suffix);
                 return Ok((Shows::File { object: file, version, range }, Some(from)));
             }
         }
@@ -258,7 +259,8 @@ impl LiveSession {
         cause: Cause,
         path: &Path,
     ) -> Result<Option<(ObjectId, Vec<Hash>)>> {
-        let file = self.file_id(path)?;
+        // A file that was read and then moved, before its lines came in, is known as what it is now.
+        let file = self.state.current(&self.file_id(path)?).clone();
         let mut noted = false;
         let mut versions = Vec::new();
         for effect in self.state.effects(&call.id) {

@@ -87,6 +87,7 @@ impl LiveSession {
     /// Reads the state from the store again, as this process left it.
     pub(super) fn reload(&mut self) -> Result<()> {
         self.staged = Staged::default();
+        self.reconcile.drop_staged();
         self.view = View::default();
         self.volatile.clear();
         self.lines = None;
@@ -128,7 +129,7 @@ impl LiveSession {
         self.record(Event::Opened(Opened {
             harness: self.options.harness.clone(),
             host_session: self.options.host_session.clone(),
-            cwd: self.canonical(&self.options.cwd).to_string_lossy().into_owned(),
+            cwd: self.canonical_cwd().to_string_lossy().into_owned(),
             time: self.store.now(),
             forked_from: parent.map(|(ids, _)| ids.session),
         }));

@@ -26,6 +26,15 @@ pub(super) struct Seen {
     pub is_fresh: bool,
 }
 
+impl Seen {
+    /// Whether it is the same file with the same bytes under another name or with another mode, which its time of change tells
+    /// nothing of.
+    pub(super) fn is_same_file(self, other: Self) -> bool {
+        let of = |seen: Self| (seen.stamp.inode, seen.stamp.size, seen.stamp.mtime_ns);
+        of(self) == of(other)
+    }
+}
+
 /// What tells a folder from another one that took its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FolderIdentity {

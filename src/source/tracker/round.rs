@@ -88,7 +88,7 @@ impl Weight {
         match self {
             Self::Data => true,
             Self::Check => old.is_fresh || old.stamp != new.stamp,
-            Self::Metadata => !new.stamp.is_renamed(old.stamp),
+            Self::Metadata => !old.is_same_file(new),
         }
     }
 }
