@@ -240,7 +240,7 @@ impl Writer {
 
     /// Reads a file and takes it into the batch. `is_gone`: whether the tracker found it to be gone.
     fn stage_now(&mut self, path: PathBuf, is_gone: bool, work: &mut Work) {
-        if !work.staged.insert(path.clone()) {
+        if work.staged.contains(&path) {
             return;
         }
         if let Err(error) = self.try_stage(&path, is_gone, work) {
@@ -290,6 +290,7 @@ impl Writer {
         }
         let moved_from = self.moved_from(path)?;
         work.batch.stage(&self.store, &location, reading, moved_from.as_ref())?;
+        work.staged.insert(path.to_owned());
         Ok(())
     }
 
