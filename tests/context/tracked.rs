@@ -62,6 +62,7 @@ fn what_changes_between_calls_is_stored_and_told_once() {
 fn a_move_to_where_a_look_would_not_find_it_is_followed() {
     let mut host = tracking(Watching::default());
     // A folder is watched that holds a file which the model saw.
+    fs::create_dir_all(host.path("far/away")).unwrap();
     host.write_file("far/away/other.txt", "x\n");
     host.read("far/away/other.txt", None, None);
     host.send();
