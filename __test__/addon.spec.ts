@@ -108,6 +108,8 @@ describe("the exports", () => {
       layout: "log",
       store: null,
       filesystemId: null,
+      mounts: [],
+      sandbox: null,
       keepResults: 10,
       collapseTokens: 1_000,
       extraShare: 0.01,

@@ -123,6 +123,7 @@ expectTypeOf<keyof Session>().toEqualTypeOf<
   | "usageReported"
   | "refusedWrite"
   | "reportFailedCall"
+  | "mountNotices"
   | "status"
   | "ledger"
   | "close"

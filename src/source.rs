@@ -5,6 +5,7 @@
 //! with what a store has of it, `index` puts files into a store, `names` finds them there; nothing else here knows a store, and
 //! nothing a session. Sources: DESIGN.md section 5, SSOT 2.3 and 5.3 to 5.6.
 
+mod container;
 mod discovery;
 mod exclude;
 mod file;
@@ -17,19 +18,18 @@ mod names;
 mod namespace;
 mod path;
 mod spelling;
-mod vault;
+mod volumes;
 mod walk;
 
 pub use discovery::{discovered_paths, named_in_output};
 pub use exclude::Exclude;
 pub use file::{DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, read_file, stamp};
-pub use filesystem::{data_folder, filesystem_id};
+pub use filesystem::{OwnFilesystem, data_folder, own_filesystem};
 pub use index::{IndexOptions, IndexReport, IndexedFile, index_paths};
-pub use indexing::{IndexOutcome, Indexed, Latest, index, look};
+pub use indexing::{IndexOutcome, Indexed, Latest, Told, index, index_told, look};
 pub use location::Location;
 pub use mounts::MountMapping;
 pub use names::Place;
 pub use namespace::Namespace;
 pub use path::{absolute_path, canonical_path, comparison_key, read_path, resolve_path};
-pub use vault::exists_on;
 pub use walk::Problem;

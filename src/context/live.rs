@@ -22,6 +22,7 @@ mod payload;
 mod record;
 mod sessions;
 mod standing;
+mod told;
 mod transform;
 mod withhold;
 

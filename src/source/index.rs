@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::file::{FileReading, FileState, read_file};
 use super::indexing::{self, IndexOutcome, Indexed, Latest};
 use super::walk::{self, Met, Problem, WalkOptions};
-use super::{Exclude, Location, canonical_path};
+use super::{Exclude, Location, Namespace, canonical_path};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Envelope, ObjectId, ObjectType, Payload, Source, TxId};
 use crate::store::{Expected, Outcome, Receipt, Store, Version};
@@ -25,8 +25,8 @@ const PAGE: usize = 1_000;
 /// How paths are indexed.
 #[derive(Debug, Clone)]
 pub struct IndexOptions {
-    /// The filesystem that the paths belong to.
-    pub filesystem_id: String,
+    /// The filesystems that paths belong to, as this process sees them.
+    pub files: Namespace,
     /// Whether hidden and ignored files are taken too; never `.git`.
     pub all: bool,
     /// Files with more bytes are metadata only.
@@ -77,7 +77,7 @@ pub fn index_paths(
 ) -> Result<IndexReport> {
     let roots: Vec<PathBuf> = paths.iter().map(|path| canonical_path(path)).collect();
     let mut work = Work {
-        known: known_files(store, &roots, &options.filesystem_id)?,
+        known: known_files(store, &roots, &options.files)?,
         store,
         options,
         seen: HashSet::new(),
@@ -198,6 +198,7 @@ impl Work<'_> {
         self.known.remove(&envelope.id);
         let no_content = payload.fields.get("no_content").and_then(Value::as_str);
         let no_content = no_content.map(str::to_owned);
+        let path = location.path.clone();
         let file = IndexedFile { path, id: envelope.id.clone(), outcome, tx_id, no_content };
         if outcome != IndexOutcome::Unchanged {
             self.batch.bytes += payload.content.as_ref().map_or(0, String::len);
@@ -210,7 +211,7 @@ impl Work<'_> {
     }
 
     fn location(&self, path: &Path) -> Location {
-        Location::here(&self.options.filesystem_id, path.to_owned())
+        self.options.files.locate(path)
     }
 
     /// Writes the batch in one transaction. What a person had forgotten is left out.
@@ -275,7 +276,7 @@ fn is_missing(path: &Path) -> bool {
 fn known_files(
     store: &Store,
     roots: &[PathBuf],
-    filesystem_id: &str,
+    files: &Namespace,
 ) -> Result<HashMap<ObjectId, Known>> {
     let mut known = HashMap::new();
     let mut after: Option<ObjectId> = None;
@@ -284,7 +285,7 @@ fn known_files(
         let Some(last) = page.last() else { return Ok(known) };
         after = Some(last.envelope.id.clone());
         for version in page {
-            if let Some(path) = path_under(&version, roots, filesystem_id) {
+            if let Some(path) = path_under(&version, roots, files) {
                 let is_deleted =
                     version.fields.get("no_content").and_then(Value::as_str) == Some("deleted");
                 let found = Known { path, is_deleted };
@@ -294,9 +295,9 @@ fn known_files(
     }
 }
 
-fn path_under(version: &Version, roots: &[PathBuf], filesystem_id: &str) -> Option<PathBuf> {
-    let Source::Filesystem { filesystem_id: owner, path } = version.envelope.source.as_ref()?;
-    let path = Path::new(path);
-    let is_under = owner == filesystem_id && roots.iter().any(|root| path.starts_with(root));
-    is_under.then(|| path.to_owned())
+/// Where this process opens a file, if that is under one of the paths.
+fn path_under(version: &Version, roots: &[PathBuf], files: &Namespace) -> Option<PathBuf> {
+    let Source::Filesystem { filesystem_id, path } = version.envelope.source.as_ref()?;
+    let open = files.known(filesystem_id, Path::new(path)).open?;
+    roots.iter().any(|root| open.starts_with(root)).then_some(open)
 }

@@ -10,6 +10,7 @@ use super::canonical_path;
 use super::location::Location;
 use super::mounts::{AbsolutePath, MountMapping, Mounts, joined};
 use super::spelling::Spelling;
+use super::volumes::Volumes;
 use crate::error::Result;
 use crate::object::Hash;
 
@@ -24,6 +25,8 @@ pub struct Namespace {
     filesystem_id: String,
     /// Whether this process reaches that at the same paths.
     is_reached: bool,
+    /// The volumes, where this process is in a container.
+    volumes: Option<Arc<Volumes>>,
     spelling: Arc<Spelling>,
 }
 
@@ -81,7 +84,14 @@ impl Namespace {
 
     fn of(mounts: Mounts, filesystem_id: &str, is_reached: bool) -> Self {
         let filesystem_id = filesystem_id.to_owned();
-        Self { mounts, filesystem_id, is_reached, spelling: Arc::default() }
+        Self { mounts, filesystem_id, is_reached, volumes: None, spelling: Arc::default() }
+    }
+
+    /// This process runs in a container: what is mounted there from outside, a volume or a folder of the host, is a filesystem of
+    /// its own, told by type, source and folder. The paths stay. Mappings come first.
+    pub fn in_container(mut self) -> Self {
+        self.volumes = self.is_reached.then(Arc::default);
+        self
     }
 
     /// The filesystem of what no mapping covers.
@@ -125,16 +135,16 @@ impl Namespace {
     pub fn known(&self, filesystem_id: &str, path: &Path) -> Location {
         let elsewhere = || Location::elsewhere(filesystem_id, path.to_owned());
         if self.mounts.all().is_empty() {
-            let is_own = self.is_reached && filesystem_id == self.filesystem_id;
+            let volume = self.volumes.as_ref().and_then(|volumes| volumes.filesystem_of(path));
+            let is_own = filesystem_id == volume.as_deref().unwrap_or(&self.filesystem_id);
             let own = || Location::here(filesystem_id, path.to_owned());
-            return if is_own { own() } else { elsewhere() };
+            return if is_own && self.is_reached { own() } else { elsewhere() };
         }
         let Some(canonical) = path.to_str().and_then(AbsolutePath::parse) else {
             return elsewhere();
         };
         let agent = self.mounts.backward(filesystem_id, &canonical);
-        let is_unmapped = filesystem_id == self.filesystem_id && self.is_reached;
-        let found = agent.or(is_unmapped.then_some(canonical)).map(|path| self.followed(&path));
+        let found = agent.or(self.is_reached.then_some(canonical)).map(|path| self.followed(&path));
         let is_it = |found: &Location| found.filesystem_id == filesystem_id && found.path == *path;
         found.filter(is_it).unwrap_or_else(elsewhere)
     }
@@ -161,7 +171,9 @@ impl Namespace {
         if !self.is_reached {
             return Location::elsewhere(&self.filesystem_id, path.to_owned());
         }
-        Location::here(&self.filesystem_id, self.spelling.of(canonical_path(path)))
+        let path = self.spelling.of(canonical_path(path));
+        let volume = self.volumes.as_ref().and_then(|volumes| volumes.filesystem_of(&path));
+        Location::here(volume.as_deref().unwrap_or(&self.filesystem_id), path)
     }
 
     /// Follows the links of an agent's path. An absolute link counts from the agent's root, and where nothing is mapped there,

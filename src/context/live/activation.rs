@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use regex::Regex;
+use serde_json::Value;
 
 use super::LiveSession;
 use crate::context::forms;
@@ -194,6 +195,12 @@ impl LiveSession {
         if version != VersionSelector::Latest {
             wanted = self.store.select(object, version)?.content_hash;
         } else if lines.is_none() {
+            let fields = self.latest_fields(object)?.unwrap_or_default();
+            if let Some(lines) = fields.get("shown_lines").and_then(Value::as_str) {
+                return Ok(Err(format!(
+                    "[{handle}] {path} · lines {lines} are known, as they were last read"
+                )));
+            }
             let Some(last) = self.last_text(object)? else {
                 return Ok(Err(format!(
                     "[{handle}] {path} · no text: the file is binary, too large or not there"

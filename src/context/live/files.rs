@@ -47,7 +47,12 @@ impl LiveSession {
         self.durably(|live| {
             match live.touched(&finished.tool, &finished.args)? {
                 Some((cause, path)) => {
-                    live.index_file(&path, cause, Some(&finished.call))?;
+                    let location = live.location(&path);
+                    if live.is_told_of(&location) {
+                        live.told_of_change(&location, cause, &finished.call, &finished.args)?;
+                    } else {
+                        live.index_file(&path, cause, Some(&finished.call))?;
+                    }
                 }
                 None if matches!(finished.tool.as_str(), "ls" | "find" | "grep") => {
                     live.found(finished)?;
@@ -104,11 +109,31 @@ impl LiveSession {
         if self.forgotten.contains(&object) || location.path.to_str().is_none() {
             return Ok(None);
         }
+        if reading.state == FileState::NotRead && self.knows(&object) {
+            // Nothing new is known of it.
+            return self.enter_again(object, location, cause, call);
+        }
         let Some(found) = source::index(location, reading, self.latest(&object)?)? else {
             return Ok(None);
         };
+        self.enter_version(location, found, cause, call).map(Some)
+    }
+
+    /// Takes a version that a file should have.
+    pub(super) fn enter_version(
+        &mut self,
+        location: &Location,
+        found: Indexed,
+        cause: Cause,
+        call: Option<&str>,
+    ) -> Result<(ObjectId, Hash)> {
+        let object = found.envelope.id.clone();
         let Indexed { envelope, payload, version, outcome, stamp } = found;
-        let text: Option<Arc<str>> = payload.content.as_deref().map(Arc::from);
+        let mut text: Option<Arc<str>> = payload.content.as_deref().map(Arc::from);
+        if outcome == IndexOutcome::Unchanged && self.is_told_of(location) {
+            // What another session was told of it.
+            text = self.text(&object, &version).ok();
+        }
         let moved = match (&text, self.text_before(&object, &version)) {
             (Some(new), Some(old)) => Some(LineMap::between(&old, new)),
             _ => None,
@@ -128,11 +153,34 @@ impl LiveSession {
             moved,
             ..self.met(object.clone(), location, version.clone(), cause)
         }));
+        Ok((object, version))
+    }
+
+    fn knows(&self, object: &ObjectId) -> bool {
+        self.state.index().get(object).is_some()
+    }
+
+    /// Notes a call that touched a file of which nothing new is known.
+    fn enter_again(
+        &mut self,
+        object: ObjectId,
+        location: &Location,
+        cause: Cause,
+        call: Option<&str>,
+    ) -> Result<Option<(ObjectId, Hash)>> {
+        let Some(Subject::File { version, lines, .. }) =
+            self.state.index().get(&object).map(|entry| &entry.subject)
+        else {
+            return Ok(None);
+        };
+        let (version, lines) = (version.clone(), *lines);
+        let met = self.met(object.clone(), location, version.clone(), cause);
+        self.record(Event::File(FileEvent { lines, call: call.map(str::to_owned), ..met }));
         Ok(Some((object, version)))
     }
 
     /// The latest version of an object, waiting to be stored or stored.
-    fn latest(&self, id: &ObjectId) -> Result<Option<Latest>> {
+    pub(super) fn latest(&self, id: &ObjectId) -> Result<Option<Latest>> {
         let staged = self.staged.objects.iter().rev().find(|(envelope, ..)| envelope.id == *id);
         match staged {
             Some((_, payload, _)) => Latest::staged(payload).map(Some),

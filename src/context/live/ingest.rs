@@ -232,7 +232,7 @@ impl LiveSession {
             return Ok(own);
         }
         let Ok(Some((cause, path))) = self.touched(&call.tool, &call.args) else { return Ok(own) };
-        let Some((file, versions)) = self.touched_versions(call, cause, &path)? else {
+        let Some((file, versions)) = self.touched_versions(call, message, cause, &path)? else {
             return Ok(own);
         };
         if cause.by_model() {
@@ -255,10 +255,12 @@ impl LiveSession {
     fn touched_versions(
         &mut self,
         call: &HostCall,
+        message: &HostMessage,
         cause: Cause,
         path: &Path,
     ) -> Result<Option<(ObjectId, Vec<Hash>)>> {
-        let file = self.file_id(path)?;
+        let location = self.location(path);
+        let file = location.id()?;
         let mut noted = false;
         let mut versions = Vec::new();
         for effect in self.state.effects(&call.id) {
@@ -273,6 +275,13 @@ impl LiveSession {
         }
         if noted {
             return Ok(Some((file, versions)));
+        }
+        if self.is_told_of(&location) && message.withheld.is_none() {
+            if !cause.by_model() {
+                return self.told_by_read(&location, call, message);
+            }
+            let told = self.told_of_change(&location, cause, &call.id, &call.args)?;
+            return Ok(told.map(|(file, _)| (file, Vec::new())));
         }
         let indexed = self.index_file(path, cause, Some(&call.id))?;
         Ok(indexed.map(|(file, version)| (file, vec![version])))
