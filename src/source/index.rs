@@ -163,7 +163,7 @@ impl Work<'_> {
             }
             // It went while its folder was read.
             FileState::Missing => {}
-            _ => self.stage(path, reading)?,
+            _ => self.stage(&path, reading)?,
         }
         Ok(())
     }
@@ -180,15 +180,15 @@ impl Work<'_> {
         gone.sort();
         for path in gone {
             if is_missing(&path) {
-                self.stage(path, FileReading { state: FileState::Missing, stamp: None })?;
+                self.stage(&path, FileReading { state: FileState::Missing, stamp: None })?;
             }
         }
         Ok(())
     }
 
     /// Takes a file to be written, or what the store has of it already.
-    fn stage(&mut self, path: PathBuf, reading: FileReading) -> Result<()> {
-        let location = self.location(&path);
+    fn stage(&mut self, path: &Path, reading: FileReading) -> Result<()> {
+        let location = self.location(path);
         let latest = self.store.get(&location.id()?, AsOf::Latest)?;
         let tx_id = latest.as_ref().map_or(TxId(0), |latest| latest.tx_id);
         let Some(found) = indexing::index(&location, reading, latest.map(Latest::from))? else {

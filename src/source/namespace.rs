@@ -89,6 +89,7 @@ impl Namespace {
 
     /// This process runs in a container: what is mounted there from outside, a volume or a folder of the host, is a filesystem of
     /// its own, told by type, source and folder. The paths stay. Mappings come first.
+    #[must_use]
     pub fn in_container(mut self) -> Self {
         self.volumes = self.is_reached.then(Arc::default);
         self

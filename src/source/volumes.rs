@@ -34,11 +34,14 @@ const OWN: [&str; 18] = [
 /// What such filesystems call their source, and others that do not say what it is.
 const NO_SOURCE: [&str; 3] = ["", "none", "overlay"];
 
+/// Mount points with the filesystem IDs of what is mounted there; `None` for what is the container's own.
+type Table = Vec<(PathBuf, Option<String>)>;
+
 /// The filesystems of a container.
 #[derive(Debug, Default)]
 pub(super) struct Volumes {
     /// Of each device met, the mounts as they were when it was. The root's are the container's own.
-    devices: Mutex<HashMap<u64, Vec<(PathBuf, Option<String>)>>>,
+    devices: Mutex<HashMap<u64, Table>>,
 }
 
 impl Volumes {
@@ -57,7 +60,7 @@ impl Volumes {
 }
 
 /// The mount points with the filesystem IDs of what is mounted there.
-fn table(mountinfo: &str) -> Vec<(PathBuf, Option<String>)> {
+fn table(mountinfo: &str) -> Table {
     mounts(mountinfo).map(|mount| (unescaped(mount.point).into(), id_of(&mount))).collect()
 }
 

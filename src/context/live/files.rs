@@ -111,7 +111,7 @@ impl LiveSession {
         }
         if reading.state == FileState::NotRead && self.knows(&object) {
             // Nothing new is known of it.
-            return self.enter_again(object, location, cause, call);
+            return Ok(self.enter_again(object, location, cause, call));
         }
         let Some(found) = source::index(location, reading, self.latest(&object)?)? else {
             return Ok(None);
@@ -167,16 +167,16 @@ impl LiveSession {
         location: &Location,
         cause: Cause,
         call: Option<&str>,
-    ) -> Result<Option<(ObjectId, Hash)>> {
+    ) -> Option<(ObjectId, Hash)> {
         let Some(Subject::File { version, lines, .. }) =
             self.state.index().get(&object).map(|entry| &entry.subject)
         else {
-            return Ok(None);
+            return None;
         };
         let (version, lines) = (version.clone(), *lines);
         let met = self.met(object.clone(), location, version.clone(), cause);
         self.record(Event::File(FileEvent { lines, call: call.map(str::to_owned), ..met }));
-        Ok(Some((object, version)))
+        Some((object, version))
     }
 
     /// The latest version of an object, waiting to be stored or stored.
