@@ -184,11 +184,22 @@ export interface ToolSchema {
 /** Type of an object. Files, toolcalls and chat segments have contents, chats and sessions have items. */
 export type ObjectType = "file" | "toolcall" | "chat_segment" | "chat" | "system_prompt" | "session";
 
-/** What an object tracks: a file, by the ID of its filesystem and its canonical absolute path there. */
-export interface Source {
+/** What an object tracks, by its type. Its JSON is the identity of the object. */
+export type Source = FilesystemSource | OtherSource;
+
+/** A file on a filesystem. */
+export interface FilesystemSource {
   type: "filesystem";
   filesystemId: string;
+  /** Canonical absolute path within the filesystem. */
   path: string;
+}
+
+/** A source of a type that this release does not track: kept as it was written. */
+export interface OtherSource {
+  type: string;
+  path?: string;
+  [field: string]: unknown;
 }
 
 /** A reference to the latest version of an object, in the form in which documents hold it. */
@@ -428,6 +439,18 @@ export declare class Session {
    * other call. Ask before the tool runs; the answer is for the model, as a failed call.
    */
   refusedWrite(toolName: string, args: unknown): Promise<string | null>
+  /**
+   * What to add to the error of an `edit` that failed, for the model; null where nothing helps.
+   *
+   * It says what changed in the file since the version that the model saw (a unified difference), which the next call does
+   * not tell again, and for each text that does not stand in the file exactly once the nearest current lines, five more
+   * on each side, or the places where it stands. At most 40 lines and 1,000 tokens of each. Null for files that are
+   * excluded, and for arguments of another shape.
+   *
+   * `args`: `path`, and `edits` with an `oldText` each, or one `oldText`. Takes its turn behind the calls of
+   * `transformContext` that came before. Rejects with what the store reports; then the host's own error should stand alone.
+   */
+  editFailed(args: unknown): Promise<string | null>
   /** Notes that a call went out with the host's own messages and why; the next call's record says so. */
   reportFailedCall(reason: string): void
   /**
@@ -587,7 +610,8 @@ export declare class Store {
    */
   items(name: string, options?: ItemsOptions): Promise<string[]>
   /**
-   * Lists the versions of an object, newest first.
+   * Lists the versions of an object, newest first. Of a file that moved those before the move come too: they are another
+   * object's, whose ID the field `moved_from` of the first version after the move names.
    *
    * Rejects as `find`.
    */
@@ -1629,7 +1653,10 @@ export interface ToolFinishedEvent {
   args: unknown
   /** Whether it failed. */
   isError: boolean
-  /** The text that it showed, for `ls`, `find` and `grep`: its paths enter the session index. */
+  /**
+   * The text that it showed, for `ls`, `find`, `grep` and shells, failed commands included: files that it names enter the
+   * session index, by path alone. The first 256 KiB count.
+   */
   text?: string
 }
 

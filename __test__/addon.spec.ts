@@ -77,7 +77,10 @@ describe("the exports", () => {
     expect(methodsOf(addon.Session.prototype)).toEqual([
       "close",
       "closeNow",
+      "editFailed",
+      "editFailedNow",
       "ledger",
+      "mountNotices",
       "onEvent",
       "preparePayload",
       "preparePayloadNow",

@@ -84,6 +84,15 @@ describe("the observer", () => {
     ]);
   });
 
+  test("hands over what bash showed, failed or not, and no more of it than is looked at", async () => {
+    const { observer, finished } = observe();
+    const result = { content: [{ type: "text", text: "a.c:1: error\n".repeat(100_000) }] };
+    observer.started(started("c1", "bash", { command: "make" }));
+    await observer.ended({ ...ended("c1", "bash", true), result });
+    const [{ isError, text }] = finished as { isError: boolean; text: string }[];
+    expect({ isError, length: text.length }).toEqual({ isError: true, length: 262_144 });
+  });
+
   test("turns a failing side effect into a report", async () => {
     const { observer, reports } = observe(async () => {
       throw new Error("disk full");

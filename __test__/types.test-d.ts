@@ -122,6 +122,7 @@ expectTypeOf<keyof Session>().toEqualTypeOf<
   | "toolFinished"
   | "usageReported"
   | "refusedWrite"
+  | "editFailed"
   | "reportFailedCall"
   | "mountNotices"
   | "status"
@@ -134,6 +135,7 @@ expectTypeOf<Session["transformContext"]>().toEqualTypeOf<
 expectTypeOf<Session["preparePayload"]>().toEqualTypeOf<<T>(payload: T) => Promise<T>>();
 expectTypeOf<Session["onEvent"]>().toEqualTypeOf<(listener: (event: SessionEvent) => void) => void>();
 expectTypeOf<Session["toolFinished"]>().toEqualTypeOf<(event: ToolFinishedEvent) => Promise<void>>();
+expectTypeOf<Session["editFailed"]>().toEqualTypeOf<(args: unknown) => Promise<string | null>>();
 expectTypeOf<Session["refusedWrite"]>().toEqualTypeOf<(toolName: string, args: unknown) => Promise<string | null>>();
 expectTypeOf<Session["reportFailedCall"]>().toEqualTypeOf<(reason: string) => void>();
 expectTypeOf<Session["status"]>().toEqualTypeOf<() => SessionStatus>();

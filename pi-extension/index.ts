@@ -97,9 +97,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
     await current?.usage.ended(event);
   });
   pi.on("tool_execution_start", (event) => current?.observer.started(event));
-  pi.on("tool_result", async (event) => {
-    await current?.observer.ran(event);
-  });
+  pi.on("tool_result", (event) => current?.observer.ran(event));
   pi.on("tool_execution_end", (event) => current?.observer.ended(event));
   pi.registerCommand("context", {
     description: "Show the window, the bill beside plain Pi's, and what each epoch saved",

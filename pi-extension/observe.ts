@@ -9,13 +9,19 @@ import type {
 import type { Session } from "./addon.ts";
 import type { Failures } from "./failures.ts";
 
-/** Tools whose shown text the session needs to know which paths the model has met. */
-const listingTools = new Set(["ls", "find", "grep"]);
+/** Tools whose shown text the session needs to know which files the model has met. */
+const namingTools = new Set(["ls", "find", "grep", "bash"]);
+
+/** Characters of such a text that cross: what the session looks at. Pi shows less, a `bash` of another extension may not. */
+const maxTextCharacters = 262_144;
+
+type Content = ToolResultEvent["content"];
 
 /** The handlers that watch one session's tool calls. None of them rejects. */
 export interface Observer {
   started(event: ToolExecutionStartEvent): void;
-  ran(event: ToolResultEvent): Promise<void>;
+  /** Returns another content for a failed `edit`: the error, and behind it what helps. */
+  ran(event: ToolResultEvent): Promise<{ content: Content } | undefined>;
   ended(event: ToolExecutionEndEvent): Promise<void>;
 }
 
@@ -26,10 +32,24 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
 
   async function report(toolCallId: string, toolName: string, args: unknown, isError: boolean, result: unknown) {
     try {
-      const text = listingTools.has(toolName) ? shownText(result) : undefined;
+      const text = namingTools.has(toolName) ? shownText(result) : undefined;
       await session.toolFinished({ toolCallId, toolName, args, isError, text });
     } catch (error) {
       await failures.report(`could not follow up a \`${toolName}\` call`, error);
+    }
+  }
+
+  async function helped(args: unknown, content: Content) {
+    try {
+      const help = await session.editFailed(args);
+      const error = content.at(-1);
+      if (help === null || error?.type !== "text") {
+        return undefined;
+      }
+      return { content: [...content.slice(0, -1), { ...error, text: `${error.text}\n\n${help}` }] };
+    } catch (failure) {
+      await failures.report("a failed `edit` got no help", failure);
+      return undefined;
     }
   }
 
@@ -39,13 +59,14 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
     },
     async ran({ toolCallId, toolName, input, content, isError }) {
       if (ignored.has(toolName)) {
-        return;
+        return undefined;
       }
       // Of a call without events of its own nothing would ever take the ID out again.
       if (argsOfRunning.has(toolCallId)) {
         reported.add(toolCallId);
       }
       await report(toolCallId, toolName, input, isError, { content });
+      return isError && toolName === "edit" ? helped(input, content) : undefined;
     },
     async ended({ toolCallId, toolName, isError, result }) {
       const args = argsOfRunning.get(toolCallId);
@@ -59,5 +80,6 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
 
 function shownText(result: unknown): string | undefined {
   const content = (result as Partial<AgentToolResult<unknown>> | undefined)?.content;
-  return content?.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+  const text = content?.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+  return text?.slice(0, maxTextCharacters);
 }

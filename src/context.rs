@@ -5,6 +5,7 @@
 
 pub mod breakpoints;
 pub mod deeds;
+pub mod edit_help;
 pub mod epoch;
 pub mod evidence;
 pub mod excerpt;

@@ -17,7 +17,7 @@ pub use self::pattern::PlacePattern;
 use self::resolve::Resolver;
 use crate::error::{Error, Result};
 use crate::markdown;
-use crate::object::{AsOf, ObjectId, TxId};
+use crate::object::{AsOf, ObjectId, Source, TxId};
 use crate::store::{
     PlacedRelation, Relation, RelationIndex, RelationKind, Store, Written, slashed,
 };
@@ -163,9 +163,9 @@ impl<'a> Graph<'a> {
             placed.extend(self.index.relations_to(&[RelationKind::Call], call, at)?);
         }
         let source = version.as_ref().and_then(|version| version.envelope.source.as_ref());
-        if let Some(source) = source {
+        if let Some(path) = source.and_then(Source::path) {
             let links = [RelationKind::Wikilink, RelationKind::Markdown];
-            let key = markdown::path_key(&slashed(source.path()));
+            let key = markdown::path_key(&slashed(path));
             placed.extend(self.index.relations_to(&links, &key, at)?);
             // A link to the text that it stands in has no target.
             let own = self.index.relations_of(id, at)?.into_iter();

@@ -12,6 +12,7 @@ mod lines;
 mod name;
 mod payload;
 mod reference;
+mod source;
 mod time;
 mod view;
 
@@ -20,7 +21,7 @@ pub use diff::{
     AdditionalChange, ContentDiff, FieldChange, PayloadDiff, changed_fields, diff_payloads,
     unified_diff,
 };
-pub use envelope::{Envelope, ObjectType, Source};
+pub use envelope::{Envelope, ObjectType};
 pub use field::{FieldPath, FieldStep};
 pub(crate) use field::{is_reserved, values_at};
 pub use hash::{Hash, RunningHash};
@@ -29,5 +30,6 @@ pub use lines::{Slice, locate_slice, render_slice};
 pub use name::{Handle, HandleKind, Name, Nickname, VersionSelector};
 pub use payload::{Payload, RESERVED_FIELDS, Redaction, RedactionReason, file_fields, file_type};
 pub use reference::{DynamicReference, Origin, Reference, StaticReference};
+pub use source::{OtherSource, Source};
 pub use time::{AsOf, Timestamp, TxId};
 pub use view::{metadata_line, metadata_view};

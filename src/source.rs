@@ -2,9 +2,10 @@
 //! which files are excluded.
 //!
 //! Reads files and folders, writes nothing there but the filesystem ID of a machine that has none. `indexing` compares a file
-//! with what a store has of it, `index` puts files into a store, `names` finds them there; nothing else here knows a store, and
-//! nothing a session. Sources: DESIGN.md section 5, SSOT 2.3 and 5.3 to 5.6.
+//! with what a store has of it, `index` puts files into a store, `tracking` keeps them there up to date, `names` finds them
+//! there; nothing else here knows a store, and nothing a session. Sources: DESIGN.md section 5, SSOT 2.3 and 5.3 to 5.6.
 
+mod batch;
 mod container;
 mod discovery;
 mod exclude;
@@ -18,18 +19,29 @@ mod names;
 mod namespace;
 mod path;
 mod spelling;
+mod tracker;
+mod tracking;
 mod volumes;
 mod walk;
 
-pub use discovery::{discovered_paths, named_in_output};
+pub use batch::IndexedFile;
+pub use discovery::{DiscoveryLimits, Naming, discovered_files, named_in_output};
 pub use exclude::Exclude;
-pub use file::{DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, read_file, stamp};
+pub use file::{
+    DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, obstacle, open_file, read_file,
+    stamp,
+};
 pub use filesystem::{OwnFilesystem, data_folder, own_filesystem};
-pub use index::{IndexOptions, IndexReport, IndexedFile, index_paths};
-pub use indexing::{IndexOutcome, Indexed, Latest, Told, index, index_told, look};
+pub use index::{IndexOptions, IndexReport, index_paths};
+pub use indexing::{IndexOutcome, Indexed, Latest, Told, index, index_source, index_told, look};
 pub use location::Location;
 pub use mounts::MountMapping;
 pub use names::Place;
 pub use namespace::Namespace;
 pub use path::{absolute_path, canonical_path, comparison_key, read_path, resolve_path};
+pub use tracker::{
+    PollReason, Signal, Tracker, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus,
+    Watching,
+};
+pub use tracking::{Locate, Tracking, TrackingEvent, TrackingOptions};
 pub use walk::Problem;

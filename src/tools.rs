@@ -5,7 +5,7 @@
 
 pub mod read;
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::context::live::{LiveSession, ToolFinished, Wanted};
 use crate::context::tokens;
 use crate::error::{Error, Result};
+use crate::source;
 
 /// One of our tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,14 +154,15 @@ fn read(session: &mut LiveSession, call: &str, args: &Value) -> Result<String> {
 /// The bytes of a regular file: a device or a pipe might never end.
 fn file_bytes(path: &Path) -> Result<Vec<u8>> {
     let failed = |source| Error::File { act: "read", path: path.to_owned(), source };
-    let kind = std::fs::metadata(path).map_err(failed)?;
-    if kind.is_dir() {
+    if std::fs::metadata(path).map_err(failed)?.is_dir() {
         return Err(failed(ErrorKind::IsADirectory.into()));
     }
-    if !kind.is_file() {
+    let Some(mut file) = source::open_file(path).map_err(failed)? else {
         return Err(Error::argument("path", "names no regular file"));
-    }
-    std::fs::read(path).map_err(failed)
+    };
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
 }
 
 fn wanted(args: &Value) -> Result<Wanted> {

@@ -96,7 +96,8 @@ fn links(store: &Store, id: &ObjectId, at: AsOf) -> Vec<String> {
 fn backlinks(store: &Store, id: &ObjectId, at: AsOf) -> Vec<String> {
     let show = |resolved: &Resolved| {
         let version = store.require(&resolved.from, at).unwrap();
-        let path = version.envelope.source.as_ref().map(|source| source.path().to_owned());
+        let path =
+            version.envelope.source.as_ref().and_then(|source| source.path().map(str::to_owned));
         let from = path.unwrap_or_else(|| resolved.from.to_string());
         let place = &resolved.relation.place;
         format!("{from} {}", place.line.map_or(place.path.clone(), |line| line.to_string()))
@@ -432,9 +433,9 @@ fn tags_and_front_matter_are_queried_like_fields() {
         let find = |query: &str, at: AsOf| -> Vec<String> {
             let query = Query { at, ..Query::parse(query).unwrap() };
             let found = store.query(&query).unwrap().into_iter();
-            let name = |version: Version| match version.envelope.source {
-                Some(source) => source.path().to_owned(),
-                None => version.envelope.id.to_string(),
+            let name = |Version { envelope, .. }: Version| {
+                let path = envelope.source.as_ref().and_then(Source::path);
+                path.unwrap_or(envelope.id.as_str()).to_owned()
             };
             let mut found: Vec<_> = found.map(name).collect();
             found.sort();

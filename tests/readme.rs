@@ -52,7 +52,10 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
         forms::showing_line(Some(t12), f3, "src/main.rs", &[range(1, 210)]),
         forms::standing_line(f3, range(1, 210), "read", Some(t12)),
         forms::between_line(t17, range(81, 1_320)),
-        forms::changed_line(f3, "src/main.rs", Some(t12), 4, 1),
+        forms::changed_line(f3, "src/main.rs", Some(t12), false, (4, 1)),
+        forms::changed_line(f3, "src/main.rs", Some(t12), true, (4, 1)),
+        forms::nearest_line(f3, "src/main.rs", range(35, 49), "oldText"),
+        forms::places_line(f3, "src/main.rs", "edits[1].oldText", &[range(9, 9), range(40, 40)], 2),
         forms::activated_line(t17, "bash", &[range(1, 40)], 412),
         forms::fold_line(handle("t31"), handle("t44"), 6, &deeds),
     ] {

@@ -170,7 +170,7 @@ test("what is not mapped is the sandbox's own and never opened on the host", asy
   expect(finished).toMatchObject({ code: 0, stdout: "ok\n", stderr: "" });
   expect(readFileSync(join(root, own, "new"), "utf8")).toBe("made in the sandbox\n");
   expect(newest(model, 7)).toContain("of the container");
-  expect(newest(model, 8)).toContain("lines 2-3 are known");
+  expect(newest(model, 8)).toContain("of it lines 2-3 are known");
   expect(JSON.stringify(model.requests)).not.toContain("SECRETOFTHEHOST");
 
   const found = new Map(fileObjects(sandbox).map(({ id, source }) => [source.path, { id, ...source }]));

@@ -11,10 +11,10 @@ const shownDigits = 12;
 export const history = {
   name: "history",
   usage: "NAME",
-  summary: "List the versions of an object, newest first",
+  summary: "List the versions of an object, newest first, those before a move too",
   arguments: [1, 1],
   options: {},
-  notes: ["Columns: transaction, time, hash of the version, size."],
+  notes: ["Columns: transaction, time, hash of the version, size; of a file that moved its path then."],
   json: "{ id: string, versions: Version[] }",
   examples: ["palimpsest history README.md"],
   async run(given) {
@@ -23,13 +23,15 @@ export const history = {
       if (given.json) {
         return writeJson({ id: versions[0].id, versions });
       }
+      const moved = versions.some((version) => version.id !== versions[0].id);
       const rows = versions.map((version) => [
         String(version.txId),
         shownTime(version.systemTime),
         process.stdout.isTTY ? version.contentHash.slice(0, shownDigits) : version.contentHash,
         size(version),
+        ...(moved ? [version.source?.path ?? version.id] : []),
       ]);
-      await writeTable(["TX", "TIME", "HASH", "SIZE"], rows);
+      await writeTable(["TX", "TIME", "HASH", "SIZE", ...(moved ? ["PATH"] : [])], rows);
     });
   },
 };

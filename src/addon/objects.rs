@@ -214,7 +214,8 @@ impl Store {
         })
     }
 
-    /// Lists the versions of an object, newest first.
+    /// Lists the versions of an object, newest first. Of a file that moved those before the move come too: they are another
+    /// object's, whose ID the field `moved_from` of the first version after the move names.
     ///
     /// Rejects as `find`.
     #[napi(
@@ -230,7 +231,7 @@ impl Store {
         blocking(move || {
             let options = options.named("options")?.unwrap_or_default();
             let found = names.place(options.cwd)?.find(&names.store, &name.named("name")?)?;
-            Version::all(&names.store, names.store.history(&found.id)?)
+            Version::all(&names.store, names.store.lineage(&found.id)?)
         })
     }
 

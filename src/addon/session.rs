@@ -54,7 +54,8 @@ pub struct ToolFinishedEvent {
     pub args: Value,
     /// Whether it failed.
     pub is_error: bool,
-    /// The text that it showed, for `ls`, `find` and `grep`: its paths enter the session index.
+    /// The text that it showed, for `ls`, `find`, `grep` and shells, failed commands included: files that it names enter the
+    /// session index, by path alone. The first 256 KiB count.
     pub text: Option<String>,
 }
 
@@ -321,6 +322,36 @@ impl Session {
         blocking(move || {
             let (tool, args) = (tool_name.named("toolName")?, args.named("args")?);
             shared.with(|session| session.refused_write(&tool, &args.0))
+        })
+    }
+
+    /// What to add to the error of an `edit` that failed, for the model; null where nothing helps.
+    ///
+    /// It says what changed in the file since the version that the model saw (a unified difference), which the next call does
+    /// not tell again, and for each text that does not stand in the file exactly once the nearest current lines, five more
+    /// on each side, or the places where it stands. At most 40 lines and 1,000 tokens of each. Null for files that are
+    /// excluded, and for arguments of another shape.
+    ///
+    /// `args`: `path`, and `edits` with an `oldText` each, or one `oldText`. Takes its turn behind the calls of
+    /// `transformContext` that came before. Rejects with what the store reports; then the host's own error should stand alone.
+    #[napi(ts_args_type = "args: unknown", ts_return_type = "Promise<string | null>", catch_unwind)]
+    pub fn edit_failed<'env>(
+        &self,
+        env: &'env Env,
+        this: This<'env>,
+        args: Unknown<'env>,
+    ) -> napi::Result<Unknown<'env>> {
+        let own: Function<'env, FnArgs<(Unknown,)>, Unknown> = half(env, this, "editFailed")?;
+        own.apply(this.object, (args,).into())
+    }
+
+    /// `editFailed` when it is its turn.
+    #[napi(skip_typescript)]
+    pub fn edit_failed_now(&self, args: Given<Json>) -> AsyncTask<Blocking<Option<String>>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || {
+            let args = args.named("args")?;
+            shared.with(|session| session.edit_failed(&args.0))
         })
     }
 

@@ -218,6 +218,11 @@
       return inTurn(() => session.toolFinishedNow(snapshot));
     },
 
+    async editFailed(args) {
+      const snapshot = snapshotOf("args", args);
+      return inTurn(() => session.editFailedNow(snapshot));
+    },
+
     async usageReported(report) {
       const snapshot = snapshotOf("report", report);
       return inTurn(() => session.usageReportedNow(snapshot));

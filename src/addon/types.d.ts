@@ -184,11 +184,22 @@ export interface ToolSchema {
 /** Type of an object. Files, toolcalls and chat segments have contents, chats and sessions have items. */
 export type ObjectType = "file" | "toolcall" | "chat_segment" | "chat" | "system_prompt" | "session";
 
-/** What an object tracks: a file, by the ID of its filesystem and its canonical absolute path there. */
-export interface Source {
+/** What an object tracks, by its type. Its JSON is the identity of the object. */
+export type Source = FilesystemSource | OtherSource;
+
+/** A file on a filesystem. */
+export interface FilesystemSource {
   type: "filesystem";
   filesystemId: string;
+  /** Canonical absolute path within the filesystem. */
   path: string;
+}
+
+/** A source of a type that this release does not track: kept as it was written. */
+export interface OtherSource {
+  type: string;
+  path?: string;
+  [field: string]: unknown;
 }
 
 /** A reference to the latest version of an object, in the form in which documents hold it. */

@@ -71,6 +71,10 @@ pub fn block_lines(session: &Session, output: &Output<'_>) -> Option<usize> {
         return None;
     }
     let kind = tool_kind::kind(&fact.tool, output.args);
+    if kind == ToolKind::Edit && !fact.ok {
+        // The lines that help after a failed edit are there to be copied.
+        return None;
+    }
     let asked_for = kind == ToolKind::Search || tool_kind::picks_lines(kind, output.args);
     Some(if asked_for { MIN_BLOCK_ASKED_FOR } else { MIN_BLOCK_LINES })
 }

@@ -59,16 +59,18 @@ pub fn long_line_cut(handle: Handle, line: u64, characters: u64) -> String {
     format!("… {} between ({handle}:{line}) …", count(characters, "character"))
 }
 
-/// First line of a note: `[f3] src/main.rs changed on disk after t12 (+4 -1):`
+/// First line of a note: `[f3] src/main.rs changed on disk after t12 (+4 -1):`; where another session of the same store
+/// edited or wrote the file, `[f3] src/main.rs changed on disk after t12, by another session (+4 -1):`
 pub fn changed_line(
     file: Handle,
     path: &str,
     after: Option<Handle>,
-    added: u64,
-    removed: u64,
+    by_other: bool,
+    (added, removed): (u64, u64),
 ) -> String {
     let after = after.map_or_else(String::new, |handle| format!(" after {handle}"));
-    format!("[{file}] {path} changed on disk{after} (+{added} -{removed}):")
+    let by = if by_other { ", by another session" } else { "" };
+    format!("[{file}] {path} changed on disk{after}{by} (+{added} -{removed}):")
 }
 
 /// A note on a file that is gone: `[f3] src/main.rs is no longer on disk; its text of t12 is kept as f3.`
@@ -85,6 +87,11 @@ pub fn no_text_line(file: Handle, path: &str, after: Option<Handle>) -> String {
     )
 }
 
+/// What stands in the place of text that a file has not: `[f3] a.bin · no text: it is binary, 1,240 bytes`
+pub fn textless_line(file: Handle, path: &str, why: &str) -> String {
+    format!("[{file}] {path} · no text: {why}")
+}
+
 /// A note on a file that was gone and is there again: `[f3] src/main.rs is on disk again, as it was in t12.`
 pub fn back_line(file: Handle, path: &str, seen: Option<Handle>) -> String {
     let seen = seen.map_or_else(|| "before".to_owned(), |handle| format!("in {handle}"));
@@ -94,6 +101,25 @@ pub fn back_line(file: Handle, path: &str, seen: Option<Handle>) -> String {
 /// The rest of a difference that is longer than a note may be: `… 31 more changed lines in f3 …`
 pub fn more_changes_line(file: Handle, lines: u64) -> String {
     format!("… {} in {file} …", count(lines, "more changed line"))
+}
+
+/// What a failed `edit` is told of lines that it may have meant, which follow:
+/// `[f3] src/main.rs · lines 35-49, nearest to oldText:`
+pub fn nearest_line(file: Handle, path: &str, range: LineRange, text: &str) -> String {
+    format!("[{file}] {path} · {}, nearest to {text}:", lines_phrase(&[range]))
+}
+
+/// What a failed `edit` is told of a text that stands several times:
+/// `[f3] src/main.rs · oldText stands 12 times: lines 12-14, 40-42, …`
+pub fn places_line(
+    file: Handle,
+    path: &str,
+    text: &str,
+    first: &[LineRange],
+    total: u64,
+) -> String {
+    let rest = if (first.len() as u64) < total { ", …" } else { "" };
+    format!("[{file}] {path} · {text} stands {total} times: {}{rest}", lines_phrase(first))
 }
 
 /// Folded steps, by their first and last call: `[t31-t44] 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok`.
@@ -205,11 +231,15 @@ mod tests {
             as_in_line(handle("t12"), range(40, 70), None),
             as_in_line(handle("f3"), range(40, 70), Some(handle("t12"))),
             long_line_cut(handle("t17"), 5, 3_100),
-            changed_line(handle("f3"), "src/main.rs", Some(handle("t12")), 4, 1),
+            changed_line(handle("f3"), "src/main.rs", Some(handle("t12")), false, (4, 1)),
+            changed_line(handle("f3"), "src/main.rs", Some(handle("t12")), true, (4, 1)),
             more_changes_line(handle("f3"), 31),
             gone_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
             no_text_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
+            textless_line(handle("f3"), "a.bin", "it is binary, 1,240 bytes"),
             back_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
+            nearest_line(handle("f3"), "src/main.rs", range(35, 49), "oldText"),
+            places_line(handle("f3"), "src/main.rs", "edits[1].oldText", &[range(9, 9)], 12),
             fold_line(
                 handle("t31"),
                 handle("t44"),
@@ -231,10 +261,14 @@ mod tests {
         … 31 lines as in f3:40-70 (t12) …
         … 3,100 characters between (t17:5) …
         [f3] src/main.rs changed on disk after t12 (+4 -1):
+        [f3] src/main.rs changed on disk after t12, by another session (+4 -1):
         … 31 more changed lines in f3 …
         [f3] src/main.rs is no longer on disk; its text of t12 is kept as f3.
         [f3] src/main.rs changed on disk and holds no text now; its text of t12 is kept as f3.
+        [f3] a.bin · no text: it is binary, 1,240 bytes
         [f3] src/main.rs is on disk again, as it was in t12.
+        [f3] src/main.rs · lines 35-49, nearest to oldText:
+        [f3] src/main.rs · edits[1].oldText stands 12 times: line 9, …
         [t31-t44] 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok
         [t31] 1 step: cargo test ok
         [t17] bash · lines 1-40 of 1,412

@@ -8,12 +8,14 @@ mod billing;
 mod chat_item;
 mod commit;
 mod disk;
+mod edit_help;
 mod failed;
 mod files;
 mod full_output;
 mod guard;
 mod ingest;
 mod inspect;
+mod known_files;
 mod links;
 mod names;
 mod needs;
@@ -21,7 +23,9 @@ mod origin;
 mod payload;
 mod record;
 mod sessions;
+mod sharing;
 mod standing;
+mod textless;
 mod told;
 mod transform;
 mod withhold;
@@ -43,6 +47,7 @@ pub use transform::{CallInfo, Transformed};
 use self::commit::{Staged, Stored};
 use self::failed::FailedCalls;
 use self::ingest::PendingCall;
+use self::known_files::Look;
 use self::origin::Ids;
 use self::payload::Payloads;
 use super::evidence::Evidence;
@@ -175,6 +180,9 @@ pub struct LiveSession {
     hazards: Hazards,
     /// Objects of which the store said that they were forgotten.
     forgotten: HashSet<ObjectId>,
+    /// What happened between calls and is told with the next.
+    waiting: Vec<Notice>,
+    look: Look,
     stale: bool,
 }
 
@@ -228,6 +236,8 @@ impl LiveSession {
             evidence: Evidence::default(),
             hazards,
             forgotten: HashSet::new(),
+            waiting: Vec::new(),
+            look: Look::default(),
             stale: false,
         };
         live.reload()?;

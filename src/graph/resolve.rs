@@ -270,7 +270,7 @@ pub(super) fn object(id: &ObjectId, version: Option<&Version>) -> Target {
         state,
         id: Some(id.clone()),
         tx_id: version.map(|version| version.tx_id),
-        path: source.map(|source| source.path().to_owned()),
+        path: source.and_then(|source| source.path().map(str::to_owned)),
         candidates: Vec::new(),
     }
 }

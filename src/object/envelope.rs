@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Hash, ObjectId, canonical_json};
+use super::{Hash, ObjectId, Source, canonical_json};
 use crate::error::{Error, Result};
 
 /// Type of an object (SSOT 2.1).
@@ -55,29 +55,6 @@ impl ObjectType {
     /// Whether objects of this type can be activated.
     pub fn is_content(self) -> bool {
         matches!(self, Self::File | Self::Toolcall | Self::ChatSegment)
-    }
-}
-
-/// The external thing that an object tracks (SSOT 2.3): a tagged union, open for more kinds.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-#[non_exhaustive]
-pub enum Source {
-    /// A file on a filesystem.
-    Filesystem {
-        /// The filesystem namespace.
-        filesystem_id: String,
-        /// Canonical absolute path within it.
-        path: String,
-    },
-}
-
-impl Source {
-    /// The path, for sources that have one.
-    pub fn path(&self) -> &str {
-        match self {
-            Self::Filesystem { path, .. } => path,
-        }
     }
 }
 

@@ -33,7 +33,7 @@ pub fn metadata_view(
             continue;
         }
         let value = match name {
-            "path" => envelope.source.as_ref().map(|source| json!(source.path())),
+            "path" => envelope.source.as_ref().and_then(|source| source.path().map(Value::from)),
             "nickname" => nickname.map(|nickname| json!(nickname)),
             _ => field(fields, name),
         };

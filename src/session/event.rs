@@ -19,6 +19,13 @@ pub enum Event {
     Opened(Opened),
     /// A file became known, or got another version.
     File(FileEvent),
+    /// The model was told of a version of a file elsewhere than in a note: in the answer to an `edit` that failed.
+    Told {
+        /// The file.
+        object: ObjectId,
+        /// `content_hash` of the version.
+        version: Hash,
+    },
     /// The links of a version of a file were followed; the files met that way came right before, as [`Event::File`].
     Linked {
         /// The file that they stand in.
@@ -181,7 +188,7 @@ pub enum Cause {
     Edited,
     /// The model wrote it.
     Written,
-    /// A listing or search showed its path.
+    /// A listing or search showed its path, or a command named it.
     Found,
     /// A file whose text the model knows links to it.
     Linked,

@@ -10,6 +10,8 @@ use crate::object::{Hash, ObjectId};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Files {
     by_id: HashMap<ObjectId, Versions>,
+    /// Those of which the model saw text, in the order in which it first did.
+    seen: Vec<ObjectId>,
 }
 
 #[derive(Debug, Clone)]
@@ -17,6 +19,7 @@ struct Versions {
     /// In order, each with the way in which lines moved to it.
     all: Vec<(Hash, Option<LineMap>)>,
     told: Hash,
+    seen: Option<Hash>,
 }
 
 impl Files {
@@ -27,6 +30,7 @@ impl Files {
         let known = self.by_id.entry(event.object.clone()).or_insert_with(|| Versions {
             all: vec![(event.version.clone(), None)],
             told: event.version.clone(),
+            seen: None,
         });
         let changed = known.all.last().is_some_and(|(version, _)| *version != event.version);
         if changed {
@@ -34,8 +38,44 @@ impl Files {
         }
         if event.cause.by_model() || event.cause == Cause::Changed || !stands {
             known.told = event.version.clone();
+            if event.cause.by_model() || event.cause == Cause::Read || stands {
+                self.see(&event.object, &event.version);
+            }
         }
         changed
+    }
+
+    /// The model was told of a version.
+    pub(super) fn tell(&mut self, file: &ObjectId, version: &Hash) {
+        if let Some(known) = self.by_id.get_mut(file) {
+            known.told = version.clone();
+        }
+        self.see(file, version);
+    }
+
+    /// Text of a version stands in the window.
+    pub(super) fn show(&mut self, file: &ObjectId, version: &Hash) {
+        let latest = self.by_id.get(file).and_then(|known| known.all.last());
+        if latest.is_some_and(|(latest, _)| latest == version) {
+            self.see(file, version);
+        }
+    }
+
+    fn see(&mut self, file: &ObjectId, version: &Hash) {
+        let Some(known) = self.by_id.get_mut(file) else { return };
+        if known.seen.replace(version.clone()).is_none() {
+            self.seen.push(file.clone());
+        }
+    }
+
+    /// The files of which the model saw text, in the order in which it first did.
+    pub(super) fn all_seen(&self) -> &[ObjectId] {
+        &self.seen
+    }
+
+    /// The newest version that the model saw text of, made itself or was told of.
+    pub(super) fn seen(&self, file: &ObjectId) -> Option<&Hash> {
+        self.by_id.get(file)?.seen.as_ref()
     }
 
     /// The version of a file that the model was told of last, or made itself.

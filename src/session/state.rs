@@ -101,6 +101,7 @@ impl Session {
         match event {
             Event::Opened(opened) => self.opened = Some(opened.clone()),
             Event::File(file) => self.file(file),
+            Event::Told { object, version } => self.files.tell(object, version),
             Event::Linked { object, version, tokens } => {
                 self.links.follow(object, version, *tokens);
             }
@@ -385,6 +386,17 @@ impl Session {
         self.files.told(file)
     }
 
+    /// The newest version of a file whose text the model saw, made itself or was told of; `None` if there is none. Unlike
+    /// [`Self::told`], what changed while nothing of the file stood does not count.
+    pub fn seen(&self, file: &ObjectId) -> Option<&Hash> {
+        self.files.seen(file)
+    }
+
+    /// The files of which the model saw text, in the order in which it first did.
+    pub fn seen_files(&self) -> &[ObjectId] {
+        self.files.all_seen()
+    }
+
     /// Where lines of a version of an object are in its latest one; empty if they are gone, or nobody can say.
     pub fn lines_now(
         &self,
@@ -551,7 +563,10 @@ impl Session {
     fn show(&mut self, at: u64) {
         let showing = self.showing_as(at, self.treatment(at)).filter(|_| !self.folds.hide(at));
         match showing {
-            Some(showing) => drop(self.showings.insert(at, showing)),
+            Some(showing) => {
+                self.files.show(&showing.object, &showing.version);
+                self.showings.insert(at, showing);
+            }
             None => drop(self.showings.remove(&at)),
         }
         self.absence.settle(at, self.absent_tokens(at));

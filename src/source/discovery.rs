@@ -1,65 +1,92 @@
-//! Files met in the output of Pi's `ls`, `find` and `grep`.
+//! Files that a tool call names: in the output of Pi's `ls`, `find` and `grep`, in a shell's command and in what it printed.
 //!
-//! Source: `dist/core/tools/{ls,find,grep}.js` of `@earendil-works/pi-coding-agent` 0.87.1.
+//! Best effort and cheap. A path counts if the caller finds a regular file there now, each is looked up once, and the number
+//! of look-ups is bounded; no folder is listed, no pattern expanded, no file opened. Source of Pi's forms:
+//! `dist/core/tools/{ls,find,grep}.js` of `@earendil-works/pi-coding-agent` 0.87.1.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use super::{Location, resolve_path};
 
-use super::{canonical_path, resolve_path};
+mod output;
+mod shell;
+mod words;
 
-/// Finds the regular files that the output of `ls`, `find` or `grep` names: canonical paths, in order, without
-/// duplicates, at most `cap`. Other tools' output gives none.
-///
-/// `args`: the call's arguments; `cwd`: the folder that the tool ran in. A line counts only if the file exists now, so
-/// folders, notices and whatever else an output holds drop out.
-pub fn discovered_paths(
-    tool: &str,
-    args: &Value,
-    cwd: &Path,
-    output: &str,
-    cap: usize,
-) -> Vec<PathBuf> {
-    // Pi takes an empty path for a missing one.
-    let given = args["path"].as_str().filter(|path| !path.is_empty()).unwrap_or(".");
-    let Ok(base) = resolve_path(given, cwd) else {
-        return Vec::new();
-    };
-    let base = canonical_path(&base);
-    let mut lines = without_notice(output).lines();
-    match tool {
-        "ls" | "find" => distinct(lines.filter_map(|line| listed_file(&base, line)), cap),
-        "grep" if base.is_file() => {
-            // A search in one file names it by its last part, so only whether it matched is read.
-            let matched = lines.any(|line| mark_offsets(line).next().is_some());
-            distinct(matched.then_some(base).into_iter(), cap)
-        }
-        "grep" => {
-            let mut known = HashMap::new();
-            distinct(lines.filter_map(|line| matched_file(&base, line, &mut known)), cap)
-        }
-        _ => Vec::new(),
-    }
+pub use output::named_in_output;
+
+/// Bytes of a command that are looked at.
+const MAX_COMMAND_BYTES: usize = 32 << 10;
+/// Bytes of an output that are looked at. Pi shows at most 50 KiB.
+const MAX_OUTPUT_BYTES: usize = 256 << 10;
+/// Folders that names in the output of a command are tried in.
+const MAX_FOLDERS: usize = 4;
+/// Longest path; the usual limit of systems.
+const MAX_PATH_BYTES: usize = 4_096;
+
+/// What a tool call shows of paths.
+#[derive(Debug, Clone, Copy)]
+pub enum Naming<'a> {
+    /// Pi's `ls` or `find`: a path a line, from the folder at `path`.
+    Listing {
+        /// The call's argument, if it has one.
+        path: Option<&'a str>,
+    },
+    /// Pi's `grep`: lines of the file or of files in the folder at `path`.
+    Search {
+        /// The call's argument, if it has one.
+        path: Option<&'a str>,
+    },
+    /// A shell's command, and what it printed.
+    Command {
+        /// The command line.
+        line: &'a str,
+    },
 }
 
-/// The paths by which lines of an output say whose text they are, as they stand there: `path:12: text`, `path-12- text` and
-/// `path:text` of a search, `==> path <==`, and the headings of a difference. Most are none: nothing is looked up.
-pub fn named_in_output(output: &str) -> impl Iterator<Item = &str> {
-    output.lines().flat_map(|line| {
-        let heading = ["+++ ", "--- ", "diff --git ", "==> "]
-            .iter()
-            .find_map(|mark| line.strip_prefix(mark))
-            .map(|rest| rest.trim_end_matches(" <=="));
-        let headed = heading.into_iter().flat_map(|rest| {
-            let part = |path| ["a/", "b/"].iter().find_map(|side| str::strip_prefix(path, side));
-            rest.split_whitespace().map(move |path| part(path).unwrap_or(path))
-        });
-        // A sentence may end so too.
-        let searched = line.split_once(':').map(|(path, _)| path);
-        let searched = searched.filter(|path| !path.contains(char::is_whitespace));
-        mark_offsets(line).map(|offset| &line[..offset]).chain(searched).chain(headed)
-    })
+/// How much one call may bring in, and cost.
+#[derive(Debug, Clone, Copy)]
+pub struct DiscoveryLimits {
+    /// Files found.
+    pub files: usize,
+    /// Paths looked up.
+    pub look_ups: usize,
+}
+
+/// Finds the regular files that a tool call names, in order, without duplicates.
+///
+/// `cwd`: the folder that the tool ran in. `output`: what it showed. `look`: says where the regular file is that is at an
+/// absolute path now.
+pub fn discovered_files(
+    naming: Naming<'_>,
+    cwd: &Path,
+    output: &str,
+    limits: DiscoveryLimits,
+    look: &dyn Fn(&Path) -> Option<Location>,
+) -> Vec<Location> {
+    let mut search =
+        Search { look, limits, known: HashMap::new(), found: Vec::new(), seen: HashSet::new() };
+    let output = output::cut(output, MAX_OUTPUT_BYTES);
+    // Pi takes an empty path for a missing one.
+    let base = |path: Option<&str>| {
+        resolve_path(path.filter(|path| !path.is_empty()).unwrap_or("."), cwd).ok()
+    };
+    match naming {
+        Naming::Listing { path } => {
+            if let Some(base) = base(path) {
+                search.listing(&base, without_notice(output));
+            }
+        }
+        Naming::Search { path } => {
+            if let Some(base) = base(path) {
+                search.matches(&base, without_notice(output));
+            }
+        }
+        Naming::Command { line } => {
+            search.command(output::cut(line, MAX_COMMAND_BYTES), cwd, output);
+        }
+    }
+    search.found
 }
 
 /// Cuts a notice such as `[500 entries limit reached. …]` off the end, which stands after an empty line.
@@ -70,54 +97,110 @@ fn without_notice(output: &str) -> &str {
     }
 }
 
-fn distinct(paths: impl Iterator<Item = PathBuf>, cap: usize) -> Vec<PathBuf> {
-    let mut seen = HashSet::new();
-    paths.filter(|path| seen.insert(path.clone())).take(cap).collect()
+struct Search<'a> {
+    look: &'a dyn Fn(&Path) -> Option<Location>,
+    limits: DiscoveryLimits,
+    /// The paths looked up, and whether files are there.
+    known: HashMap<PathBuf, bool>,
+    found: Vec<Location>,
+    seen: HashSet<Location>,
 }
 
-fn listed_file(base: &Path, line: &str) -> Option<PathBuf> {
-    if line.is_empty() || line.ends_with('/') {
-        return None;
-    }
-    regular_file(&base.join(line))
-}
-
-/// Reads `path:12: text` (a match) or `path-12- text` (its surroundings). The path may look like that too, so the
-/// shortest one that exists is taken.
-fn matched_file(
-    base: &Path,
-    line: &str,
-    known: &mut HashMap<String, Option<PathBuf>>,
-) -> Option<PathBuf> {
-    mark_offsets(line).find_map(|offset| {
-        let path = &line[..offset];
-        if let Some(file) = known.get(path) {
-            return file.clone();
+impl Search<'_> {
+    /// Whether a regular file is at a path; it is found then. After the last look-up or file nothing is.
+    fn is_file(&mut self, path: PathBuf) -> bool {
+        if let Some(is_file) = self.known.get(&path) {
+            return *is_file;
         }
-        let file = regular_file(&base.join(path));
-        known.insert(path.to_owned(), file.clone());
-        file
-    })
+        if self.is_over() || path.as_os_str().len() > MAX_PATH_BYTES {
+            return false;
+        }
+        let file = (self.look)(&path);
+        self.known.insert(path, file.is_some());
+        let is_file = file.is_some();
+        self.found.extend(file.filter(|file| self.seen.insert(file.clone())));
+        is_file
+    }
+
+    fn is_over(&self) -> bool {
+        self.found.len() >= self.limits.files || self.known.len() >= self.limits.look_ups
+    }
+
+    fn listing(&mut self, base: &Path, output: &str) {
+        for line in output.lines().filter(|line| !line.is_empty() && !line.ends_with('/')) {
+            if self.is_over() {
+                break;
+            }
+            self.is_file(base.join(line));
+        }
+    }
+
+    /// Reads `path:12: text` (a match) or `path-12- text` (its surroundings). The path may look like that too, so the
+    /// shortest one that exists is taken.
+    fn matches(&mut self, base: &Path, output: &str) {
+        let mut lines = output.lines();
+        // A search in one file names it by its last part, so only whether it matched is read.
+        let matched = lines.clone().any(|line| output::mark_offsets(line).next().is_some());
+        if !matched || self.is_file(base.to_owned()) {
+            return;
+        }
+        while let Some(line) = lines.next().filter(|_| !self.is_over()) {
+            let line = output::cut(line, MAX_PATH_BYTES);
+            let mut offsets = output::mark_offsets(line).take(output::MAX_MARKS);
+            offsets.any(|offset| self.is_file(base.join(&line[..offset])));
+        }
+    }
+
+    fn command(&mut self, line: &str, cwd: &Path, output: &str) {
+        let commands = shell::commands(line, cwd);
+        for command in commands.iter().filter(|command| !command.is_elsewhere()) {
+            for path in command.paths() {
+                self.is_file(path);
+            }
+        }
+        let mut speaking = commands.iter().filter(|command| !command.is_silent()).peekable();
+        let is_text = speaking.peek().is_some() && speaking.all(shell::Command::shows_text);
+        if is_text || commands.iter().any(shell::Command::is_elsewhere) {
+            return;
+        }
+        let folders = folders(&commands, cwd);
+        let lists = commands.iter().any(shell::Command::lists);
+        let mut heading = None;
+        for line in output.lines() {
+            if self.is_over() {
+                break;
+            }
+            if line.is_empty() {
+                heading = None;
+            } else if let Some(folder) = output::folder_heading(line).filter(|_| lists) {
+                heading = Some(cwd.join(folder));
+            }
+            output::suggest(line, &mut |path| {
+                !path.is_empty()
+                    && heading.iter().chain(&folders).any(|base| self.is_file(base.join(path)))
+            });
+        }
+    }
 }
 
-/// Where the path of a line of `grep` may end: before `:12: ` or `-12- `.
-fn mark_offsets(line: &str) -> impl Iterator<Item = usize> {
-    line.match_indices([':', '-']).filter_map(|(offset, mark)| {
-        let rest = &line[offset + 1..];
-        let text = rest.trim_start_matches(|character: char| character.is_ascii_digit());
-        let after = text.strip_prefix(mark).filter(|_| offset > 0 && text.len() < rest.len())?;
-        (after.is_empty() || after.starts_with(' ')).then_some(offset)
-    })
-}
-
-/// The canonical path, if a regular file is there.
-fn regular_file(path: &Path) -> Option<PathBuf> {
-    path.is_file().then(|| canonical_path(path))
+/// The folders that names in the output of commands may be in, the likeliest first: those listed, those where commands ran,
+/// the last first.
+fn folders(commands: &[shell::Command], cwd: &Path) -> Vec<PathBuf> {
+    let listed = commands.iter().flat_map(shell::Command::listed);
+    let ran = commands.iter().rev().filter_map(|command| command.folder.clone());
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for folder in listed.chain(ran).chain([cwd.to_owned()]) {
+        if folders.len() < MAX_FOLDERS && !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    folders
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -137,10 +220,32 @@ mod tests {
         Folder { root, _owner: owner }
     }
 
+    const LIMITS: DiscoveryLimits = DiscoveryLimits { files: 100, look_ups: 1_000 };
+
+    fn look(path: &Path) -> Option<Location> {
+        path.is_file().then(|| Location::here("fs", path.canonicalize().unwrap()))
+    }
+
+    fn locations(folder: &Folder, names: &[&str]) -> Vec<Location> {
+        names.iter().map(|name| Location::here("fs", folder.root.join(name))).collect()
+    }
+
+    fn naming<'a>(tool: &str, args: &'a Value) -> Naming<'a> {
+        let text = |name: &str| args[name].as_str();
+        match tool {
+            "bash" => Naming::Command { line: text("command").unwrap() },
+            "grep" => Naming::Search { path: text("path") },
+            _ => Naming::Listing { path: text("path") },
+        }
+    }
+
     fn check(folder: &Folder, tool: &str, args: &Value, output: &str, expected: &[&str]) {
-        let found = discovered_paths(tool, args, &folder.root, output, 100);
-        let expected: Vec<_> = expected.iter().map(|path| folder.root.join(path)).collect();
-        assert_eq!(found, expected, "{tool} {output:?}");
+        let found = discovered_files(naming(tool, args), &folder.root, output, LIMITS, &look);
+        assert_eq!(found, locations(folder, expected), "{tool} {args} {output:?}");
+    }
+
+    fn check_bash(folder: &Folder, command: &str, output: &str, expected: &[&str]) {
+        check(folder, "bash", &json!({ "command": command }), output, expected);
     }
 
     #[test]
@@ -189,11 +294,58 @@ mod tests {
     }
 
     #[test]
-    fn other_tools_name_nothing_and_the_cap_holds() {
+    fn a_command_names_files_in_its_words_and_in_what_it_prints() {
+        let folder = folder(&["Makefile", "src/a.rs", "src/b.rs", "src/sub/c.rs", "out"]);
+        check_bash(&folder, "cat src/a.rs nothing > out", "", &["src/a.rs", "out"]);
+        check_bash(
+            &folder,
+            "find . -name '*.rs'",
+            "./src/a.rs\n./src/sub/c.rs",
+            &["src/a.rs", "src/sub/c.rs"],
+        );
+        check_bash(&folder, "cd src && ls", "a.rs\nsub\nMakefile", &["src/a.rs", "Makefile"]);
+        check_bash(&folder, "ls src", "a.rs  b.rs  sub", &["src/a.rs", "src/b.rs"]);
+        check_bash(
+            &folder,
+            "ls -R src",
+            "src:\na.rs\nsub\n\nsrc/sub:\nc.rs",
+            &["src/a.rs", "src/sub/c.rs"],
+        );
+        check_bash(&folder, "git status", "\tmodified:   src/a.rs\n", &["src/a.rs"]);
+        check_bash(&folder, "cargo check 2>&1 | tail", "error\n --> src/b.rs:1:2\n", &["src/b.rs"]);
+        check_bash(&folder, "cd /nowhere && make -C src", "a.rs:3: oops", &["src/a.rs"][..0]);
+    }
+
+    #[test]
+    fn text_of_files_and_other_places_name_nothing() {
+        let folder = folder(&["a", "b.rs"]);
+        check_bash(&folder, "cat a", "b.rs\n", &["a"]);
+        check_bash(&folder, "head a; ls", "b.rs\n", &["a", "b.rs"]);
+        check_bash(&folder, "ssh host cat a", "b.rs\n", &[]);
+        check_bash(&folder, "docker exec -it box ls", "b.rs\n", &[]);
+    }
+
+    #[test]
+    fn each_path_is_looked_up_once_and_the_limits_hold() {
         let folder = folder(&["a", "b", "c"]);
-        check(&folder, "bash", &json!({}), "a\nb", &[]);
-        let found = discovered_paths("ls", &json!({}), &folder.root, "a\nb\nc", 2);
-        assert_eq!(found, [folder.root.join("a"), folder.root.join("b")]);
+        let looked = std::cell::RefCell::new(Vec::new());
+        let look = |path: &Path| {
+            looked.borrow_mut().push(path.to_owned());
+            look(path)
+        };
+        let found = |naming, output: &str, files, look_ups| {
+            let limits = DiscoveryLimits { files, look_ups };
+            discovered_files(naming, &folder.root, output, limits, &look)
+        };
+        let list = Naming::Listing { path: None };
+        assert_eq!(found(list, "a\na\nb\nc", 2, 100), locations(&folder, &["a", "b"]));
+        assert_eq!(looked.take().len(), 2);
+        let command = Naming::Command { line: "x a a a b" };
+        assert_eq!(found(command, "a\nb\nc", 100, 2), locations(&folder, &["a", "b"]));
+        assert_eq!(looked.take().len(), 2);
+        let many = (0..5_000).map(|n| format!("{n}.rs")).collect::<Vec<_>>().join("\n");
+        assert_eq!(found(Naming::Command { line: "ls" }, &many, 10, 100), []);
+        assert_eq!(looked.take().len(), 100);
     }
 
     #[cfg(unix)]
@@ -202,5 +354,53 @@ mod tests {
         let folder = folder(&["a"]);
         std::os::unix::fs::symlink("a", folder.root.join("link")).unwrap();
         check(&folder, "ls", &json!({}), "a\nlink", &["a"]);
+    }
+
+    /// Hostile texts: marks of shells and outputs, and what breaks offsets.
+    const HOSTILE: &str =
+        "([a-z./~]|[|&;<>()'\"`\\\\#$={}*:, \t\r\n-]|<<|ä|\u{1b}\\[|12|EOF|cd |ls |bash -c ){0,80}";
+
+    proptest! {
+        #[test]
+        fn any_command_and_output_stay_within_the_limits(line in HOSTILE, output in HOSTILE) {
+            for naming in [
+                Naming::Command { line: &line },
+                Naming::Search { path: Some(&line) },
+                Naming::Listing { path: Some(&line) },
+            ] {
+                let looked = std::cell::Cell::new(0);
+                let look = |path: &Path| {
+                    assert!(path.is_absolute() && path.as_os_str().len() <= MAX_PATH_BYTES);
+                    looked.set(looked.get() + 1);
+                    let is_file = !path.as_os_str().len().is_multiple_of(3);
+                    is_file.then(|| Location::here("fs", path.to_owned()))
+                };
+                let limits = DiscoveryLimits { files: 5, look_ups: 20 };
+                let cwd = Path::new("/w");
+                let found = discovered_files(naming, cwd, &output, limits, &look);
+                prop_assert!(found.len() <= limits.files && looked.get() <= limits.look_ups);
+            }
+        }
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "times itself")]
+    fn what_is_looked_at_is_bounded() {
+        for unit in [
+            "a-1-", "a:1:", "(", "$(", "`", "'", "\"", "<<E\n", "cd a;", "a/", "bash -c ",
+            "\u{1b}[", "é",
+        ] {
+            let text = unit.repeat(4 << 20 >> unit.len().ilog2());
+            let looked = std::cell::Cell::new(0);
+            let look = |_: &Path| {
+                looked.set(looked.get() + 1);
+                None
+            };
+            let begin = std::time::Instant::now();
+            let naming = Naming::Command { line: &text };
+            assert_eq!(discovered_files(naming, Path::new("/w"), &text, LIMITS, &look), []);
+            assert!(looked.get() <= LIMITS.look_ups);
+            assert!(begin.elapsed().as_secs() < 5, "{unit:?} took {:?}", begin.elapsed());
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Contents and stamps of files as they are now. What version that makes, [`super::indexing`] says.
 
-use std::fs::{File, Metadata};
+use std::fs::{File, FileType, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,6 +15,9 @@ pub const DEFAULT_MAX_TEXT_BYTES: u64 = 4 << 20;
 /// A file changed this recently may change again without a new time of change: the coarsest clock of a common filesystem
 /// (FAT) ticks so often.
 const FRESH: Duration = Duration::from_secs(2);
+
+/// The same for times of change that are kept finer than by the second: Linux's clock ticks every 10 ms at most.
+const FRESH_FINE: Duration = Duration::from_millis(20);
 
 /// How often a file that changes while it is read is read again.
 const ATTEMPTS: u32 = 3;
@@ -78,22 +81,40 @@ pub struct FileStamp {
     pub size: u64,
     /// Number of the file on its device; 0 on Windows.
     pub inode: u64,
+    /// Time of the last change of anything about the file, in nanoseconds since 1970-01-01 UTC: unlike `mtime_ns` nobody can
+    /// set it back (`touch -r`, `cp -p`). `None` on Windows, and in stamps of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ctime_ns: Option<i64>,
 }
 
 impl FileStamp {
-    fn of(metadata: &Metadata) -> Option<Self> {
+    pub(super) fn of(metadata: &Metadata) -> Option<Self> {
         let modified = metadata.modified().ok()?;
         let mtime_ns = match modified.duration_since(UNIX_EPOCH) {
             Ok(after) => i64::try_from(after.as_nanos()).ok()?,
             Err(before) => i64::try_from(before.duration().as_nanos()).ok()?.checked_neg()?,
         };
-        Some(Self { mtime_ns, size: metadata.len(), inode: inode(metadata) })
+        let (size, inode, ctime_ns) = (metadata.len(), inode(metadata), ctime_ns(metadata));
+        Some(Self { mtime_ns, size, inode, ctime_ns })
     }
 
-    fn is_fresh(self, now: SystemTime) -> bool {
-        let settled = now - FRESH;
-        let settled = settled.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
-        i128::from(self.mtime_ns) > i128::try_from(settled).unwrap_or(i128::MAX)
+    /// Whether this may be the file that had another stamp, under a new name: renaming changes `ctime_ns` alone.
+    pub(super) fn is_renamed(self, before: Self) -> bool {
+        Self { ctime_ns: before.ctime_ns, ..self } == before
+    }
+
+    pub(super) fn is_fresh(self, now: SystemTime) -> bool {
+        let is_within = |time_ns: i64, fresh: Duration| {
+            let settled =
+                (now - fresh).duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+            i128::from(time_ns) > i128::try_from(settled).unwrap_or(i128::MAX)
+        };
+        // `mtime_ns` may have been set: it says nothing about the clock.
+        let is_changed_just_now = |ctime_ns: i64| {
+            let is_fine = ctime_ns % 1_000_000_000 != 0;
+            is_within(ctime_ns, if is_fine { FRESH_FINE } else { FRESH })
+        };
+        is_within(self.mtime_ns, FRESH) || self.ctime_ns.is_some_and(is_changed_just_now)
     }
 }
 
@@ -110,7 +131,31 @@ pub fn read_file(path: &Path, max_bytes: u64) -> FileReading {
     match read_opened(path, max_bytes) {
         Ok(reading) => reading,
         Err(error) if is_absence(&error) => unstamped(absent(path)),
-        Err(error) => unstamped(FileState::Unreadable { reason: error.to_string() }),
+        Err(error) => unstamped(unreadable(&error)),
+    }
+}
+
+/// Opens the regular file at a path for reading; `None` if something else is there, which is not opened.
+///
+/// # Errors
+/// What the system says.
+pub fn open_file(path: &Path) -> io::Result<Option<File>> {
+    // Opening a FIFO or a device can block or do something, so the kind is asked first; it is asked again of what was
+    // opened, since another file may have taken the path in between.
+    if !path.metadata()?.is_file() {
+        return Ok(None);
+    }
+    let file = open_without_waiting(path)?;
+    Ok(file.metadata()?.is_file().then_some(file))
+}
+
+/// What keeps the file at a path from being read, in words: `it is a folder`, `it cannot be read: …`. `None` where it can be,
+/// and where nothing is there.
+pub fn obstacle(path: &Path) -> Option<String> {
+    match read_file(path, 0).state {
+        FileState::NotAFile => Some(kind_at(path).to_owned()),
+        FileState::Unreadable { reason } => Some(format!("it cannot be read: {reason}")),
+        _ => None,
     }
 }
 
@@ -122,24 +167,18 @@ pub(super) fn look_at_excluded(path: &Path) -> FileReading {
         }
         Ok(_) => (FileState::NotAFile, None),
         Err(error) if is_absence(&error) => (absent(path), None),
-        Err(error) => (FileState::Unreadable { reason: error.to_string() }, None),
+        Err(error) => (unreadable(&error), None),
     };
     FileReading { state, stamp }
 }
 
 fn read_opened(path: &Path, max_bytes: u64) -> io::Result<FileReading> {
-    // Opening a FIFO or a device can block or do something, so the kind is asked first; it is asked again of what was
-    // opened, since another file may have taken the path in between.
     let mut attempt = 1;
     loop {
-        if !path.metadata()?.is_file() {
+        let Some(file) = open_file(path)? else {
             return Ok(FileReading { state: FileState::NotAFile, stamp: None });
-        }
-        let file = open_without_waiting(path)?;
+        };
         let before = file.metadata()?;
-        if !before.is_file() {
-            return Ok(FileReading { state: FileState::NotAFile, stamp: None });
-        }
         let state = read_state(&file, before.len(), max_bytes)?;
         let stamp = FileStamp::of(&before);
         if stamp == FileStamp::of(&file.metadata()?) {
@@ -171,37 +210,75 @@ fn read_state(file: &File, size: u64, max_bytes: u64) -> io::Result<FileState> {
     })
 }
 
-fn is_absence(error: &io::Error) -> bool {
+/// What the system says of a failure, as a part of a sentence: `permission denied`.
+pub(super) fn in_words(error: &io::Error) -> String {
+    let said = error.to_string();
+    let said = said.split(" (os error").next().unwrap_or(&said);
+    let mut letters = said.chars();
+    let first = letters.next().map(|first| first.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
+}
+
+fn unreadable(error: &io::Error) -> FileState {
+    FileState::Unreadable { reason: in_words(error) }
+}
+
+pub(super) fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// Tells a missing file from one that is out of reach: its nearest ancestor that exists must be readable.
-fn absent(path: &Path) -> FileState {
+pub(super) fn absent(path: &Path) -> FileState {
     for ancestor in path.ancestors().skip(1) {
         match ancestor.metadata() {
             Ok(metadata) if !metadata.is_dir() => return FileState::Missing,
             Ok(_) => {
                 return match ancestor.read_dir() {
                     Ok(_) => FileState::Missing,
-                    Err(error) => FileState::Unreadable { reason: error.to_string() },
+                    Err(error) => unreadable(&error),
                 };
             }
             Err(error) if is_absence(&error) => {}
-            Err(error) => return FileState::Unreadable { reason: error.to_string() },
+            Err(error) => return unreadable(&error),
         }
     }
     FileState::Unreadable { reason: "no folder above it exists".to_owned() }
 }
 
+/// What is there instead of a regular file.
+fn kind_at(path: &Path) -> &'static str {
+    let Ok(kind) = path.metadata().map(|metadata| metadata.file_type()) else {
+        return "it is no regular file";
+    };
+    if kind.is_dir() { "it is a folder" } else { special_kind(kind) }
+}
+
 #[cfg(unix)]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
+fn special_kind(kind: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+
+    match kind {
+        kind if kind.is_fifo() => "it is a FIFO",
+        kind if kind.is_socket() => "it is a socket",
+        kind if kind.is_block_device() || kind.is_char_device() => "it is a device",
+        _ => "it is no regular file",
+    }
+}
+
+#[cfg(not(unix))]
+fn special_kind(_kind: FileType) -> &'static str {
+    "it is no regular file"
+}
+
+#[cfg(unix)]
+pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
 
     File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
 }
 
 #[cfg(not(unix))]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
+pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
@@ -213,6 +290,18 @@ fn inode(metadata: &Metadata) -> u64 {
 #[cfg(not(unix))]
 fn inode(_metadata: &Metadata) -> u64 {
     0
+}
+
+#[cfg(unix)]
+fn ctime_ns(metadata: &Metadata) -> Option<i64> {
+    use std::os::unix::fs::MetadataExt;
+
+    metadata.ctime().checked_mul(1_000_000_000)?.checked_add(metadata.ctime_nsec())
+}
+
+#[cfg(not(unix))]
+fn ctime_ns(_metadata: &Metadata) -> Option<i64> {
+    None
 }
 
 #[cfg(test)]
@@ -239,6 +328,18 @@ mod tests {
             let file = File::options().write(true).open(&path).unwrap();
             file.set_modified(SystemTime::now() - Duration::from_secs(3_600)).unwrap();
             path
+        }
+    }
+
+    /// The stamp of a file as soon as it can be trusted.
+    fn settled_stamp(path: &Path) -> Option<FileStamp> {
+        let deadline = SystemTime::now() + Duration::from_secs(10);
+        loop {
+            let stamp = read_file(path, DEFAULT_MAX_TEXT_BYTES).stamp;
+            if stamp.is_some() || SystemTime::now() > deadline {
+                return stamp;
+            }
+            std::thread::yield_now();
         }
     }
 
@@ -270,7 +371,9 @@ mod tests {
         let path = folder.write("f", b"12345");
         assert!(matches!(read_file(&path, 5).state, FileState::Text { .. }));
         assert_eq!(read_file(&path, 4).state, FileState::TooLarge { size: 5 });
-        assert!(read_file(&path, 4).stamp.is_some());
+        let stamp = settled_stamp(&path);
+        assert!(stamp.is_some());
+        assert_eq!(read_file(&path, 4).stamp, stamp);
     }
 
     #[test]
@@ -318,12 +421,34 @@ mod tests {
     fn an_equal_stamp_means_an_unchanged_file() {
         let folder = Folder::new();
         let path = folder.write("f", b"one");
-        let first = read_file(&path, 10).stamp;
+        let first = settled_stamp(&path);
         assert!(first.is_some());
         assert_eq!(stamp(&path), first);
         folder.write("f", b"longer");
         assert_ne!(stamp(&path), first);
         assert_eq!(stamp(&folder.path("absent")), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn another_text_of_the_same_size_and_time_has_another_stamp() {
+        let folder = Folder::new();
+        let path = folder.write("f", b"one");
+        let before = settled_stamp(&path);
+        let modified = path.metadata().unwrap().modified().unwrap();
+        std::fs::write(&path, b"two").unwrap();
+        File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        let after = stamp(&path);
+        assert_eq!(after.map(|stamp| stamp.mtime_ns), before.map(|stamp| stamp.mtime_ns));
+        assert_ne!(after, before);
+    }
+
+    #[test]
+    fn stamps_of_earlier_releases_are_read() {
+        let stored = r#"{"mtime_ns":1,"size":2,"inode":3}"#;
+        let stamp: FileStamp = serde_json::from_str(stored).unwrap();
+        assert_eq!(stamp, FileStamp { mtime_ns: 1, size: 2, inode: 3, ctime_ns: None });
+        assert_eq!(serde_json::to_string(&stamp).unwrap(), stored);
     }
 
     #[test]

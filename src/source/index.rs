@@ -1,4 +1,4 @@
-//! Storing the files of given paths: the one part of this layer that knows a store. What is walked, [`super::walk`] says.
+//! Storing the files of given paths. What is walked, [`super::walk`] says; what is written at once, [`super::batch`].
 //!
 //! A version is made only where a file changed. Sources: DESIGN.md section 5, SSOT 5.6.
 
@@ -7,18 +7,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::batch::{Batch, IndexedFile};
 use super::file::{FileReading, FileState, read_file};
-use super::indexing::{self, IndexOutcome, Indexed, Latest};
+use super::indexing;
 use super::walk::{self, Met, Problem, WalkOptions};
 use super::{Exclude, Location, Namespace, canonical_path};
-use crate::error::{Error, Result};
-use crate::object::{AsOf, Envelope, ObjectId, ObjectType, Payload, Source, TxId};
-use crate::store::{Expected, Outcome, Receipt, Store, Version};
+use crate::error::Result;
+use crate::object::{ObjectId, ObjectType, Source};
+use crate::store::{Store, Version};
 
-/// Files of one transaction.
-const BATCH_FILES: usize = 200;
-/// Bytes of text of one transaction, the file that passes it included.
-const BATCH_BYTES: usize = 16 << 20;
 /// Versions read at a time.
 const PAGE: usize = 1_000;
 
@@ -33,21 +30,6 @@ pub struct IndexOptions {
     pub max_text_bytes: u64,
     /// Files of which the path and size alone are stored.
     pub exclude: Exclude,
-}
-
-/// A file that was indexed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct IndexedFile {
-    /// Canonical path.
-    pub path: PathBuf,
-    /// Its object.
-    pub id: ObjectId,
-    /// What became of it.
-    pub outcome: IndexOutcome,
-    /// Transaction of its latest version.
-    pub tx_id: TxId,
-    /// Why it has no content (`binary`, `too_large`, `excluded`, `deleted`); `None` where it has.
-    pub no_content: Option<String>,
 }
 
 /// What became of the paths.
@@ -96,7 +78,7 @@ pub fn index_paths(
         }
         walk::walk(root, &walk_options, |met| {
             work.take(met)?;
-            progress(work.report.files.len() + work.batch.files.len());
+            progress(work.report.files.len() + work.batch.len());
             Ok(())
         })?;
     }
@@ -121,13 +103,6 @@ struct Work<'a> {
     seen: HashSet<PathBuf>,
     batch: Batch,
     report: IndexReport,
-}
-
-/// Files for one transaction.
-#[derive(Default)]
-struct Batch {
-    files: Vec<(IndexedFile, Envelope, Payload)>,
-    bytes: usize,
 }
 
 impl Work<'_> {
@@ -189,22 +164,10 @@ impl Work<'_> {
     /// Takes a file to be written, or what the store has of it already.
     fn stage(&mut self, path: &Path, reading: FileReading) -> Result<()> {
         let location = self.location(path);
-        let latest = self.store.get(&location.id()?, AsOf::Latest)?;
-        let tx_id = latest.as_ref().map_or(TxId(0), |latest| latest.tx_id);
-        let Some(found) = indexing::index(&location, reading, latest.map(Latest::from))? else {
-            return Ok(());
-        };
-        let Indexed { envelope, payload, outcome, .. } = found;
-        self.known.remove(&envelope.id);
-        let no_content = payload.fields.get("no_content").and_then(Value::as_str);
-        let no_content = no_content.map(str::to_owned);
-        let path = location.path.clone();
-        let file = IndexedFile { path, id: envelope.id.clone(), outcome, tx_id, no_content };
-        if outcome != IndexOutcome::Unchanged {
-            self.batch.bytes += payload.content.as_ref().map_or(0, String::len);
+        if let Some(file) = self.batch.stage(self.store, &location, reading, None)? {
+            self.known.remove(&file.id);
         }
-        self.batch.files.push((file, envelope, payload));
-        if self.batch.files.len() >= BATCH_FILES || self.batch.bytes >= BATCH_BYTES {
+        if self.batch.is_full() {
             self.commit()?;
         }
         Ok(())
@@ -214,58 +177,16 @@ impl Work<'_> {
         self.options.files.locate(path)
     }
 
-    /// Writes the batch in one transaction. What a person had forgotten is left out.
     fn commit(&mut self) -> Result<()> {
-        let mut batch = std::mem::take(&mut self.batch);
-        let receipt = loop {
-            if batch.files.is_empty() {
-                return Ok(());
-            }
-            match self.put(&batch.files) {
-                Err(Error::Forgotten { id }) => {
-                    let is_it = |(file, ..): &(IndexedFile, _, _)| file.id == id;
-                    let Some(at) = batch.files.iter().position(is_it) else {
-                        return Err(Error::Forgotten { id });
-                    };
-                    let (file, ..) = batch.files.remove(at);
-                    let problem = "it was forgotten".to_owned();
-                    self.report.skipped.push(Problem { path: file.path, problem });
-                }
-                receipt => break receipt?,
-            }
-        };
-        let mut outcomes = receipt.outcomes.into_iter();
-        for (mut file, ..) in batch.files {
-            let outcome = if is_written(&file) { outcomes.next() } else { None };
-            match outcome {
-                Some(Outcome::Written) => file.tx_id = receipt.tx_id,
-                // Another process was first.
-                Some(Outcome::Unchanged(tx_id)) => {
-                    file.tx_id = tx_id;
-                    file.outcome = IndexOutcome::Unchanged;
-                }
-                None => {}
-            }
-            self.report.files.push(file);
-        }
+        let written = self.batch.commit(self.store)?;
+        self.report.files.extend(written.files);
+        self.report.skipped.extend(written.forgotten);
         Ok(())
-    }
-
-    fn put(&self, files: &[(IndexedFile, Envelope, Payload)]) -> Result<Receipt> {
-        let mut transaction = self.store.begin();
-        for (_, envelope, payload) in files.iter().filter(|(file, ..)| is_written(file)) {
-            transaction.put(envelope.clone(), payload, Expected::Any)?;
-        }
-        transaction.commit()
     }
 
     fn fail(&mut self, path: PathBuf, problem: &str) {
         self.report.failed.push(Problem { path, problem: problem.to_owned() });
     }
-}
-
-fn is_written(file: &IndexedFile) -> bool {
-    file.outcome != IndexOutcome::Unchanged
 }
 
 fn is_missing(path: &Path) -> bool {
@@ -297,7 +218,9 @@ fn known_files(
 
 /// Where this process opens a file, if that is under one of the paths.
 fn path_under(version: &Version, roots: &[PathBuf], files: &Namespace) -> Option<PathBuf> {
-    let Source::Filesystem { filesystem_id, path } = version.envelope.source.as_ref()?;
+    let Some(Source::Filesystem { filesystem_id, path }) = &version.envelope.source else {
+        return None;
+    };
     let open = files.known(filesystem_id, Path::new(path)).open?;
     roots.iter().any(|root| open.starts_with(root)).then_some(open)
 }

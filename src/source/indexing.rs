@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use super::file::{FileReading, FileStamp, FileState, look_at_excluded, read_file};
 use super::location::Location;
 use crate::error::Result;
-use crate::object::{AsOf, Envelope, Hash, Payload, file_fields};
-use crate::store::{Store, Version};
+use crate::object::{AsOf, Envelope, Hash, ObjectId, Payload, Source, file_fields};
+use crate::store::{MOVED_FROM, Store, Version};
 
 /// Fields of a file that reading it gives; all others are people's, such as `view`, or tell where it was before
 /// (`moved_from`), and stay.
@@ -118,6 +118,23 @@ pub struct Indexed {
     pub stamp: Option<FileStamp>,
 }
 
+impl Indexed {
+    /// Says which object the file was before it moved here; a version that is there without that is one to be updated.
+    ///
+    /// # Errors
+    /// What canonical JSON reports.
+    pub fn set_moved_from(&mut self, id: &ObjectId) -> Result<()> {
+        let old = self.payload.fields.insert(MOVED_FROM.into(), json!(id.to_string()));
+        if old.as_ref() != self.payload.fields.get(MOVED_FROM) {
+            self.version = self.payload.content_hash(None)?;
+            if self.outcome == IndexOutcome::Unchanged {
+                self.outcome = IndexOutcome::Updated;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Looks at a file: reads it where it can be reached and is not excluded. Every failure is a state.
 pub fn look(location: &Location, is_excluded: bool, max_text_bytes: u64) -> FileReading {
     let reading = match &location.open {
@@ -133,11 +150,7 @@ pub fn look(location: &Location, is_excluded: bool, max_text_bytes: u64) -> File
     reading
 }
 
-/// Says what version a file should have, given what was found and the latest version that there is. `None` where nothing can be
-/// said of it: it is no regular file, or cannot be read; what was known of it stands.
-///
-/// Text is content; other files are metadata, with the reason in `no_content`: `binary`, `too_large`, `excluded` (all with
-/// `size_bytes`), `not_read`, `deleted`. A look by path alone never takes the place of a version that is there.
+/// Says what version a file should have, as [`index_source`].
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if the path is not UTF-8.
@@ -146,19 +159,33 @@ pub fn index(
     reading: FileReading,
     latest: Option<Latest>,
 ) -> Result<Option<Indexed>> {
+    index_source(location.envelope()?, reading, latest)
+}
+
+/// Says what version a sourced file should have, given what was found and the latest version that there is. `None` where nothing
+/// can be said of it: it is no regular file, or cannot be read; what was known of it stands.
+///
+/// Text is content; other files are metadata, with the reason in `no_content`: `binary`, `too_large`, `excluded` (all with
+/// `size_bytes`), `not_read`, `deleted`. A look by path alone never takes the place of a version that is there.
+///
+/// # Errors
+/// What canonical JSON reports.
+pub fn index_source(
+    envelope: Envelope,
+    reading: FileReading,
+    latest: Option<Latest>,
+) -> Result<Option<Indexed>> {
     let FileReading { state, stamp } = reading;
     let is_gone = state == FileState::Missing;
     let is_by_path = state == FileState::NotRead;
-    let envelope = location.envelope()?;
-    let Some(mut payload) = payload_of(&location.path.to_string_lossy(), state) else {
-        return Ok(None);
-    };
+    let path = envelope.source.as_ref().and_then(Source::path).unwrap_or_default();
+    let Some(mut payload) = payload_of(path, state) else { return Ok(None) };
     let Some(latest) = latest else {
         let version = payload.content_hash(None)?;
         let outcome = IndexOutcome::Created;
         return Ok(Some(Indexed { envelope, payload, version, outcome, stamp }));
     };
-    keep_fields_of_people(&mut payload, &latest);
+    keep_fields_of_people(&mut payload, &latest, is_gone);
     if is_by_path || latest.is(&payload) {
         let (version, outcome) = (latest.version, IndexOutcome::Unchanged);
         return Ok(Some(Indexed { envelope, payload, version, outcome, stamp }));
@@ -208,7 +235,7 @@ pub fn index_told(location: &Location, told: Told<'_>, latest: Option<Latest>) -
     }
     let envelope = location.envelope()?;
     if let Some(latest) = &latest {
-        keep_fields_of_people(&mut payload, latest);
+        keep_fields_of_people(&mut payload, latest, false);
     }
     let version = payload.content_hash(None)?;
     let outcome = match latest {
@@ -219,9 +246,11 @@ pub fn index_told(location: &Location, told: Told<'_>, latest: Option<Latest>) -
     Ok(Indexed { envelope, payload, version, outcome, stamp: None })
 }
 
-fn keep_fields_of_people(payload: &mut Payload, latest: &Latest) {
+fn keep_fields_of_people(payload: &mut Payload, latest: &Latest, is_gone: bool) {
     for (name, value) in &latest.fields {
-        if !READ_FIELDS.contains(&name.as_str()) {
+        // What is there after a deletion has come anew, not from where it was before.
+        let is_past = is_gone && name == MOVED_FROM;
+        if !is_past && !READ_FIELDS.contains(&name.as_str()) {
             payload.fields.entry(name.clone()).or_insert_with(|| value.clone());
         }
     }

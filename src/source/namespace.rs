@@ -168,6 +168,15 @@ impl Namespace {
         agent.map_or_else(|| folder.to_owned(), |path| PathBuf::from(path.to_string()))
     }
 
+    /// The file that this process opens at a canonical path of this machine, for trackers, which are told of such paths.
+    pub fn opened_at(&self, path: &Path) -> Location {
+        let agent = path.to_str().and_then(AbsolutePath::parse);
+        match agent.and_then(|path| self.mounts.of_client(&path)) {
+            Some(agent) => self.followed(&agent),
+            None => self.unmapped(path),
+        }
+    }
+
     fn unmapped(&self, path: &Path) -> Location {
         if !self.is_reached {
             return Location::elsewhere(&self.filesystem_id, path.to_owned());

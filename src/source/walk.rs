@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ignore::{DirEntry, WalkBuilder};
 
+use super::file::in_words;
 use crate::error::Result;
 
 /// What is said of FIFOs, sockets and devices.
@@ -101,8 +102,10 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
 }
 
 fn problem_of(error: &ignore::Error) -> String {
-    match error.io_error().map(std::io::Error::kind) {
-        Some(kind) => kind.to_string(),
-        None => error.to_string(),
+    let Some(mut error) = error.io_error() else { return error.to_string() };
+    // What walks the folder puts its own words and the path around what the system says.
+    while let Some(inner) = error.get_ref().and_then(|inner| inner.source()?.downcast_ref()) {
+        error = inner;
     }
+    in_words(error)
 }

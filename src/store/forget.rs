@@ -137,7 +137,7 @@ impl Store {
     fn put_unread(&self, files: Vec<Envelope>) -> Result<()> {
         let mut transaction = self.begin();
         for file in files {
-            let path = file.source.as_ref().map(Source::path).unwrap_or_default();
+            let path = file.source.as_ref().and_then(Source::path).unwrap_or_default();
             let mut fields = file_fields(path, None);
             fields.insert("no_content".into(), "not_read".into());
             transaction.put(file, &Payload { fields, ..Payload::default() }, Expected::Any)?;

@@ -128,7 +128,8 @@ impl Store {
         self.get(id, at)?.ok_or_else(|| not_found(id, at.to_string()))
     }
 
-    /// Lists the versions, newest first; empty for an unknown object.
+    /// Lists the object's own versions, newest first; empty for an unknown object. See [`Store::lineage`] for those before a
+    /// move.
     pub fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
         self.backend.history(id)
     }
@@ -266,26 +267,35 @@ impl Store {
         self.backend.find_nickname(nickname)
     }
 
-    /// Reads the version that a name such as `NAME@TX` or `NAME@-1` asks for.
+    /// Reads the version that a name such as `NAME@TX` or `NAME@-1` asks for, before a move too.
     ///
     /// # Errors
     /// `NOT_FOUND` if there is none.
     pub fn select(&self, id: &ObjectId, selector: VersionSelector) -> Result<Version> {
         match selector {
             VersionSelector::Latest => self.require(id, AsOf::Latest),
-            VersionSelector::Tx(tx_id) => self.require(id, AsOf::Tx(tx_id)),
-            VersionSelector::Time(time) => self.require(id, AsOf::Time(time)),
+            VersionSelector::Tx(tx_id) => self.select_as_of(id, AsOf::Tx(tx_id)),
+            VersionSelector::Time(time) => self.select_as_of(id, AsOf::Time(time)),
             VersionSelector::Back(back) => {
-                let mut version = self.require(id, AsOf::Latest)?;
-                for _ in 0..back {
-                    let before = AsOf::Tx(TxId(version.tx_id.0 - 1));
-                    let earlier = self.get(id, before)?;
-                    version = earlier
-                        .ok_or_else(|| not_found(id, format!("{back} before the latest")))?;
-                }
-                Ok(version)
+                let place = usize::try_from(back).unwrap_or(usize::MAX);
+                let earlier = self.lineage(id)?.into_iter().nth(place);
+                earlier.ok_or_else(|| not_found(id, format!("{back} before the latest")))
             }
         }
+    }
+
+    /// The version visible at a time, or where the object was still elsewhere, that of what it was.
+    fn select_as_of(&self, id: &ObjectId, at: AsOf) -> Result<Version> {
+        if let Some(version) = self.get(id, at)? {
+            return Ok(version);
+        }
+        let is_visible = |version: &Version| match at {
+            AsOf::Latest => true,
+            AsOf::Tx(tx_id) => version.tx_id <= tx_id,
+            AsOf::Time(time) => version.system_time <= time,
+        };
+        let found = self.lineage(id)?.into_iter().find(is_visible);
+        found.ok_or_else(|| not_found(id, at.to_string()))
     }
 
     /// Pins a version.

@@ -118,9 +118,9 @@ impl Store {
     /// An object's ID and what it is, for people.
     fn described(&self, id: &ObjectId) -> Result<String> {
         let version = self.get(id, AsOf::Latest)?;
-        let what = |version: Version| match version.envelope.source {
-            Some(source @ Source::Filesystem { .. }) => source.path().to_owned(),
-            None => version.envelope.kind.as_str().to_owned(),
+        let what = |version: Version| {
+            let path = version.envelope.source.as_ref().and_then(Source::path);
+            path.unwrap_or(version.envelope.kind.as_str()).to_owned()
         };
         Ok(version.map_or_else(|| id.to_string(), |version| format!("{id} {}", what(version))))
     }

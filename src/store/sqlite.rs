@@ -11,7 +11,6 @@ mod index;
 mod integrity;
 mod lost;
 mod mark;
-mod network;
 mod open;
 mod pack;
 mod query;

@@ -293,11 +293,13 @@ impl Host {
         self.sent.clone()
     }
 
-    /// Another process makes a call on the same session.
+    /// Another process makes a call on the same session. An answer is new in its list: after a person's message it would
+    /// look at files, and what it finds of them this session's pool would show too.
     pub(crate) fn call_beside(&self) {
         let mut other = LiveSession::open(self.store.clone(), self.options()).unwrap();
         let mut list = self.messages.clone();
-        list.push(json!({ "role": "user", "content": "from elsewhere", "timestamp": -1 }));
+        let content = json!([{ "type": "text", "text": "from elsewhere" }]);
+        list.push(json!({ "role": "assistant", "content": content, "timestamp": -1 }));
         other.transform(0, &Value::from(list).to_string(), &CallInfo::default()).unwrap();
         let number = other.state().calls();
         let again = replay_call(&self.store, other.id(), number).unwrap();

@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
 mod archived;
+mod changes;
 mod checks;
 mod economics;
 mod excerpts;
 mod failing;
 mod folded;
+mod found;
 mod host;
 mod host_lists;
 mod inspect;

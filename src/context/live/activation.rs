@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use regex::Regex;
-use serde_json::Value;
 
 use super::LiveSession;
 use crate::context::forms;
@@ -90,7 +89,12 @@ impl LiveSession {
 
     fn activate_staged(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
         let name = Name::parse(&wanted.name)?;
-        let object = self.find(&name)?;
+        let object = match self.find(&name) {
+            Err(error @ Error::UnknownName { .. }) => {
+                return self.no_file(&name.text).ok_or(error);
+            }
+            object => object?,
+        };
         if self.is_forgotten(&object)? {
             return Err(Error::Forgotten { id: object });
         }
@@ -171,9 +175,13 @@ impl LiveSession {
         version: VersionSelector,
         seen: Option<(LineRange, Hash)>,
     ) -> Result<Result<Shown, String>> {
-        if let Some(location) = self.location_of(object)? {
-            let reading = self.look_again(&location);
-            self.index_at(&location, reading, Cause::Read, None)?;
+        let mut obstacle = None;
+        let location = self.location_of(object)?;
+        if let Some(location) = &location {
+            let reading = self.look_again(location);
+            if self.index_at(location, reading, Cause::Read, None)?.is_none() {
+                obstacle = Self::obstacle_at(location);
+            }
         }
         let handle = self.handle_of(object)?;
         let entry = self.state.index().get(object);
@@ -186,28 +194,16 @@ impl LiveSession {
         let (latest, lines) = (latest.clone(), *lines);
         let mut name = path.clone();
         let mut wanted = latest.clone();
-        if version == VersionSelector::Latest
-            && lines.is_none()
-            && self.location_of(object)?.is_some_and(|file| self.is_excluded_at(&file))
-        {
-            return Ok(Err(format!("[{handle}] {path} · no text: the file is excluded")));
-        }
         if version != VersionSelector::Latest {
             wanted = self.store.select(object, version)?.content_hash;
         } else if lines.is_none() {
-            let fields = self.latest_fields(object)?.unwrap_or_default();
-            if let Some(lines) = fields.get("shown_lines").and_then(Value::as_str) {
-                return Ok(Err(format!(
-                    "[{handle}] {path} · lines {lines} are known, as they were last read"
-                )));
+            match self.last_text_of(object, handle, location.as_ref(), obstacle)? {
+                Ok(last) => wanted = last,
+                Err(why) => return Ok(Err(forms::textless_line(handle, &path, &why))),
             }
-            let Some(last) = self.last_text(object)? else {
-                return Ok(Err(format!(
-                    "[{handle}] {path} · no text: the file is binary, too large or not there"
-                )));
-            };
             name.push_str(" (no longer on disk; last version)");
-            wanted = last;
+        } else if let Some(obstacle) = obstacle {
+            name = format!("{name} (as last seen; now {obstacle})");
         }
         let mut default = None;
         if let Some((range, read)) = seen {
@@ -245,15 +241,6 @@ impl LiveSession {
             }
             _ => None,
         }
-    }
-
-    /// `content_hash` of the newest version that has text.
-    fn last_text(&self, object: &ObjectId) -> Result<Option<Hash>> {
-        let versions = self.store.history(object)?;
-        Ok(versions
-            .into_iter()
-            .find(|version| version.content.is_some())
-            .map(|version| version.content_hash))
     }
 
     fn require_room(&self, name: &str, tokens: u64, pin: bool) -> Result<()> {

@@ -4,6 +4,7 @@
 //! Every look at a path goes through here. A path as a model writes it is the agent's; it is never opened as it is, but at
 //! [`Location::open`]. Must not read a content itself.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::LiveSession;
@@ -66,9 +67,12 @@ impl LiveSession {
             return Ok(Some(if is_it { location } else { Location { open: None, ..location } }));
         }
         let source = self.store.get(object, AsOf::Latest)?.and_then(|known| known.envelope.source);
-        Ok(source.map(|Source::Filesystem { filesystem_id, path }| {
-            self.namespace.known(&filesystem_id, Path::new(&path))
-        }))
+        Ok(match source {
+            Some(Source::Filesystem { filesystem_id, path }) => {
+                Some(self.namespace.known(&filesystem_id, Path::new(&path)))
+            }
+            _ => None,
+        })
     }
 
     /// The path that `read` opens, as the agent sees it.
@@ -128,6 +132,42 @@ impl LiveSession {
         let Ok(path) = self.resolve(given) else { return false };
         let open = || self.location(&path).open;
         self.is_excluded(&path) || open().is_some_and(|open| self.exclude.excludes_some(&open))
+    }
+
+    /// Where the regular file is that is at an absolute path now; `None` if there is none. It is not opened.
+    pub(super) fn regular_file(&self, path: &Path) -> Option<Location> {
+        if !self.namespace.is_here() {
+            let location = self.location(path);
+            return location.open.as_ref().is_some_and(|open| open.is_file()).then_some(location);
+        }
+        if !path.is_file() {
+            return None;
+        }
+        // The system follows links before it takes `..` out, and a path of a command may hold both.
+        Some(self.location(&path.canonicalize().ok()?))
+    }
+
+    /// What keeps a file from being read, in words; it may be no file.
+    pub(super) fn obstacle(&self, path: &Path) -> Option<String> {
+        Self::obstacle_at(&self.location(path))
+    }
+
+    /// As [`Self::obstacle`], of a file whose place is known.
+    pub(super) fn obstacle_at(location: &Location) -> Option<String> {
+        let obstacle = source::obstacle(location.open.as_deref()?);
+        // Of such a path no object is made.
+        let is_nameless = location.path.to_str().is_none();
+        obstacle.or_else(|| is_nameless.then(|| "its path is not UTF-8".to_owned()))
+    }
+
+    /// What keeps from being read what is at a path as a model writes it; `None` also where nothing is there.
+    pub(super) fn obstacle_given(&self, given: &str) -> Option<String> {
+        let path = self.resolve(given).ok()?;
+        let is_there = match self.location(&path).open?.symlink_metadata() {
+            Ok(_) => true,
+            Err(error) => error.kind() == ErrorKind::PermissionDenied,
+        };
+        if is_there { self.obstacle(&path) } else { None }
     }
 
     /// Whether there is something at a path as a model writes it.

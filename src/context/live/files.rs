@@ -10,18 +10,24 @@ use super::{LiveSession, Notice};
 use crate::context::forms;
 use crate::context::log_layout::Texts;
 use crate::context::tokens;
+use crate::context::tool_kind::{self, ToolKind};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Handle, Hash, ObjectId, unified_diff};
 use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
-use crate::source::{self, FileReading, FileState, IndexOutcome, Indexed, Latest, Location};
+use crate::source::{
+    self, DiscoveryLimits, FileReading, FileStamp, FileState, IndexOutcome, Indexed, Latest,
+    Location, Naming,
+};
 use crate::store::Expected;
 
 /// Lines of difference that a note shows of one file.
 const NOTE_LINES: usize = 40;
 /// Tokens of difference that the notes of one call show.
-const NOTE_TOKENS: u64 = 1_000;
-/// Paths that one listing or search may bring into the session index.
-const FOUND_PATHS: usize = 200;
+pub(super) const NOTE_TOKENS: u64 = 1_000;
+/// What one listing, search or command may bring into the session index, and cost.
+const FOUND_LIMITS: DiscoveryLimits = DiscoveryLimits { files: 200, look_ups: 1_000 };
+/// Arguments by which a shell is told where to run a command.
+const FOLDER_ARGS: [&str; 3] = ["cwd", "workdir", "directory"];
 
 /// A tool call that came to its end.
 #[derive(Debug, Clone)]
@@ -34,19 +40,21 @@ pub struct ToolFinished {
     pub args: Value,
     /// Whether it failed.
     pub is_error: bool,
-    /// The text it showed, for tools that list paths.
+    /// The text it showed, for tools that name files: `ls`, `find`, `grep` and shells.
     pub text: String,
 }
 
 impl LiveSession {
     /// Takes the side effects of a tool call: files read, edited, written, found. They are stored when it returns.
     pub fn tool_finished(&mut self, finished: &ToolFinished) -> Result<()> {
-        if finished.is_error {
+        let command = shell_command(finished);
+        // A command that fails has shown what it shows: the places of a compiler's errors, the tests that failed.
+        if finished.is_error && command.is_none() {
             return Ok(());
         }
         self.durably(|live| {
-            match live.touched(&finished.tool, &finished.args)? {
-                Some((cause, path)) => {
+            match (live.touched(&finished.tool, &finished.args)?, &command) {
+                (Some((cause, path)), _) => {
                     let location = live.location(&path);
                     if live.is_told_of(&location) {
                         live.told_of_change(&location, cause, &finished.call, &finished.args)?;
@@ -54,10 +62,15 @@ impl LiveSession {
                         live.index_file(&path, cause, Some(&finished.call))?;
                     }
                 }
-                None if matches!(finished.tool.as_str(), "ls" | "find" | "grep") => {
-                    live.found(finished)?;
+                (None, Some(line)) => live.found(Naming::Command { line }, finished)?,
+                (None, None) => {
+                    let path = finished.args.get("path").and_then(Value::as_str);
+                    match finished.tool.as_str() {
+                        "ls" | "find" => live.found(Naming::Listing { path }, finished)?,
+                        "grep" => live.found(Naming::Search { path }, finished)?,
+                        _ => {}
+                    }
                 }
-                None => {}
             }
             if live.staged.events.is_empty() { Ok(()) } else { live.commit() }
         })
@@ -106,7 +119,7 @@ impl LiveSession {
         call: Option<&str>,
     ) -> Result<Option<(ObjectId, Hash)>> {
         let object = location.id()?;
-        if self.forgotten.contains(&object) || location.path.to_str().is_none() {
+        if self.is_forgotten(&object)? || location.path.to_str().is_none() {
             return Ok(None);
         }
         if reading.state == FileState::NotRead && self.knows(&object) {
@@ -141,10 +154,11 @@ impl LiveSession {
         if let Some(text) = &text {
             self.remember_text(&object, &version, Arc::clone(text));
         }
-        // Of a file that was forgotten and is as it was, the session goes on knowing what it knew; nothing is stored.
-        let stands = self.knows_version(&object, &version) && self.is_forgotten(&object)?;
-        if outcome != IndexOutcome::Unchanged && !stands {
+        if outcome != IndexOutcome::Unchanged {
             self.staged.objects.push((envelope, payload, Expected::Any));
+        }
+        if cause == Cause::Changed && self.is_as_told(&object, &version, stamp) {
+            return Ok((object, version));
         }
         self.record(Event::File(FileEvent {
             lines: text.map(|text| text.split('\n').count() as u64),
@@ -231,7 +245,8 @@ impl LiveSession {
         Ok(notes)
     }
 
-    fn note(
+    /// What is to be said of a file that was told in one version and is another now; `None` where nothing is.
+    pub(super) fn note(
         &self,
         file: &ObjectId,
         told: &Hash,
@@ -268,7 +283,8 @@ impl LiveSession {
         if old == new {
             return Ok(Some(forms::back_line(handle, path, seen)));
         }
-        let head = forms::changed_line(handle, path, seen, added, removed);
+        let by_other = self.is_by_another_session(file, told, now);
+        let head = forms::changed_line(handle, path, seen, by_other, (added, removed));
         if moved.is_coarse() {
             let rest = forms::more_changes_line(handle, added + removed);
             return Ok(Some(format!("{head}\n{rest}")));
@@ -293,19 +309,20 @@ impl LiveSession {
         self.state.handle(self.state.result(last.at)?.object.as_ref()?)
     }
 
-    fn found(&mut self, finished: &ToolFinished) -> Result<()> {
-        let paths = source::discovered_paths(
-            &finished.tool,
-            &finished.args,
-            &self.agent_cwd,
-            &finished.text,
-            FOUND_PATHS,
-        );
-        for path in paths {
-            let location = self.location(&path);
+    /// Enters the files that a call named and that the session has not met, by their paths alone.
+    fn found(&mut self, naming: Naming<'_>, finished: &ToolFinished) -> Result<()> {
+        let given = FOLDER_ARGS.iter().find_map(|name| finished.args.get(*name)?.as_str());
+        let folder = match (naming, given) {
+            (Naming::Command { .. }, Some(given)) => source::absolute_path(given, &self.agent_cwd),
+            _ => self.agent_cwd.clone(),
+        };
+        let look = |path: &Path| self.regular_file(path);
+        let files = source::discovered_files(naming, &folder, &finished.text, FOUND_LIMITS, &look);
+        // Of a path that is not UTF-8 no object is made.
+        for location in files.iter().filter(|location| location.path.to_str().is_some()) {
             let object = location.id()?;
-            if self.state.index().get(&object).is_none() {
-                self.enter_found(&location, object)?;
+            if self.state.index().get(&object).is_none() && !self.is_forgotten(&object)? {
+                self.enter_found(location, object)?;
             }
         }
         Ok(())
@@ -324,11 +341,14 @@ impl LiveSession {
         Ok(())
     }
 
-    fn knows_version(&self, object: &ObjectId, version: &Hash) -> bool {
-        matches!(
+    /// Whether a file is in the version that is known and told, with the stamp that is known: a look brought nothing.
+    fn is_as_told(&self, object: &ObjectId, version: &Hash, stamp: Option<FileStamp>) -> bool {
+        let is_known = matches!(
             self.state.index().get(object).map(|entry| &entry.subject),
-            Some(Subject::File { version: known, .. }) if known == version
-        )
+            Some(Subject::File { version: known, stamp: before, .. })
+                if known == version && *before == stamp
+        );
+        is_known && self.state.told(object) == Some(version)
     }
 
     /// Text of the version that the session knew before, if the file has another one now.
@@ -363,6 +383,14 @@ impl LiveSession {
             stamp: None,
             moved: None,
         }
+    }
+}
+
+/// The command that a call ran in a shell.
+fn shell_command(finished: &ToolFinished) -> Option<String> {
+    match tool_kind::kind(&finished.tool, &finished.args) {
+        ToolKind::Shell(_) => tool_kind::command_of(&finished.args),
+        _ => None,
     }
 }
 

@@ -2,19 +2,27 @@
 //! in place of it before (DESIGN.md section 7).
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use regex::Regex;
 use serde_json::Value;
 
 use super::LiveSession;
+use crate::context::log_layout::Texts;
 use crate::context::view::Slot;
 use crate::error::Result;
+use crate::session::{Subject, Treatment};
 use crate::source::{self, FileState};
+
+/// The form of `forms.rs` that stands inside a line for a part of it.
+static CUT: LazyLock<Regex> = LazyLock::new(|| {
+    let form = r"… [\d,]+ characters? between \([tf]\d+:\d+\) …";
+    Regex::new(form).expect("a constant that a test compiles")
+});
 
 /// The forms of `forms.rs` that stand in the place of content.
 static FORMS: LazyLock<Regex> = LazyLock::new(|| {
-    let forms = r"^(\[[tfs]\d+(-[tfs]\d+)?\] .*|… [\d,]+ \w+ (between \([tfs]\d+:[\d-]+\) |as in [tf]\d+:[\d-]+ (\(t\d+\) )?)?…|[tfs]\d+ unchanged; line.*)$";
+    let forms = r"^(\[[tfs]\d+(-[tfs]\d+)?\] .*|… [\d,]+ \w+ (between \([tfs]\d+:[\d-]+\) |as in [tf]\d+:[\d-]+ (\(t\d+\) )?)?…|… [\d,]+ more changed lines? in f\d+ …|[tfs]\d+ unchanged; line.*)$";
     Regex::new(forms).expect("a constant that a test compiles")
 });
 
@@ -27,11 +35,7 @@ impl LiveSession {
             "edit" => new_texts(args),
             _ => return Ok(None),
         };
-        let suspects: Vec<&str> = texts
-            .iter()
-            .flat_map(|text| text.lines().map(str::trim))
-            .filter(|line| FORMS.is_match(line))
-            .collect();
+        let suspects: Vec<&str> = texts.iter().flat_map(|text| marks(text)).collect();
         if suspects.is_empty() {
             return Ok(None);
         }
@@ -54,11 +58,26 @@ impl LiveSession {
         let mut lines = HashSet::new();
         for block in blocks {
             let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
-            lines.extend(
-                text.lines().map(str::trim).filter(|line| FORMS.is_match(line)).map(str::to_owned),
-            );
+            lines.extend(marks(text).map(str::to_owned));
+        }
+        for text in self.failed_edits() {
+            lines.extend(marks(&text).map(str::to_owned));
         }
         lines
+    }
+
+    /// What the model was answered to edits that failed: the host shows it, and lines of ours are in it.
+    fn failed_edits(&self) -> impl Iterator<Item = Arc<str>> {
+        self.state.shown_window().filter_map(|(at, _)| {
+            let fact = self.state.result(at)?;
+            let is_shown = *self.state.treatment(at) != Treatment::Reference;
+            let object =
+                fact.object.as_ref().filter(|_| is_shown && !fact.ok && fact.tool == "edit")?;
+            let Subject::Toolcall { version, .. } = &self.state.index().get(object)?.subject else {
+                return None;
+            };
+            self.text(object, version).ok()
+        })
     }
 
     fn lines_of_target(&self, args: &Value) -> Result<HashSet<String>> {
@@ -67,12 +86,16 @@ impl LiveSession {
         };
         let location = self.location(&self.resolve(path)?);
         match source::look(&location, false, self.settings.max_text_bytes).state {
-            FileState::Text { text, .. } => {
-                Ok(text.lines().map(|line| line.trim().to_owned()).collect())
-            }
+            FileState::Text { text, .. } => Ok(marks(&text).map(str::to_owned).collect()),
             _ => Ok(HashSet::new()),
         }
     }
+}
+
+/// What of a text has a form of ours: whole lines, and what stands in them for a part.
+fn marks(text: &str) -> impl Iterator<Item = &str> {
+    let whole = text.lines().map(str::trim).filter(|line| FORMS.is_match(line));
+    whole.chain(CUT.find_iter(text).map(|found| found.as_str()))
 }
 
 /// The texts that an `edit` puts in, in the shapes that Pi's tool takes.
@@ -102,10 +125,16 @@ mod tests {
             forms::as_in_line(handle("f3"), range, Some(handle("t12"))),
             forms::fold_line(handle("t31"), handle("t44"), 6, &["read f3".to_owned()]),
             format!("… {} …", forms::count(1_240, "line")),
+            forms::more_changes_line(handle("f3"), 31),
+            forms::more_changes_line(handle("f3"), 1),
+            forms::nearest_line(handle("f3"), "src/main.rs", range, "oldText"),
+            forms::places_line(handle("f3"), "src/main.rs", "edits[1].oldText", &[range], 2),
         ];
         for line in lines {
-            assert!(FORMS.is_match(&line), "{line}");
+            assert_eq!(marks(&format!(" {line}\n")).collect::<Vec<_>>(), [line]);
         }
+        let cut = forms::long_line_cut(handle("f3"), 81, 3_100);
+        assert_eq!(marks(&format!("let x = {cut} + 1;")).collect::<Vec<_>>(), [cut]);
         for line in ["let x = [t1];", "[t] x", "// … 3 lines", "t1 = 5", "[f3]"] {
             assert!(!FORMS.is_match(line), "{line}");
         }

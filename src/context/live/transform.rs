@@ -1,5 +1,6 @@
 //! One call: the host's list in, the edits of what goes out.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,7 @@ use crate::context::model_rules;
 use crate::context::pools_layout::{self, Limits};
 use crate::context::prices::ModelData;
 use crate::context::view::{self, Edit, Slot, record_key};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::object::{
     AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Payload, metadata_line, metadata_view,
 };
@@ -112,7 +113,7 @@ impl LiveSession {
             return Err(error);
         }
         let messages = RefCell::new(messages);
-        let result = self.attempt(|live| {
+        let mut result = self.attempt(|live| {
             if !live.forgotten.is_empty() {
                 live.withhold(skip, &mut messages.borrow_mut())?;
             }
@@ -130,6 +131,9 @@ impl LiveSession {
         } else {
             self.drop_failed_list();
         }
+        if let Ok(Transformed::Edits { notices, .. }) = &mut result {
+            notices.splice(0..0, std::mem::take(&mut self.waiting));
+        }
         result
     }
 
@@ -144,7 +148,9 @@ impl LiveSession {
         let epoch = self.state.epoch();
         let edits = if self.settings.layout == Layout::Pools {
             // The active files are always shown as they are now; notes have no place here.
-            self.changed_on_disk(self.active_files(), &mut notices)?;
+            let active = self.active_files();
+            self.changed_on_disk(active.clone(), &mut notices)?;
+            self.look_at_known_files(known, &active)?;
             self.follow_links();
             self.pools_edits(crossed)?
         } else {
@@ -153,6 +159,7 @@ impl LiveSession {
                     self.record(Event::Noted { at, text });
                 }
             }
+            self.look_at_known_files(known, &self.standing_files())?;
             self.follow_links();
             self.log_edits(crossed, rewrite, call, &coming, &mut notices)?
         };
@@ -349,17 +356,15 @@ impl LiveSession {
         if self.state.folds().hide(at) {
             return Ok(None);
         }
-        let crossed = index.checked_sub(crossed.skip).and_then(|index| crossed.messages.get(index));
-        let kept = if crossed.is_none() { Some(self.kept_message(index)?) } else { None };
-        let Some(message) = crossed.or(kept.as_ref()) else {
-            return Err(Error::internal(format!("message {at} is neither new nor stored")));
-        };
+        let message = self.message_at(index, crossed)?;
+        let has_crossed = matches!(message, Cow::Borrowed(_));
+        let message = message.as_ref();
         if self.state.chat().get(at).is_some_and(ChatMessage::is_volatile) {
             return Ok(Some(Slot::of_volatile(index, message)));
         }
         let is_gone =
             message.withheld.is_some() && *self.state.treatment(at) != Treatment::Reference;
-        if let (true, None, Some(slot)) = (is_gone, crossed, self.view.at_host(index)) {
+        if let (true, false, Some(slot)) = (is_gone, has_crossed, self.view.at_host(index)) {
             // Its text was forgotten meanwhile: what was sent stays.
             return Ok(Some(slot.clone()));
         }
@@ -370,12 +375,27 @@ impl LiveSession {
         }))
     }
 
+    /// The message at an index of the window: as it crossed, else as it is kept. Of one that was forgotten after it was stored
+    /// the stored rest counts, which is what its record renders again.
+    fn message_at<'a>(&self, index: usize, crossed: &Crossed<'a>) -> Result<Cow<'a, HostMessage>> {
+        let at = self.state.chat().window()[index];
+        let is_withheld = self.state.chat().get(at).is_some_and(|known| known.withheld);
+        let crossed = index.checked_sub(crossed.skip).and_then(|index| crossed.messages.get(index));
+        match crossed {
+            Some(message) if message.withheld.is_none() || is_withheld => {
+                Ok(Cow::Borrowed(message))
+            }
+            _ => self.kept_message(index).map(Cow::Owned),
+        }
+    }
+
     fn pools_edits(&mut self, crossed: &Crossed<'_>) -> Result<Vec<Edit>> {
-        let kept: Vec<HostMessage> =
-            (0..crossed.skip).map(|index| self.kept_message(index)).collect::<Result<_>>()?;
-        let window = self.state.chat().window().iter().copied();
+        let window = self.state.chat().window();
+        let messages: Vec<(u64, Cow<'_, HostMessage>)> = (0..window.len())
+            .map(|index| Ok((window[index], self.message_at(index, crossed)?)))
+            .collect::<Result<_>>()?;
         let messages: Vec<(u64, &HostMessage)> =
-            window.zip(kept.iter().chain(crossed.messages)).collect();
+            messages.iter().map(|(at, message)| (*at, message.as_ref())).collect();
         let limits = Limits {
             per_turn: self.settings.active_per_turn,
             turns: self.settings.active_turns,

@@ -10,7 +10,7 @@ use super::targets::Targets;
 use super::{ForgetOptions, ForgetReport, Holder, HostSession};
 use crate::error::Result;
 use crate::object::{
-    AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason,
+    AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason, Source,
 };
 use crate::store::{Item, PlacedItem, Replacement, Store, Version};
 
@@ -123,8 +123,10 @@ impl Gone {
             }
         }
         self.lines.add_fields(&version.fields);
-        if let Some(source) = &version.envelope.source {
-            self.lines.add_text(source.path());
+        match &version.envelope.source {
+            Some(Source::Filesystem { path, .. }) => self.lines.add_text(path),
+            Some(Source::Other(other)) => self.lines.add_fields(other.fields()),
+            None => {}
         }
         self.versions += 1;
         self.text_bytes += Value::Object(version.fields.clone()).to_string().len() as u64;

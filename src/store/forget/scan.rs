@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::lines::{Lines, strings};
 use crate::error::Result;
-use crate::object::{Hash, ObjectId, ObjectType, TxId};
+use crate::object::{Hash, ObjectId, ObjectType, Source, TxId};
 use crate::store::{PlacedItem, Store, Version};
 
 /// Objects read at once.
@@ -131,8 +131,7 @@ impl<'a> Scan<'a> {
         if self.targets.contains(&latest.envelope.id) {
             return Ok(None);
         }
-        if let Some(source) = &latest.envelope.source {
-            let path = source.path();
+        if let Some(path) = latest.envelope.source.as_ref().and_then(Source::path) {
             let ends = path.match_indices('/').flat_map(|(at, _)| [&path[at..], &path[at + 1..]]);
             self.paths.extend(ends.filter_map(|end| self.lines.number(end)));
         }

@@ -61,7 +61,7 @@ impl SearchRow<'_> {
 
     fn passes(&self, filter: &SearchFilter) -> bool {
         let Version { envelope, fields, .. } = self.version;
-        let path = envelope.source.as_ref().map(Source::path);
+        let path = envelope.source.as_ref().and_then(Source::path);
         (filter.all_versions || self.is_latest)
             && (filter.kinds.is_empty() || filter.kinds.contains(&envelope.kind))
             && filter.session.as_deref().is_none_or(|session| {

@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 
 use super::{Pin, Properties, Relation, RelationKind, RelationPlace, Written, slashed};
 use crate::markdown::{self, Document, Field, LinkKind, Place};
-use crate::object::{Envelope, FieldPath, FieldStep, Hash, ObjectId, ObjectType, StaticReference};
+use crate::object::{
+    Envelope, FieldPath, FieldStep, Hash, ObjectId, ObjectType, Source, StaticReference,
+};
 
 /// Types of files that are read as Markdown.
 const MARKDOWN_TYPES: [&str; 3] = ["md", "markdown", "mdx"];
@@ -29,10 +31,10 @@ pub(in crate::store) fn of_version(
     for (name, value) in fields {
         found.member(name, value, &FieldPath::key(name.as_str()));
     }
-    if let Some(source) = &envelope.source
+    if let Some(path) = envelope.source.as_ref().and_then(Source::path)
         && fields.get("no_content").and_then(Value::as_str) != Some("deleted")
     {
-        found.file(source.path());
+        found.file(path);
     }
     if let Some(text) = content.filter(|_| is_markdown(envelope, fields)) {
         found.markdown(text);
@@ -264,7 +266,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::object::{Source, file_fields};
+    use crate::object::file_fields;
 
     /// `kind place line: what is written`.
     fn shown(relations: &[Relation]) -> Vec<String> {

@@ -141,7 +141,8 @@ impl Store {
         let Some(version) = self.get(&found.id, at)? else {
             return Ok((None, Searched::default()));
         };
-        let path = version.envelope.source.as_ref().map(|source| source.path().to_owned());
+        let source = version.envelope.source.as_ref();
+        let path = source.and_then(|source| source.path().map(str::to_owned));
         let name = path.or_else(|| {
             version.fields.get("tool").and_then(|tool| tool.as_str()).map(str::to_owned)
         });

@@ -106,8 +106,8 @@ impl Searched {
         contents: impl IntoIterator<Item = (String, String)>,
     ) -> Self {
         let mut searched = Self::default();
-        if let Some(Source::Filesystem { path, .. }) = &envelope.source {
-            searched.name.push(Text { place: "path".to_owned(), text: path.clone() });
+        if let Some(path) = envelope.source.as_ref().and_then(Source::path) {
+            searched.name.push(Text { place: "path".to_owned(), text: path.to_owned() });
         }
         if let Some(tool) = fields.get("tool").and_then(Value::as_str) {
             searched.name.push(Text { place: "fields.tool".to_owned(), text: tool.to_owned() });

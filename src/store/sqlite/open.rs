@@ -10,9 +10,9 @@ use uuid::Uuid;
 
 use super::failure::{self, Step};
 use super::mark::Mark;
-use super::{Journal, lost, network, query, schema};
+use super::{Journal, lost, query, schema};
 use crate::error::{Error, Result};
-use crate::store::Lost;
+use crate::store::{Lost, Mounts};
 
 /// Statements kept prepared per connection; there are about 25 in all.
 const STATEMENTS: usize = 32;
@@ -161,7 +161,10 @@ fn connect_with(path: &Path, access: OpenFlags) -> Step<Connection> {
 }
 
 fn set_journal(connection: &Connection, path: &Path) -> Step<Journal> {
-    let wanted = if network::is_remote(path) { "DELETE" } else { "WAL" };
+    // The folder, not the file: closing the file would drop SQLite's locks on it, and the folder is there by now.
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    let is_remote = folder.is_some_and(|folder| Mounts::read().is_remote(&folder));
+    let wanted = if is_remote { "DELETE" } else { "WAL" };
     let mode: String =
         connection.pragma_update_and_check(None, "journal_mode", wanted, |row| row.get(0))?;
     connection.pragma_update(None, "synchronous", "FULL")?;

@@ -1,22 +1,33 @@
-//! Whether a path is on a network file system, where several machines cannot share WAL's memory (sqlite.org/wal.html).
+//! Whether a folder is on a network file system: several machines cannot share WAL's memory there (sqlite.org/wal.html), and
+//! the system does not tell of what other machines write.
 
 use std::path::Path;
 
-/// Whether the file system is shared with other machines, as far as the system says so without a library call.
-///
-/// Linux: the kernel's mount table. Windows: UNC paths; mapped drives are not recognised. macOS: `false`; there SQLite
-/// itself asks the file system and refuses WAL.
-pub(super) fn is_remote(path: &Path) -> bool {
-    if cfg!(target_os = "linux") {
-        // The folder, not the file: closing the file would drop SQLite's locks on it, and the folder is there by now.
-        let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
-        let table = std::fs::read_to_string("/proc/self/mountinfo");
-        return match (folder, table) {
-            (Some(folder), Ok(table)) => file_system(&table, &folder).is_some_and(is_remote_type),
-            _ => false,
+/// The file systems that are mounted at one moment.
+#[derive(Debug)]
+pub(crate) struct Mounts {
+    /// The kernel's mount table; empty where there is none to read.
+    table: String,
+}
+
+impl Mounts {
+    /// Reads them.
+    pub(crate) fn read() -> Self {
+        let table = if cfg!(target_os = "linux") {
+            std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()
+        } else {
+            String::new()
         };
+        Self { table }
     }
-    is_unc(path)
+
+    /// Whether a canonical folder is shared with other machines, as far as the system says so without a library call.
+    ///
+    /// Linux: the mount table. Windows: UNC paths; mapped drives are not recognised. macOS: `false`; SQLite itself asks the
+    /// file system there and refuses WAL.
+    pub(crate) fn is_remote(&self, folder: &Path) -> bool {
+        file_system(&self.table, folder).is_some_and(is_remote_type) || is_unc(folder)
+    }
 }
 
 #[cfg(windows)]

@@ -1,0 +1,351 @@
+//! The thread of a tracker: waits until something is doubtful, looks at it without holding the lock, and tells what it found.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::folders::Folders;
+use super::look::{Look, Seen, look};
+use super::roster::{FolderState, FolderTask, Roster, Round, Task};
+use super::{PollReason, Signal, TrackerEvent, TrackerOptions, TrackerReply, Watching};
+
+/// What the caller, the watcher's thread and the tracker's own share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    started: Instant,
+    pub options: TrackerOptions,
+    state: Mutex<State>,
+    /// Wakes the tracker's thread.
+    wake: Condvar,
+    /// Wakes those who wait for it.
+    rest: Condvar,
+    barrier: OnceLock<Barrier>,
+}
+
+#[derive(Debug)]
+struct State {
+    roster: Roster,
+    /// When the tracker's thread wakes by itself.
+    sleeps_until: Duration,
+    /// The newest barrier that was reported.
+    barrier: u64,
+    is_closed: bool,
+}
+
+/// A folder of the tracker's own. What is made there is reported after all that happened before, since one queue has it all.
+#[derive(Debug)]
+pub(super) struct Barrier {
+    /// Removed when it is dropped.
+    _folder: tempfile::TempDir,
+    pub path: PathBuf,
+    next: AtomicU64,
+}
+
+impl Barrier {
+    /// `None` where no folder can be made; then files are looked at instead.
+    pub(super) fn new() -> Option<Self> {
+        let folder = tempfile::Builder::new().prefix("palimpsest-").tempdir().ok()?;
+        let path = folder.path().canonicalize().ok()?;
+        Some(Self { _folder: folder, path, next: AtomicU64::new(1) })
+    }
+}
+
+impl Shared {
+    pub(super) fn new(options: TrackerOptions) -> Self {
+        let state = State {
+            roster: Roster::new(options.clone()),
+            sleeps_until: Duration::MAX,
+            barrier: 0,
+            is_closed: false,
+        };
+        Self {
+            started: clock(),
+            options,
+            state: Mutex::new(state),
+            wake: Condvar::new(),
+            rest: Condvar::new(),
+            barrier: OnceLock::new(),
+        }
+    }
+
+    /// Takes the folder that tells when all that happened before was reported; it must be watched.
+    pub(super) fn set_barrier(&self, barrier: Barrier) {
+        // It is set once.
+        let _ = self.barrier.set(barrier);
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        clock().duration_since(self.started)
+    }
+
+    /// Takes what a watcher says.
+    pub(super) fn take(&self, signals: impl IntoIterator<Item = Signal>) {
+        let mut state = self.lock();
+        let now = self.now();
+        for signal in signals {
+            match self.barrier_number(&signal) {
+                Some(number) => {
+                    state.barrier = state.barrier.max(number);
+                    self.rest.notify_all();
+                }
+                None => state.roster.take(signal, now),
+            }
+        }
+        self.wake_for(&state);
+    }
+
+    /// Changes the roster.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Roster, Duration) -> T) -> T {
+        let mut state = self.lock();
+        let result = change(&mut state.roster, self.now());
+        self.wake_for(&state);
+        result
+    }
+
+    /// Waits until all that happened before was told; see [`super::Tracker::settle`].
+    pub(super) fn settle(&self, timeout: Duration) -> bool {
+        let deadline = self.now().saturating_add(timeout);
+        // What the caller reports is taken before `report` returns.
+        let is_told = self.options.watching == Watching::Reported || self.pass_barrier(deadline);
+        let below = self.change(|roster, now| {
+            roster.check_untold(!is_told, now);
+            roster.next_number()
+        });
+        self.wait(deadline, |state| state.roster.is_settled_below(below))
+    }
+
+    pub(super) fn close(&self) {
+        self.lock().is_closed = true;
+        self.wake.notify_all();
+        self.rest.notify_all();
+    }
+
+    /// Waits for the watcher to report what is made now. `false` where that cannot be or takes too long.
+    fn pass_barrier(&self, deadline: Duration) -> bool {
+        let Some(barrier) = self.barrier.get() else { return false };
+        let number = barrier.next.fetch_add(1, Ordering::Relaxed);
+        let path = barrier.path.join(number.to_string());
+        let is_made = std::fs::File::create(&path).is_ok();
+        let is_told = is_made && self.wait(deadline, |state| state.barrier >= number);
+        // It is in our own folder, which goes with the tracker.
+        let _ = std::fs::remove_file(&path);
+        is_told
+    }
+
+    fn wait(&self, deadline: Duration, is_done: impl Fn(&State) -> bool) -> bool {
+        let mut state = self.lock();
+        loop {
+            if is_done(&state) {
+                return true;
+            }
+            let left = deadline.saturating_sub(self.now());
+            if left.is_zero() || state.is_closed {
+                return false;
+            }
+            state = self.rest.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn barrier_number(&self, signal: &Signal) -> Option<u64> {
+        let (Signal::Appeared(path) | Signal::Changed(path) | Signal::Written(path)) = signal
+        else {
+            return None;
+        };
+        let name = path.strip_prefix(&self.barrier.get()?.path).ok()?;
+        Some(name.to_str()?.parse().unwrap_or(0))
+    }
+
+    fn wake_for(&self, state: &State) {
+        if state.roster.soonest() < state.sleeps_until {
+            self.wake.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for something to look at; `None` once closed.
+    fn next_round(&self) -> Option<Round> {
+        let mut state = self.lock();
+        loop {
+            if state.is_closed {
+                return None;
+            }
+            let now = self.now();
+            if let Some(round) = state.roster.take_round(now) {
+                return Some(round);
+            }
+            self.rest.notify_all();
+            let due = state.roster.next_due();
+            state.sleeps_until = due;
+            let left = due.saturating_sub(now);
+            state = self.wake.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            // Awake, it looks by itself.
+            state.sleeps_until = Duration::ZERO;
+        }
+    }
+}
+
+/// Runs until the tracker is closed. `on_event` is told what was found.
+pub(super) fn run(
+    shared: &Shared,
+    mut folders: Folders,
+    mut on_event: impl FnMut(Vec<TrackerEvent>) -> TrackerReply,
+) {
+    while let Some(round) = shared.next_round() {
+        let mut events = check_folders(shared, &mut folders, &round.folders);
+        check_files(shared, round.files, &mut events);
+        check_arrivals(shared, round.arrivals, &mut events);
+        tell(shared, events, &mut on_event);
+        let mut events = Vec::new();
+        shared.change(|roster, now| roster.end_round(now, &mut events));
+        tell(shared, events, &mut on_event);
+    }
+}
+
+fn tell(
+    shared: &Shared,
+    events: Vec<TrackerEvent>,
+    on_event: &mut impl FnMut(Vec<TrackerEvent>) -> TrackerReply,
+) {
+    if !events.is_empty() {
+        let reply = on_event(events);
+        shared.change(|roster, now| roster.obey(&reply, now));
+        if reply.stop {
+            shared.close();
+        }
+    }
+}
+
+fn check_folders(
+    shared: &Shared,
+    folders: &mut Folders,
+    tasks: &[FolderTask],
+) -> Vec<TrackerEvent> {
+    if tasks.is_empty() {
+        return Vec::new();
+    }
+    let checked = folders.check(tasks);
+    let before: HashMap<&Path, Option<&FolderState>> =
+        tasks.iter().map(|task| (task.path.as_path(), task.state.as_ref())).collect();
+    let mut polled: HashMap<PollReason, Vec<PathBuf>> = HashMap::new();
+    for (path, state, _) in &checked {
+        let is_new = before.get(path.as_path()).is_some_and(|before| *before != Some(state));
+        if let FolderState::Polled(reason) = state
+            && is_new
+        {
+            polled.entry(reason.clone()).or_default().push(path.clone());
+        }
+    }
+    shared.change(|roster, now| {
+        for (path, state, identity) in checked {
+            roster.folder_checked(&path, (state, identity), now);
+        }
+    });
+    polled.into_iter().map(|(reason, folders)| TrackerEvent::Polling { folders, reason }).collect()
+}
+
+fn check_files(shared: &Shared, tasks: Vec<Task>, events: &mut Vec<TrackerEvent>) {
+    let now = shared.now();
+    let mut near = Near::default();
+    let found: Vec<_> = tasks
+        .into_iter()
+        .map(|task| {
+            let look = look(&task.path, task.opens, task.device);
+            let is_gone = look == Look::Missing && task.is_absence_over(now, &shared.options);
+            let moved = if is_gone { near.find(shared, &task) } else { None };
+            (task, look, moved)
+        })
+        .collect();
+    shared.change(|roster, now| {
+        for (task, look, moved) in found {
+            roster.resolve(task, look, moved, now, events);
+        }
+    });
+}
+
+fn check_arrivals(shared: &Shared, arrivals: Vec<PathBuf>, events: &mut Vec<TrackerEvent>) {
+    let sized: Vec<_> = arrivals
+        .into_iter()
+        .filter_map(|path| match look(&path, false, None) {
+            Look::File(seen) => Some((path, seen.stamp.size)),
+            _ => None,
+        })
+        .collect();
+    if !sized.is_empty() {
+        shared.change(|roster, _| {
+            events.extend(sized.into_iter().filter_map(|(path, size)| roster.appeared(path, size)));
+        });
+    }
+}
+
+/// The files near those that vanished in one round, by their numbers on the device.
+#[derive(Default)]
+struct Near {
+    arrivals: Option<HashMap<u64, (PathBuf, Seen)>>,
+    folders: HashMap<PathBuf, HashMap<u64, PathBuf>>,
+}
+
+impl Near {
+    /// Where a file that is gone stands now as the same file: where the system says that it went, under another name in its
+    /// folder, or at a path that came to be in this burst.
+    fn find(&mut self, shared: &Shared, task: &Task) -> Option<(PathBuf, Seen)> {
+        let was = task.was?;
+        let told = task.destination.as_ref().and_then(|to| match look(to, false, None) {
+            Look::File(seen) if seen.stamp.inode == was.stamp.inode => Some((to.clone(), seen)),
+            _ => None,
+        });
+        if told.is_some() || was.stamp.inode == 0 {
+            return told;
+        }
+        self.beside(&task.path, was).or_else(|| {
+            let arrivals = self.arrivals.get_or_insert_with(|| {
+                let paths = shared.change(|roster, _| roster.arrivals());
+                let seen = paths.into_iter().filter_map(|path| match look(&path, false, None) {
+                    Look::File(seen) => Some((seen.stamp.inode, (path, seen))),
+                    _ => None,
+                });
+                seen.collect()
+            });
+            arrivals
+                .get(&was.stamp.inode)
+                .filter(|(_, seen)| seen.stamp.is_renamed(was.stamp))
+                .cloned()
+        })
+    }
+
+    fn beside(&mut self, path: &Path, was: Seen) -> Option<(PathBuf, Seen)> {
+        let folder = path.parent()?;
+        if !self.folders.contains_key(folder) {
+            self.folders.insert(folder.to_owned(), numbers(folder));
+        }
+        let found = self.folders.get(folder)?.get(&was.stamp.inode)?;
+        match look(found, false, None) {
+            // A number is used again: the time of change tells.
+            Look::File(seen) if seen.stamp.is_renamed(was.stamp) => Some((found.clone(), seen)),
+            _ => None,
+        }
+    }
+}
+
+/// The entries of a folder by their numbers; empty where it cannot be read.
+#[cfg(unix)]
+fn numbers(folder: &Path) -> HashMap<u64, PathBuf> {
+    use std::os::unix::fs::DirEntryExt;
+
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| (entry.ino(), entry.path())).collect()
+}
+
+#[cfg(not(unix))]
+fn numbers(_folder: &Path) -> HashMap<u64, PathBuf> {
+    HashMap::new()
+}
+
+#[expect(clippy::disallowed_methods, reason = "when to look is no decision about what is stored")]
+fn clock() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,162 @@
+//! A glance at a tracked file and at its folder: what is there, without reading it. Links in a file's place are not followed,
+//! nothing but regular files is opened.
+
+use std::fs::Metadata;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::SystemTime;
+
+use crate::source::file::{self, FileStamp, FileState};
+
+/// What is at the path of a tracked file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Look {
+    File(Seen),
+    /// Nothing is there, and the nearest folder that exists can be read.
+    Missing,
+    /// It cannot be told, or it is no regular file: why.
+    Unclear(String),
+}
+
+/// A regular file at a glance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub stamp: FileStamp,
+    /// Whether an equal stamp later proves nothing: it changed so recently that it could change again within one tick of the
+    /// filesystem's clock.
+    pub is_fresh: bool,
+}
+
+/// What tells a folder from another one that took its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FolderIdentity {
+    device: u64,
+    inode: u64,
+    born: Option<SystemTime>,
+}
+
+/// Looks at the path of a file. `opens`: whether to try that it can be read. `device`: that of its folder, where it was known.
+pub(super) fn look(path: &Path, opens: bool, device: Option<u64>) -> Look {
+    let metadata = match path.symlink_metadata() {
+        Ok(metadata) => metadata,
+        Err(error) if file::is_absence(&error) => return absent(path, device),
+        Err(error) => return Look::Unclear(reason(error.kind())),
+    };
+    if metadata.is_symlink() {
+        return Look::Unclear("a link stands in its place".to_owned());
+    }
+    if !metadata.is_file() {
+        return Look::Unclear("it is no regular file".to_owned());
+    }
+    if opens {
+        match file::open_without_waiting(path) {
+            Err(error) if file::is_absence(&error) => return absent(path, device),
+            Err(error) => return Look::Unclear(reason(error.kind())),
+            Ok(_) => {}
+        }
+    }
+    match FileStamp::of(&metadata) {
+        Some(stamp) => Look::File(Seen { stamp, is_fresh: stamp.is_fresh(SystemTime::now()) }),
+        None => Look::Unclear("it has no time of change".to_owned()),
+    }
+}
+
+/// A file that is not there was deleted only where its folder's filesystem is: under a folder where another one was mounted, it
+/// is out of reach (DESIGN.md section 5).
+fn absent(path: &Path, device: Option<u64>) -> Look {
+    match file::absent(path) {
+        FileState::Unreadable { reason } => Look::Unclear(reason),
+        _ if device.is_some_and(|device| nearest_device(path) != Some(device)) => {
+            Look::Unclear("its file system is not mounted".to_owned())
+        }
+        _ => Look::Missing,
+    }
+}
+
+fn nearest_device(path: &Path) -> Option<u64> {
+    path.ancestors().skip(1).find_map(|ancestor| identity(ancestor).map(FolderIdentity::device))
+}
+
+/// The folder at a path; `None` where there is none that can be asked.
+pub(super) fn identity(folder: &Path) -> Option<FolderIdentity> {
+    let metadata = folder.metadata().ok().filter(Metadata::is_dir)?;
+    let (device, inode) = numbers(&metadata);
+    Some(FolderIdentity { device, inode, born: metadata.created().ok() })
+}
+
+impl FolderIdentity {
+    pub(super) fn device(self) -> u64 {
+        self.device
+    }
+}
+
+fn reason(kind: ErrorKind) -> String {
+    kind.to_string()
+}
+
+#[cfg(unix)]
+fn numbers(metadata: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn numbers(_metadata: &Metadata) -> (u64, u64) {
+    (0, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        (folder, root)
+    }
+
+    #[test]
+    fn a_file_that_was_just_written_is_fresh_and_an_old_one_is_not() {
+        let (_folder, root) = folder();
+        let path = root.join("f");
+        std::fs::write(&path, "x").unwrap();
+        assert!(matches!(look(&path, true, None), Look::File(seen) if seen.is_fresh));
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        // That was a change too, which is fresh for one tick of the file system's clock.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(matches!(look(&path, true, None), Look::File(seen) if !seen.is_fresh));
+    }
+
+    #[test]
+    fn what_is_gone_is_told_from_what_is_not_mounted() {
+        let (_folder, root) = folder();
+        let device = identity(&root).unwrap().device();
+        let gone = root.join("sub/gone");
+        assert_eq!(look(&gone, false, Some(device)), Look::Missing);
+        assert_eq!(look(&gone, false, None), Look::Missing);
+        let elsewhere = look(&gone, false, Some(device + 1));
+        assert_eq!(elsewhere, Look::Unclear("its file system is not mounted".into()));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_fifos_and_folders_are_not_followed_or_opened() {
+        use std::os::unix::fs::symlink;
+
+        let (_folder, root) = folder();
+        symlink("loop", root.join("loop")).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(root.join("fifo")).status().unwrap();
+        assert!(made.success());
+        let words = |name: &str| match look(&root.join(name), true, None) {
+            Look::Unclear(reason) => reason,
+            other => panic!("{name}: {other:?}"),
+        };
+        assert_eq!(words("loop"), "a link stands in its place");
+        assert_eq!(words("fifo"), "it is no regular file");
+        assert_eq!(words(""), "it is no regular file");
+        // A loop above the file.
+        assert!(!words("loop/under").is_empty());
+    }
+}

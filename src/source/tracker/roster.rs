@@ -1,0 +1,629 @@
+//! The tracked files, what is doubtful about them, and what becomes of a doubt. All of a tracker that decides.
+//!
+//! Signals make doubts: a set of paths, at most one for each tracked file, each with the time at which it is looked at. Must not
+//! look at the filesystem or the clock: times are given, counted from the tracker's start, and so is what was found.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::look::{FolderIdentity, Look, Seen};
+use super::moves::Moves;
+use super::{PollReason, Signal, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus};
+
+/// Files that are looked at in one round; as many as one transaction holds.
+const ROUND: usize = 200;
+
+#[derive(Debug)]
+pub(super) struct Roster {
+    options: TrackerOptions,
+    folders: HashMap<PathBuf, Folder>,
+    /// The folders above tracked files, and how many tracked folders each stands above or is.
+    above: HashMap<PathBuf, usize>,
+    doubts: HashMap<PathBuf, Doubt>,
+    folder_doubts: HashMap<PathBuf, FolderDoubt>,
+    moves: Moves,
+    /// Number of the next doubt.
+    next: u64,
+    /// The lowest number of the round that is under way.
+    in_hand: Option<u64>,
+    /// Up to which doubt a rescan goes, and of how many files.
+    rescan: Option<(u64, usize)>,
+    poll: Poll,
+    next_sweep: Duration,
+    /// No doubt is due earlier.
+    soonest: Duration,
+    failures: Vec<String>,
+    files: usize,
+    most_pending: usize,
+}
+
+#[derive(Debug)]
+struct Folder {
+    files: HashMap<OsString, State>,
+    watch: FolderState,
+    identity: Option<FolderIdentity>,
+}
+
+/// How a folder is watched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum FolderState {
+    Unchecked,
+    Watched,
+    Polled(PollReason),
+    Absent,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Unknown,
+    Present(Seen),
+    Deleted,
+    Orphaned,
+}
+
+/// How sure it is that a file changed, least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    /// Its mode or times: an equal stamp means that it did not.
+    Metadata,
+    /// Nothing is known: an equal stamp that is not fresh means that it did not.
+    Check,
+    /// Its bytes were written.
+    Data,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Doubt {
+    weight: Weight,
+    due: Duration,
+    first: Duration,
+    gone_since: Option<Duration>,
+    number: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct FolderDoubt {
+    /// Whether it is watched anew even if it looks the same.
+    force: bool,
+    number: u64,
+}
+
+#[derive(Debug, Default)]
+struct Poll {
+    next: Duration,
+    /// When the one that is under way started, and up to which doubt it goes.
+    running: Option<(Duration, u64)>,
+}
+
+/// What is to be looked at now.
+#[derive(Debug, Default)]
+pub(super) struct Round {
+    pub folders: Vec<FolderTask>,
+    pub files: Vec<Task>,
+    /// Untracked paths that came to be while tracked files vanished.
+    pub arrivals: Vec<PathBuf>,
+}
+
+#[derive(Debug)]
+pub(super) struct FolderTask {
+    pub path: PathBuf,
+    pub force: bool,
+    pub identity: Option<FolderIdentity>,
+    /// `None` where no file of it is tracked any more.
+    pub state: Option<FolderState>,
+}
+
+#[derive(Debug)]
+pub(super) struct Task {
+    pub path: PathBuf,
+    /// Whether to try that the file can be read.
+    pub opens: bool,
+    /// Device of its folder, where it was known.
+    pub device: Option<u64>,
+    /// The file as it was last seen, where it was there.
+    pub was: Option<Seen>,
+    /// Where the system says that it went.
+    pub destination: Option<PathBuf>,
+    doubt: Doubt,
+}
+
+impl Task {
+    /// Whether its absence has lasted long enough to count.
+    pub(super) fn is_absence_over(&self, now: Duration, options: &TrackerOptions) -> bool {
+        self.doubt.gone_since.is_some_and(|since| since + options.absence <= now)
+    }
+}
+
+impl Roster {
+    pub(super) fn new(options: TrackerOptions) -> Self {
+        Self {
+            next_sweep: options.sweep,
+            options,
+            folders: HashMap::new(),
+            above: HashMap::new(),
+            doubts: HashMap::new(),
+            folder_doubts: HashMap::new(),
+            moves: Moves::default(),
+            next: 1,
+            in_hand: None,
+            rescan: None,
+            poll: Poll::default(),
+            soonest: Duration::MAX,
+            failures: Vec::new(),
+            files: 0,
+            most_pending: 0,
+        }
+    }
+
+    pub(super) fn track(&mut self, path: &Path, now: Duration) {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
+        let is_new_folder = !self.folders.contains_key(parent);
+        let folder = self.folders.entry(parent.to_owned()).or_insert_with(|| Folder {
+            files: HashMap::new(),
+            watch: FolderState::Unchecked,
+            identity: None,
+        });
+        if folder.files.contains_key(name) {
+            return;
+        }
+        folder.files.insert(name.to_owned(), State::Unknown);
+        self.files += 1;
+        self.moves.left(path);
+        if is_new_folder {
+            for ancestor in parent.ancestors() {
+                *self.above.entry(ancestor.to_owned()).or_insert(0) += 1;
+            }
+            self.doubt_folder(parent, true);
+        }
+        self.doubt(path, Weight::Check, now, now);
+    }
+
+    pub(super) fn untrack(&mut self, path: &Path) {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
+        let Some(folder) = self.folders.get_mut(parent) else { return };
+        if folder.files.remove(name).is_none() {
+            return;
+        }
+        self.files -= 1;
+        self.doubts.remove(path);
+        if folder.files.is_empty() {
+            self.folders.remove(parent);
+            for ancestor in parent.ancestors() {
+                if let Some(count) = self.above.get_mut(ancestor) {
+                    *count -= 1;
+                    if *count == 0 {
+                        self.above.remove(ancestor);
+                    }
+                }
+            }
+            self.doubt_folder(parent, true);
+        }
+    }
+
+    /// Does what who was told of events wants done.
+    pub(super) fn obey(&mut self, reply: &TrackerReply, now: Duration) {
+        for path in &reply.again {
+            if let Some(state) = self.state_mut(path) {
+                *state = State::Unknown;
+                self.doubt(path, Weight::Check, now + self.options.poll, now);
+            }
+        }
+        for path in &reply.track {
+            self.track(path, now);
+        }
+        for path in &reply.found {
+            self.moves.found(path);
+        }
+    }
+
+    pub(super) fn take(&mut self, signal: Signal, now: Duration) {
+        match signal {
+            Signal::Appeared(path) => self.came(path, now + self.options.settle, now),
+            Signal::Written(path) => self.came(path, now, now),
+            Signal::Changed(path) => {
+                let due = now + self.options.settle;
+                if self.is_tracked(&path) {
+                    self.written(&path, due, now);
+                } else {
+                    self.moves.written(&path, due);
+                    self.doubt_folders_under(&path);
+                }
+            }
+            Signal::Metadata(path) => {
+                if self.is_tracked(&path) {
+                    self.doubt(&path, Weight::Metadata, now + self.options.settle, now);
+                } else if self.folders.contains_key(&path) {
+                    self.doubt_folder(&path, true);
+                }
+            }
+            Signal::Gone(path) => self.gone(&path, now),
+            Signal::Renamed(from, to) => {
+                let matters = self.is_tracked(&from) || self.above.contains_key(&from);
+                self.doubt_folders_under(&from);
+                self.doubt_folders_under(&to);
+                self.moves.renamed(from, to, matters, now);
+            }
+            Signal::Overflow => self.check_all(now),
+            Signal::Failed(problem) => {
+                // More would say the same, and what nobody takes must not pile up.
+                if self.failures.len() < ROUND {
+                    self.failures.push(problem);
+                }
+            }
+        }
+        self.most_pending = self.most_pending.max(self.doubts.len());
+    }
+
+    /// Has every file and folder looked at.
+    pub(super) fn check_all(&mut self, now: Duration) {
+        self.doubt_all_folders(true);
+        self.doubt_files(now, |_| true);
+        self.rescan = Some((self.next, self.files));
+    }
+
+    /// Has all that the system does not tell of looked at now: folders, and files that are polled. `all`: every file.
+    pub(super) fn check_untold(&mut self, all: bool, now: Duration) {
+        self.doubt_all_folders(false);
+        self.doubt_files(now, |folder| all || matches!(folder.watch, FolderState::Polled(_)));
+    }
+
+    /// The number of the next doubt.
+    pub(super) fn next_number(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether every doubt with a lower number is resolved.
+    pub(super) fn is_settled_below(&self, number: u64) -> bool {
+        let files = self.doubts.values().map(|doubt| doubt.number);
+        let folders = self.folder_doubts.values().map(|doubt| doubt.number);
+        self.in_hand.is_none_or(|lowest| lowest >= number)
+            && files.chain(folders).all(|doubt| doubt >= number)
+    }
+
+    /// What is to be looked at now; `None` where there is nothing.
+    pub(super) fn take_round(&mut self, now: Duration) -> Option<Round> {
+        self.start_checks(now);
+        let folders = self.folder_doubts.drain().collect::<Vec<_>>();
+        let files: Vec<_> = if folders.is_empty() {
+            self.doubts.extract_if(|_, doubt| doubt.due <= now).take(ROUND).collect()
+        } else {
+            // Folders come first: only files of folders that are watched can be vouched for.
+            Vec::new()
+        };
+        let arrivals = self.moves.take_ready(now);
+        if folders.is_empty() && files.is_empty() && arrivals.is_empty() {
+            return None;
+        }
+        let numbers = folders.iter().map(|(_, doubt)| doubt.number);
+        self.in_hand = numbers.chain(files.iter().map(|(_, doubt)| doubt.number)).min();
+        Some(Round {
+            folders: folders.into_iter().map(|task| self.folder_task(task)).collect(),
+            files: files.into_iter().filter_map(|task| self.task(task)).collect(),
+            arrivals,
+        })
+    }
+
+    /// When there is next something to look at.
+    pub(super) fn next_due(&mut self) -> Duration {
+        let doubts = self.doubts.values().map(|doubt| doubt.due);
+        let folders = self.folder_doubts.values().map(|_| Duration::ZERO);
+        let polls = self.polls().then_some(self.poll.next);
+        let times = doubts.chain(folders).chain(polls).chain(self.moves.next_ready());
+        self.soonest = times.fold(self.next_sweep, Duration::min);
+        self.soonest
+    }
+
+    /// A time before which nothing is to be looked at, for little: [`Self::next_due`] asks every doubt.
+    pub(super) fn soonest(&self) -> Duration {
+        self.soonest
+    }
+
+    /// Takes what was found of a folder; its files are looked at if it is another one or was watched anew.
+    pub(super) fn folder_checked(
+        &mut self,
+        path: &Path,
+        found: (FolderState, Option<FolderIdentity>),
+        now: Duration,
+    ) {
+        let Some(folder) = self.folders.get_mut(path) else { return };
+        folder.watch = found.0;
+        // What was known of a folder that is gone tells later whether its filesystem is.
+        folder.identity = found.1.or(folder.identity);
+        let names: Vec<OsString> = folder.files.keys().cloned().collect();
+        for name in names {
+            self.doubt(&path.join(name), Weight::Check, now, now);
+        }
+    }
+
+    /// Takes what was found of a file. `moved`: where it stands now, if it does.
+    pub(super) fn resolve(
+        &mut self,
+        task: Task,
+        look: Look,
+        moved: Option<(PathBuf, Seen)>,
+        now: Duration,
+        events: &mut Vec<TrackerEvent>,
+    ) {
+        let path = task.path;
+        let Some(&state) = self.state(&path) else { return };
+        match look {
+            Look::File(seen) => {
+                self.moves.stands(&path);
+                self.set_state(&path, State::Present(seen));
+                events.extend(match state {
+                    State::Unknown => Some(TrackerEvent::Attached { path }),
+                    State::Deleted | State::Orphaned => Some(TrackerEvent::Resumed { path }),
+                    State::Present(old) if may_differ(task.doubt.weight, old, seen) => {
+                        Some(TrackerEvent::Changed { path })
+                    }
+                    State::Present(_) => None,
+                });
+            }
+            Look::Unclear(reason) => {
+                self.set_state(&path, State::Orphaned);
+                if state != State::Orphaned {
+                    events.push(TrackerEvent::Orphaned { path, reason });
+                }
+            }
+            Look::Missing if state == State::Deleted => {}
+            Look::Missing
+                if task.doubt.gone_since.is_none_or(|since| since + self.options.absence > now) =>
+            {
+                let since = task.doubt.gone_since.unwrap_or(now);
+                let due = since + self.options.absence;
+                let waiting = Doubt { gone_since: Some(since), due, ..task.doubt };
+                // What was heard of it meanwhile counts more.
+                self.doubts.entry(path).or_insert(waiting);
+            }
+            Look::Missing if self.doubts.contains_key(&path) => {}
+            Look::Missing => self.vanish(path, state, moved, now, events),
+        }
+    }
+
+    /// Takes an untracked file that came to be.
+    pub(super) fn appeared(&self, path: PathBuf, size: u64) -> Option<TrackerEvent> {
+        let like = self.moves.like(size);
+        (!like.is_empty() && !self.is_tracked(&path))
+            .then_some(TrackerEvent::Appeared { path, like })
+    }
+
+    /// The paths that came to be in this burst.
+    pub(super) fn arrivals(&self) -> Vec<PathBuf> {
+        self.moves.arrivals()
+    }
+
+    /// Ends a round: what else there is to tell.
+    pub(super) fn end_round(&mut self, now: Duration, events: &mut Vec<TrackerEvent>) {
+        self.in_hand = None;
+        self.moves.expire(now, self.options.burst);
+        let failures = std::mem::take(&mut self.failures);
+        events.extend(failures.into_iter().map(|problem| TrackerEvent::Failed { problem }));
+        if let Some((number, files)) = self.rescan
+            && self.is_settled_below(number)
+        {
+            self.rescan = None;
+            events.push(TrackerEvent::Rescanned { files });
+        }
+        if let Some((started, number)) = self.poll.running
+            && self.is_settled_below(number)
+        {
+            let took = now.saturating_sub(started);
+            self.poll = Poll { next: now + self.options.poll.max(took * 9), running: None };
+        }
+    }
+
+    pub(super) fn status(&self) -> TrackerStatus {
+        let mut status = TrackerStatus {
+            files: self.files,
+            pending: self.doubts.len(),
+            most_pending: self.most_pending,
+            ..TrackerStatus::default()
+        };
+        for folder in self.folders.values() {
+            match folder.watch {
+                FolderState::Watched => status.watched += 1,
+                FolderState::Polled(_) => status.polled += 1,
+                FolderState::Absent => status.absent += 1,
+                FolderState::Unchecked => {}
+            }
+            for state in folder.files.values() {
+                match state {
+                    State::Present(_) => status.attached += 1,
+                    State::Deleted => status.deleted += 1,
+                    State::Orphaned => status.orphaned += 1,
+                    State::Unknown => {}
+                }
+            }
+        }
+        status
+    }
+}
+
+impl Roster {
+    /// A path came to be, or its bytes are complete at `due`.
+    fn came(&mut self, path: PathBuf, due: Duration, now: Duration) {
+        if self.is_tracked(&path) {
+            self.written(&path, due, now);
+        } else if self.above.contains_key(&path) {
+            self.doubt_folders_under(&path);
+        } else if path.parent().is_some_and(|parent| self.folders.contains_key(parent)) {
+            self.moves.arrived(path, now, due, self.files);
+            self.soonest = self.soonest.min(self.moves.next_ready().unwrap_or(Duration::MAX));
+        }
+    }
+
+    fn written(&mut self, path: &Path, due: Duration, now: Duration) {
+        let latest = self.options.settle_at_most;
+        let doubt = self.doubt(path, Weight::Data, due, now);
+        // More is to come, or now is the time.
+        doubt.due = due.min(doubt.first + latest).max(now);
+        doubt.gone_since = None;
+        let due = doubt.due;
+        self.soonest = self.soonest.min(due);
+    }
+
+    fn gone(&mut self, path: &Path, now: Duration) {
+        if self.is_tracked(path) {
+            let latest = self.options.settle_at_most;
+            let due = now + self.options.absence;
+            let doubt = self.doubt(path, Weight::Data, due, now);
+            doubt.gone_since = Some(now);
+            // It may come and go without end.
+            doubt.due = due.min(doubt.first + latest).max(now);
+            let due = doubt.due;
+            self.soonest = self.soonest.min(due);
+        } else {
+            self.moves.left(path);
+            self.doubt_folders_under(path);
+        }
+    }
+
+    /// A tracked file is not there and has not been for long enough.
+    fn vanish(
+        &mut self,
+        path: PathBuf,
+        state: State,
+        moved: Option<(PathBuf, Seen)>,
+        now: Duration,
+        events: &mut Vec<TrackerEvent>,
+    ) {
+        self.set_state(&path, State::Deleted);
+        self.moves.stands(&path);
+        let is_free =
+            |to: &Path| !matches!(self.state(to), Some(State::Present(_) | State::Orphaned));
+        if let Some((to, seen)) = moved.filter(|(to, _)| is_free(to)) {
+            if !self.is_tracked(&to) {
+                self.track(&to, now);
+                self.doubts.remove(&to);
+            }
+            self.set_state(&to, State::Present(seen));
+            events.push(TrackerEvent::Moved { from: path, to });
+            return;
+        }
+        if let State::Present(seen) = state {
+            self.moves.vanished(path.clone(), seen.stamp.size, now);
+        }
+        events.push(TrackerEvent::Deleted { path });
+    }
+
+    /// Starts the sweep and the poll that are due.
+    fn start_checks(&mut self, now: Duration) {
+        if now >= self.next_sweep {
+            self.next_sweep = now + self.options.sweep;
+            self.doubt_all_folders(false);
+        }
+        if self.polls() && self.poll.running.is_none() && now >= self.poll.next {
+            self.doubt_files(now, |folder| matches!(folder.watch, FolderState::Polled(_)));
+            self.poll.running = Some((now, self.next));
+        }
+    }
+
+    fn polls(&self) -> bool {
+        self.poll.running.is_none()
+            && self.folders.values().any(|folder| matches!(folder.watch, FolderState::Polled(_)))
+    }
+
+    fn doubt_files(&mut self, now: Duration, which: impl Fn(&Folder) -> bool) {
+        let mut paths = Vec::new();
+        for (parent, folder) in self.folders.iter().filter(|(_, folder)| which(folder)) {
+            paths.extend(folder.files.keys().map(|name| parent.join(name)));
+        }
+        for path in paths {
+            self.doubt(&path, Weight::Check, now, now);
+        }
+        self.most_pending = self.most_pending.max(self.doubts.len());
+    }
+
+    /// The doubt about a tracked file, made if there is none; one that there is keeps its time.
+    fn doubt(&mut self, path: &Path, weight: Weight, due: Duration, now: Duration) -> &mut Doubt {
+        let number = self.next;
+        self.next += 1;
+        self.soonest = self.soonest.min(due);
+        let fresh = Doubt { weight, due, first: now, gone_since: None, number };
+        if !self.doubts.contains_key(path) {
+            self.doubts.insert(path.to_owned(), fresh);
+        }
+        let doubt = self.doubts.get_mut(path).expect("it was inserted where it was missing");
+        doubt.weight = doubt.weight.max(weight);
+        doubt
+    }
+
+    fn doubt_folder(&mut self, path: &Path, force: bool) {
+        let number = self.next;
+        self.next += 1;
+        self.soonest = Duration::ZERO;
+        let doubt = self.folder_doubts.entry(path.to_owned());
+        doubt.or_insert(FolderDoubt { force, number }).force |= force;
+    }
+
+    fn doubt_all_folders(&mut self, force: bool) {
+        let paths: Vec<PathBuf> = self.folders.keys().cloned().collect();
+        for path in paths {
+            self.doubt_folder(&path, force);
+        }
+    }
+
+    /// Doubts the tracked folders at and under a path.
+    fn doubt_folders_under(&mut self, path: &Path) {
+        if self.above.contains_key(path) {
+            let under: Vec<PathBuf> =
+                self.folders.keys().filter(|folder| folder.starts_with(path)).cloned().collect();
+            for folder in under {
+                self.doubt_folder(&folder, true);
+            }
+        }
+    }
+
+    fn folder_task(&self, (path, doubt): (PathBuf, FolderDoubt)) -> FolderTask {
+        let folder = self.folders.get(&path);
+        FolderTask {
+            force: doubt.force,
+            identity: folder.and_then(|folder| folder.identity),
+            state: folder.map(|folder| folder.watch.clone()),
+            path,
+        }
+    }
+
+    fn task(&self, (path, doubt): (PathBuf, Doubt)) -> Option<Task> {
+        let folder = self.folders.get(path.parent()?)?;
+        let state = *folder.files.get(path.file_name()?)?;
+        let opens =
+            doubt.weight == Weight::Metadata || matches!(state, State::Unknown | State::Orphaned);
+        let was = match state {
+            State::Present(seen) => Some(seen),
+            _ => None,
+        };
+        let destination = self.moves.destination(&path);
+        let device = folder.identity.map(FolderIdentity::device);
+        Some(Task { path, opens, device, was, destination, doubt })
+    }
+
+    fn is_tracked(&self, path: &Path) -> bool {
+        self.state(path).is_some()
+    }
+
+    fn state(&self, path: &Path) -> Option<&State> {
+        self.folders.get(path.parent()?)?.files.get(path.file_name()?)
+    }
+
+    fn state_mut(&mut self, path: &Path) -> Option<&mut State> {
+        self.folders.get_mut(path.parent()?)?.files.get_mut(path.file_name()?)
+    }
+
+    fn set_state(&mut self, path: &Path, state: State) {
+        if let Some(known) = self.state_mut(path) {
+            *known = state;
+        }
+    }
+}
+
+/// Whether a file may have other bytes than when it was seen before.
+fn may_differ(weight: Weight, old: Seen, new: Seen) -> bool {
+    match weight {
+        Weight::Data => true,
+        Weight::Check => old.is_fresh || old.stamp != new.stamp,
+        Weight::Metadata => old.stamp != new.stamp,
+    }
+}

@@ -1,0 +1,73 @@
+//! The history of an object that moved: its own versions, and those of what it was before each move (`moved_from`).
+
+use std::collections::HashMap;
+
+use super::{Store, Version};
+use crate::error::Result;
+use crate::object::{ObjectId, TxId};
+
+/// The field that names the object which a file was before it moved.
+pub const MOVED_FROM: &str = "moved_from";
+
+impl Store {
+    /// Lists the versions of an object and, where it moved, of what it was before each move, newest first; empty for an
+    /// unknown object (DESIGN.md section 5).
+    ///
+    /// A path is identity: the file that moved is another object, and what happens at its old place after the move is not
+    /// listed.
+    pub fn lineage(&self, id: &ObjectId) -> Result<Vec<Version>> {
+        let mut lives: HashMap<ObjectId, Life> = HashMap::new();
+        let mut wanted = vec![(id.clone(), None)];
+        while let Some((id, until)) = wanted.pop() {
+            let life = match lives.remove(&id) {
+                Some(life) => life,
+                None => Life { versions: self.history(&id)?, until: Some(TxId(0)) },
+            };
+            let until = later(life.until, until);
+            if life.until != until {
+                let versions = life.versions.iter().rev();
+                let before = versions.filter(|version| is_before(version, until));
+                wanted.extend(moves(before).map(|(id, at)| (id, Some(at))));
+            }
+            lives.insert(id, Life { until, ..life });
+        }
+        let all = lives.into_values().flat_map(|Life { versions, until }| {
+            versions.into_iter().filter(move |version| is_before(version, until))
+        });
+        let mut all: Vec<Version> = all.collect();
+        // Of the two versions that a move writes at once, the new place's is the newer one.
+        all.sort_by_key(|version| {
+            (version.tx_id, version.content.is_some(), version.envelope.id == *id)
+        });
+        all.reverse();
+        Ok(all)
+    }
+}
+
+/// What an object was: those of its versions that count.
+struct Life {
+    versions: Vec<Version>,
+    /// Versions before this transaction count; `None`: all.
+    until: Option<TxId>,
+}
+
+/// Of two ends the later one; none at all is the latest.
+fn later(one: Option<TxId>, other: Option<TxId>) -> Option<TxId> {
+    Some(one?.max(other?))
+}
+
+fn is_before(version: &Version, until: Option<TxId>) -> bool {
+    until.is_none_or(|until| version.tx_id < until)
+}
+
+/// The moves that made an object what it was, in order: what it was before, and when.
+fn moves<'a>(
+    versions: impl Iterator<Item = &'a Version>,
+) -> impl Iterator<Item = (ObjectId, TxId)> {
+    let mut known = None;
+    versions.filter_map(move |version| {
+        let from = version.fields.get(MOVED_FROM).and_then(|id| id.as_str());
+        let is_new = from != std::mem::replace(&mut known, from);
+        from.filter(|_| is_new).map(|from| (ObjectId::new(from), version.tx_id))
+    })
+}
