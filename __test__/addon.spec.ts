@@ -20,6 +20,7 @@ describe("the exports", () => {
       "ContextTool",
       "Session",
       "Store",
+      "Tracking",
       "__napiBindingTarget",
       "countTokens",
       "createActivateTool",
@@ -72,6 +73,7 @@ describe("the exports", () => {
       "search",
       "sessions",
       "stats",
+      "track",
       "unname",
     ]);
     expect(methodsOf(addon.Session.prototype)).toEqual([
@@ -94,12 +96,13 @@ describe("the exports", () => {
       "usageReported",
       "usageReportedNow",
     ]);
+    expect(methodsOf(addon.Tracking.prototype)).toEqual(["add", "close", "remove", "settle", "status"]);
     const tool = ["description", "execute", "name", "parameters", "promptSnippet"];
     expect(methodsOf(addon.ContextTool.prototype)).toEqual(tool);
   });
 
   test("are made by their functions only", () => {
-    for (const Class of [addon.Store, addon.Session, addon.ContextTool]) {
+    for (const Class of [addon.Store, addon.Session, addon.Tracking, addon.ContextTool]) {
       expect(() => new Class()).toThrow("constructor");
     }
   });
@@ -128,6 +131,8 @@ describe("the exports", () => {
       highWater: 0.7,
       prices: "auto",
       exclude: null,
+      mounts: [],
+      sandbox: null,
     });
     await session({ settings });
   });

@@ -123,6 +123,7 @@ expectTypeOf<keyof Session>().toEqualTypeOf<
   | "usageReported"
   | "refusedWrite"
   | "editFailed"
+  | "mountNotices"
   | "reportFailedCall"
   | "mountNotices"
   | "status"

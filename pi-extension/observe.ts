@@ -20,8 +20,8 @@ type Content = ToolResultEvent["content"];
 /** The handlers that watch one session's tool calls. None of them rejects. */
 export interface Observer {
   started(event: ToolExecutionStartEvent): void;
-  /** Returns another content for a failed `edit`: the error, and behind it what helps. */
-  ran(event: ToolResultEvent): Promise<{ content: Content } | undefined>;
+  /** What the result is to be instead, if anything: the error of an `edit` gets what helps to mend it. */
+  ran(event: ToolResultEvent): Promise<{ content: ToolResultEvent["content"] } | undefined>;
   ended(event: ToolExecutionEndEvent): Promise<void>;
 }
 
@@ -39,17 +39,12 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
     }
   }
 
-  async function helped(args: unknown, content: Content) {
+  async function helpOf(args: unknown): Promise<string | null> {
     try {
-      const help = await session.editFailed(args);
-      const error = content.at(-1);
-      if (help === null || error?.type !== "text") {
-        return undefined;
-      }
-      return { content: [...content.slice(0, -1), { ...error, text: `${error.text}\n\n${help}` }] };
-    } catch (failure) {
-      await failures.report("a failed `edit` got no help", failure);
-      return undefined;
+      return await session.editFailed(args);
+    } catch (error) {
+      await failures.report("a failed `edit` got no help", error);
+      return null;
     }
   }
 
@@ -66,7 +61,8 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
         reported.add(toolCallId);
       }
       await report(toolCallId, toolName, input, isError, { content });
-      return isError && toolName === "edit" ? helped(input, content) : undefined;
+      const help = isError && toolName === "edit" ? await helpOf(input) : null;
+      return help === null ? undefined : { content: withText(content, help) };
     },
     async ended({ toolCallId, toolName, isError, result }) {
       const args = argsOfRunning.get(toolCallId);
@@ -76,6 +72,14 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
       }
     },
   };
+}
+
+/** An error of one text stays one text. */
+function withText(content: ToolResultEvent["content"], text: string): ToolResultEvent["content"] {
+  const last = content.at(-1);
+  return last?.type === "text"
+    ? [...content.slice(0, -1), { ...last, text: `${last.text}\n\n${text}` }]
+    : [...content, { type: "text", text }];
 }
 
 function shownText(result: unknown): string | undefined {

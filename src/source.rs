@@ -18,6 +18,7 @@ mod mounts;
 mod names;
 mod namespace;
 mod path;
+mod renames;
 mod spelling;
 mod tracker;
 mod tracking;
@@ -28,8 +29,8 @@ pub use batch::IndexedFile;
 pub use discovery::{DiscoveryLimits, Naming, discovered_files, named_in_output};
 pub use exclude::Exclude;
 pub use file::{
-    DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, obstacle, open_file, read_file,
-    stamp,
+    DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, appeared_since, obstacle, open_file,
+    read_file, stamp,
 };
 pub use filesystem::{OwnFilesystem, data_folder, own_filesystem};
 pub use index::{IndexOptions, IndexReport, index_paths};
@@ -39,6 +40,7 @@ pub use mounts::MountMapping;
 pub use names::Place;
 pub use namespace::Namespace;
 pub use path::{absolute_path, canonical_path, comparison_key, read_path, resolve_path};
+pub use renames::renames;
 pub use tracker::{
     PollReason, Signal, Tracker, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus,
     Watching,

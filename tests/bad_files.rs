@@ -51,7 +51,7 @@ impl Agent {
             cwd: root.to_path_buf(),
             parent: None,
             settings,
-            files: Namespace::here("fs"),
+            filesystem_id: "fs".into(),
             counter: Counter::default(),
             files: Files::Here,
         };

@@ -1,5 +1,6 @@
 //! Where files are that an agent in a sandbox sees: links, folders that are gone, what is never opened.
 #![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

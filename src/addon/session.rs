@@ -535,6 +535,15 @@ fn event(notice: &Notice) -> Value {
         Notice::FileChanged { handle, path, added, removed } => {
             json!({ "type": "file_changed", "handle": handle, "path": path, "added": added, "removed": removed })
         }
+        Notice::FileMoved { handle, from, path } => {
+            json!({ "type": "file_moved", "handle": handle, "from": from, "path": path })
+        }
+        Notice::FileOrphaned { handle, path, reason } => {
+            json!({ "type": "file_orphaned", "handle": handle, "path": path, "reason": reason })
+        }
+        Notice::FileResumed { handle, path } => {
+            json!({ "type": "file_resumed", "handle": handle, "path": path })
+        }
         Notice::HostRewrote { how, at } => json!({ "type": "host_rewrote", "how": how, "at": at }),
         Notice::Volatile { at } => json!({ "type": "message_volatile", "at": at }),
     }

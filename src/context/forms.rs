@@ -98,6 +98,35 @@ pub fn back_line(file: Handle, path: &str, seen: Option<Handle>) -> String {
     format!("[{file}] {path} is on disk again, as it was {seen}.")
 }
 
+/// A note on a file that was moved as it was: `[f3] src/a.rs is now src/b.rs`
+pub fn moved_line(file: Handle, before: &str, now: &str) -> String {
+    format!("[{file}] {before} is now {now}")
+}
+
+/// First line of a note on a file that was moved and changed: `[f3] src/a.rs is now src/b.rs, and changed after t12 (+4 -1):`
+pub fn moved_changed_line(
+    file: Handle,
+    (before, now): (&str, &str),
+    after: Option<Handle>,
+    added: u64,
+    removed: u64,
+) -> String {
+    let after = after.map_or_else(String::new, |handle| format!(" after {handle}"));
+    format!("[{file}] {before} is now {now}, and changed{after} (+{added} -{removed}):")
+}
+
+/// A note on a file that cannot be looked at for now: `[f3] src/main.rs is out of reach for now; its text of t12 is kept as f3.`
+pub fn out_of_reach_line(file: Handle, path: &str, after: Option<Handle>) -> String {
+    let of = after.map_or_else(String::new, |handle| format!(" of {handle}"));
+    format!("[{file}] {path} is out of reach for now; its text{of} is kept as {file}.")
+}
+
+/// A note on a file that can be looked at again: `[f3] src/main.rs is within reach again, as it was in t12.`
+pub fn within_reach_line(file: Handle, path: &str, seen: Option<Handle>) -> String {
+    let seen = seen.map_or_else(|| "before".to_owned(), |handle| format!("in {handle}"));
+    format!("[{file}] {path} is within reach again, as it was {seen}.")
+}
+
 /// The rest of a difference that is longer than a note may be: `… 31 more changed lines in f3 …`
 pub fn more_changes_line(file: Handle, lines: u64) -> String {
     format!("… {} in {file} …", count(lines, "more changed line"))
@@ -238,6 +267,10 @@ mod tests {
             no_text_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
             textless_line(handle("f3"), "a.bin", "it is binary, 1,240 bytes"),
             back_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
+            moved_line(handle("f3"), "src/a.rs", "src/b.rs"),
+            moved_changed_line(handle("f3"), ("src/a.rs", "src/b.rs"), Some(handle("t12")), 4, 1),
+            out_of_reach_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
+            within_reach_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
             nearest_line(handle("f3"), "src/main.rs", range(35, 49), "oldText"),
             places_line(handle("f3"), "src/main.rs", "edits[1].oldText", &[range(9, 9)], 12),
             fold_line(
@@ -267,6 +300,10 @@ mod tests {
         [f3] src/main.rs changed on disk and holds no text now; its text of t12 is kept as f3.
         [f3] a.bin · no text: it is binary, 1,240 bytes
         [f3] src/main.rs is on disk again, as it was in t12.
+        [f3] src/a.rs is now src/b.rs
+        [f3] src/a.rs is now src/b.rs, and changed after t12 (+4 -1):
+        [f3] src/main.rs is out of reach for now; its text of t12 is kept as f3.
+        [f3] src/main.rs is within reach again, as it was in t12.
         [f3] src/main.rs · lines 35-49, nearest to oldText:
         [f3] src/main.rs · edits[1].oldText stands 12 times: line 9, …
         [t31-t44] 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok

@@ -17,10 +17,13 @@ mod ingest;
 mod inspect;
 mod known_files;
 mod links;
+mod moves;
 mod names;
 mod needs;
 mod origin;
 mod payload;
+mod places;
+mod reconcile;
 mod record;
 mod sessions;
 mod sharing;
@@ -40,6 +43,7 @@ pub use billing::statement;
 pub use disk::Files;
 pub use files::ToolFinished;
 pub use inspect::{About, Change, Inspected, Payload, Prompt, Since, compare_calls, inspect_call};
+pub use reconcile::{Progress, Reconciled};
 pub use record::{Place, Replayed, replay_call};
 pub use sessions::{SessionSummary, find_session, newest_call, sessions};
 pub use transform::{CallInfo, Transformed};
@@ -50,6 +54,7 @@ use self::ingest::PendingCall;
 use self::known_files::Look;
 use self::origin::Ids;
 use self::payload::Payloads;
+use self::reconcile::Due;
 use super::evidence::Evidence;
 use super::hazard::Hazards;
 use super::host::HostMessage;
@@ -58,7 +63,7 @@ use super::log_layout::Texts;
 use super::tokens::Counter;
 use super::view::View;
 use crate::error::{Error, Result};
-use crate::object::{Hash, ObjectId};
+use crate::object::{Hash, ObjectId, Timestamp};
 use crate::session::{Session, Shows, SlotRecord, Treatment};
 use crate::settings::{Layout, Settings};
 use crate::source::{Exclude, Namespace, absolute_path};
@@ -112,6 +117,31 @@ pub enum Notice {
         added: u64,
         /// Lines removed.
         removed: u64,
+    },
+    /// A file that the model knows was moved.
+    FileMoved {
+        /// Handle.
+        handle: String,
+        /// Path as the model knew it.
+        from: String,
+        /// Path as shown to the model now.
+        path: String,
+    },
+    /// A file that the model knows cannot be looked at any more; what was known of it stands.
+    FileOrphaned {
+        /// Handle.
+        handle: String,
+        /// Path as shown to the model.
+        path: String,
+        /// Why, as the system says it.
+        reason: String,
+    },
+    /// A file that was out of reach can be looked at again.
+    FileResumed {
+        /// Handle.
+        handle: String,
+        /// Path as shown to the model.
+        path: String,
     },
     /// The host's list did not continue the one before.
     HostRewrote {
@@ -180,6 +210,9 @@ pub struct LiveSession {
     hazards: Hazards,
     /// Objects of which the store said that they were forgotten.
     forgotten: HashSet<ObjectId>,
+    /// When files were last looked at; of a session that is gone on with, when it was written last.
+    looked: Timestamp,
+    reconcile: Due,
     /// What happened between calls and is told with the next.
     waiting: Vec<Notice>,
     look: Look,
@@ -236,6 +269,8 @@ impl LiveSession {
             evidence: Evidence::default(),
             hazards,
             forgotten: HashSet::new(),
+            looked: Timestamp(0),
+            reconcile: Due::No,
             waiting: Vec::new(),
             look: Look::default(),
             stale: false,
@@ -244,6 +279,7 @@ impl LiveSession {
         if live.state.opened().is_none() {
             live.begin()?;
         }
+        live.plan_to_reconcile()?;
         Ok(live)
     }
 
@@ -298,7 +334,9 @@ impl LiveSession {
     /// of which nothing waits here, is left to it.
     pub fn close(&mut self) -> Result<()> {
         self.refresh_if_stale()?;
-        let waits = !self.staged.events.is_empty() || self.failed.any() || self.payloads.wait();
+        // What a check of the files found is found again by the next one.
+        let staged = !self.staged.events.is_empty() && self.reconcile != Due::Staged;
+        let waits = staged || self.failed.any() || self.payloads.wait();
         if !waits && self.has_moved_on()? {
             return Ok(());
         }
@@ -341,7 +379,7 @@ impl Texts for LiveSession {
         if let Some(text) = self.texts.borrow().texts.get(&key) {
             return Ok(Arc::clone(text));
         }
-        let found = stored_version(&self.store, object, version)?;
+        let found = self.owned_version(object, version)?;
         let text = match self.store.content(&found)? {
             Some(text) => text,
             None if withhold::is_forgotten(&found) => {

@@ -1,6 +1,6 @@
 //! The chat along the host's current branch: messages, turns and steps, and which of them the host's list holds now.
 
-use super::message::{MessageKey, MessageKind};
+use super::message::{MessageKey, MessageKind, Shows};
 use crate::object::Hash;
 
 /// A message of the chat.
@@ -138,6 +138,14 @@ impl Chat {
             message.changes += 1;
             message.withheld = withheld;
         }
+    }
+
+    /// What all tool results show, to be changed.
+    pub(super) fn all_shows(&mut self) -> impl Iterator<Item = &mut Shows> {
+        self.messages.iter_mut().filter_map(|message| match &mut message.kind {
+            MessageKind::Result(fact) => Some(&mut fact.shows),
+            _ => None,
+        })
     }
 
     /// Takes the host's list after it stopped continuing the one before: `chat_len` messages stay, `window` shows.

@@ -19,6 +19,30 @@ pub enum Event {
     Opened(Opened),
     /// A file became known, or got another version.
     File(FileEvent),
+    /// A file was moved: what was known of it as one object goes on as another, with its handle, sets and showings. The
+    /// event of the file at its new place follows.
+    Moved {
+        /// The object at the old place. It leaves the session index; met again, it is another file.
+        from: ObjectId,
+        /// The object at the new place.
+        to: ObjectId,
+        /// `content_hash` of the version there that has the text which the latest version known at the old place had;
+        /// `None` where it has another text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        same: Option<Hash>,
+    },
+    /// A file cannot be looked at any more, and is not known to be deleted; what was known of it stands.
+    Orphaned {
+        /// The file.
+        object: ObjectId,
+        /// Why, as the system says it.
+        reason: String,
+    },
+    /// A file that was out of reach can be looked at again.
+    Resumed {
+        /// The file.
+        object: ObjectId,
+    },
     /// The model was told of a version of a file elsewhere than in a note: in the answer to an `edit` that failed.
     Told {
         /// The file.
@@ -194,6 +218,8 @@ pub enum Cause {
     Linked,
     /// It changed on disk, not by `edit` or `write`.
     Changed,
+    /// It changed on disk, which is yet to be told where its text stands: the look before a call does.
+    Checked,
 }
 
 impl Cause {

@@ -91,6 +91,32 @@ impl SessionIndex {
         self.entries.iter().filter(move |entry| entry.id.as_str().starts_with(prefix))
     }
 
+    /// Lets the entry of a moved file go on as that of its new object. Where that has a handle of its own, this stays a name
+    /// of it.
+    pub(super) fn go_on_as(&mut self, from: &ObjectId, to: &ObjectId, same: Option<&Hash>) {
+        let Some(at) = self.by_id.remove(from) else { return };
+        self.by_id.insert(to.clone(), at);
+        for entry in self.entries.iter_mut().filter(|entry| entry.id == *from) {
+            entry.id = to.clone();
+        }
+        if let (Subject::File { version, .. }, Some(same)) = (&mut self.entries[at].subject, same) {
+            *version = same.clone();
+        }
+    }
+
+    /// What all tool calls show, to be changed.
+    pub(super) fn all_shows(&mut self) -> impl Iterator<Item = &mut Shows> {
+        self.entries.iter_mut().filter_map(|entry| match &mut entry.subject {
+            Subject::Toolcall { shows, .. } => shows.as_mut(),
+            Subject::File { .. } => None,
+        })
+    }
+
+    /// Whether an entry is the one under which its object is shown: a file that was moved to where another was has two.
+    pub fn is_shown(&self, entry: &IndexEntry) -> bool {
+        self.get(&entry.id).is_some_and(|shown| shown.handle == entry.handle)
+    }
+
     /// Enters an object or updates what is known of it; the handle stays.
     pub(super) fn enter(&mut self, id: &ObjectId, subject: Subject) {
         if let Some(at) = self.by_id.get(id) {

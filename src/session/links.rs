@@ -22,6 +22,11 @@ impl Links {
         self.followed.get(file) == Some(version)
     }
 
+    /// A file was moved. Its links are followed anew: those that are relative lead elsewhere.
+    pub(super) fn leave(&mut self, file: &ObjectId) {
+        self.followed.remove(file);
+    }
+
     pub(super) fn follow(&mut self, file: &ObjectId, version: &Hash, tokens: u64) {
         self.followed.insert(file.clone(), version.clone());
         self.tokens += tokens;

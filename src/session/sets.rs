@@ -160,6 +160,35 @@ impl Sets {
         }
     }
 
+    /// Lets a moved file go on as its new object, in every set where it was.
+    pub(super) fn go_on_as(&mut self, from: &ObjectId, to: &ObjectId) {
+        if let Some(mut active) = self.activations.get(from).and_then(|at| self.active.remove(at)) {
+            let number = self.activations.remove(from).unwrap_or_default();
+            if let Some(before) = self.drop_active(to) {
+                active.view.join(before.view);
+            }
+            active.id = to.clone();
+            self.activations.insert(to.clone(), number);
+            self.active.insert(number, active);
+        }
+        if self.is_pinned(from) {
+            self.unpin(to);
+        }
+        self.pinned.iter_mut().filter(|id| *id == from).for_each(|id| *id = to.clone());
+        if self.deactivated.remove(from) {
+            self.deactivated.insert(to.clone());
+        }
+        if self.places.contains_key(from) {
+            self.pool.retain(|known| known.id != *to);
+        }
+        self.pool
+            .iter_mut()
+            .filter(|known| known.id == *from)
+            .for_each(|known| known.id = to.clone());
+        let places = self.pool.iter().enumerate();
+        self.places = places.map(|(at, known)| (known.id.clone(), at)).collect();
+    }
+
     fn drop_active(&mut self, id: &ObjectId) -> Option<Active> {
         self.activations.remove(id).and_then(|number| self.active.remove(&number))
     }
@@ -210,6 +239,30 @@ mod tests {
         assert!(!sets.is_active(&a) && !sets.is_pinned(&a) && sets.is_deactivated(&a));
         sets.activate(&a, ActiveView::Whole, 1);
         assert!(sets.is_active(&a) && !sets.is_deactivated(&a));
+    }
+
+    #[test]
+    fn a_moved_file_is_in_every_set_in_which_it_was_under_its_new_object_alone() {
+        let (a, b, c) = (ObjectId::new("a"), ObjectId::new("b"), ObjectId::new("c"));
+        let mut sets = Sets::default();
+        sets.activate(&b, lines(7, 9), 1);
+        sets.activate(&a, lines(1, 5), 1);
+        sets.pin(&a);
+        sets.discover(&c);
+        sets.go_on_as(&a, &b);
+        let active: Vec<_> = sets.active().collect();
+        let joined = ActiveView::Lines(merge_ranges(&[
+            LineRange { first: 1, last: 5 },
+            LineRange { first: 7, last: 9 },
+        ]));
+        assert_eq!(active, [&Active { id: b.clone(), view: joined, turn: 1 }]);
+        assert_eq!(sets.pinned(), std::slice::from_ref(&b));
+        assert_eq!(sets.pool().iter().map(|known| &known.id).collect::<Vec<_>>(), [&b, &c]);
+        sets.activate(&c, ActiveView::Whole, 2);
+        assert_eq!(sets.pool().len(), 2);
+        sets.deactivate(&b);
+        sets.go_on_as(&b, &a);
+        assert!(sets.is_deactivated(&a) && !sets.is_deactivated(&b) && !sets.is_active(&a));
     }
 
     #[test]

@@ -101,6 +101,9 @@ impl Session {
         match event {
             Event::Opened(opened) => self.opened = Some(opened.clone()),
             Event::File(file) => self.file(file),
+            Event::Moved { from, to, same } => self.go_on_as(from, to, same.as_ref()),
+            Event::Orphaned { object, reason } => self.files.orphan(object, reason),
+            Event::Resumed { object } => self.files.resume(object),
             Event::Told { object, version } => self.files.tell(object, version),
             Event::Linked { object, version, tokens } => {
                 self.links.follow(object, version, *tokens);
@@ -368,7 +371,8 @@ impl Session {
     pub fn files_with_known_text(&self) -> impl Iterator<Item = (&ObjectId, &str, &Hash)> {
         self.index.entries().iter().filter_map(|entry| match &entry.subject {
             Subject::File { path, version, lines: Some(_), .. }
-                if self.sets.is_active(&entry.id) || self.edited.contains_key(&entry.id) =>
+                if self.index.is_shown(entry)
+                    && (self.sets.is_active(&entry.id) || self.edited.contains_key(&entry.id)) =>
             {
                 Some((&entry.id, path.as_str(), version))
             }
@@ -384,6 +388,27 @@ impl Session {
     /// The version of a file that the model was told of last, or made itself.
     pub fn told(&self, file: &ObjectId) -> Option<&Hash> {
         self.files.told(file)
+    }
+
+    /// The object as which a file goes on that was moved; itself where it was not, or where another was met in its place.
+    pub fn current<'a>(&'a self, file: &'a ObjectId) -> &'a ObjectId {
+        self.files.current(file)
+    }
+
+    /// The objects that a file was before it was moved, in the order of the moves: versions of theirs are among those known
+    /// of it.
+    pub fn origins(&self, file: &ObjectId) -> &[ObjectId] {
+        self.files.origins(file)
+    }
+
+    /// The path under which the model knows a file that was moved, until it is told; `None` for others.
+    pub fn told_at(&self, file: &ObjectId) -> Option<&str> {
+        self.files.told_at(file)
+    }
+
+    /// Why a file is out of reach: neither can it be looked at nor is it known to be deleted. `None` where it is not.
+    pub fn orphaned(&self, file: &ObjectId) -> Option<&str> {
+        self.files.orphaned(file)
     }
 
     /// The newest version of a file whose text the model saw, made itself or was told of; `None` if there is none. Unlike
@@ -461,6 +486,59 @@ impl Session {
             for at in standing {
                 self.show(at);
             }
+        }
+    }
+
+    /// From here on the old object occurs in the state only where it is met anew.
+    fn go_on_as(&mut self, from: &ObjectId, to: &ObjectId, same: Option<&Hash>) {
+        let Some(subject) = self.index.get(from).map(|entry| entry.subject.clone()) else { return };
+        let path = subject.agent_path().to_owned();
+        let Subject::File { version, .. } = subject else { return };
+        let same = same.map(|now| (&version, now));
+        let go_on = |object: &mut ObjectId, of: Option<&mut Hash>| {
+            if object != from {
+                return;
+            }
+            *object = to.clone();
+            if let (Some(of), Some((was, now))) = (of, same)
+                && of == was
+            {
+                *of = now.clone();
+            }
+        };
+        self.chat.all_shows().chain(self.index.all_shows()).for_each(|shows| match shows {
+            Shows::File { object, version, .. } | Shows::Activated { object, version, .. } => {
+                go_on(object, Some(version));
+            }
+            Shows::Change { object } => go_on(object, None),
+            Shows::Own => {}
+        });
+        for treatment in self.treatments.values_mut() {
+            if let Treatment::Current { object, version, .. } = treatment {
+                go_on(object, Some(version));
+            }
+        }
+        for (_, effect) in &mut self.effects {
+            match effect {
+                Effect::Read(object, version) | Effect::Activated(object, version, _) => {
+                    go_on(object, Some(version));
+                }
+                Effect::Changed(object) => go_on(object, None),
+            }
+        }
+        if let Some(step) = self.edited.remove(from) {
+            let known = self.edited.entry(to.clone()).or_insert(step);
+            *known = step.max(*known);
+        }
+        self.files.go_on_as((from, &path), to, same);
+        self.index.go_on_as(from, to, same.map(|(_, now)| now));
+        self.sets.go_on_as(from, to);
+        self.links.leave(from);
+        let shown =
+            self.showings.iter().filter(|(_, showing)| [from, to].contains(&&showing.object));
+        let shown: Vec<u64> = shown.map(|(at, _)| *at).collect();
+        for at in shown {
+            self.show(at);
         }
     }
 

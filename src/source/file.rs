@@ -2,12 +2,12 @@
 
 use std::fs::{File, FileType, Metadata};
 use std::io::{self, ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::object::Hash;
+use crate::object::{Hash, Timestamp};
 
 /// Largest file whose text is stored, unless a setting says otherwise: 4 MiB.
 pub const DEFAULT_MAX_TEXT_BYTES: u64 = 4 << 20;
@@ -15,9 +15,12 @@ pub const DEFAULT_MAX_TEXT_BYTES: u64 = 4 << 20;
 /// A file changed this recently may change again without a new time of change: the coarsest clock of a common filesystem
 /// (FAT) ticks so often.
 const FRESH: Duration = Duration::from_secs(2);
-
 /// The same for times of change that are kept finer than by the second: Linux's clock ticks every 10 ms at most.
 const FRESH_FINE: Duration = Duration::from_millis(20);
+
+/// Clocks of file systems may lag behind the system's so much.
+#[cfg(unix)]
+const LAG_SECONDS: i64 = 2;
 
 /// How often a file that changes while it is read is read again.
 const ATTEMPTS: u32 = 3;
@@ -72,8 +75,8 @@ pub struct FileReading {
     pub stamp: Option<FileStamp>,
 }
 
-/// What tells cheaply that a file is unchanged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What tells cheaply that a file is unchanged. Where its file system hangs is no part of that.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct FileStamp {
     /// Time of the last change of the content, in nanoseconds since 1970-01-01 UTC.
     pub mtime_ns: i64,
@@ -81,13 +84,40 @@ pub struct FileStamp {
     pub size: u64,
     /// Number of the file on its device; 0 on Windows.
     pub inode: u64,
+    /// Folders from `/`, counted as 1, down to the root of the file's file system, where it was asked for. Device numbers change
+    /// from start to start; what is mounted where mostly does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_depth: Option<u16>,
     /// Time of the last change of anything about the file, in nanoseconds since 1970-01-01 UTC: unlike `mtime_ns` nobody can
     /// set it back (`touch -r`, `cp -p`). `None` on Windows, and in stamps of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ctime_ns: Option<i64>,
 }
 
+impl PartialEq for FileStamp {
+    fn eq(&self, other: &Self) -> bool {
+        let compared = |stamp: &Self| (stamp.mtime_ns, stamp.size, stamp.inode, stamp.ctime_ns);
+        compared(self) == compared(other)
+    }
+}
+
+impl Eq for FileStamp {}
+
 impl FileStamp {
+    /// Whether the file system that a file at `path` was on is still mounted, as far as this stamp knows. Where it is not, a
+    /// file that is not found is out of reach, and not deleted.
+    pub fn is_mounted(&self, path: &Path) -> bool {
+        let Some(depth) = self.root_depth.map(usize::from).filter(|depth| *depth > 1) else {
+            return true;
+        };
+        let root: PathBuf = path.components().take(depth).collect();
+        let Some(above) = root.parent() else { return true };
+        match (root.metadata(), above.metadata()) {
+            (Ok(root), Ok(above)) => device(&root) != device(&above),
+            _ => false,
+        }
+    }
+
     pub(super) fn of(metadata: &Metadata) -> Option<Self> {
         let modified = metadata.modified().ok()?;
         let mtime_ns = match modified.duration_since(UNIX_EPOCH) {
@@ -95,12 +125,7 @@ impl FileStamp {
             Err(before) => i64::try_from(before.duration().as_nanos()).ok()?.checked_neg()?,
         };
         let (size, inode, ctime_ns) = (metadata.len(), inode(metadata), ctime_ns(metadata));
-        Some(Self { mtime_ns, size, inode, ctime_ns })
-    }
-
-    /// Whether this may be the file that had another stamp, under a new name: renaming changes `ctime_ns` alone.
-    pub(super) fn is_renamed(self, before: Self) -> bool {
-        Self { ctime_ns: before.ctime_ns, ..self } == before
+        Some(Self { mtime_ns, size, inode, ctime_ns, root_depth: None })
     }
 
     pub(super) fn is_fresh(self, now: SystemTime) -> bool {
@@ -122,6 +147,19 @@ impl FileStamp {
 pub fn stamp(path: &Path) -> Option<FileStamp> {
     let metadata = path.metadata().ok()?;
     metadata.is_file().then(|| FileStamp::of(&metadata)).flatten()
+}
+
+/// Whether the file at a path got its name or its bytes since a time, as far as the system says.
+#[cfg(unix)]
+pub fn appeared_since(path: &Path, since: Timestamp) -> bool {
+    let Ok(metadata) = path.symlink_metadata() else { return false };
+    std::os::unix::fs::MetadataExt::ctime(&metadata) >= since.0 / 1_000 - LAG_SECONDS
+}
+
+/// Whether there is a file at a path: this system does not say since when.
+#[cfg(not(unix))]
+pub fn appeared_since(path: &Path, _since: Timestamp) -> bool {
+    path.exists()
 }
 
 /// Reads the file at a canonical path. Files above `max_bytes` and what is no regular file are never read; every failure
@@ -183,6 +221,8 @@ fn read_opened(path: &Path, max_bytes: u64) -> io::Result<FileReading> {
         let stamp = FileStamp::of(&before);
         if stamp == FileStamp::of(&file.metadata()?) {
             let stamp = stamp.filter(|stamp| !stamp.is_fresh(SystemTime::now()));
+            let root_depth = stamp.and_then(|_| root_depth(path, &before));
+            let stamp = stamp.map(|stamp| FileStamp { root_depth, ..stamp });
             return Ok(FileReading { state, stamp });
         }
         if attempt == ATTEMPTS {
@@ -243,6 +283,27 @@ pub(super) fn absent(path: &Path) -> FileState {
         }
     }
     FileState::Unreadable { reason: "no folder above it exists".to_owned() }
+}
+
+/// How deep the root of the file system of a file lies; `None` where that has no meaning.
+fn root_depth(path: &Path, metadata: &Metadata) -> Option<u16> {
+    let here = device(metadata)?;
+    let is_here =
+        |folder: &&Path| folder.metadata().is_ok_and(|found| device(&found) == Some(here));
+    let root = path.ancestors().skip(1).take_while(is_here).last()?;
+    u16::try_from(root.components().count()).ok()
+}
+
+/// Number of the device that something is on.
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+fn device(metadata: &Metadata) -> Option<u64> {
+    Some(std::os::unix::fs::MetadataExt::dev(metadata))
+}
+
+#[cfg(not(unix))]
+fn device(_metadata: &Metadata) -> Option<u64> {
+    None
 }
 
 /// What is there instead of a regular file.
@@ -447,7 +508,8 @@ mod tests {
     fn stamps_of_earlier_releases_are_read() {
         let stored = r#"{"mtime_ns":1,"size":2,"inode":3}"#;
         let stamp: FileStamp = serde_json::from_str(stored).unwrap();
-        assert_eq!(stamp, FileStamp { mtime_ns: 1, size: 2, inode: 3, ctime_ns: None });
+        let (ctime_ns, root_depth) = (None, None);
+        assert_eq!(stamp, FileStamp { mtime_ns: 1, size: 2, inode: 3, ctime_ns, root_depth });
         assert_eq!(serde_json::to_string(&stamp).unwrap(), stored);
     }
 
@@ -458,6 +520,25 @@ mod tests {
         std::fs::write(&path, "x").unwrap();
         assert_eq!(read_file(&path, 10).stamp, None);
         assert!(stamp(&path).is_some());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_system_that_is_not_where_it_was_is_told_from_a_deleted_file() {
+        let folder = Folder::new();
+        let path = folder.write("f", b"");
+        let found = settled_stamp(&path).unwrap();
+        assert!(found.root_depth.is_some() && found.is_mounted(&path));
+        let on = |depth| FileStamp { root_depth: Some(depth), ..found };
+        assert_eq!(on(1), found);
+        assert!(
+            on(1).is_mounted(&path) && FileStamp { root_depth: None, ..found }.is_mounted(&path)
+        );
+        // `/proc` is a file system of its own; a folder in another one is none.
+        assert!(on(2).is_mounted(Path::new("/proc/1/gone")));
+        assert!(!on(3).is_mounted(Path::new("/proc/sys/gone")));
+        let depth = u16::try_from(path.components().count()).unwrap() - 1;
+        assert!(!on(depth).is_mounted(&path));
     }
 
     #[test]

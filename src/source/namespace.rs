@@ -168,20 +168,28 @@ impl Namespace {
         agent.map_or_else(|| folder.to_owned(), |path| PathBuf::from(path.to_string()))
     }
 
-    /// The file that this process opens at a canonical path of this machine, for trackers, which are told of such paths.
+    /// The file that this process opens at a canonical path of this machine, for trackers, which are told of such paths. In a
+    /// mapping it is out of reach once a link leads elsewhere.
     pub fn opened_at(&self, path: &Path) -> Location {
         let agent = path.to_str().and_then(AbsolutePath::parse);
-        match agent.and_then(|path| self.mounts.of_client(&path)) {
-            Some(agent) => self.followed(&agent),
-            None => self.unmapped(path),
-        }
+        let Some(agent) = agent.and_then(|path| self.mounts.of_client(&path)) else {
+            return self.own(path.to_owned());
+        };
+        let there = self.settled(&agent);
+        if self.followed(&agent) == there { there } else { Location { open: None, ..there } }
     }
 
     fn unmapped(&self, path: &Path) -> Location {
+        let path =
+            if self.is_reached { self.spelling.of(canonical_path(path)) } else { path.into() };
+        self.own(path)
+    }
+
+    /// The file at a canonical path that no mapping covers.
+    fn own(&self, path: PathBuf) -> Location {
         if !self.is_reached {
-            return Location::elsewhere(&self.filesystem_id, path.to_owned());
+            return Location::elsewhere(&self.filesystem_id, path);
         }
-        let path = self.spelling.of(canonical_path(path));
         let volume = self.volumes.as_ref().and_then(|volumes| volumes.filesystem_of(&path));
         Location::here(volume.as_deref().unwrap_or(&self.filesystem_id), path)
     }

@@ -51,6 +51,19 @@ pub(crate) struct Host {
     next_call: u64,
 }
 
+/// A session that a host is not at work on.
+pub(crate) struct Aside {
+    live: LiveSession,
+    messages: Vec<Value>,
+    before: Vec<Value>,
+}
+
+impl Aside {
+    pub(crate) fn new(live: LiveSession) -> Self {
+        Self { live, messages: Vec::new(), before: Vec::new() }
+    }
+}
+
 /// Whatever a session wrote is whole, and what it refers to is there.
 impl Drop for Host {
     fn drop(&mut self) {
@@ -115,6 +128,16 @@ impl Host {
     /// Opens the session again without closing it.
     pub(crate) fn crash(&mut self) {
         self.live = LiveSession::open(self.store.clone(), self.options()).unwrap();
+        self.known.clear();
+        self.sent.clear();
+    }
+
+    /// Changes places with another session of another list, as another process has them.
+    pub(crate) fn change_places(&mut self, other: &mut Aside) {
+        std::mem::swap(&mut self.live, &mut other.live);
+        std::mem::swap(&mut self.messages, &mut other.messages);
+        std::mem::swap(&mut self.before, &mut other.before);
+        self.live.distrust();
         self.known.clear();
         self.sent.clear();
     }

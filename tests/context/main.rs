@@ -16,6 +16,7 @@ mod inspect;
 mod ledger;
 mod linked;
 mod log_layout;
+mod moves;
 mod needs;
 mod payloads;
 mod pools_layout;

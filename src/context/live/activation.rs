@@ -175,14 +175,9 @@ impl LiveSession {
         version: VersionSelector,
         seen: Option<(LineRange, Hash)>,
     ) -> Result<Result<Shown, String>> {
-        let mut obstacle = None;
+        let (object, obstacle) = self.look_closely(object)?;
+        let object = &object;
         let location = self.location_of(object)?;
-        if let Some(location) = &location {
-            let reading = self.look_again(location);
-            if self.index_at(location, reading, Cause::Read, None)?.is_none() {
-                obstacle = Self::obstacle_at(location);
-            }
-        }
         let handle = self.handle_of(object)?;
         let entry = self.state.index().get(object);
         let Some(file @ Subject::File { version: latest, lines, .. }) =
@@ -231,6 +226,30 @@ impl LiveSession {
             Err(error) => return Err(error),
         };
         Ok(Ok(Shown { object: object.clone(), version: wanted, handle, name, text, default }))
+    }
+
+    /// Looks at a file; returns what it is now, which is another object where it was moved, and what keeps it from being
+    /// read.
+    fn look_closely(&mut self, object: &ObjectId) -> Result<(ObjectId, Option<String>)> {
+        let mut object = object.clone();
+        if let Some(moved) = self.settle_moves(vec![object.clone()])?.pop() {
+            object = moved;
+        }
+        let Some(location) = self.location_of(&object)? else { return Ok((object, None)) };
+        let is_out = self.state.orphaned(&object).is_some();
+        if self.index_known(&object, &location, Cause::Read)?.is_some() {
+            if is_out {
+                self.record(Event::Resumed { object: object.clone() });
+            }
+            return Ok((object, None));
+        }
+        let obstacle = self.why_out_of_reach(&object, &location);
+        if let (Some(reason), false, Some(_)) =
+            (obstacle.clone(), is_out, self.state.index().get(&object))
+        {
+            self.record(Event::Orphaned { object: object.clone(), reason });
+        }
+        Ok((object, obstacle))
     }
 
     /// The lines of a file that a `read` showed, for a toolcall that holds no text of its own.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::LiveSession;
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, TxId};
+use crate::object::{AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Payload, TxId};
 use crate::session::Event;
 use crate::store::{Expected, Outcome, Transaction};
 
@@ -15,6 +15,8 @@ use crate::store::{Expected, Outcome, Transaction};
 pub(super) struct Staged {
     pub(super) events: Vec<Event>,
     pub(super) objects: Vec<(Envelope, Payload, Expected)>,
+    /// Nicknames that go over to another object.
+    pub(super) nicknames: Vec<(Nickname, ObjectId)>,
     pub(super) chat: Option<ChatChange>,
     /// Whether the calls that failed are among the events.
     pub(super) failed_calls: bool,
@@ -123,6 +125,9 @@ impl LiveSession {
             .collect::<Result<_>>()?;
         let written = events.len() as u64;
         let mut transaction = self.put_objects(staged.objects)?;
+        for (nickname, id) in staged.nicknames {
+            transaction.name(nickname.clone(), None).name(nickname, Some(id));
+        }
         let changes_chat = staged.chat.is_some();
         if let Some(ChatChange { keep, add }) = staged.chat {
             let envelope = Envelope::unsourced(self.ids.chat.clone(), ObjectType::Chat)?;
@@ -148,6 +153,7 @@ impl LiveSession {
         if staged.failed_calls {
             self.settle_failed_calls();
         }
+        self.reconcile.settle();
         self.trim_texts();
         Ok(())
     }

@@ -66,13 +66,31 @@ impl LiveSession {
             let is_it = location.id()? == *object;
             return Ok(Some(if is_it { location } else { Location { open: None, ..location } }));
         }
-        let source = self.store.get(object, AsOf::Latest)?.and_then(|known| known.envelope.source);
+        let staged = self.staged.objects.iter().find(|(envelope, ..)| envelope.id == *object);
+        let source = match staged {
+            Some((envelope, ..)) => envelope.source.clone(),
+            None => self.store.get(object, AsOf::Latest)?.and_then(|known| known.envelope.source),
+        };
         Ok(match source {
             Some(Source::Filesystem { filesystem_id, path }) => {
                 Some(self.namespace.known(&filesystem_id, Path::new(&path)))
             }
             _ => None,
         })
+    }
+
+    /// Where the links lead now that may have taken the place of a known file.
+    pub(super) fn led_to(&self, location: &Location) -> Location {
+        match &location.open {
+            Some(open) if self.namespace.is_here() => self.location(open),
+            _ => location.clone(),
+        }
+    }
+
+    /// The path by which the agent sees a file.
+    pub(super) fn agent_path(&self, location: &Location) -> PathBuf {
+        let agent = self.namespace.agent_path(&location.filesystem_id, &location.path);
+        agent.map_or_else(|| location.path.clone(), PathBuf::from)
     }
 
     /// The path that `read` opens, as the agent sees it.
@@ -137,23 +155,16 @@ impl LiveSession {
     /// Where the regular file is that is at an absolute path now; `None` if there is none. It is not opened.
     pub(super) fn regular_file(&self, path: &Path) -> Option<Location> {
         if !self.namespace.is_here() {
-            let location = self.location(path);
-            return location.open.as_ref().is_some_and(|open| open.is_file()).then_some(location);
-        }
-        if !path.is_file() {
-            return None;
+            return Some(self.location(path))
+                .filter(|file| file.open.as_deref().is_some_and(Path::is_file));
         }
         // The system follows links before it takes `..` out, and a path of a command may hold both.
-        Some(self.location(&path.canonicalize().ok()?))
+        let is_file = path.is_file();
+        is_file.then(|| path.canonicalize().ok()).flatten().map(|path| self.location(&path))
     }
 
     /// What keeps a file from being read, in words; it may be no file.
-    pub(super) fn obstacle(&self, path: &Path) -> Option<String> {
-        Self::obstacle_at(&self.location(path))
-    }
-
-    /// As [`Self::obstacle`], of a file whose place is known.
-    pub(super) fn obstacle_at(location: &Location) -> Option<String> {
+    pub(super) fn obstacle(location: &Location) -> Option<String> {
         let obstacle = source::obstacle(location.open.as_deref()?);
         // Of such a path no object is made.
         let is_nameless = location.path.to_str().is_none();
@@ -162,12 +173,12 @@ impl LiveSession {
 
     /// What keeps from being read what is at a path as a model writes it; `None` also where nothing is there.
     pub(super) fn obstacle_given(&self, given: &str) -> Option<String> {
-        let path = self.resolve(given).ok()?;
-        let is_there = match self.location(&path).open?.symlink_metadata() {
+        let location = self.location(&self.resolve(given).ok()?);
+        let is_there = match location.open.as_ref()?.symlink_metadata() {
             Ok(_) => true,
             Err(error) => error.kind() == ErrorKind::PermissionDenied,
         };
-        if is_there { self.obstacle(&path) } else { None }
+        if is_there { Self::obstacle(&location) } else { None }
     }
 
     /// Whether there is something at a path as a model writes it.

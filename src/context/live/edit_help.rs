@@ -47,17 +47,23 @@ impl LiveSession {
     ) -> Result<Option<String>> {
         let file = self.file_id(path)?;
         let is_known = self.state.index().get(&file).is_some();
-        let is_there = || self.location(path).open.is_some_and(|open| open.is_file());
-        if !is_known && !is_there() {
+        if !is_known && self.regular_file(path).is_none() {
             return Ok(None);
         }
         let seen = self.state.seen(&file).cloned();
+        let before = self.state.told_at(&file).map(str::to_owned);
         let cause = if is_known { Cause::Changed } else { Cause::Found };
         let Some((file, now)) = self.index_file(path, cause, None)? else { return Ok(None) };
         let mut parts = Vec::new();
         if let Some(seen) = seen.filter(|seen| *seen != now) {
             let mut budget = NOTE_TOKENS;
-            parts.extend(self.note(&file, &seen, &now, &mut budget, notices)?);
+            parts.extend(self.note(
+                &file,
+                (&seen, before.as_deref()),
+                &now,
+                &mut budget,
+                notices,
+            )?);
             self.record(Event::Told { object: file.clone(), version: now.clone() });
         }
         parts.extend(self.nearest(&file, &now, old_texts));

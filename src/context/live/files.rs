@@ -62,7 +62,11 @@ impl LiveSession {
                         live.index_file(&path, cause, Some(&finished.call))?;
                     }
                 }
-                (None, Some(line)) => live.found(Naming::Command { line }, finished)?,
+                (None, Some(line)) => {
+                    // Before its new place is met as a file of its own.
+                    live.moved_by_command(line, &live.folder_of(&finished.args))?;
+                    live.found(Naming::Command { line }, finished)?;
+                }
                 (None, None) => {
                     let path = finished.args.get("path").and_then(Value::as_str);
                     match finished.tool.as_str() {
@@ -122,6 +126,9 @@ impl LiveSession {
         if self.is_forgotten(&object)? || location.path.to_str().is_none() {
             return Ok(None);
         }
+        if reading.state == FileState::Missing && !self.is_mounted(&object, location) {
+            return Ok(None);
+        }
         if reading.state == FileState::NotRead && self.knows(&object) {
             // Nothing new is known of it.
             return Ok(self.enter_again(object, location, cause, call));
@@ -129,7 +136,7 @@ impl LiveSession {
         let Some(found) = source::index(location, reading, self.latest(&object)?)? else {
             return Ok(None);
         };
-        self.enter_version(location, found, cause, call).map(Some)
+        Ok(Some(self.enter_version(location, found, cause, call)))
     }
 
     /// Takes a version that a file should have.
@@ -139,7 +146,7 @@ impl LiveSession {
         found: Indexed,
         cause: Cause,
         call: Option<&str>,
-    ) -> Result<(ObjectId, Hash)> {
+    ) -> (ObjectId, Hash) {
         let object = found.envelope.id.clone();
         let Indexed { envelope, payload, version, outcome, stamp } = found;
         let mut text: Option<Arc<str>> = payload.content.as_deref().map(Arc::from);
@@ -156,9 +163,8 @@ impl LiveSession {
         }
         if outcome != IndexOutcome::Unchanged {
             self.staged.objects.push((envelope, payload, Expected::Any));
-        }
-        if cause == Cause::Changed && self.is_as_told(&object, &version, stamp) {
-            return Ok((object, version));
+        } else if cause == Cause::Changed && self.is_as_told(&object, &version, stamp) {
+            return (object, version);
         }
         self.record(Event::File(FileEvent {
             lines: text.map(|text| text.split('\n').count() as u64),
@@ -167,7 +173,7 @@ impl LiveSession {
             moved,
             ..self.met(object.clone(), location, version.clone(), cause)
         }));
-        Ok((object, version))
+        (object, version)
     }
 
     fn knows(&self, object: &ObjectId) -> bool {
@@ -223,33 +229,62 @@ impl LiveSession {
         notices: &mut Vec<Notice>,
     ) -> Result<Vec<String>> {
         let mut notes = Vec::new();
+        let began = self.store.now();
         let mut budget = NOTE_TOKENS;
-        for file in files {
-            let Some(Subject::File { version, stamp, .. }) =
+        for file in self.settle_moves(files)? {
+            let Some(Subject::File { version, stamp, lines, .. }) =
                 self.state.index().get(&file).map(|entry| &entry.subject)
             else {
                 continue;
             };
             let Some(location) = self.location_of(&file)? else { continue };
             let Some(told) = self.state.told(&file).cloned() else { continue };
+            let before = self.state.told_at(&file).map(str::to_owned);
+            let is_settled = before.is_none() && self.state.orphaned(&file).is_none();
             let Some(open) = &location.open else { continue };
-            if source::stamp(open) == *stamp && told == *version {
+            let now = source::stamp(open);
+            // Of a text that got no stamp, as it was written just then, nothing is known yet.
+            let is_known = now.is_some() || lines.is_none();
+            if is_settled && is_known && now == *stamp && told == *version {
                 continue;
             }
-            let reading = self.look_again(&location);
-            let indexed = self.index_at(&location, reading, Cause::Changed, None)?;
-            if let Some((_, now)) = indexed.filter(|(_, now)| *now != told) {
-                notes.extend(self.note(&file, &told, &now, &mut budget, notices)?);
+            let Some(now) = self.index_known(&file, &location, Cause::Changed)? else {
+                notes.extend(self.out_of_reach(&file, &location, notices));
+                continue;
+            };
+            let is_back = self.back_in_reach(&file, notices);
+            if now != told || before.is_some() {
+                let told = (&told, before.as_deref());
+                notes.extend(self.note(&file, told, &now, &mut budget, notices)?);
+            } else {
+                notes.extend(is_back);
             }
         }
+        self.looked = began;
         Ok(notes)
+    }
+
+    /// Makes a version of what is in the place of a file that is known; `None` where nothing can be said of it. A link that
+    /// took the place is not the file.
+    pub(super) fn index_known(
+        &mut self,
+        file: &ObjectId,
+        location: &Location,
+        cause: Cause,
+    ) -> Result<Option<Hash>> {
+        let reading = if self.led_to(location).id()? == *file {
+            self.look_again(location)
+        } else {
+            FileReading { state: FileState::Missing, stamp: None }
+        };
+        Ok(self.index_at(location, reading, cause, None)?.map(|(_, now)| now))
     }
 
     /// What is to be said of a file that was told in one version and is another now; `None` where nothing is.
     pub(super) fn note(
         &self,
         file: &ObjectId,
-        told: &Hash,
+        (told, before): (&Hash, Option<&str>),
         now: &Hash,
         budget: &mut u64,
         notices: &mut Vec<Notice>,
@@ -265,11 +300,17 @@ impl LiveSession {
             let line = if is_gone { forms::gone_line } else { forms::no_text_line };
             return Ok(Some(line(handle, path, seen)));
         }
-        let Some(old) = self.text_told(file, told)? else { return Ok(None) };
+        let before = before.map(|before| self.state.shown_path(before));
+        if let Some(before) = before {
+            let (from, path) = (before.to_owned(), path.to_owned());
+            notices.push(Notice::FileMoved { handle: handle.to_string(), from, path });
+        }
+        let is_now = before.map(|before| forms::moved_line(handle, before, path));
+        let Some(old) = self.text_told(file, told)? else { return Ok(is_now) };
         let new = self.text(file, now)?;
-        if old == new && self.text(file, told).is_ok() {
-            // Only what people say of the file differs.
-            return Ok(None);
+        if old == new && (is_now.is_some() || self.text(file, told).is_ok()) {
+            // Apart from a move, only what people say of the file differs.
+            return Ok(is_now);
         }
         let moved = LineMap::between(&old, &new);
         let (added, removed) = moved.added_removed();
@@ -283,8 +324,12 @@ impl LiveSession {
         if old == new {
             return Ok(Some(forms::back_line(handle, path, seen)));
         }
-        let by_other = self.is_by_another_session(file, told, now);
-        let head = forms::changed_line(handle, path, seen, by_other, (added, removed));
+        let head = if let Some(before) = before {
+            forms::moved_changed_line(handle, (before, path), seen, added, removed)
+        } else {
+            let by_other = self.is_by_another_session(file, told, now);
+            forms::changed_line(handle, path, seen, by_other, (added, removed))
+        };
         if moved.is_coarse() {
             let rest = forms::more_changes_line(handle, added + removed);
             return Ok(Some(format!("{head}\n{rest}")));
@@ -304,16 +349,15 @@ impl LiveSession {
     }
 
     /// The result in which the model last saw text of a file.
-    fn seen_in(&self, object: &ObjectId) -> Option<Handle> {
+    pub(super) fn seen_in(&self, object: &ObjectId) -> Option<Handle> {
         let last = self.state.showings(object).next_back()?;
         self.state.handle(self.state.result(last.at)?.object.as_ref()?)
     }
 
     /// Enters the files that a call named and that the session has not met, by their paths alone.
     fn found(&mut self, naming: Naming<'_>, finished: &ToolFinished) -> Result<()> {
-        let given = FOLDER_ARGS.iter().find_map(|name| finished.args.get(*name)?.as_str());
-        let folder = match (naming, given) {
-            (Naming::Command { .. }, Some(given)) => source::absolute_path(given, &self.agent_cwd),
+        let folder = match naming {
+            Naming::Command { .. } => self.folder_of(&finished.args),
             _ => self.agent_cwd.clone(),
         };
         let look = |path: &Path| self.regular_file(path);
@@ -326,6 +370,13 @@ impl LiveSession {
             }
         }
         Ok(())
+    }
+
+    /// The folder in which a command with these arguments runs.
+    fn folder_of(&self, args: &Value) -> PathBuf {
+        let given = FOLDER_ARGS.iter().find_map(|name| args.get(*name)?.as_str());
+        let cwd = &self.agent_cwd;
+        given.map_or_else(|| cwd.clone(), |given| source::absolute_path(given, cwd))
     }
 
     /// Enters a file of which only the path is known; a version that the store already has stands.
@@ -348,7 +399,9 @@ impl LiveSession {
             Some(Subject::File { version: known, stamp: before, .. })
                 if known == version && *before == stamp
         );
-        is_known && self.state.told(object) == Some(version)
+        let is_settled =
+            self.state.told_at(object).is_none() && self.state.orphaned(object).is_none();
+        is_known && is_settled && self.state.told(object) == Some(version)
     }
 
     /// Text of the version that the session knew before, if the file has another one now.

@@ -243,7 +243,8 @@ impl LiveSession {
             let Ok(text) = self.text(&file, &version) else { continue };
             if let Some(slice) = locate_slice(&text, &message.text(), first) {
                 let range = LineRange { first: slice.first_line, last: slice.last_line };
-                let from = ContentFrom::lines(&file, &version, range, &slice.suffix);
+                let owner = self.owner_of(&file, &version)?;
+                let from = ContentFrom::lines(&owner, &version, range, &slice.suffix);
                 return Ok((Shows::File { object: file, version, range }, Some(from)));
             }
         }
@@ -260,7 +261,8 @@ impl LiveSession {
         path: &Path,
     ) -> Result<Option<(ObjectId, Vec<Hash>)>> {
         let location = self.location(path);
-        let file = location.id()?;
+        // A file that was read and then moved, before its lines came in, is known as what it is now.
+        let file = self.state.current(&location.id()?).clone();
         let mut noted = false;
         let mut versions = Vec::new();
         for effect in self.state.effects(&call.id) {

@@ -41,19 +41,29 @@ impl LiveSession {
         }
         let looked_at: HashSet<&ObjectId> = looked_at.iter().collect();
         let (mut stamps, mut reads) = (0, 0);
+        let mut gone = Vec::new();
         while stamps < MAX_STAMPS && reads < MAX_READS {
             let Some(file) = self.look.0.pop_front() else { break };
             let subject = self.state.index().get(&file).map(|entry| &entry.subject);
             let Some(Subject::File { stamp, .. }) = subject else { continue };
+            let stamp = *stamp;
             let Some(location) = self.location_of(&file)? else { continue };
             let Some(open) = location.open.as_ref().filter(|_| !looked_at.contains(&file)) else {
                 continue;
             };
             stamps += 1;
-            if source::stamp(open) != *stamp {
+            let now = source::stamp(open);
+            if now.is_none() {
+                gone.push(file);
+            } else if now != stamp {
                 reads += 1;
                 let reading = self.look_again(&location);
                 self.index_at(&location, reading, Cause::Changed, None)?;
+            }
+        }
+        for file in self.settle_moves(gone)? {
+            if let Some(location) = self.location_of(&file)? {
+                self.index_known(&file, &location, Cause::Changed)?;
             }
         }
         Ok(())

@@ -24,7 +24,7 @@ impl LiveSession {
         self.refuse_infrastructure(&ObjectId::new(&*name.text))?;
         let may = |id: &ObjectId| self.is_reachable(id);
         if let Some(id) = self.store.find_exact(name, self.file_at(name)?, may)? {
-            return Ok(id);
+            return Ok(self.state.current(&id).clone());
         }
         if let Some(id) = self.by_prefix(name)? {
             return Ok(id);

@@ -87,6 +87,7 @@ impl LiveSession {
     /// Reads the state from the store again, as this process left it.
     pub(super) fn reload(&mut self) -> Result<()> {
         self.staged = Staged::default();
+        self.reconcile.drop_staged();
         self.view = View::default();
         self.volatile.clear();
         self.lines = None;

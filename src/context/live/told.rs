@@ -83,7 +83,7 @@ impl LiveSession {
             return Ok(None);
         }
         let found = source::index_told(location, told, self.latest(&object)?)?;
-        self.enter_version(location, found, cause, Some(call)).map(Some)
+        Ok(Some(self.enter_version(location, found, cause, Some(call))))
     }
 }
 

@@ -138,6 +138,7 @@ impl LiveSession {
     }
 
     fn assemble(&mut self, crossed: &Crossed<'_>, call: &CallInfo) -> Result<Transformed> {
+        self.reconcile_if_due()?;
         self.record_failed_calls()?;
         let mut notices = Vec::new();
         let Taken { rewrite, known, newest, is_same } = self.take_list(crossed, &mut notices)?;
