@@ -131,8 +131,6 @@ describe("the exports", () => {
       highWater: 0.7,
       prices: "auto",
       exclude: null,
-      mounts: [],
-      sandbox: null,
     });
     await session({ settings });
   });

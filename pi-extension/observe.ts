@@ -15,8 +15,6 @@ const namingTools = new Set(["ls", "find", "grep", "bash"]);
 /** Characters of such a text that cross: what the session looks at. Pi shows less, a `bash` of another extension may not. */
 const maxTextCharacters = 262_144;
 
-type Content = ToolResultEvent["content"];
-
 /** The handlers that watch one session's tool calls. None of them rejects. */
 export interface Observer {
   started(event: ToolExecutionStartEvent): void;
