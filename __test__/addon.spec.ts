@@ -114,6 +114,8 @@ describe("the exports", () => {
       layout: "log",
       store: null,
       filesystemId: null,
+      mounts: [],
+      sandbox: null,
       keepResults: 10,
       collapseTokens: 1_000,
       extraShare: 0.01,
@@ -129,8 +131,6 @@ describe("the exports", () => {
       highWater: 0.7,
       prices: "auto",
       exclude: null,
-      mounts: [],
-      sandbox: null,
     });
     await session({ settings });
   });

@@ -16,9 +16,10 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::source::{
-    self, DEFAULT_MAX_TEXT_BYTES, FileState, MountMapping, absolute_path, canonical_path,
-    data_folder, read_file,
+    self, DEFAULT_MAX_TEXT_BYTES, FileState, MountMapping, OwnFilesystem, absolute_path,
+    canonical_path, data_folder, read_file,
 };
+use crate::store::{Query, Store};
 pub use exclude::DEFAULT_EXCLUDE;
 pub use prices::{AUTO, PriceSetting, PriceTable, Prices, Reuse, Tier};
 pub use table::{SETTINGS, SettingDoc};
@@ -198,14 +199,18 @@ impl Settings {
         }
     }
 
-    /// Finds the ID of the filesystem namespace that files belong to, see [`source::filesystem_id`]. A machine without an ID
+    /// Finds the filesystem namespace that files belong to, see [`source::own_filesystem`]. A machine without an ID
     /// of its own keeps one in the platform's data folder, or where there is none, beside the store.
     ///
-    /// `env`: the value of `PALIMPSEST_FILESYSTEM_ID`. `store`: path of the store.
-    pub fn filesystem_id(&self, env: Option<&str>, store: &Path) -> Result<String> {
-        let beside_store = || store.parent().map(PathBuf::from).unwrap_or_default();
-        let kept_in = data_folder().unwrap_or_else(|_| beside_store());
-        source::filesystem_id(env, self.filesystem_id.as_deref(), &kept_in)
+    /// `env`: the value of `PALIMPSEST_FILESYSTEM_ID`.
+    pub fn own_filesystem(&self, env: Option<&str>, store: &Store) -> Result<OwnFilesystem> {
+        let beside = || Path::new(store.path()).parent().map(PathBuf::from).unwrap_or_default();
+        let kept_in = data_folder().unwrap_or_else(|_| beside());
+        let holds_files = |id: &str| {
+            let files = format!("type = file and source.filesystemId = \"{id}\" limit 1");
+            Ok(!store.query(&Query::parse(&files)?)?.is_empty())
+        };
+        source::own_filesystem(env, self.filesystem_id.as_deref(), &kept_in, holds_files)
     }
 
     /// Takes what the environment says of the agent's sandbox in the place of the settings.

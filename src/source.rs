@@ -6,6 +6,7 @@
 //! there; nothing else here knows a store, and nothing a session. Sources: DESIGN.md section 5, SSOT 2.3 and 5.3 to 5.6.
 
 mod batch;
+mod container;
 mod discovery;
 mod exclude;
 mod file;
@@ -21,7 +22,7 @@ mod renames;
 mod spelling;
 mod tracker;
 mod tracking;
-mod vault;
+mod volumes;
 mod walk;
 
 pub use batch::IndexedFile;
@@ -31,9 +32,9 @@ pub use file::{
     DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, appeared_since, obstacle, open_file,
     read_file, stamp,
 };
-pub use filesystem::{data_folder, filesystem_id};
+pub use filesystem::{OwnFilesystem, data_folder, own_filesystem};
 pub use index::{IndexOptions, IndexReport, index_paths};
-pub use indexing::{IndexOutcome, Indexed, Latest, index, index_source, look};
+pub use indexing::{IndexOutcome, Indexed, Latest, Told, index, index_source, index_told, look};
 pub use location::Location;
 pub use mounts::MountMapping;
 pub use names::Place;
@@ -45,5 +46,4 @@ pub use tracker::{
     Watching,
 };
 pub use tracking::{Locate, Tracking, TrackingEvent, TrackingOptions};
-pub use vault::exists_on;
 pub use walk::Problem;

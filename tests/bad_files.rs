@@ -22,7 +22,7 @@ use palimpsest::context::tokens::Counter;
 use palimpsest::object::AsOf;
 use palimpsest::session::Subject;
 use palimpsest::settings::Settings;
-use palimpsest::source::{Exclude, IndexOptions, IndexReport, index_paths};
+use palimpsest::source::{Exclude, IndexOptions, IndexReport, Namespace, index_paths};
 use palimpsest::store::{Store, doctor};
 use palimpsest::tools::Tool;
 use serde_json::{Value, json};
@@ -106,7 +106,7 @@ impl Agent {
     /// What `palimpsest index` says of a path.
     fn index(&self, name: &str) -> IndexReport {
         let options = IndexOptions {
-            filesystem_id: "fs".into(),
+            files: Namespace::here("fs"),
             all: false,
             max_text_bytes: MAX_TEXT_BYTES,
             exclude: Exclude::default(),

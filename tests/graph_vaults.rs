@@ -18,7 +18,7 @@ use flate2::read::GzDecoder;
 use palimpsest::graph::{Graph, TargetState};
 use palimpsest::markdown::{Resolution, VaultIndex, parse};
 use palimpsest::object::{AsOf, ObjectId};
-use palimpsest::source::{self, Location, exists_on};
+use palimpsest::source::{self, Location, Namespace};
 use palimpsest::store::{Expected, RelationKind, Store};
 
 const FILESYSTEM: &str = "here";
@@ -72,7 +72,8 @@ fn links_of_stored_vaults_lead_where_the_reader_says() {
         std::fs::create_dir_all(root.join(".obsidian")).unwrap();
         let store = Store::open(scratch.path().join("store.sqlite").to_str().unwrap()).unwrap();
         let ids = index(&store, &root, &paths);
-        let exists = exists_on(FILESYSTEM);
+        let files = Namespace::here(FILESYSTEM);
+        let exists = |filesystem_id: &str, path: &str| files.exists(filesystem_id, path);
         let started = Instant::now();
         let graph = Graph::open(&store, AsOf::Latest, &exists).unwrap();
         let filled_ms = started.elapsed().as_millis();

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use palimpsest::object::{AsOf, TxId};
 use palimpsest::source::{
-    Exclude, IndexOptions, IndexOutcome, IndexReport, Location, canonical_path, index, index_paths,
-    look,
+    Exclude, IndexOptions, IndexOutcome, IndexReport, Location, Namespace, canonical_path, index,
+    index_paths, look,
 };
 use palimpsest::store::Store;
 
@@ -67,7 +67,7 @@ impl Folder {
 
 fn options(all: bool) -> IndexOptions {
     let exclude = Exclude::new(&["*.pem".to_owned()]).unwrap();
-    IndexOptions { filesystem_id: "fs".into(), all, max_text_bytes: 100, exclude }
+    IndexOptions { files: Namespace::here("fs"), all, max_text_bytes: 100, exclude }
 }
 
 fn listed(files: &[(&str, &'static str)]) -> Vec<(String, &'static str)> {

@@ -187,6 +187,8 @@ fn a_process_in_the_container_opens_what_its_agent_sees() {
     // The command line names files as this process sees them.
     let client = Namespace::of_client("host", &mappings).unwrap();
     assert_eq!(client.locate(&host.root.join("project/src/a.rs")).path, found.path);
+    assert_eq!(namespace.opened_at(&host.root.join("project/src/a.rs")), found);
     let outside = host.root.join("outside/secret");
+    assert_eq!(namespace.opened_at(&outside).open, None);
     assert_eq!(client.locate(&outside), Location::here("host", outside));
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use palimpsest::object::{AsOf, FieldChange, ObjectId, ObjectType, Source, VersionSelector};
-use palimpsest::source::{Location, Place};
+use palimpsest::source::{Location, Namespace, Place};
 use palimpsest::store::{DEFAULT_DIFF_CONTEXT, Expected, NewVersion, Store, Version};
 use serde_json::json;
 
@@ -40,7 +40,7 @@ fn file(store: &Store, path: &str, text: &str) -> Version {
 }
 
 fn place() -> Place {
-    Place { filesystem_id: "fs".into(), cwd: "/project".into() }
+    Place { files: Namespace::here("fs"), cwd: "/project".into() }
 }
 
 fn found(store: &Store, name: &str) -> String {

@@ -13,7 +13,7 @@ use super::version::At;
 use crate::error::{Error, Result};
 use crate::graph::{self, Direction, Expansion, Graph, Part, PlacePattern, What};
 use crate::object::{DynamicReference, ObjectId, ObjectType, Reference};
-use crate::source::{self, Place};
+use crate::source::Place;
 use crate::store::{Relation, RelationKind, Written};
 
 /// Which point in the store's history is asked about.
@@ -268,7 +268,7 @@ fn with_graph<T>(
 ) -> Result<T> {
     let at = as_of(at)?;
     let place = names.place(cwd)?;
-    let exists = source::exists_on(&place.filesystem_id);
+    let exists = |filesystem_id: &str, path: &str| place.files.exists(filesystem_id, path);
     ask(&Graph::open(&names.store, at, &exists)?, &place)
 }
 

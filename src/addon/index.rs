@@ -103,7 +103,7 @@ impl Store {
             let paths: Vec<PathBuf> =
                 paths.named("paths")?.iter().map(|path| absolute_path(path, &place.cwd)).collect();
             let options = source::IndexOptions {
-                filesystem_id: place.filesystem_id,
+                files: place.files,
                 all: options.all.unwrap_or(false),
                 max_text_bytes: settings.max_text_bytes,
                 exclude: Exclude::new(&settings.exclude_globs())?,

@@ -8,13 +8,13 @@ use napi_derive::napi;
 
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
-use super::settings::filesystem_id;
+use super::settings::own_filesystem;
 use super::store::Store;
 use super::version::{At, selector};
 use crate::error::{Error, Result};
 use crate::object::Nickname;
 use crate::settings::Settings;
-use crate::source::Place;
+use crate::source::{Namespace, Place};
 use crate::store;
 
 /// How a name is read.
@@ -67,7 +67,9 @@ impl Names {
             let problem = format!("`{}` is no absolute path", cwd.display());
             return Err(Error::argument("cwd", problem));
         }
-        Ok(Place { filesystem_id: filesystem_id(&self.settings, &self.store)?, cwd })
+        let own = own_filesystem(&self.settings, &self.store)?;
+        let files = Namespace::of_client(&own.id, &self.settings.mounts)?;
+        Ok(Place { files: if own.is_container { files.in_container() } else { files }, cwd })
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking, to_js};
-use super::settings::{filesystem_id, settings_from};
+use super::settings::{own_filesystem, settings_from};
 use super::store::Store;
 use crate::context::live::{
     CallInfo, Files, LiveSession, Notice, OpenSession, Status, ToolFinished, Transformed,
@@ -460,16 +460,16 @@ fn core_options(store: &store::Store, options: SessionOptions) -> Result<OpenSes
         return Err(Error::argument("sessionId", "is empty"));
     }
     let settings = settings_from(options.settings)?;
-    let filesystem_id = filesystem_id(&settings, store)?;
+    let own = own_filesystem(&settings, store)?;
     Ok(OpenSession {
         counter: Counter::default(),
-        files: Files::default(),
+        files: if own.is_container { Files::InContainer } else { Files::Here },
         harness: options.harness,
         host_session: options.session_id,
         cwd,
         parent: options.parent_session_id,
         settings,
-        filesystem_id,
+        filesystem_id: own.id,
     })
 }
 

@@ -10,6 +10,7 @@ use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
+use crate::source::OwnFilesystem;
 use crate::store::Store;
 
 /// Where settings are read from.
@@ -43,7 +44,7 @@ pub(super) fn settings_from(value: Option<Value>) -> Result<Settings> {
 }
 
 /// The filesystem that files belong to, by environment and settings.
-pub(super) fn filesystem_id(settings: &Settings, store: &Store) -> Result<String> {
+pub(super) fn own_filesystem(settings: &Settings, store: &Store) -> Result<OwnFilesystem> {
     let env = std::env::var("PALIMPSEST_FILESYSTEM_ID").ok();
-    settings.filesystem_id(env.as_deref(), Path::new(store.path()))
+    settings.own_filesystem(env.as_deref(), store)
 }

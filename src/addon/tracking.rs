@@ -152,7 +152,8 @@ impl Store {
             let options = options.named("options")?.unwrap_or_default();
             let place = names.place(options.cwd.clone())?;
             let paths = canonical(&paths.named("paths")?, &place.cwd);
-            let mut tracking = source::TrackingOptions::here(&place.filesystem_id);
+            let files = place.files;
+            let mut tracking = source::TrackingOptions::at(move |path| files.opened_at(path));
             tracking.max_text_bytes = settings.max_text_bytes;
             tracking.exclude = Exclude::new(&settings.exclude_globs())?;
             configure(&mut tracking.tracker, &options);

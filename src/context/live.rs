@@ -29,6 +29,7 @@ mod sessions;
 mod sharing;
 mod standing;
 mod textless;
+mod told;
 mod tracked;
 mod transform;
 mod withhold;

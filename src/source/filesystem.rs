@@ -9,39 +9,74 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
+use super::container::{Clues, Container};
 use crate::error::{Error, Result};
 use crate::object::Hash;
 
 /// Name of the file, in the data folder, that keeps the ID of a machine without one.
 const ID_FILE: &str = "filesystem-id";
 
-/// Finds the ID of the filesystem namespace that this process lives in.
+/// The filesystem namespace that this process lives in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnFilesystem {
+    /// Its ID.
+    pub id: String,
+    /// Whether it is that of a container: volumes are then filesystems of their own, see [`super::Namespace::in_container`].
+    pub is_container: bool,
+}
+
+/// Finds the filesystem namespace that this process lives in.
 ///
 /// In this order: `env` (the value of `PALIMPSEST_FILESYSTEM_ID`) and `setting` (`filesystemId`), taken as they are, less
-/// surrounding white space; the SHA-256 of the machine's ID, trimmed, in 64 hexadecimal digits; where the machine has
+/// surrounding white space; in a container, the SHA-256 of the container's ID, since images bake one machine ID into all their
+/// containers; the SHA-256 of the machine's ID, trimmed, in 64 hexadecimal digits; where the machine has
 /// none (absent, empty, `uninitialized`), a random UUID that is made once and kept in the file `filesystem-id` of
 /// `data_folder`. Processes that make it at the same time end with one ID.
 ///
+/// `holds_files`: whether the store holds files of a filesystem. It is asked in a container alone, once, of the machine's ID:
+/// file objects that were stored under it keep it.
+///
 /// # Errors
 /// `INVALID_ARGUMENT` if `env` or `setting` is given but blank; `FILE` if the kept ID cannot be read or written, or is no
-/// UUID.
-pub fn filesystem_id(
+/// UUID; what `holds_files` reports.
+pub fn own_filesystem(
     env: Option<&str>,
     setting: Option<&str>,
     data_folder: &Path,
-) -> Result<String> {
+    holds_files: impl Fn(&str) -> Result<bool>,
+) -> Result<OwnFilesystem> {
+    let machine = machine_id().as_deref().and_then(usable_machine_id).map(str::to_owned);
+    let found = || Clues::found(machine.clone()).container();
+    own_filesystem_of((env, setting), machine.as_deref(), found, data_folder, holds_files)
+}
+
+fn own_filesystem_of(
+    (env, setting): (Option<&str>, Option<&str>),
+    machine: Option<&str>,
+    container: impl Fn() -> Option<Container>,
+    data_folder: &Path,
+    holds_files: impl Fn(&str) -> Result<bool>,
+) -> Result<OwnFilesystem> {
+    let plain = |id| OwnFilesystem { id, is_container: false };
     for (name, value) in [("PALIMPSEST_FILESYSTEM_ID", env), ("filesystemId", setting)] {
         if let Some(value) = value {
             let value = value.trim();
             return match value {
                 "" => Err(Error::argument(name, "is empty")),
-                _ => Ok(value.to_owned()),
+                _ => Ok(plain(value.to_owned())),
             };
         }
     }
-    match machine_id().as_deref().and_then(usable_machine_id) {
-        Some(id) => Ok(id_of_machine(id)),
-        None => kept_id(data_folder),
+    let machine = machine.map(id_of_machine);
+    if let Some(container) = container() {
+        let is_kept = machine.as_deref().map(holds_files).transpose()?.unwrap_or(false);
+        if !is_kept {
+            return Ok(OwnFilesystem { id: container.filesystem_id(), is_container: true });
+        }
+    }
+    match machine {
+        Some(id) => Ok(plain(id)),
+        None => kept_id(data_folder).map(plain),
     }
 }
 
@@ -186,13 +221,41 @@ mod tests {
 
     #[test]
     fn an_explicit_id_wins_and_is_taken_as_it_is() {
-        let folder = Path::new("/nonexistent");
-        assert_eq!(filesystem_id(Some(" env\n"), Some("set"), folder).unwrap(), "env");
-        assert_eq!(filesystem_id(None, Some("set"), folder).unwrap(), "set");
+        let find = |env, setting| {
+            own_filesystem(env, setting, Path::new("/nonexistent"), |_| panic!("nothing is asked"))
+        };
+        let explicit = |id: &str| OwnFilesystem { id: id.into(), is_container: false };
+        assert_eq!(find(Some(" env\n"), Some("set")).unwrap(), explicit("env"));
+        assert_eq!(find(None, Some("set")).unwrap(), explicit("set"));
         for (env, setting) in [(Some(" "), Some("set")), (None, Some(""))] {
-            let error = filesystem_id(env, setting, folder).unwrap_err();
-            assert_eq!(error.code(), "INVALID_ARGUMENT");
+            assert_eq!(find(env, setting).unwrap_err().code(), "INVALID_ARGUMENT");
         }
+    }
+
+    #[test]
+    fn a_container_has_its_own_id_unless_files_are_stored_under_the_machines() {
+        let folder = tempfile::tempdir().unwrap();
+        let find = |container: Option<&str>, holds: bool| {
+            let container = || container.map(|id| Container::Id(id.to_owned()));
+            let holds_files = |id: &str| {
+                assert_eq!(id, id_of_machine("baked"));
+                Ok(holds)
+            };
+            let found = own_filesystem_of(
+                (None, None),
+                Some("baked"),
+                container,
+                folder.path(),
+                holds_files,
+            );
+            let OwnFilesystem { id, is_container } = found.unwrap();
+            (id, is_container)
+        };
+        let machine = (id_of_machine("baked"), false);
+        assert_eq!(find(None, false), machine);
+        assert_eq!(find(Some("one"), true), machine);
+        assert_eq!(find(Some("one"), false), (Hash::of("one").as_str().to_owned(), true));
+        assert_ne!(find(Some("one"), false), find(Some("two"), false));
     }
 
     #[test]

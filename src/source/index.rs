@@ -11,7 +11,7 @@ use super::batch::{Batch, IndexedFile};
 use super::file::{FileReading, FileState, read_file};
 use super::indexing;
 use super::walk::{self, Met, Problem, WalkOptions};
-use super::{Exclude, Location, canonical_path};
+use super::{Exclude, Location, Namespace, canonical_path};
 use crate::error::Result;
 use crate::object::{ObjectId, ObjectType, Source};
 use crate::store::{Store, Version};
@@ -22,8 +22,8 @@ const PAGE: usize = 1_000;
 /// How paths are indexed.
 #[derive(Debug, Clone)]
 pub struct IndexOptions {
-    /// The filesystem that the paths belong to.
-    pub filesystem_id: String,
+    /// The filesystems that paths belong to, as this process sees them.
+    pub files: Namespace,
     /// Whether hidden and ignored files are taken too; never `.git`.
     pub all: bool,
     /// Files with more bytes are metadata only.
@@ -59,7 +59,7 @@ pub fn index_paths(
 ) -> Result<IndexReport> {
     let roots: Vec<PathBuf> = paths.iter().map(|path| canonical_path(path)).collect();
     let mut work = Work {
-        known: known_files(store, &roots, &options.filesystem_id)?,
+        known: known_files(store, &roots, &options.files)?,
         store,
         options,
         seen: HashSet::new(),
@@ -174,7 +174,7 @@ impl Work<'_> {
     }
 
     fn location(&self, path: &Path) -> Location {
-        Location::here(&self.options.filesystem_id, path.to_owned())
+        self.options.files.locate(path)
     }
 
     fn commit(&mut self) -> Result<()> {
@@ -197,7 +197,7 @@ fn is_missing(path: &Path) -> bool {
 fn known_files(
     store: &Store,
     roots: &[PathBuf],
-    filesystem_id: &str,
+    files: &Namespace,
 ) -> Result<HashMap<ObjectId, Known>> {
     let mut known = HashMap::new();
     let mut after: Option<ObjectId> = None;
@@ -206,7 +206,7 @@ fn known_files(
         let Some(last) = page.last() else { return Ok(known) };
         after = Some(last.envelope.id.clone());
         for version in page {
-            if let Some(path) = path_under(&version, roots, filesystem_id) {
+            if let Some(path) = path_under(&version, roots, files) {
                 let is_deleted =
                     version.fields.get("no_content").and_then(Value::as_str) == Some("deleted");
                 let found = Known { path, is_deleted };
@@ -216,11 +216,11 @@ fn known_files(
     }
 }
 
-fn path_under(version: &Version, roots: &[PathBuf], filesystem_id: &str) -> Option<PathBuf> {
-    let Some(Source::Filesystem { filesystem_id: owner, path }) = &version.envelope.source else {
+/// Where this process opens a file, if that is under one of the paths.
+fn path_under(version: &Version, roots: &[PathBuf], files: &Namespace) -> Option<PathBuf> {
+    let Some(Source::Filesystem { filesystem_id, path }) = &version.envelope.source else {
         return None;
     };
-    let path = Path::new(path);
-    let is_under = owner == filesystem_id && roots.iter().any(|root| path.starts_with(root));
-    is_under.then(|| path.to_owned())
+    let open = files.known(filesystem_id, Path::new(path)).open?;
+    roots.iter().any(|root| open.starts_with(root)).then_some(open)
 }

@@ -15,7 +15,11 @@ use crate::store::{MOVED_FROM, Store, Version};
 
 /// Fields of a file that reading it gives; all others are people's, such as `view`, or tell where it was before
 /// (`moved_from`), and stay.
-const READ_FIELDS: [&str; 4] = ["file_type", "char_count", "no_content", "size_bytes"];
+const READ_FIELDS: [&str; 6] =
+    ["file_type", "char_count", "no_content", "size_bytes", "partial", "shown_lines"];
+
+/// Name of the additional content of a file known in part: the lines that were shown.
+const SHOWN: &str = "shown_lines";
 
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,13 +185,7 @@ pub fn index_source(
         let outcome = IndexOutcome::Created;
         return Ok(Some(Indexed { envelope, payload, version, outcome, stamp }));
     };
-    for (name, value) in &latest.fields {
-        // What is there after a deletion has come anew, not from where it was before.
-        let is_past = is_gone && name == MOVED_FROM;
-        if !is_past && !READ_FIELDS.contains(&name.as_str()) {
-            payload.fields.entry(name.clone()).or_insert_with(|| value.clone());
-        }
-    }
+    keep_fields_of_people(&mut payload, &latest, is_gone);
     if is_by_path || latest.is(&payload) {
         let (version, outcome) = (latest.version, IndexOutcome::Unchanged);
         return Ok(Some(Indexed { envelope, payload, version, outcome, stamp }));
@@ -196,6 +194,66 @@ pub fn index_source(
     let outcome =
         if is_gone && !latest.is_deleted() { IndexOutcome::Deleted } else { IndexOutcome::Updated };
     Ok(Some(Indexed { envelope, payload, version, outcome, stamp }))
+}
+
+/// What a tool told of a file that cannot be read from here (DESIGN.md section 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told<'a> {
+    /// All of its text.
+    Whole(&'a str),
+    /// Some of its lines: the number of the first, and their text.
+    Part(u64, &'a str),
+    /// That it changed; nothing more.
+    Changed,
+}
+
+/// Says what version a file should have that is out of reach, given what a tool told of it. A part is never the content: that
+/// stays null, `no_content` is `partial`, `partial` is true, and the lines are an additional content, `shown_lines`, whose
+/// numbers the field of that name holds.
+///
+/// # Errors
+/// As [`index`].
+pub fn index_told(location: &Location, told: Told<'_>, latest: Option<Latest>) -> Result<Indexed> {
+    let path = location.path.to_string_lossy();
+    let whole = if let Told::Whole(text) = told { Some(text) } else { None };
+    let mut payload = Payload {
+        content: whole.map(str::to_owned),
+        source_hash: whole.map(Hash::of),
+        fields: file_fields(&path, whole),
+        ..Payload::default()
+    };
+    match told {
+        Told::Whole(_) => {}
+        Told::Changed => drop(payload.fields.insert("no_content".into(), json!("not_read"))),
+        Told::Part(first, text) => {
+            let last = first + text.split('\n').count() as u64 - 1;
+            payload.fields.insert("no_content".into(), json!("partial"));
+            payload.fields.insert("partial".into(), json!(true));
+            payload.fields.insert(SHOWN.into(), json!(format!("{first}-{last}")));
+            payload.additional.insert(SHOWN.into(), text.to_owned());
+        }
+    }
+    let envelope = location.envelope()?;
+    if let Some(latest) = &latest {
+        keep_fields_of_people(&mut payload, latest, false);
+    }
+    let version = payload.content_hash(None)?;
+    let outcome = match latest {
+        None => IndexOutcome::Created,
+        Some(latest) if latest.version == version => IndexOutcome::Unchanged,
+        Some(_) => IndexOutcome::Updated,
+    };
+    Ok(Indexed { envelope, payload, version, outcome, stamp: None })
+}
+
+fn keep_fields_of_people(payload: &mut Payload, latest: &Latest, is_gone: bool) {
+    for (name, value) in &latest.fields {
+        // What is there after a deletion has come anew, not from where it was before.
+        let is_past = is_gone && name == MOVED_FROM;
+        if !is_past && !READ_FIELDS.contains(&name.as_str()) {
+            payload.fields.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+    }
 }
 
 /// The payload of a state; `None` if it makes no version.
@@ -297,6 +355,29 @@ mod tests {
                 assert_eq!(found.version, found.payload.content_hash(None).unwrap());
             }
         }
+    }
+
+    #[test]
+    fn what_tools_tell_of_a_file_out_of_reach_is_its_text_only_if_it_is_whole() {
+        let told = |told: Told<'_>, latest: Option<&Indexed>| {
+            let latest = latest.map(|latest| Latest::staged(&latest.payload).unwrap());
+            index_told(&location(), told, latest).unwrap()
+        };
+        let part = told(Told::Part(40, "a\nb"), None);
+        assert_eq!((&part.payload.content, &part.payload.source_hash), (&None, &None));
+        assert_eq!(part.payload.additional["shown_lines"], "a\nb");
+        insta::assert_snapshot!(
+            serde_json::to_string(&part.payload.fields).unwrap(),
+            @r#"{"file_type":"rs","char_count":0,"no_content":"partial","partial":true,"shown_lines":"40-41"}"#
+        );
+        assert_eq!(told(Told::Part(40, "a\nb"), Some(&part)).outcome, IndexOutcome::Unchanged);
+        assert_eq!(told(Told::Part(40, "a\nc"), Some(&part)).outcome, IndexOutcome::Updated);
+        let whole = told(Told::Whole("one"), Some(&part));
+        assert_eq!(whole.payload.content.as_deref(), Some("one"));
+        assert!(!whole.payload.fields.contains_key("partial"));
+        // The same bytes read from disk are the same version.
+        assert_eq!(indexed(text("one"), Some(&whole)).unwrap().outcome, IndexOutcome::Unchanged);
+        assert_eq!(told(Told::Changed, Some(&whole)).payload.content, None);
     }
 
     #[test]

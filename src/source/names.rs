@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Location, absolute_path, canonical_path};
+use super::{Namespace, absolute_path};
 use crate::error::{Error, Result};
 use crate::object::VersionSelector;
 use crate::store::{Named, Store, Version};
@@ -10,8 +10,8 @@ use crate::store::{Named, Store, Version};
 /// What a path in a name counts from.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// The filesystem that the path belongs to.
-    pub filesystem_id: String,
+    /// The filesystems that paths belong to, as this process sees them.
+    pub files: Namespace,
     /// Folder of relative paths, absolute.
     pub cwd: PathBuf,
 }
@@ -22,10 +22,8 @@ impl Place {
     /// # Errors
     /// As [`Store::find`].
     pub fn find(&self, store: &Store, name: &str) -> Result<Named> {
-        let file_of = |text: &str| {
-            let path = canonical_path(&absolute_path(text, &self.cwd));
-            Location::here(&self.filesystem_id, path).id().map(Some)
-        };
+        let file_of =
+            |text: &str| self.files.locate(&absolute_path(text, &self.cwd)).id().map(Some);
         store.find(name, file_of)
     }
 

@@ -10,6 +10,7 @@ use super::canonical_path;
 use super::location::Location;
 use super::mounts::{AbsolutePath, MountMapping, Mounts, joined};
 use super::spelling::Spelling;
+use super::volumes::Volumes;
 use crate::error::Result;
 use crate::object::Hash;
 
@@ -24,6 +25,8 @@ pub struct Namespace {
     filesystem_id: String,
     /// Whether this process reaches that at the same paths.
     is_reached: bool,
+    /// The volumes, where this process is in a container.
+    volumes: Option<Arc<Volumes>>,
     spelling: Arc<Spelling>,
 }
 
@@ -81,7 +84,15 @@ impl Namespace {
 
     fn of(mounts: Mounts, filesystem_id: &str, is_reached: bool) -> Self {
         let filesystem_id = filesystem_id.to_owned();
-        Self { mounts, filesystem_id, is_reached, spelling: Arc::default() }
+        Self { mounts, filesystem_id, is_reached, volumes: None, spelling: Arc::default() }
+    }
+
+    /// This process runs in a container: what is mounted there from outside, a volume or a folder of the host, is a filesystem of
+    /// its own, told by type, source and folder. The paths stay. Mappings come first.
+    #[must_use]
+    pub fn in_container(mut self) -> Self {
+        self.volumes = self.is_reached.then(Arc::default);
+        self
     }
 
     /// The filesystem of what no mapping covers.
@@ -125,16 +136,16 @@ impl Namespace {
     pub fn known(&self, filesystem_id: &str, path: &Path) -> Location {
         let elsewhere = || Location::elsewhere(filesystem_id, path.to_owned());
         if self.mounts.all().is_empty() {
-            let is_own = self.is_reached && filesystem_id == self.filesystem_id;
+            let volume = self.volumes.as_ref().and_then(|volumes| volumes.filesystem_of(path));
+            let is_own = filesystem_id == volume.as_deref().unwrap_or(&self.filesystem_id);
             let own = || Location::here(filesystem_id, path.to_owned());
-            return if is_own { own() } else { elsewhere() };
+            return if is_own && self.is_reached { own() } else { elsewhere() };
         }
         let Some(canonical) = path.to_str().and_then(AbsolutePath::parse) else {
             return elsewhere();
         };
         let agent = self.mounts.backward(filesystem_id, &canonical);
-        let is_unmapped = filesystem_id == self.filesystem_id && self.is_reached;
-        let found = agent.or(is_unmapped.then_some(canonical)).map(|path| self.followed(&path));
+        let found = agent.or(self.is_reached.then_some(canonical)).map(|path| self.followed(&path));
         let is_it = |found: &Location| found.filesystem_id == filesystem_id && found.path == *path;
         found.filter(is_it).unwrap_or_else(elsewhere)
     }
@@ -157,11 +168,30 @@ impl Namespace {
         agent.map_or_else(|| folder.to_owned(), |path| PathBuf::from(path.to_string()))
     }
 
+    /// The file that this process opens at a canonical path of this machine, for trackers, which are told of such paths. In a
+    /// mapping it is out of reach once a link leads elsewhere.
+    pub fn opened_at(&self, path: &Path) -> Location {
+        let agent = path.to_str().and_then(AbsolutePath::parse);
+        let Some(agent) = agent.and_then(|path| self.mounts.of_client(&path)) else {
+            return self.own(path.to_owned());
+        };
+        let there = self.settled(&agent);
+        if self.followed(&agent) == there { there } else { Location { open: None, ..there } }
+    }
+
     fn unmapped(&self, path: &Path) -> Location {
+        let path =
+            if self.is_reached { self.spelling.of(canonical_path(path)) } else { path.into() };
+        self.own(path)
+    }
+
+    /// The file at a canonical path that no mapping covers.
+    fn own(&self, path: PathBuf) -> Location {
         if !self.is_reached {
-            return Location::elsewhere(&self.filesystem_id, path.to_owned());
+            return Location::elsewhere(&self.filesystem_id, path);
         }
-        Location::here(&self.filesystem_id, self.spelling.of(canonical_path(path)))
+        let volume = self.volumes.as_ref().and_then(|volumes| volumes.filesystem_of(&path));
+        Location::here(volume.as_deref().unwrap_or(&self.filesystem_id), path)
     }
 
     /// Follows the links of an agent's path. An absolute link counts from the agent's root, and where nothing is mapped there,

@@ -40,8 +40,13 @@ impl TrackingOptions {
     /// Options for files of one filesystem whose paths are those of this machine.
     pub fn here(filesystem_id: &str) -> Self {
         let filesystem_id = filesystem_id.to_owned();
+        Self::at(move |path| Location::here(&filesystem_id, path.to_owned()))
+    }
+
+    /// Options for files whose place in the store `locate` says.
+    pub fn at(locate: impl Fn(&Path) -> Location + Send + Sync + 'static) -> Self {
         Self {
-            locate: Arc::new(move |path| Location::here(&filesystem_id, path.to_owned())),
+            locate: Arc::new(locate),
             max_text_bytes: super::DEFAULT_MAX_TEXT_BYTES,
             exclude: Exclude::default(),
             tracker: TrackerOptions::default(),

@@ -20,6 +20,8 @@ pub enum Files {
     /// are mapped.
     #[default]
     Here,
+    /// On this machine, which is a container: volumes are filesystems of their own.
+    InContainer,
     /// Elsewhere, as those of a transcript: nothing on this machine is looked at, and of a file only the path is known.
     Elsewhere,
 }
@@ -32,9 +34,10 @@ impl Files {
     pub(super) fn namespace(self, options: &super::OpenSession, key: &str) -> Result<Namespace> {
         let (filesystem_id, settings) = (&options.filesystem_id, &options.settings);
         match self {
-            Self::Here => {
+            Self::Here | Self::InContainer => {
                 let sandbox = settings.sandbox.as_deref();
-                Namespace::of_agent(filesystem_id, &settings.mounts, sandbox, key)
+                let found = Namespace::of_agent(filesystem_id, &settings.mounts, sandbox, key)?;
+                Ok(if self == Self::InContainer { found.in_container() } else { found })
             }
             Self::Elsewhere => Ok(Namespace::elsewhere(filesystem_id)),
         }
@@ -101,7 +104,8 @@ impl LiveSession {
     pub(super) fn location_of_hosts_own(&self, path: &Path) -> Option<Location> {
         let own = Location::here(&self.options.filesystem_id, source::canonical_path(path));
         let is_temporary = || own.path.starts_with(source::canonical_path(&std::env::temp_dir()));
-        let may = self.options.files == Files::Here && (self.namespace.is_here() || is_temporary());
+        let may =
+            self.options.files != Files::Elsewhere && (self.namespace.is_here() || is_temporary());
         may.then_some(own)
     }
 

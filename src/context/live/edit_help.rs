@@ -72,9 +72,9 @@ impl LiveSession {
 
     fn nearest(&self, file: &ObjectId, now: &Hash, old_texts: &[&str]) -> Option<String> {
         let entry = self.state.index().get(file)?;
-        let Subject::File { path, lines: Some(_), .. } = &entry.subject else { return None };
+        let shown @ Subject::File { lines: Some(_), .. } = &entry.subject else { return None };
         let text = self.text(file, now).ok()?;
-        let (handle, path) = (entry.handle, self.state.shown_path(path));
+        let (handle, path) = (entry.handle, self.state.shown_path(shown.agent_path()));
         edit_help::help(&Target { handle, path, text: &text }, old_texts)
     }
 }

@@ -55,7 +55,12 @@ impl LiveSession {
         self.durably(|live| {
             match (live.touched(&finished.tool, &finished.args)?, &command) {
                 (Some((cause, path)), _) => {
-                    live.index_file(&path, cause, Some(&finished.call))?;
+                    let location = live.location(&path);
+                    if live.is_told_of(&location) {
+                        live.told_of_change(&location, cause, &finished.call, &finished.args)?;
+                    } else {
+                        live.index_file(&path, cause, Some(&finished.call))?;
+                    }
                 }
                 (None, Some(line)) => {
                     // Before its new place is met as a file of its own.
@@ -124,11 +129,31 @@ impl LiveSession {
         if reading.state == FileState::Missing && !self.is_mounted(&object, location) {
             return Ok(None);
         }
+        if reading.state == FileState::NotRead && self.knows(&object) {
+            // Nothing new is known of it.
+            return Ok(self.enter_again(object, location, cause, call));
+        }
         let Some(found) = source::index(location, reading, self.latest(&object)?)? else {
             return Ok(None);
         };
+        Ok(Some(self.enter_version(location, found, cause, call)))
+    }
+
+    /// Takes a version that a file should have.
+    pub(super) fn enter_version(
+        &mut self,
+        location: &Location,
+        found: Indexed,
+        cause: Cause,
+        call: Option<&str>,
+    ) -> (ObjectId, Hash) {
+        let object = found.envelope.id.clone();
         let Indexed { envelope, payload, version, outcome, stamp } = found;
-        let text: Option<Arc<str>> = payload.content.as_deref().map(Arc::from);
+        let mut text: Option<Arc<str>> = payload.content.as_deref().map(Arc::from);
+        if outcome == IndexOutcome::Unchanged && self.is_told_of(location) {
+            // What another session was told of it.
+            text = self.text(&object, &version).ok();
+        }
         let moved = match (&text, self.text_before(&object, &version)) {
             (Some(new), Some(old)) => Some(LineMap::between(&old, new)),
             _ => None,
@@ -139,7 +164,7 @@ impl LiveSession {
         if outcome != IndexOutcome::Unchanged {
             self.staged.objects.push((envelope, payload, Expected::Any));
         } else if cause == Cause::Changed && self.is_as_told(&object, &version, stamp) {
-            return Ok(Some((object, version)));
+            return (object, version);
         }
         self.record(Event::File(FileEvent {
             lines: text.map(|text| text.split('\n').count() as u64),
@@ -148,7 +173,30 @@ impl LiveSession {
             moved,
             ..self.met(object.clone(), location, version.clone(), cause)
         }));
-        Ok(Some((object, version)))
+        (object, version)
+    }
+
+    fn knows(&self, object: &ObjectId) -> bool {
+        self.state.index().get(object).is_some()
+    }
+
+    /// Notes a call that touched a file of which nothing new is known.
+    fn enter_again(
+        &mut self,
+        object: ObjectId,
+        location: &Location,
+        cause: Cause,
+        call: Option<&str>,
+    ) -> Option<(ObjectId, Hash)> {
+        let Some(Subject::File { version, lines, .. }) =
+            self.state.index().get(&object).map(|entry| &entry.subject)
+        else {
+            return None;
+        };
+        let (version, lines) = (version.clone(), *lines);
+        let met = self.met(object.clone(), location, version.clone(), cause);
+        self.record(Event::File(FileEvent { lines, call: call.map(str::to_owned), ..met }));
+        Some((object, version))
     }
 
     /// The latest version of an object, waiting to be stored or stored.

@@ -232,7 +232,7 @@ impl LiveSession {
             return Ok(own);
         }
         let Ok(Some((cause, path))) = self.touched(&call.tool, &call.args) else { return Ok(own) };
-        let Some((file, versions)) = self.touched_versions(call, cause, &path)? else {
+        let Some((file, versions)) = self.touched_versions(call, message, cause, &path)? else {
             return Ok(own);
         };
         if cause.by_model() {
@@ -256,11 +256,13 @@ impl LiveSession {
     fn touched_versions(
         &mut self,
         call: &HostCall,
+        message: &HostMessage,
         cause: Cause,
         path: &Path,
     ) -> Result<Option<(ObjectId, Vec<Hash>)>> {
+        let location = self.location(path);
         // A file that was read and then moved, before its lines came in, is known as what it is now.
-        let file = self.state.current(&self.file_id(path)?).clone();
+        let file = self.state.current(&location.id()?).clone();
         let mut noted = false;
         let mut versions = Vec::new();
         for effect in self.state.effects(&call.id) {
@@ -275,6 +277,13 @@ impl LiveSession {
         }
         if noted {
             return Ok(Some((file, versions)));
+        }
+        if self.is_told_of(&location) && message.withheld.is_none() {
+            if !cause.by_model() {
+                return self.told_by_read(&location, call, message);
+            }
+            let told = self.told_of_change(&location, cause, &call.id, &call.args)?;
+            return Ok(told.map(|(file, _)| (file, Vec::new())));
         }
         let indexed = self.index_file(path, cause, Some(&call.id))?;
         Ok(indexed.map(|(file, version)| (file, vec![version])))

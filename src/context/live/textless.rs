@@ -42,6 +42,10 @@ impl LiveSession {
                 Some(last) => return Ok(Ok(last.content_hash)),
                 None => return Ok(Err("it is no longer on disk and had none before".to_owned())),
             },
+            (None, Some("partial")) => {
+                let lines = fields.get("shown_lines").and_then(Value::as_str).unwrap_or_default();
+                format!("of it lines {lines} are known")
+            }
             (None, _) => "it was not read".to_owned(),
         };
         // In `pools` nothing but the latest version can be active.

@@ -10,9 +10,7 @@ use std::time::Duration;
 use super::{Files, LiveSession, Notice};
 use crate::error::Result;
 use crate::object::ObjectId;
-use crate::source::{
-    Namespace, PollReason, TrackerOptions, Tracking, TrackingEvent, TrackingOptions,
-};
+use crate::source::{PollReason, TrackerOptions, Tracking, TrackingEvent, TrackingOptions};
 
 /// Moves that are kept for the next call; beyond them the look before the call finds what it can.
 const MAX_MOVES: usize = 1_000;
@@ -43,10 +41,9 @@ impl LiveSession {
         if self.options.files == Files::Elsewhere {
             return Ok(());
         }
-        let filesystem_id = &self.options.filesystem_id;
-        let own = Namespace::of_client(filesystem_id, &self.settings.mounts)?;
+        let namespace = self.namespace.clone();
         let options = TrackingOptions {
-            locate: Arc::new(move |path| own.locate(path)),
+            locate: Arc::new(move |path| namespace.opened_at(path)),
             max_text_bytes: self.settings.max_text_bytes,
             exclude: self.exclude.clone(),
             tracker: options,
