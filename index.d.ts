@@ -134,6 +134,10 @@ export interface PriceTable {
 export type SessionEvent =
   | { type: "epoch_started"; epoch: number; reason: string; collapsed: number; freedTokens: number }
   | { type: "file_changed"; handle: string; path: string; added: number; removed: number }
+  | { type: "file_moved"; handle: string; from: string; path: string }
+  | { type: "file_orphaned"; handle: string; path: string; reason: string }
+  | { type: "file_resumed"; handle: string; path: string }
+  | { type: "checking_files"; files: number; of: number }
   | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged" | "edited"; at: number }
   | { type: "message_volatile"; at: number };
 

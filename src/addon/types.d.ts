@@ -137,6 +137,7 @@ export type SessionEvent =
   | { type: "file_moved"; handle: string; from: string; path: string }
   | { type: "file_orphaned"; handle: string; path: string; reason: string }
   | { type: "file_resumed"; handle: string; path: string }
+  | { type: "checking_files"; files: number; of: number }
   | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged" | "edited"; at: number }
   | { type: "message_volatile"; at: number };
 
