@@ -141,12 +141,53 @@ export type SessionEvent =
   | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged" | "edited"; at: number }
   | { type: "message_volatile"; at: number };
 
+/** What became of tracked files; told after it was written. */
+export type TrackingEvent =
+  /**
+   * A file was compared with the store. A tracked file is told of once even if it is `unchanged`, and later only if it
+   * changed. `noContent`: why it has no content; null where it has.
+   */
+  | {
+      type: "created" | "updated" | "unchanged" | "deleted";
+      path: string;
+      id: string;
+      txId: number;
+      noContent: "binary" | "too_large" | "excluded" | "deleted" | null;
+    }
+  /** A file moved. `path` and `id` are the new ones; its `moved_from` is `fromId`, which has a version without content. */
+  | {
+      type: "moved";
+      from: string;
+      fromId: string;
+      path: string;
+      id: string;
+      txId: number;
+      noContent: "binary" | "too_large" | "excluded" | "deleted" | null;
+    }
+  /** It cannot be told any more what a file is: no permission, no such mount, a folder in its place. Its latest version stands. */
+  | { type: "orphaned"; path: string; reason: string }
+  /** A file that was orphaned or deleted is there again; what it is now, the event after says. */
+  | { type: "resumed"; path: string }
+  /** Files of these folders are polled from now on. `detail`: what the system says, for `refused`. */
+  | {
+      type: "polling";
+      folders: string[];
+      reason: "watch_limit" | "network_file_system" | "asked" | "refused";
+      detail?: string;
+    }
+  /** The system lost events, and every tracked file was looked at instead. */
+  | { type: "rescanned"; files: number }
+  /** Something failed. Where the store did, the files are tried again. */
+  | { type: "failed"; path: string | null; problem: string };
+
 /** Settings, complete; see the README for what each does. */
 export interface Settings {
   enabled: boolean;
   layout: "log" | "pools";
   store: string | null;
   filesystemId: string | null;
+  mounts: MountMapping[];
+  sandbox: string | null;
   keepResults: number;
   collapseTokens: number;
   extraShare: number;
@@ -162,6 +203,18 @@ export interface Settings {
   highWater: number;
   prices: string | Record<string, string | PriceTable>;
   exclude: string[] | null;
+}
+
+/** A folder that an agent in a sandbox sees elsewhere than it is. All prefixes are absolute paths. */
+export interface MountMapping {
+  /** Where the agent sees it. */
+  agentPrefix: string;
+  /** Where it is: the path that an agent on the host sees. */
+  canonicalPrefix: string;
+  /** The filesystem that it is in; by default the host's. */
+  filesystemId?: string;
+  /** Where this process opens it; by default `canonicalPrefix`. */
+  clientPrefix?: string;
 }
 
 /** JSON schema of a tool's arguments. */
@@ -443,6 +496,11 @@ export declare class Session {
   editFailed(args: unknown): Promise<string | null>
   /** Notes that a call went out with the host's own messages and why; the next call's record says so. */
   reportFailedCall(reason: string): void
+  /**
+   * What a person should know of the mount mappings when the session begins: folders that are not there, mounts that show
+   * the same files.
+   */
+  mountNotices(): Promise<string[]>
   /** Figures for a status line, as of the last call or tool. */
   status(): SessionStatus
   /**
@@ -654,7 +712,44 @@ export declare class Store {
    * writes were found missing when it was opened.
    */
   get notice(): string | null
-  /** Releases the file. Later calls reject with `CLOSED`. Idempotent. */
+  /** Ends the store's trackings and releases the file. Later calls reject with `CLOSED`. Idempotent. */
+  close(): Promise<void>
+  /**
+   * Tracks files: each is indexed now and whenever it changes on disk, as `index` would; one that is deleted gets a version
+   * without content, and one that moved is followed to its new path, whose object has `moved_from`. `onEvents` hears what was
+   * done after it was written, in batches; while it runs, what happens is collected.
+   *
+   * The folders of the files are watched by the system. Where it cannot (its limit of watches is reached, the file system is a
+   * network one), the files are polled, and an event says so. The settings `maxTextBytes`, `filesystemId` and `exclude` given to
+   * `openStore` count. Tracking never keeps the process alive, and goes on until `close` of the tracking or the store.
+   *
+   * Rejects with `INVALID_ARGUMENT` and `FILE`.
+   */
+  track(paths: string[], onEvents: (events: TrackingEvent[]) => void, options?: TrackOptions): Promise<Tracking>
+}
+
+/** Files of a store that are kept up to date, until it or the store is closed. */
+export declare class Tracking {
+  /**
+   * Tracks more files; those that are tracked already stay as they are.
+   *
+   * Rejects with `INVALID_ARGUMENT`.
+   */
+  add(paths: string[], options?: NameOptions): Promise<void>
+  /**
+   * Tracks files no more. Paths that are not tracked are left out.
+   *
+   * Rejects with `INVALID_ARGUMENT`.
+   */
+  remove(paths: string[], options?: NameOptions): Promise<void>
+  /**
+   * Waits until all that happened to tracked files before this call is in the store and was told; polled files are looked at now.
+   * Resolves to whether that took no longer than `timeoutMs`, by default 1,000.
+   */
+  settle(timeoutMs?: number): Promise<boolean>
+  /** What the tracking does at this moment. */
+  status(): TrackingStatus
+  /** Stops watching; once it resolves, `onEvents` is not called again but for what it was handed before. Idempotent. */
   close(): Promise<void>
 }
 
@@ -1649,6 +1744,40 @@ export interface ToolFinishedEvent {
 export interface ToolResult {
   /** Blocks for the model. */
   content: Array<TextBlock>
+}
+
+/** What a tracking does at this moment. */
+export interface TrackingStatus {
+  /** Tracked files. */
+  files: number
+  /** Tracked files that are there. */
+  attached: number
+  /** Tracked files that were found to be gone. */
+  deleted: number
+  /** Tracked files of which it cannot be told what they are; their latest versions stand. */
+  orphaned: number
+  /** Folders with tracked files that the system watches. */
+  watchedFolders: number
+  /** Folders with tracked files that are polled. */
+  polledFolders: number
+  /** Folders with tracked files that do not exist; the nearest one above each is watched. */
+  absentFolders: number
+  /** Files that wait to be looked at; never more than are tracked. */
+  pending: number
+  /** The most files that ever waited. */
+  mostPending: number
+}
+
+/** How files are tracked. */
+export interface TrackOptions {
+  /** Folder that relative paths count from, absolute. Default: the process's working folder. */
+  cwd?: string
+  /** Whether files are polled although the system could watch them. Default: `false`. */
+  polling?: boolean
+  /** Milliseconds between two looks at a polled file. Default: 2,000. */
+  pollMs?: number
+  /** Folders that are watched at most; files of others are polled. Default: as many as the system allows. */
+  maxWatches?: number
 }
 
 /** A transaction and its time. */

@@ -773,10 +773,11 @@ if (
   }
 }
 
-const { ContextTool, Session, Store, countTokens, createActivateTool, createDeactivateTool, createPinTool, createReadTool, createUnpinTool, doctor, learnHazards, loadSettings, openSession, openStore, replayFile, replayPage, replayReport, setAside, storePath } = nativeBinding
+const { ContextTool, Session, Store, Tracking, countTokens, createActivateTool, createDeactivateTool, createPinTool, createReadTool, createUnpinTool, doctor, learnHazards, loadSettings, openSession, openStore, replayFile, replayPage, replayReport, setAside, storePath } = nativeBinding
 export { ContextTool }
 export { Session }
 export { Store }
+export { Tracking }
 export { countTokens }
 export { createActivateTool }
 export { createDeactivateTool }

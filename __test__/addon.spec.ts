@@ -20,6 +20,7 @@ describe("the exports", () => {
       "ContextTool",
       "Session",
       "Store",
+      "Tracking",
       "__napiBindingTarget",
       "countTokens",
       "createActivateTool",
@@ -72,6 +73,7 @@ describe("the exports", () => {
       "search",
       "sessions",
       "stats",
+      "track",
       "unname",
     ]);
     expect(methodsOf(addon.Session.prototype)).toEqual([
@@ -80,6 +82,7 @@ describe("the exports", () => {
       "editFailed",
       "editFailedNow",
       "ledger",
+      "mountNotices",
       "onEvent",
       "preparePayload",
       "preparePayloadNow",
@@ -93,12 +96,13 @@ describe("the exports", () => {
       "usageReported",
       "usageReportedNow",
     ]);
+    expect(methodsOf(addon.Tracking.prototype)).toEqual(["add", "close", "remove", "settle", "status"]);
     const tool = ["description", "execute", "name", "parameters", "promptSnippet"];
     expect(methodsOf(addon.ContextTool.prototype)).toEqual(tool);
   });
 
   test("are made by their functions only", () => {
-    for (const Class of [addon.Store, addon.Session, addon.ContextTool]) {
+    for (const Class of [addon.Store, addon.Session, addon.Tracking, addon.ContextTool]) {
       expect(() => new Class()).toThrow("constructor");
     }
   });
@@ -125,6 +129,8 @@ describe("the exports", () => {
       highWater: 0.7,
       prices: "auto",
       exclude: null,
+      mounts: [],
+      sandbox: null,
     });
     await session({ settings });
   });

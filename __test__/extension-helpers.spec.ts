@@ -58,18 +58,19 @@ describe("the observer", () => {
   const ended = (toolCallId: string, toolName: string, isError: boolean) =>
     ({ type: "tool_execution_end", toolCallId, toolName, result: { content: [] }, isError }) as const;
 
-  test("reports a wrapped tool's success once, with the arguments that ran", async () => {
+  test("reports a call that ran once, with the arguments that ran", async () => {
     const { observer, finished } = observe();
     observer.started(started("c1", "ls", { path: "as asked" }));
-    const result = { content: [{ type: "text" as const, text: "a\nb" }], details: undefined };
-    await observer.wrappedToolSucceeded({ toolCallId: "c1", toolName: "ls", args: { path: "as run" }, result });
+    const content = [{ type: "text" as const, text: "a\nb" }];
+    const ran = { toolCallId: "c1", toolName: "ls", input: { path: "as run" }, content, isError: false } as const;
+    await observer.ran({ type: "tool_result", ...ran, details: undefined });
     await observer.ended(ended("c1", "ls", false));
     expect(finished).toEqual([
       { toolCallId: "c1", toolName: "ls", args: { path: "as run" }, isError: false, text: "a\nb" },
     ]);
   });
 
-  test("reports other tools and failures from the host's events, and our own tools never", async () => {
+  test("reports calls that did not run when they end, and our own tools never", async () => {
     const { observer, finished } = observe();
     observer.started(started("c1", "bash", { command: "true" }));
     observer.started(started("c2", "edit", { path: "a" }));

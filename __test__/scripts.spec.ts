@@ -2,7 +2,14 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { comparison, libraryOf, percentileTable, ratioTable, rustPercentiles } from "../scripts/lib/bench-report.js";
+import {
+  comparison,
+  libraryOf,
+  percentileTable,
+  ratioTable,
+  rustPercentiles,
+  trackingTable,
+} from "../scripts/lib/bench-report.js";
 import { spread } from "../scripts/lib/store-bench.js";
 import { addUp, parseCargoOutput, parseVitestReport } from "../scripts/lib/test-results.js";
 import { requirePrograms } from "../scripts/setup.js";
@@ -54,6 +61,27 @@ test("benches that ran stand in a table with their ratios", () => {
       "transformContext, 100 messages  3.00  structuredClone  1.50   2.00",
     ].join("\n"),
   );
+});
+
+test("tracked files stand in a table beside the watcher of the same run", () => {
+  const spread = { median: 1, p95: 3 };
+  const side = {
+    readyMs: 10,
+    told: spread,
+    stored: spread,
+    memoryMiB: 4,
+    idleMsPerSecond: 0,
+    burstMs: 9,
+    settledMs: 2,
+    stale: 0,
+  };
+  const plain = { ...side, told: { median: 4, p95: 6 }, memoryMiB: 16 };
+  const printed = trackingTable({ files: 10_000, burst: 50_000, ours: { ...side, mostPending: 7 }, plain });
+  expect(printed).toMatch(/^tracking, 10,000 files .* ratio$/m);
+  expect(printed).toMatch(/change to its event, median +1\.00 +chokidar +4\.00 +0\.25$/m);
+  expect(printed).toMatch(/MiB of memory more +4\.00 +chokidar +16\.0 +0\.25$/m);
+  expect(printed).toMatch(/idle second +0\.00 +chokidar +0\.00$/m);
+  expect(printed.endsWith("of 10,000 tracked files at most 7 waited at once")).toBe(true);
 });
 
 test("percentiles that the Rust benches print stand in a table beside the plain ones", () => {

@@ -123,6 +123,7 @@ expectTypeOf<keyof Session>().toEqualTypeOf<
   | "usageReported"
   | "refusedWrite"
   | "editFailed"
+  | "mountNotices"
   | "reportFailedCall"
   | "status"
   | "ledger"
@@ -152,7 +153,14 @@ expectTypeOf<SessionStatus[keyof SessionStatus]>().toEqualTypeOf<number | null>(
 
 // Events are told apart by their type.
 expectTypeOf<SessionEvent["type"]>().toEqualTypeOf<
-  "epoch_started" | "file_changed" | "host_rewrote" | "message_volatile"
+  | "epoch_started"
+  | "file_changed"
+  | "file_moved"
+  | "file_orphaned"
+  | "file_resumed"
+  | "checking_files"
+  | "host_rewrote"
+  | "message_volatile"
 >();
 expectTypeOf<Extract<SessionEvent, { type: "file_changed" }>>().toEqualTypeOf<{
   type: "file_changed";

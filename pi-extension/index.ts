@@ -1,4 +1,4 @@
-// Palimpsest for Pi: owns the `context` event, wraps Pi's file tools, adds activate, deactivate, pin, unpin.
+// Palimpsest for Pi: owns the `context` event, observes all tools, adds activate, deactivate, pin, unpin.
 // Wiring only. State lives in the store, keyed to the session; what one session needs at run time is in `current`.
 // Any failure of ours leaves Pi as it is without us (failures.ts).
 import {
@@ -14,7 +14,7 @@ import { type Live, openLive, sessionKey } from "./live.ts";
 import { createObserver, type Observer } from "./observe.ts";
 import { contextReport } from "./report.ts";
 import { checkingLine, statusLine } from "./status.ts";
-import { contextTools, registerContextTools, registerWrappedTools } from "./tools.ts";
+import { contextTools, registerContextTools } from "./tools.ts";
 import { createUsageReporter, type UsageReporter } from "./usage.ts";
 
 /** A Pi session with Palimpsest on. */
@@ -69,8 +69,8 @@ export default function palimpsest(pi: ExtensionAPI): void {
   function start(addon: typeof Addon, live: Live, failures: Failures, ctx: ExtensionContext): Current {
     const tools = contextTools(addon);
     const observer = createObserver(live.session, failures, new Set(tools.map((tool) => tool.name)));
-    if (live.notice !== null) {
-      failures.notice(live.notice);
+    for (const notice of live.notices) {
+      failures.notice(notice);
     }
     live.session.onEvent((event) => {
       if (event.type === "message_volatile") {
@@ -80,7 +80,6 @@ export default function palimpsest(pi: ExtensionAPI): void {
         ctx.ui.setStatus(statusKey, isOver ? statusLine(live.session.status()) : checkingLine(event.files, event.of));
       }
     });
-    registerWrappedTools(pi, agentDir, ctx, observer.wrappedToolSucceeded, observer.wrappedEditFailed);
     registerContextTools(pi, tools, () => current?.session);
     return { ...live, failures, observer, usage: createUsageReporter(live.session, failures) };
   }
@@ -101,6 +100,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
     await current?.usage.ended(event);
   });
   pi.on("tool_execution_start", (event) => current?.observer.started(event));
+  pi.on("tool_result", (event) => current?.observer.ran(event));
   pi.on("tool_execution_end", (event) => current?.observer.ended(event));
   pi.registerCommand("context", {
     description: "Show the window, the bill beside plain Pi's, and what each epoch saved",

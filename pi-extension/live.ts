@@ -7,8 +7,8 @@ import type { Addon, Session, Store } from "./addon.ts";
 /** An open session and what belongs to it. */
 export interface Live {
   readonly session: Session;
-  /** What the user should know about the place of the store, if anything. */
-  readonly notice: string | null;
+  /** What the user should know about the place of the store and about mounts. */
+  readonly notices: string[];
   /** Closes session and store. */
   close(): Promise<void>;
 }
@@ -44,7 +44,8 @@ export async function openLive(
       settings,
       parentSessionId: await parentSessionId(ctx),
     });
-    return { session, notice: store.notice, close: () => closeBoth(session, store) };
+    const notices = [store.notice, ...(await session.mountNotices())].filter((notice) => notice !== null);
+    return { session, notices, close: () => closeBoth(session, store) };
   } catch (error) {
     await store.close();
     throw error;

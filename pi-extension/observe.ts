@@ -1,9 +1,13 @@
-// Tells the session of every finished tool call, once. Wrapped tools report their own success, with the arguments that
-// ran; all the rest (bash, other extensions' tools, failures) is seen in Pi's events.
-import type { AgentToolResult, ToolExecutionEndEvent, ToolExecutionStartEvent } from "@earendil-works/pi-coding-agent";
+// Tells the session of every finished tool call, once. A call that ran is reported with its arguments as they ran, before
+// its result goes on; one that did not (unknown tool, blocked) when it ends. Whoever's tool it is, it stays as it is.
+import type {
+  AgentToolResult,
+  ToolExecutionEndEvent,
+  ToolExecutionStartEvent,
+  ToolResultEvent,
+} from "@earendil-works/pi-coding-agent";
 import type { Session } from "./addon.ts";
 import type { Failures } from "./failures.ts";
-import type { AfterSuccess, ErrorOfFailure } from "./tools.ts";
 
 /** Tools whose shown text the session needs to know which files the model has met. */
 const namingTools = new Set(["ls", "find", "grep", "bash"]);
@@ -13,9 +17,9 @@ const maxTextCharacters = 262_144;
 
 /** The handlers that watch one session's tool calls. None of them rejects. */
 export interface Observer {
-  readonly wrappedToolSucceeded: AfterSuccess;
-  readonly wrappedEditFailed: ErrorOfFailure;
   started(event: ToolExecutionStartEvent): void;
+  /** What the result is to be instead, if anything: the error of an `edit` gets what helps to mend it. */
+  ran(event: ToolResultEvent): Promise<{ content: ToolResultEvent["content"] } | undefined>;
   ended(event: ToolExecutionEndEvent): Promise<void>;
 }
 
@@ -33,27 +37,30 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
     }
   }
 
+  async function helpOf(args: unknown): Promise<string | null> {
+    try {
+      return await session.editFailed(args);
+    } catch (error) {
+      await failures.report("a failed `edit` got no help", error);
+      return null;
+    }
+  }
+
   return {
-    async wrappedToolSucceeded({ toolCallId, toolName, args, result }) {
-      // A call made by a script (Pi 1.5) has no events of its own, so nothing would ever take its ID out again.
+    started({ toolCallId, args }) {
+      argsOfRunning.set(toolCallId, args);
+    },
+    async ran({ toolCallId, toolName, input, content, isError }) {
+      if (ignored.has(toolName)) {
+        return undefined;
+      }
+      // Of a call without events of its own nothing would ever take the ID out again.
       if (argsOfRunning.has(toolCallId)) {
         reported.add(toolCallId);
       }
-      await report(toolCallId, toolName, args, false, result);
-    },
-    async wrappedEditFailed(args, error) {
-      try {
-        const help = await session.editFailed(args);
-        return help === null || !(error instanceof Error)
-          ? error
-          : new Error(`${error.message}\n\n${help}`, { cause: error });
-      } catch (failure) {
-        await failures.report("a failed `edit` got no help", failure);
-        return error;
-      }
-    },
-    started({ toolCallId, args }) {
-      argsOfRunning.set(toolCallId, args);
+      await report(toolCallId, toolName, input, isError, { content });
+      const help = isError && toolName === "edit" ? await helpOf(input) : null;
+      return help === null ? undefined : { content: withText(content, help) };
     },
     async ended({ toolCallId, toolName, isError, result }) {
       const args = argsOfRunning.get(toolCallId);
@@ -63,6 +70,14 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
       }
     },
   };
+}
+
+/** An error of one text stays one text. */
+function withText(content: ToolResultEvent["content"], text: string): ToolResultEvent["content"] {
+  const last = content.at(-1);
+  return last?.type === "text"
+    ? [...content.slice(0, -1), { ...last, text: `${last.text}\n\n${text}` }]
+    : [...content, { type: "text", text }];
 }
 
 function shownText(result: unknown): string | undefined {

@@ -5,7 +5,14 @@ import { spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { comparison, libraryOf, percentileTable, ratioTable, rustPercentiles } from "./lib/bench-report.js";
+import {
+  comparison,
+  libraryOf,
+  percentileTable,
+  ratioTable,
+  rustPercentiles,
+  trackingTable,
+} from "./lib/bench-report.js";
 import { root, setUp } from "./setup.js";
 
 setUp(fileURLToPath(import.meta.url));
@@ -40,11 +47,19 @@ if (filter.length === 0) {
   const script = join(root, "scripts", "bench-store.js");
   const env = { NAPI_RS_NATIVE_LIBRARY_PATH: addon };
   codes.push((await run(process.execPath, [script, "1000", "100000"], { shown: true, env })).code);
+  const tracking = join(root, "scripts", "bench-tracking.js");
+  codes.push((await run(process.execPath, [tracking, "10000", "50000"], { shown: true, env })).code);
+}
+if (filter.length === 0) {
+  const resume = join(root, "scripts", "bench-resume.js");
+  const env = { NAPI_RS_NATIVE_LIBRARY_PATH: addon };
+  codes.push((await run(process.execPath, [resume], { shown: true, env })).code);
 }
 console.log("\nRust and addon in the bench profile: the release with thin link-time optimisation");
 print(ratioTable, comparison(readCriterion, readVitest));
 print((rows) => percentileTable("Rust store, per call", rows), rustPercentiles(rust.stdout));
 print((rows) => percentileTable("store through the addon, per awaited call", rows), readStore());
+print(([found]) => trackingTable(found), readTracking());
 process.exitCode = codes.every((code) => code === 0) ? 0 : 1;
 
 /**
@@ -63,6 +78,12 @@ function print(table, rows) {
 function readStore() {
   const file = join(results, "store.json");
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : [];
+}
+
+/** What scripts/bench-tracking.js measured, if it ran. @returns {Parameters<typeof trackingTable>[0][]} */
+function readTracking() {
+  const file = join(results, "tracking.json");
+  return existsSync(file) ? [JSON.parse(readFileSync(file, "utf8"))] : [];
 }
 
 /** Mean of a criterion bench in ms, if it ran. @param {string} name */

@@ -23,4 +23,5 @@ pub mod sessions;
 pub mod settings;
 pub mod store;
 pub mod tools;
+pub mod tracking;
 pub mod version;

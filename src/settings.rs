@@ -1,11 +1,12 @@
 //! Settings: one validated file, read in one place.
 //!
 //! `<agentDir>/palimpsest.json` holds the user's settings; in a trusted project `<project>/.pi/palimpsest.json` stands over
-//! it. To add a setting: a field of [`Settings`] with its default, and a row of [`SETTINGS`]; validation and the tests of
+//! it. To add a setting: a field of [`Settings`] with its default, and a row of [`SETTINGS`] in `table.rs`; validation and the tests of
 //! the documentation follow from the row.
 
 mod exclude;
 mod prices;
+mod table;
 mod validation;
 
 use std::path::{Path, PathBuf};
@@ -15,10 +16,12 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::source::{
-    self, DEFAULT_MAX_TEXT_BYTES, FileState, absolute_path, canonical_path, data_folder, read_file,
+    self, DEFAULT_MAX_TEXT_BYTES, FileState, MountMapping, absolute_path, canonical_path,
+    data_folder, read_file,
 };
 pub use exclude::DEFAULT_EXCLUDE;
 pub use prices::{AUTO, PriceSetting, PriceTable, Prices, Reuse, Tier};
+pub use table::{SETTINGS, SettingDoc};
 pub use validation::SettingType;
 
 /// Name of the settings file, in both places.
@@ -39,6 +42,12 @@ pub struct Settings {
     pub store: Option<String>,
     /// ID of the filesystem namespace. Default `None`: made from the machine's ID. Not in project files.
     pub filesystem_id: Option<String>,
+    /// Folders that an agent in a sandbox sees elsewhere than they are, see [`crate::source::Namespace`]. Default: none. Not in
+    /// project files.
+    pub mounts: Vec<MountMapping>,
+    /// ID or name of the agent's sandbox, whose files are those that `mounts` does not map. Default `None`: there is none, or
+    /// with `mounts` one that is the session's alone. Not in project files.
+    pub sandbox: Option<String>,
     /// Layout `log`: this many last results are in the working set. Default 10.
     pub keep_results: u64,
     /// Layout `log`: an epoch frees at least so many tokens. Default 1,000.
@@ -103,154 +112,6 @@ pub enum StorePlace {
     File(PathBuf),
 }
 
-/// One row of the settings table.
-#[derive(Debug, Clone, Copy)]
-pub struct SettingDoc {
-    /// Key in the files.
-    pub key: &'static str,
-    /// What its value must be.
-    pub kind: SettingType,
-    /// The default, as JSON.
-    pub default: &'static str,
-    /// What it does, for users.
-    pub description: &'static str,
-    /// Whether a project file may set it. A repository that was cloned must neither redirect the user's store nor make
-    /// its files pass for those of another filesystem, trusted or not.
-    pub project: bool,
-}
-
-const fn setting(
-    key: &'static str,
-    kind: SettingType,
-    default: &'static str,
-    description: &'static str,
-) -> SettingDoc {
-    SettingDoc { key, kind, default, description, project: true }
-}
-
-const fn user_only(doc: SettingDoc) -> SettingDoc {
-    SettingDoc { project: false, ..doc }
-}
-
-/// Largest value of settings that count tokens or results; far above any window.
-const MAX_COUNT: u64 = 100_000_000;
-
-const COUNT: SettingType = SettingType::Count { min: 0, max: MAX_COUNT };
-const POSITIVE: SettingType = SettingType::Count { min: 1, max: MAX_COUNT };
-
-/// Every setting, in the order of the documentation.
-pub const SETTINGS: &[SettingDoc] = &[
-    setting(
-        "enabled",
-        SettingType::Boolean,
-        "true",
-        "Whether Palimpsest does anything; `false` leaves the plain host",
-    ),
-    setting(
-        "layout",
-        SettingType::Choice(&["log", "pools"]),
-        "\"log\"",
-        "How the context is laid out: `log` keeps content where it appeared, `pools` puts it last",
-    ),
-    user_only(setting(
-        "store",
-        SettingType::OptionalText,
-        "null",
-        "The store's file, or `:memory:`; relative to the settings file; `null` is `palimpsest/store.sqlite` beside it",
-    )),
-    user_only(setting(
-        "filesystemId",
-        SettingType::OptionalText,
-        "null",
-        "ID of the filesystem that files belong to; `null` makes it from the machine's ID",
-    )),
-    setting(
-        "keepResults",
-        COUNT,
-        "10",
-        "Layout `log`: how many of the last results always stay in the window",
-    ),
-    setting(
-        "collapseTokens",
-        COUNT,
-        "1000",
-        "Layout `log`: how many tokens an epoch frees at least",
-    ),
-    setting(
-        "extraShare",
-        SettingType::Share,
-        "0.01",
-        "Layout `log`: share of the plain bill by which ours may exceed it, see [Limits](#limits)",
-    ),
-    setting(
-        "extraTokens",
-        COUNT,
-        "3000",
-        "Layout `log`: tokens by which our bill may exceed the plain one in any case",
-    ),
-    user_only(setting(
-        "hazards",
-        SettingType::OptionalText,
-        "null",
-        "File with weights made by `palimpsest learn`; relative to the settings file; `null` takes those that are shipped",
-    )),
-    setting(
-        "previewTokens",
-        COUNT,
-        "1000",
-        "Outputs with more tokens are shown in part when first sent; 0 never",
-    ),
-    setting(
-        "activePerTurn",
-        COUNT,
-        "5",
-        "Layout `pools`: how many of a turn's last toolcalls are active",
-    ),
-    setting(
-        "activeTurns",
-        POSITIVE,
-        "3",
-        "Layout `pools`: how many turns, the current included, have active toolcalls",
-    ),
-    setting("poolTokens", COUNT, "8000", "Layout `pools`: token budget of the metadata pool"),
-    setting(
-        "linkedTokens",
-        COUNT,
-        "0",
-        "Tokens that a session may spend on metadata lines of files that its active Markdown files link to; 0 never",
-    ),
-    setting(
-        "maxTextBytes",
-        SettingType::Count { min: 0, max: 1 << 30 },
-        "4194304",
-        "Files with more bytes are kept as metadata only",
-    ),
-    setting(
-        "maxOutputBytes",
-        SettingType::Count { min: 0, max: 1 << 30 },
-        "16777216",
-        "Outputs that Pi cut are stored whole up to this many bytes; 0 never",
-    ),
-    setting(
-        "highWater",
-        SettingType::Share,
-        "0.7",
-        "Share of the model's window above which `activate` and `pin` refuse",
-    ),
-    user_only(setting(
-        "prices",
-        SettingType::Prices,
-        "\"auto\"",
-        "What input tokens cost; `auto` goes by what Pi knows of the model",
-    )),
-    setting(
-        "exclude",
-        SettingType::Globs,
-        "null",
-        "Files whose text is never stored, by globs as in a `.gitignore`; `null` is key files and `.env*`; a project's list is added to yours",
-    ),
-];
-
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -258,6 +119,8 @@ impl Default for Settings {
             layout: Layout::Log,
             store: None,
             filesystem_id: None,
+            mounts: Vec::new(),
+            sandbox: None,
             keep_results: 10,
             collapse_tokens: 1_000,
             extra_share: 0.01,
@@ -340,6 +203,33 @@ impl Settings {
         let beside_store = || store.parent().map(PathBuf::from).unwrap_or_default();
         let kept_in = data_folder().unwrap_or_else(|_| beside_store());
         source::filesystem_id(env, self.filesystem_id.as_deref(), &kept_in)
+    }
+
+    /// Takes what the environment says of the agent's sandbox in the place of the settings.
+    ///
+    /// `mounts`: the value of `PALIMPSEST_MOUNTS`, the setting as JSON. `sandbox`: that of `PALIMPSEST_SANDBOX`.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` naming the variable and what is wrong.
+    pub fn in_sandbox(mut self, mounts: Option<&str>, sandbox: Option<&str>) -> Result<Self> {
+        let variables = [("PALIMPSEST_MOUNTS", "mounts"), ("PALIMPSEST_SANDBOX", "sandbox")];
+        let text = |value: &str| Ok(Value::from(value));
+        let values = [mounts.map(serde_json::from_str), sandbox.map(text)];
+        for ((variable, key), value) in variables.into_iter().zip(values) {
+            let Some(value) = value else { continue };
+            let wrong = |problem: String| Error::argument(variable, problem);
+            let value: Value = value.map_err(|error| wrong(format!("is not JSON: {error}")))?;
+            let values = Map::from_iter([(key.to_owned(), value)]);
+            if let Some(problem) = validation::problems(&values, any_setting).first() {
+                return Err(wrong(format!("is refused: {problem}")));
+            }
+            let given = Self::from_checked(values)?;
+            match key {
+                "mounts" => self.mounts = given.mounts,
+                _ => self.sandbox = given.sandbox,
+            }
+        }
+        Ok(self)
     }
 
     /// The globs of files whose text is never stored.
@@ -567,6 +457,40 @@ mod tests {
         `highWater` must be a number above 0 and up to 1, is `80`;
         `KEEP_RESULTS` is not a setting, `keepResults` is
         "#);
+    }
+
+    #[test]
+    fn mounts_are_checked_and_are_the_users_alone() {
+        let mount = |agent: &str| json!([{ "agentPrefix": agent, "canonicalPrefix": "/h" }]);
+        let user = json!({ "mounts": mount("/w"), "sandbox": "box" }).to_string();
+        let settings = Folders::new(Some(&user), None).load().unwrap();
+        assert_eq!((settings.mounts.len(), settings.sandbox.as_deref()), (1, Some("box")));
+        let wrong = |mounts: Value| {
+            let refusal =
+                Folders::new(Some(&json!({ "mounts": mounts }).to_string()), None).refusal();
+            refusal.split_once(": ").unwrap().1.to_owned()
+        };
+        insta::assert_snapshot!(wrong(mount("w")), @"`mounts` have the agentPrefix `w`, which is no absolute path");
+        insta::assert_snapshot!(wrong(json!([mount("/w")[0], mount("/w/")[0]])), @"`mounts` map `/w` twice");
+        insta::assert_snapshot!(wrong(json!([{ "agent": "/w" }])), @r#"`mounts` must be a list of mount mappings, is `[{"agent":"/w"}]`"#);
+        let refusal = Folders::new(None, Some(r#"{"sandbox": "b", "mounts": []}"#)).refusal();
+        assert_eq!(refusal.matches("may be set in the user's settings only").count(), 2);
+    }
+
+    #[test]
+    fn the_environment_of_a_sandbox_stands_over_the_settings() {
+        let mounts = r#"[{"agentPrefix": "/w", "canonicalPrefix": "/h"}]"#;
+        let settings = Settings::default().in_sandbox(Some(mounts), Some("box")).unwrap();
+        assert_eq!(
+            (&*settings.mounts[0].agent_prefix, settings.sandbox.as_deref()),
+            ("/w", Some("box"))
+        );
+        let kept = settings.clone().in_sandbox(None, None).unwrap();
+        assert_eq!(kept, settings);
+        for (mounts, sandbox) in [(Some("{"), None), (Some("{}"), None), (None, Some(" "))] {
+            let error = Settings::default().in_sandbox(mounts, sandbox).unwrap_err();
+            assert_eq!(error.code(), "INVALID_ARGUMENT");
+        }
     }
 
     #[test]

@@ -133,7 +133,7 @@ pub fn overhead_tokens(tools: &[Value], prompt: &str) -> u64 {
 
 fn read(session: &mut LiveSession, call: &str, args: &Value) -> Result<String> {
     let given = required(args, "path")?;
-    let path = source::read_path(given, session.cwd())?;
+    let path = session.path_opened(given)?;
     let bytes = file_bytes(&path)?;
     let shown = read::read_text(
         &String::from_utf8_lossy(&bytes),

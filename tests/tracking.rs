@@ -1,6 +1,7 @@
 //! Tracked files on a real filesystem: what becomes a version, what is told, and what nothing disturbs.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+#![expect(clippy::print_stdout, reason = "what was skipped is said")]
 
 #[path = "common/tracked.rs"]
 mod tracked;
@@ -295,6 +296,67 @@ fn links_fifos_and_folders_in_place_of_a_file_orphan_it_until_it_is_back() {
     }
     files.settle();
     assert_eq!(files.stale(["a", "b", "c"].map(str::to_owned)), Vec::<String>::new());
+}
+
+/// Whether file permissions do not bind this process.
+fn is_privileged() -> bool {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut permissions = file.as_file().metadata().unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(file.path(), permissions).unwrap();
+    fs::OpenOptions::new().write(true).open(file.path()).is_ok()
+}
+
+#[test]
+fn files_and_folders_without_permission_are_orphaned_until_it_is_back() {
+    if !is_privileged() {
+        return check_permissions();
+    }
+    // Root may read anything: the test runs itself again as another user.
+    let done = std::process::Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "files_and_folders_without_permission_are_orphaned_until_it_is_back"])
+        .output();
+    match done {
+        Ok(done) => assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout)),
+        Err(_) if std::env::var("PALIMPSEST_REQUIRE_ALL_TESTS").is_err() => {
+            println!("skipped, for want of setpriv");
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn check_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let files = tracked();
+    files.track(&[("a", "one"), ("sub/b", "two"), ("top", "")]);
+    files.words();
+    let set = |name: &str, mode: u32| {
+        fs::set_permissions(files.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set("a", 0);
+    set("sub", 0);
+    files.settle();
+    let mut words = files.words();
+    words.sort();
+    let orphaned = ["orphaned a: permission denied", "orphaned sub/b: permission denied"];
+    assert_eq!(words[..2], orphaned);
+    assert_eq!(words[2..], ["polling 1 folders: refused"]);
+    assert_eq!(files.content("a").as_deref(), Some("one"), "what was known stands");
+    assert_eq!(files.content("sub/b").as_deref(), Some("two"));
+    set("sub", 0o700);
+    files.write("sub/b", "changed meanwhile");
+    set("a", 0o600);
+    files.settle();
+    let words = files.words();
+    for word in ["resumed a", "resumed sub/b", "updated sub/b"] {
+        assert!(words.contains(&word.to_owned()), "{word} of {words:?}");
+    }
+    assert_eq!(files.stale(["a", "sub/b"].map(str::to_owned)), Vec::<String>::new());
+    let status = files.tracking.status();
+    assert_eq!((status.orphaned, status.polled), (0, 0));
 }
 
 #[test]

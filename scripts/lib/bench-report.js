@@ -18,6 +18,17 @@
  * @property {string} beside the plain equivalent
  * @property {Spread} plain of the same run
  *
+ * @typedef {object} Tracked what tracking files came to
+ * @property {number} readyMs until all were watched
+ * @property {Spread} told from a change to the event
+ * @property {Spread} stored from a change to its version
+ * @property {number} memoryMiB more than before
+ * @property {number} idleMsPerSecond time of the processor while nothing changes
+ * @property {number} burstMs how long the burst took
+ * @property {number} settledMs from its end to the last version
+ * @property {number} stale files that the store had otherwise than the disk a minute later
+ * @property {number} [mostPending] files that waited at most
+ *
  * @typedef {(name: string) => number | undefined} Read mean of a bench in ms; undefined if it did not run
  */
 
@@ -116,6 +127,33 @@ export function percentileTable(title, rows) {
     return [what, ...one, beside, ...other, (ours.median / plain.median).toFixed(2)];
   });
   return table([head, ...cells], [0, 3]);
+}
+
+/**
+ * Tracked files beside a watcher of the same ones.
+ * @param {{ files: number, burst: number, ours: Tracked, plain: Tracked }} found
+ */
+export function trackingTable({ files, burst, ours, plain }) {
+  const count = (/** @type {number} */ number) => number.toLocaleString("en");
+  /** @param {string} what @param {(side: Tracked) => number} of */
+  const row = (what, of) => {
+    const [one, other] = [of(ours), of(plain)];
+    return [what, one.toPrecision(3), "chokidar", other.toPrecision(3), other === 0 ? "" : (one / other).toFixed(2)];
+  };
+  const rows = [
+    row("ms from a change to its event, median", (side) => side.told.median),
+    row("the same, p95", (side) => side.told.p95),
+    row("ms from a change to its version, median", (side) => side.stored.median),
+    row("the same, p95", (side) => side.stored.p95),
+    row("MiB of memory more", (side) => side.memoryMiB),
+    row("ms of the processor per idle second", (side) => side.idleMsPerSecond),
+    row("ms until all are watched", (side) => side.readyMs),
+    row(`ms from the end of ${count(burst)} changes to the last version`, (side) => side.settledMs),
+    row("files stored otherwise than on disk after it", (side) => side.stale),
+  ];
+  const head = [`tracking, ${count(files)} files`, "ours", "beside", "", "ratio"];
+  const pending = `of ${count(files)} tracked files at most ${count(ours.mostPending ?? 0)} waited at once`;
+  return `${table([head, ...rows], [0, 2])}\n${pending}`;
 }
 
 /**

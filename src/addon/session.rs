@@ -395,6 +395,14 @@ impl Session {
         checking.map(|Progress { files, of }| vec![number(files), number(of)])
     }
 
+    /// What a person should know of the mount mappings when the session begins: folders that are not there, mounts that show
+    /// the same files.
+    #[napi(ts_return_type = "Promise<string[]>")]
+    pub fn mount_notices(&self) -> AsyncTask<Blocking<Vec<String>>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || shared.with(|session| Ok(session.oddities())))
+    }
+
     /// Figures for a status line, as of the last call or tool.
     #[napi(catch_unwind)]
     pub fn status(&self) -> SessionStatus {

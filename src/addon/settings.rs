@@ -34,9 +34,12 @@ pub fn load_settings(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Json>>
     })
 }
 
-/// Settings as a caller gives them, complete or in part.
+/// Settings as a caller gives them, complete or in part, and what the environment says of the agent's sandbox.
 pub(super) fn settings_from(value: Option<Value>) -> Result<Settings> {
-    value.map_or_else(|| Ok(Settings::default()), Settings::from_json)
+    let settings = value.map_or_else(|| Ok(Settings::default()), Settings::from_json)?;
+    let variable = |name| std::env::var(name).ok();
+    let (mounts, sandbox) = (variable("PALIMPSEST_MOUNTS"), variable("PALIMPSEST_SANDBOX"));
+    settings.in_sandbox(mounts.as_deref(), sandbox.as_deref())
 }
 
 /// The filesystem that files belong to, by environment and settings.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::settings::settings_from;
+use super::tracking::Trackings;
 use crate::error::Result;
 use crate::settings::{Settings, StorePlace, store_place};
 use crate::store;
@@ -35,6 +36,7 @@ pub struct StoreOptions {
 pub struct Store {
     pub(super) core: store::Store,
     pub(super) settings: Arc<Settings>,
+    pub(super) trackings: Trackings,
 }
 
 /// Opens a store; makes the file and its folder where they are missing, unless `create` is false.
@@ -51,7 +53,7 @@ pub fn open_store(options: Given<Option<StoreOptions>>) -> AsyncTask<Blocking<St
         let (path, settings) = place(options)?;
         let core =
             if create { store::Store::open(&path)? } else { store::Store::open_existing(&path)? };
-        Ok(Store { core, settings: Arc::new(settings) })
+        Ok(Store { core, settings: Arc::new(settings), trackings: Trackings::default() })
     })
 }
 
@@ -101,10 +103,13 @@ impl Store {
         self.core.notice().map(str::to_owned)
     }
 
-    /// Releases the file. Later calls reject with `CLOSED`. Idempotent.
+    /// Ends the store's trackings and releases the file. Later calls reject with `CLOSED`. Idempotent.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn close(&self) -> AsyncTask<Blocking<()>> {
-        let core = self.core.clone();
-        blocking(move || core.close())
+        let (core, trackings) = (self.core.clone(), self.trackings.clone());
+        blocking(move || {
+            trackings.close();
+            core.close()
+        })
     }
 }

@@ -141,12 +141,53 @@ export type SessionEvent =
   | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged" | "edited"; at: number }
   | { type: "message_volatile"; at: number };
 
+/** What became of tracked files; told after it was written. */
+export type TrackingEvent =
+  /**
+   * A file was compared with the store. A tracked file is told of once even if it is `unchanged`, and later only if it
+   * changed. `noContent`: why it has no content; null where it has.
+   */
+  | {
+      type: "created" | "updated" | "unchanged" | "deleted";
+      path: string;
+      id: string;
+      txId: number;
+      noContent: "binary" | "too_large" | "excluded" | "deleted" | null;
+    }
+  /** A file moved. `path` and `id` are the new ones; its `moved_from` is `fromId`, which has a version without content. */
+  | {
+      type: "moved";
+      from: string;
+      fromId: string;
+      path: string;
+      id: string;
+      txId: number;
+      noContent: "binary" | "too_large" | "excluded" | "deleted" | null;
+    }
+  /** It cannot be told any more what a file is: no permission, no such mount, a folder in its place. Its latest version stands. */
+  | { type: "orphaned"; path: string; reason: string }
+  /** A file that was orphaned or deleted is there again; what it is now, the event after says. */
+  | { type: "resumed"; path: string }
+  /** Files of these folders are polled from now on. `detail`: what the system says, for `refused`. */
+  | {
+      type: "polling";
+      folders: string[];
+      reason: "watch_limit" | "network_file_system" | "asked" | "refused";
+      detail?: string;
+    }
+  /** The system lost events, and every tracked file was looked at instead. */
+  | { type: "rescanned"; files: number }
+  /** Something failed. Where the store did, the files are tried again. */
+  | { type: "failed"; path: string | null; problem: string };
+
 /** Settings, complete; see the README for what each does. */
 export interface Settings {
   enabled: boolean;
   layout: "log" | "pools";
   store: string | null;
   filesystemId: string | null;
+  mounts: MountMapping[];
+  sandbox: string | null;
   keepResults: number;
   collapseTokens: number;
   extraShare: number;
@@ -162,6 +203,18 @@ export interface Settings {
   highWater: number;
   prices: string | Record<string, string | PriceTable>;
   exclude: string[] | null;
+}
+
+/** A folder that an agent in a sandbox sees elsewhere than it is. All prefixes are absolute paths. */
+export interface MountMapping {
+  /** Where the agent sees it. */
+  agentPrefix: string;
+  /** Where it is: the path that an agent on the host sees. */
+  canonicalPrefix: string;
+  /** The filesystem that it is in; by default the host's. */
+  filesystemId?: string;
+  /** Where this process opens it; by default `canonicalPrefix`. */
+  clientPrefix?: string;
 }
 
 /** JSON schema of a tool's arguments. */

@@ -212,9 +212,9 @@ impl<'a> Deed<'a> {
 fn name(session: &Session, object: &ObjectId, named: &mut Vec<Handle>) -> String {
     let Some(entry) = session.index().get(object) else { return object.to_string() };
     match &entry.subject {
-        Subject::File { path, .. } if !named.contains(&entry.handle) => {
+        file @ Subject::File { .. } if !named.contains(&entry.handle) => {
             named.push(entry.handle);
-            format!("{} {}", entry.handle, session.shown_path(path))
+            format!("{} {}", entry.handle, session.shown_path(file.agent_path()))
         }
         _ => entry.handle.to_string(),
     }

@@ -20,8 +20,13 @@ const HELP_LINES: u64 = 40;
 const HELP_TOKENS: u64 = 1_000;
 /// Edits of one call that are looked at.
 const MAX_EDITS: usize = 20;
+/// Texts of one call for which the nearest lines are searched.
+const MAX_SEARCHES: u64 = 5;
 /// Places that are named where a text stands several times.
 const NAMED_PLACES: usize = 10;
+/// Places that are shown where a text stands several times, and lines around each: enough to tell them apart.
+const SHOWN_PLACES: u64 = 3;
+const PLACE_CONTEXT: u64 = 2;
 /// Characters of a line that are shown, as in a preview.
 const LINE_CHARS: usize = 400;
 
@@ -49,13 +54,14 @@ enum Place {
 struct Room {
     lines: u64,
     tokens: u64,
+    searches: u64,
 }
 
 /// The help for an edit that failed; `None` where every text stands exactly once, or nothing in the file is like them.
 ///
 /// `old_texts`: what was to be replaced, in the order of the call. Texts match as Pi's tool matches them: line endings,
-/// white space at line ends, typographic quotes, dashes and spaces make no difference. At most 40 lines and 1,000 tokens of
-/// the file are shown; a line of more than 400 characters is cut around what is wanted.
+/// white space at line ends, typographic quotes, dashes and spaces make no difference. At most 20 texts are looked for, and
+/// for five that stand nowhere the nearest lines. At most 40 lines and 1,000 tokens of the file are shown; a line of more than 400 characters is cut around what is wanted.
 pub fn help(target: &Target<'_>, old_texts: &[&str]) -> Option<String> {
     let old_texts = &old_texts[..old_texts.len().min(MAX_EDITS)];
     let loose = loosened(target.text);
@@ -67,23 +73,31 @@ pub fn help(target: &Target<'_>, old_texts: &[&str]) -> Option<String> {
         places = old_texts.iter().map(|old| place(&exact, &unix_lines(old))).collect();
     }
     let lines: Vec<&str> = target.text.split('\n').collect();
-    let mut room = Room { lines: HELP_LINES, tokens: HELP_TOKENS };
+    let mut room = Room { lines: HELP_LINES, tokens: HELP_TOKENS, searches: MAX_SEARCHES };
     let mut parts = Vec::new();
     for (index, (old, place)) in old_texts.iter().zip(&places).enumerate() {
         let name = match old_texts.len() {
             1 => "oldText".to_owned(),
             _ => format!("edits[{index}].oldText"),
         };
+        let wanted: Vec<&str> = old.split('\n').collect();
         match place {
             Place::Once => {}
             Place::Several(first, total) => {
                 let Target { handle, path, .. } = *target;
                 parts.push(forms::places_line(handle, path, &name, first, *total));
+                for place in first.iter().filter(|_| *total <= SHOWN_PLACES) {
+                    let range = around(*place, near::last_line(&lines));
+                    let head = forms::showing_line(None, handle, path, &[range]);
+                    parts.push(shown(target, &lines, range, (head, &wanted), &mut room));
+                }
             }
+            Place::Nowhere if room.searches == 0 => {}
             Place::Nowhere => {
-                let wanted: Vec<&str> = old.split('\n').collect();
+                room.searches -= 1;
                 for range in near::nearest(&lines, &wanted) {
-                    parts.push(shown(target, &lines, range, (&name, &wanted), &mut room));
+                    let head = forms::nearest_line(target.handle, target.path, range, &name);
+                    parts.push(shown(target, &lines, range, (head, &wanted), &mut room));
                 }
             }
         }
@@ -119,15 +133,22 @@ fn line_ranges(text: &str, starts: &[usize], wanted: &str) -> Vec<LineRange> {
     starts.iter().map(range).collect()
 }
 
+/// A place of so many lines with some lines around it.
+fn around(place: LineRange, last_line: u64) -> LineRange {
+    LineRange {
+        first: place.first.saturating_sub(PLACE_CONTEXT).max(1),
+        last: (place.last + PLACE_CONTEXT).min(last_line),
+    }
+}
+
 /// Lines of the file under a line that says which they are; of many the first and the last.
 fn shown(
     target: &Target<'_>,
     lines: &[&str],
     range: LineRange,
-    (name, wanted): (&str, &[&str]),
+    (head, wanted): (String, &[&str]),
     room: &mut Room,
 ) -> String {
-    let head = forms::nearest_line(target.handle, target.path, range, name);
     let grams = Grams::of(wanted);
     let text_of = |number: u64| {
         let index = usize::try_from(number - 1).unwrap_or(usize::MAX);
@@ -286,11 +307,22 @@ mod tests {
 
     #[test]
     fn a_text_that_stands_several_times_is_named_with_its_places() {
-        let text = "a\nif x {\n    y\n}\nb\nif x {\n    y\n}\n";
-        assert_eq!(
-            helped(text, &["a", "if x {\n    y\n}\n"]),
-            "[f3] src/main.rs · edits[1].oldText stands 2 times: lines 2-4, 6-8"
-        );
+        let text = "a\nb\nif x {\n}\nc\nd\ne\nf\ng\nif x {\n}\n";
+        insta::assert_snapshot!(helped(text, &["a", "if x {\n}\n"]), @"
+        [f3] src/main.rs · edits[1].oldText stands 2 times: lines 3-4, 10-11
+        [f3] src/main.rs · lines 1-6
+        a
+        b
+        if x {
+        }
+        c
+        d
+        [f3] src/main.rs · lines 8-11
+        f
+        g
+        if x {
+        }
+        ");
         let text = "}\n".repeat(24);
         assert_eq!(
             helped(&text, &["}"]),
@@ -347,9 +379,9 @@ mod tests {
 
     #[test]
     fn huge_texts_are_searched_too() {
-        let text = numbered(60_000);
-        let old = text[100_000..1_500_000].replace("compute(", "run(");
-        let help = helped(&text, &[&old, &"x".repeat(1 << 20), &"x\n".repeat(1 << 18)]);
+        let text = numbered(20_000);
+        let old = text[100_000..600_000].replace("compute(", "run(");
+        let help = helped(&text, &[&old, &"x".repeat(1 << 19), &"x\n".repeat(1 << 17)]);
         assert!(help.lines().count() < 50, "{help}");
         assert!(help.contains("nearest to edits[0].oldText:\n"), "{help}");
     }
@@ -369,7 +401,10 @@ mod tests {
             let lines: Vec<&str> = text.split('\n').collect();
             let (mut expected, mut shown) = (0..0, 0);
             for line in help.split('\n').filter(|_| !help.is_empty()) {
-                let range = line.split_once(", nearest to ").map(|(head, _)| head);
+                let head = line.strip_suffix(':').unwrap_or(line);
+                let head = head.split_once(", nearest to ").map_or(head, |(head, _)| head);
+                let range = Some(head).filter(|head| !head.contains(" stands "));
+                let range = range.filter(|head| head.starts_with("[f3] "));
                 if let Some(range) = range.and_then(|head| head.rsplit_once(' ')) {
                     prop_assert!(expected.is_empty());
                     let (first, last) = range.1.split_once('-').unwrap_or((range.1, range.1));

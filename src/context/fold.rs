@@ -180,7 +180,7 @@ fn deed_tokens(session: &Session, fact: &ResultFact) -> u64 {
         Shows::Own | Shows::Activated { .. } => None,
     };
     let path = match object.map(|entry| &entry.subject) {
-        Some(Subject::File { path, .. }) => session.shown_path(path),
+        Some(subject @ Subject::File { .. }) => session.shown_path(subject.agent_path()),
         _ => "",
     };
     let brief = fact.object.as_ref().map_or("", |object| session.brief(object));

@@ -34,7 +34,7 @@ mod withhold;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use activation::Wanted;
@@ -65,7 +65,7 @@ use crate::error::{Error, Result};
 use crate::object::{Hash, ObjectId, Timestamp};
 use crate::session::{Session, Shows, SlotRecord, Treatment};
 use crate::settings::{Layout, Settings};
-use crate::source::{Exclude, absolute_path};
+use crate::source::{Exclude, Namespace, absolute_path};
 use crate::store::{Store, Version};
 
 /// Texts kept in memory, in bytes; beyond it the cache starts anew.
@@ -185,6 +185,10 @@ pub struct LiveSession {
     options: OpenSession,
     key: String,
     ids: Ids,
+    /// What the agent sees of filesystems.
+    namespace: Namespace,
+    /// The working folder as the agent sees it.
+    agent_cwd: PathBuf,
     state: Session,
     view: View,
     pending: Vec<PendingCall>,
@@ -238,8 +242,12 @@ impl LiveSession {
             None => Hazards::shipped().clone(),
         };
         let exclude = Exclude::new(&options.settings.exclude_globs())?;
+        let namespace = options.files.namespace(&options, &key)?;
+        let agent_cwd = namespace.agent_folder(&options.cwd);
         let mut live = Self {
             key,
+            namespace,
+            agent_cwd,
             store,
             settings: options.settings.clone(),
             options,
@@ -284,9 +292,9 @@ impl LiveSession {
         &self.ids.session
     }
 
-    /// The working folder.
-    pub fn cwd(&self) -> &Path {
-        &self.options.cwd
+    /// What a person should know of the mappings of a sandbox.
+    pub fn oddities(&self) -> Vec<String> {
+        self.namespace.oddities()
     }
 
     /// Gives up the state in memory, which a panic may have left half made: it is read again from the store.

@@ -204,7 +204,7 @@ fn with_notes(content: Option<&str>, notes: &[String], message: &HostMessage) ->
 fn file<'a>(session: &'a Session, object: &ObjectId) -> Option<(Handle, &'a str)> {
     let entry = session.index().get(object)?;
     match &entry.subject {
-        Subject::File { path, .. } => Some((entry.handle, session.shown_path(path))),
+        file @ Subject::File { .. } => Some((entry.handle, session.shown_path(file.agent_path()))),
         Subject::Toolcall { .. } => None,
     }
 }

@@ -154,8 +154,9 @@ fn cost(line: &str) -> u64 {
 fn pool_line(entry: &IndexEntry) -> String {
     let id = &entry.id;
     match &entry.subject {
-        Subject::File { path, .. } => {
-            format!("id={id} type=file path={path} file_type={}", file_type(path))
+        file @ Subject::File { path, .. } => {
+            let shown = file.agent_path();
+            format!("id={id} type=file path={shown} file_type={}", file_type(path))
         }
         Subject::Toolcall { tool, ok, .. } => {
             format!("id={id} type=toolcall tool={tool} status={}", status(*ok))

@@ -193,7 +193,7 @@ pub struct Opened {
     pub harness: String,
     /// The host's own session ID.
     pub host_session: String,
-    /// Canonical path of the working folder.
+    /// Canonical path of the working folder; in a sandbox the path by which the agent sees it.
     pub cwd: String,
     /// When.
     pub time: Timestamp,
@@ -236,6 +236,12 @@ pub struct FileEvent {
     pub object: ObjectId,
     /// Canonical absolute path.
     pub path: String,
+    /// The filesystem that it is in, where that is not the session's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filesystem_id: Option<String>,
+    /// Absolute path by which the agent sees it, where that is another (a mount's).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_path: Option<String>,
     /// `content_hash` of the version.
     pub version: Hash,
     /// Lines of its text (split on `\n`); `None` without text.

@@ -13,6 +13,10 @@ pub enum Subject {
     File {
         /// Canonical absolute path.
         path: String,
+        /// The filesystem that it is in, where that is not the session's own.
+        filesystem_id: Option<String>,
+        /// Absolute path by which the agent sees it, where that is another.
+        agent_path: Option<String>,
         /// `content_hash` of the latest version known to the session.
         version: Hash,
         /// Lines of its text; `None` without text.
@@ -33,6 +37,16 @@ pub enum Subject {
         /// What it asked for, in a few words, where what it shows does not say it.
         brief: String,
     },
+}
+
+impl Subject {
+    /// Absolute path of a file as the agent sees it; empty for a tool call.
+    pub fn agent_path(&self) -> &str {
+        match self {
+            Self::File { path, agent_path, .. } => agent_path.as_deref().unwrap_or(path),
+            Self::Toolcall { .. } => "",
+        }
+    }
 }
 
 /// An object of the session index.

@@ -323,7 +323,8 @@ impl Session {
         self.showings.values()
     }
 
-    /// A path as the model sees it in `log`: relative to the working folder where it lies inside.
+    /// An agent's path as the model sees it in `log`: relative to the working folder where it lies inside. Of a file it is
+    /// [`Subject::agent_path`].
     pub fn shown_path<'a>(&self, path: &'a str) -> &'a str {
         let cwd = self.opened.as_ref().map_or("", |opened| opened.cwd.as_str());
         let inside = path.strip_prefix(cwd).and_then(|rest| rest.strip_prefix(['/', '\\']));
@@ -457,6 +458,8 @@ impl Session {
     fn file(&mut self, file: &FileEvent) {
         let subject = Subject::File {
             path: file.path.clone(),
+            filesystem_id: file.filesystem_id.clone(),
+            agent_path: file.agent_path.clone(),
             version: file.version.clone(),
             lines: file.lines,
             stamp: file.stamp,
@@ -488,11 +491,9 @@ impl Session {
 
     /// From here on the old object occurs in the state only where it is met anew.
     fn go_on_as(&mut self, from: &ObjectId, to: &ObjectId, same: Option<&Hash>) {
-        let Some(Subject::File { path, version, .. }) =
-            self.index.get(from).map(|entry| entry.subject.clone())
-        else {
-            return;
-        };
+        let Some(subject) = self.index.get(from).map(|entry| entry.subject.clone()) else { return };
+        let path = subject.agent_path().to_owned();
+        let Subject::File { version, .. } = subject else { return };
         let same = same.map(|now| (&version, now));
         let go_on = |object: &mut ObjectId, of: Option<&mut Hash>| {
             if object != from {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{MaySet, PriceSetting, SETTINGS, SettingDoc};
-use crate::source::Exclude;
+use crate::source::{Exclude, MountMapping};
 
 /// What a setting's value must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub enum SettingType {
     Globs,
     /// A choice of prices, see [`PriceSetting`].
     Prices,
+    /// A list of mount mappings, see [`MountMapping`].
+    Mounts,
 }
 
 impl SettingType {
@@ -44,6 +46,7 @@ impl SettingType {
             Self::Share => "a number above 0 and up to 1".to_owned(),
             Self::Globs => "a list of globs, or `null`".to_owned(),
             Self::Prices => "a preset's name, or tables by model".to_owned(),
+            Self::Mounts => "a list of mount mappings".to_owned(),
         }
     }
 
@@ -66,6 +69,7 @@ impl SettingType {
                 let prices = serde_json::from_value::<PriceSetting>(value.clone());
                 prices.is_ok_and(|prices| prices.is_valid())
             }
+            Self::Mounts => serde_json::from_value::<Vec<MountMapping>>(value.clone()).is_ok(),
         }
     }
 }
@@ -82,8 +86,13 @@ fn problem(key: &str, value: &Value, may_set: MaySet) -> Option<String> {
     if !may_set(doc) {
         return Some(format!("`{key}` may be set in the user's settings only"));
     }
-    let expected = || format!("`{key}` must be {}, is `{}`", doc.kind.expectation(), shown(value));
-    (!doc.kind.accepts(value)).then(expected)
+    if !doc.kind.accepts(value) {
+        let expected = doc.kind.expectation();
+        return Some(format!("`{key}` must be {expected}, is `{}`", shown(value)));
+    }
+    let mounts = (doc.kind == SettingType::Mounts).then(|| serde_json::from_value(value.clone()));
+    let mounts: Vec<MountMapping> = mounts?.ok()?;
+    MountMapping::problem(&mounts).map(|problem| format!("`{key}` {problem}"))
 }
 
 fn unknown(key: &str, may_set: MaySet) -> String {

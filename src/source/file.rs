@@ -128,11 +128,6 @@ impl FileStamp {
         Some(Self { mtime_ns, size, inode, ctime_ns, root_depth: None })
     }
 
-    /// Whether this may be the file that had another stamp, under a new name: renaming changes `ctime_ns` alone.
-    pub(super) fn is_renamed(self, before: Self) -> bool {
-        Self { ctime_ns: before.ctime_ns, ..self } == before
-    }
-
     pub(super) fn is_fresh(self, now: SystemTime) -> bool {
         let is_within = |time_ns: i64, fresh: Duration| {
             let settled =

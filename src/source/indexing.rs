@@ -3,6 +3,8 @@
 //! Every way in which a file gets a version goes through here: tools, trackers, resume, the `index` command. Reads the file,
 //! writes nothing: who asks puts the payload, unless the outcome is [`IndexOutcome::Unchanged`].
 
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
 
 use super::file::{FileReading, FileStamp, FileState, look_at_excluded, read_file};
@@ -131,11 +133,17 @@ impl Indexed {
 
 /// Looks at a file: reads it where it can be reached and is not excluded. Every failure is a state.
 pub fn look(location: &Location, is_excluded: bool, max_text_bytes: u64) -> FileReading {
-    match &location.open {
+    let reading = match &location.open {
         None => FileReading { state: FileState::NotRead, stamp: None },
         Some(path) if is_excluded => look_at_excluded(path),
         Some(path) => read_file(path, max_text_bytes),
+    };
+    let is_mounted = || location.root.as_deref().is_none_or(Path::is_dir);
+    if reading.state == FileState::Missing && !is_mounted() {
+        let reason = "the folder of its mount is not there".to_owned();
+        return FileReading { state: FileState::Unreadable { reason }, stamp: None };
     }
+    reading
 }
 
 /// Says what version a file should have, as [`index_source`].

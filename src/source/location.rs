@@ -16,17 +16,19 @@ pub struct Location {
     pub path: PathBuf,
     /// Where this process opens the file; `None` if it is out of its reach: never looked at, never watched.
     pub open: Option<PathBuf>,
+    /// Folder of the mapping by which it is reached; where that is missing, nothing can be said of the file.
+    pub root: Option<PathBuf>,
 }
 
 impl Location {
     /// A file of this machine's own filesystem, by its canonical path.
     pub fn here(filesystem_id: &str, path: PathBuf) -> Self {
-        Self { filesystem_id: filesystem_id.to_owned(), open: Some(path.clone()), path }
+        Self { filesystem_id: filesystem_id.to_owned(), open: Some(path.clone()), path, root: None }
     }
 
     /// A file that this process cannot reach.
     pub fn elsewhere(filesystem_id: &str, path: PathBuf) -> Self {
-        Self { filesystem_id: filesystem_id.to_owned(), path, open: None }
+        Self { filesystem_id: filesystem_id.to_owned(), path, open: None, root: None }
     }
 
     /// The envelope of the file's object.

@@ -27,9 +27,10 @@ pub fn resolve_path(given: &str, cwd: &Path) -> Result<PathBuf> {
 /// Makes the path that Pi's `read` opens: as [`resolve_path`], and where nothing is there, the first spelling that macOS
 /// may have used instead and that exists: a narrow no-break space before AM or PM, decomposed letters (NFD), a typographic
 /// apostrophe, the last two together.
-pub fn read_path(given: &str, cwd: &Path) -> Result<PathBuf> {
+///
+/// `exists`: whether something is at an absolute path.
+pub fn read_path(given: &str, cwd: &Path, exists: impl Fn(&Path) -> bool) -> Result<PathBuf> {
     let path = resolve_path(given, cwd)?;
-    let exists = |path: &Path| path.try_exists().unwrap_or(false);
     let Some(text) = path.to_str().filter(|_| !exists(&path)) else {
         return Ok(path);
     };
@@ -283,7 +284,7 @@ mod tests {
             ("it's", "it\u{2019}s"),
             ("absent", "absent"),
         ] {
-            let found = canonical_path(&read_path(given, cwd).unwrap());
+            let found = canonical_path(&read_path(given, cwd, Path::exists).unwrap());
             assert_eq!(found, canonical_path(&cwd.join(expected)), "{given}");
         }
     }

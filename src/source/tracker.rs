@@ -12,6 +12,7 @@ mod folders;
 mod look;
 mod moves;
 mod roster;
+mod round;
 mod signal;
 
 use std::path::PathBuf;

@@ -217,6 +217,31 @@ fn what_changed_again_after_another_session_is_not_named_so() {
     assert!(host.shown().contains("changed on disk after t1 (+1 -5):"), "{}", host.shown());
 }
 
+#[test]
+fn what_another_session_made_before_is_not_its_change_when_it_comes_back() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("a.rs", TEXT);
+    let mut other = beside(&host);
+    other.user("work");
+    edit_beside(&host, &mut other, "a.rs", "fn two", "fn zwei");
+    other.send();
+    host.user("look");
+    host.read("a.rs", None, None);
+    host.send();
+    host.write_file("a.rs", TEXT);
+    host.user("on");
+    host.send();
+    assert_eq!(notes(&host), 1);
+    host.write_file("a.rs", &TEXT.replace("fn two", "fn zwei"));
+    // The other session is written again, but not because of the file.
+    other.user("and on");
+    other.send();
+    host.user("on");
+    host.send();
+    assert_eq!(notes(&host), 2, "{}", host.shown());
+    assert!(!host.shown().contains("by another session"), "{}", host.shown());
+}
+
 /// Text of the latest version that the store has of a file.
 fn stored_text(host: &Host, file: &ObjectId) -> Option<String> {
     let version = host.store.require(file, AsOf::Latest).unwrap();

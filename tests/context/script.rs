@@ -54,6 +54,11 @@ pub(crate) enum Deed {
         line: usize,
         change: Change,
     },
+    /// An edit of lines that are not in the file, or in it several times.
+    EditInVain {
+        file: usize,
+        line: usize,
+    },
     Write {
         file: usize,
         lines: usize,
@@ -134,6 +139,7 @@ fn deed() -> impl Strategy<Value = Deed> {
             .prop_map(|(file, offset, limit)| Deed::Read { file, offset, limit }),
         3 => (0..3usize, 0..60usize, change())
             .prop_map(|(file, line, change)| Deed::Edit { file, line, change }),
+        2 => (0..3usize, 0..60usize).prop_map(|(file, line)| Deed::EditInVain { file, line }),
         1 => (0..3usize, 1..40usize).prop_map(|(file, lines)| Deed::Write { file, lines }),
         4 => (prop_oneof![4 => 0..4usize, 2 => 4..40usize, 1 => 40..160usize], any::<bool>())
             .prop_map(|(lines, fails)| Deed::Bash { lines, fails }),
@@ -376,6 +382,14 @@ impl World {
                 ("read", args)
             }
             Deed::Edit { file, line, .. } => ("edit", json!({ "path": FILES[file], "line": line })),
+            Deed::EditInVain { file, line } => {
+                let old = match line % 3 {
+                    0 => "line ".to_owned(),
+                    _ => format!("{} line {line} of another kind\n", FILES[file]),
+                };
+                let edits = json!([{ "oldText": old, "newText": "x" }]);
+                ("edit", json!({ "path": FILES[file], "edits": edits }))
+            }
             Deed::Write { file, lines } => {
                 ("write", json!({ "path": FILES[file], "content": lines.to_string() }))
             }
@@ -429,6 +443,10 @@ impl World {
                 }
                 None => ("no such file".to_owned(), true, None),
             },
+            Deed::EditInVain { .. } => {
+                let help = self.host.live.edit_failed(args).unwrap();
+                (format!("no such text\n\n{}", help.unwrap_or_default()), true, None)
+            }
             Deed::Write { file, lines } => {
                 let text = self.fresh_lines(file, lines).join("\n") + "\n";
                 self.put(file, Some(text));

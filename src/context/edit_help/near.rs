@@ -47,7 +47,7 @@ pub(super) fn nearest(file: &[&str], wanted: &[&str]) -> Vec<LineRange> {
 }
 
 /// The number of the last line; what follows the last line break is none.
-fn last_line(file: &[&str]) -> u64 {
+pub(super) fn last_line(file: &[&str]) -> u64 {
     let lines = if file.last() == Some(&"") { file.len() - 1 } else { file.len() };
     lines.max(1) as u64
 }

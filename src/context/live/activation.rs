@@ -1,7 +1,6 @@
 //! What `activate`, `deactivate`, `pin` and `unpin` do (SSOT 3.3, DESIGN.md sections 6 and 7).
 
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::Arc;
 
 use regex::Regex;
@@ -176,22 +175,24 @@ impl LiveSession {
         version: VersionSelector,
         seen: Option<(LineRange, Hash)>,
     ) -> Result<Result<Shown, String>> {
-        let (object, obstacle) = self.look_at(object)?;
+        let (object, obstacle) = self.look_closely(object)?;
         let object = &object;
+        let location = self.location_of(object)?;
         let handle = self.handle_of(object)?;
-        let Some(Subject::File { path, version: latest, lines, .. }) =
-            self.state.index().get(object).map(|entry| entry.subject.clone())
+        let entry = self.state.index().get(object);
+        let Some(file @ Subject::File { version: latest, lines, .. }) =
+            entry.map(|entry| &entry.subject)
         else {
             return Err(Error::internal(format!("`{object}` is no file of the session")));
         };
-        let absolute = path;
-        let path = self.state.shown_path(&absolute).to_owned();
+        let path = self.state.shown_path(file.agent_path()).to_owned();
+        let (latest, lines) = (latest.clone(), *lines);
         let mut name = path.clone();
         let mut wanted = latest.clone();
         if version != VersionSelector::Latest {
             wanted = self.store.select(object, version)?.content_hash;
         } else if lines.is_none() {
-            match self.last_text_of(object, handle, Path::new(&absolute), obstacle)? {
+            match self.last_text_of(object, handle, location.as_ref(), obstacle)? {
                 Ok(last) => wanted = last,
                 Err(why) => return Ok(Err(forms::textless_line(handle, &path, &why))),
             }
@@ -229,20 +230,20 @@ impl LiveSession {
 
     /// Looks at a file; returns what it is now, which is another object where it was moved, and what keeps it from being
     /// read.
-    fn look_at(&mut self, object: &ObjectId) -> Result<(ObjectId, Option<String>)> {
+    fn look_closely(&mut self, object: &ObjectId) -> Result<(ObjectId, Option<String>)> {
         let mut object = object.clone();
         if let Some(moved) = self.settle_moves(vec![object.clone()])?.pop() {
             object = moved;
         }
-        let Some(path) = self.path_of(&object)? else { return Ok((object, None)) };
+        let Some(location) = self.location_of(&object)? else { return Ok((object, None)) };
         let is_out = self.state.orphaned(&object).is_some();
-        if self.index_known(&object, &path, Cause::Read)?.is_some() {
+        if self.index_known(&object, &location, Cause::Read)?.is_some() {
             if is_out {
                 self.record(Event::Resumed { object: object.clone() });
             }
             return Ok((object, None));
         }
-        let obstacle = self.why_out_of_reach(&object, &path);
+        let obstacle = self.why_out_of_reach(&object, &location);
         if let (Some(reason), false, Some(_)) =
             (obstacle.clone(), is_out, self.state.index().get(&object))
         {

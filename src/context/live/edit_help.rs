@@ -14,7 +14,6 @@ use crate::context::log_layout::Texts;
 use crate::error::Result;
 use crate::object::{Hash, ObjectId};
 use crate::session::{Cause, Event, Subject};
-use crate::source;
 
 impl LiveSession {
     /// What to add to the error of an `edit` that failed, for the model; `None` where nothing helps: nothing changed and each
@@ -24,8 +23,8 @@ impl LiveSession {
     /// when it returns.
     pub fn edit_failed(&mut self, args: &Value) -> Result<Option<String>> {
         let Some(path) = args.get("path").and_then(Value::as_str) else { return Ok(None) };
-        let path = source::resolve_path(path, &self.options.cwd)?;
-        if !self.files_are_here() || self.is_excluded(&path) {
+        let path = self.resolve(path)?;
+        if self.location(&path).open.is_none() || self.is_excluded(&path) {
             return Ok(None);
         }
         let old_texts = old_texts(args);
@@ -48,7 +47,7 @@ impl LiveSession {
     ) -> Result<Option<String>> {
         let file = self.file_id(path)?;
         let is_known = self.state.index().get(&file).is_some();
-        if !is_known && !path.is_file() {
+        if !is_known && self.regular_file(path).is_none() {
             return Ok(None);
         }
         let seen = self.state.seen(&file).cloned();

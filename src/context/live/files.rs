@@ -80,35 +80,37 @@ impl LiveSession {
         let Some(path) = args.get("path").and_then(Value::as_str) else { return Ok(None) };
         let (cause, path) = match tool {
             "read" => (Cause::Read, self.path_read(path)?),
-            "edit" => (Cause::Edited, source::resolve_path(path, &self.options.cwd)?),
-            "write" => (Cause::Written, source::resolve_path(path, &self.options.cwd)?),
+            "edit" => (Cause::Edited, self.resolve(path)?),
+            "write" => (Cause::Written, self.resolve(path)?),
             _ => return Ok(None),
         };
         Ok(Some((cause, path)))
     }
 
-    /// Reads a file and makes a version of what is there (SSOT 5.6). Returns its object and version; `None` where nothing
-    /// can be said of it (no permission, no file that has bytes, a path that is no UTF-8): what was known stands.
+    /// Reads the file at an agent's path, see [`Self::index_at`].
     pub(super) fn index_file(
         &mut self,
         path: &Path,
         cause: Cause,
         call: Option<&str>,
     ) -> Result<Option<(ObjectId, Hash)>> {
-        let location = self.location(path);
-        let object = location.id()?;
-        if self.is_forgotten(&object)? || location.path.to_str().is_none() {
-            return Ok(None);
-        }
-        let reading = source::look(&location, self.is_excluded(path), self.settings.max_text_bytes);
-        if reading.state == FileState::Missing && !self.is_mounted(&object, path) {
-            return Ok(None);
-        }
-        self.index_reading(&location, reading, cause, call)
+        let reading = self.look_at(path);
+        self.index_at(&self.location(path), reading, cause, call)
     }
 
-    /// Makes a version of what was found of a file.
-    pub(super) fn index_reading(
+    /// Reads the file at an agent's path.
+    fn look_at(&self, path: &Path) -> FileReading {
+        source::look(&self.location(path), self.is_excluded(path), self.settings.max_text_bytes)
+    }
+
+    /// Reads a file that is known.
+    pub(super) fn look_again(&self, location: &Location) -> FileReading {
+        source::look(location, self.is_excluded_at(location), self.settings.max_text_bytes)
+    }
+
+    /// Makes a version of what was found of a file (SSOT 5.6). Returns its object and version; `None` where nothing can be
+    /// said of it (no permission, no file that has bytes, a path that is no UTF-8): what was known stands.
+    pub(super) fn index_at(
         &mut self,
         location: &Location,
         reading: FileReading,
@@ -116,6 +118,12 @@ impl LiveSession {
         call: Option<&str>,
     ) -> Result<Option<(ObjectId, Hash)>> {
         let object = location.id()?;
+        if self.is_forgotten(&object)? || location.path.to_str().is_none() {
+            return Ok(None);
+        }
+        if reading.state == FileState::Missing && !self.is_mounted(&object, location) {
+            return Ok(None);
+        }
         let Some(found) = source::index(location, reading, self.latest(&object)?)? else {
             return Ok(None);
         };
@@ -130,19 +138,15 @@ impl LiveSession {
         }
         if outcome != IndexOutcome::Unchanged {
             self.staged.objects.push((envelope, payload, Expected::Any));
-        }
-        if cause == Cause::Changed && self.is_as_told(&object, &version, stamp) {
+        } else if cause == Cause::Changed && self.is_as_told(&object, &version, stamp) {
             return Ok(Some((object, version)));
         }
         self.record(Event::File(FileEvent {
-            object: object.clone(),
-            path: location.path.to_string_lossy().into_owned(),
-            version: version.clone(),
             lines: text.map(|text| text.split('\n').count() as u64),
-            cause,
             call: call.map(str::to_owned),
             stamp,
             moved,
+            ..self.met(object.clone(), location, version.clone(), cause)
         }));
         Ok(Some((object, version)))
     }
@@ -177,29 +181,27 @@ impl LiveSession {
         notices: &mut Vec<Notice>,
     ) -> Result<Vec<String>> {
         let mut notes = Vec::new();
-        if !self.files_are_here() {
-            return Ok(notes);
-        }
         let began = self.store.now();
         let mut budget = NOTE_TOKENS;
         for file in self.settle_moves(files)? {
-            let Some(Subject::File { path, version, stamp, lines }) =
+            let Some(Subject::File { version, stamp, lines, .. }) =
                 self.state.index().get(&file).map(|entry| &entry.subject)
             else {
                 continue;
             };
-            let path = PathBuf::from(path);
+            let Some(location) = self.location_of(&file)? else { continue };
             let Some(told) = self.state.told(&file).cloned() else { continue };
             let before = self.state.told_at(&file).map(str::to_owned);
             let is_settled = before.is_none() && self.state.orphaned(&file).is_none();
-            let now = source::stamp(&path);
+            let Some(open) = &location.open else { continue };
+            let now = source::stamp(open);
             // Of a text that got no stamp, as it was written just then, nothing is known yet.
             let is_known = now.is_some() || lines.is_none();
             if is_settled && is_known && now == *stamp && told == *version {
                 continue;
             }
-            let Some(now) = self.index_known(&file, &path, Cause::Changed)? else {
-                notes.extend(self.out_of_reach(&file, &path, notices));
+            let Some(now) = self.index_known(&file, &location, Cause::Changed)? else {
+                notes.extend(self.out_of_reach(&file, &location, notices));
                 continue;
             };
             let is_back = self.back_in_reach(&file, notices);
@@ -219,15 +221,15 @@ impl LiveSession {
     pub(super) fn index_known(
         &mut self,
         file: &ObjectId,
-        path: &Path,
+        location: &Location,
         cause: Cause,
     ) -> Result<Option<Hash>> {
-        if self.location(path).id()? == *file {
-            return Ok(self.index_file(path, cause, None)?.map(|(_, now)| now));
-        }
-        let Some(location) = self.location_of(file)? else { return Ok(None) };
-        let reading = FileReading { state: FileState::Missing, stamp: None };
-        Ok(self.index_reading(&location, reading, cause, None)?.map(|(_, now)| now))
+        let reading = if self.led_to(location).id()? == *file {
+            self.look_again(location)
+        } else {
+            FileReading { state: FileState::Missing, stamp: None }
+        };
+        Ok(self.index_at(location, reading, cause, None)?.map(|(_, now)| now))
     }
 
     /// What is to be said of a file that was told in one version and is another now; `None` where nothing is.
@@ -240,8 +242,8 @@ impl LiveSession {
         notices: &mut Vec<Notice>,
     ) -> Result<Option<String>> {
         let Some(entry) = self.state.index().get(file) else { return Ok(None) };
-        let Subject::File { path, lines, .. } = &entry.subject else { return Ok(None) };
-        let (handle, path) = (entry.handle, self.state.shown_path(path));
+        let file_subject @ Subject::File { lines, .. } = &entry.subject else { return Ok(None) };
+        let (handle, path) = (entry.handle, self.state.shown_path(file_subject.agent_path()));
         let seen = self.seen_in(file);
         if lines.is_none() {
             let fields = self.latest_fields(file)?;
@@ -308,7 +310,7 @@ impl LiveSession {
     fn found(&mut self, naming: Naming<'_>, finished: &ToolFinished) -> Result<()> {
         let folder = match naming {
             Naming::Command { .. } => self.folder_of(&finished.args),
-            _ => self.options.cwd.clone(),
+            _ => self.agent_cwd.clone(),
         };
         let look = |path: &Path| self.regular_file(path);
         let files = source::discovered_files(naming, &folder, &finished.text, FOUND_LIMITS, &look);
@@ -325,7 +327,7 @@ impl LiveSession {
     /// The folder in which a command with these arguments runs.
     fn folder_of(&self, args: &Value) -> PathBuf {
         let given = FOLDER_ARGS.iter().find_map(|name| args.get(*name)?.as_str());
-        let cwd = &self.options.cwd;
+        let cwd = &self.agent_cwd;
         given.map_or_else(|| cwd.clone(), |given| source::absolute_path(given, cwd))
     }
 
@@ -338,8 +340,7 @@ impl LiveSession {
         if found.outcome != IndexOutcome::Unchanged {
             self.staged.objects.push((found.envelope, found.payload, Expected::Any));
         }
-        let path = location.path.to_string_lossy().into_owned();
-        self.record(met_file(object, path, found.version, Cause::Found));
+        self.record(Event::File(self.met(object, location, found.version, Cause::Found)));
         Ok(())
     }
 
@@ -365,16 +366,28 @@ impl LiveSession {
         }
     }
 
-    /// Path of a file.
-    pub(super) fn path_of(&self, object: &ObjectId) -> Result<Option<PathBuf>> {
-        if let Some(Subject::File { path, .. }) =
-            self.state.index().get(object).map(|entry| &entry.subject)
-        {
-            return Ok(Some(PathBuf::from(path)));
+    /// The event of a file that is met without a look at it.
+    pub(super) fn met(
+        &self,
+        object: ObjectId,
+        location: &Location,
+        version: Hash,
+        cause: Cause,
+    ) -> FileEvent {
+        let Location { filesystem_id, path, .. } = location;
+        let is_own = *filesystem_id == self.options.filesystem_id;
+        FileEvent {
+            object,
+            path: path.to_string_lossy().into_owned(),
+            filesystem_id: (!is_own).then(|| filesystem_id.clone()),
+            agent_path: self.namespace.agent_path(filesystem_id, path),
+            version,
+            lines: None,
+            cause,
+            call: None,
+            stamp: None,
+            moved: None,
         }
-        let version = self.store.get(object, AsOf::Latest)?;
-        let source = version.and_then(|version| version.envelope.source);
-        Ok(source.and_then(|source| source.path().map(PathBuf::from)))
     }
 }
 
@@ -384,20 +397,6 @@ fn shell_command(finished: &ToolFinished) -> Option<String> {
         ToolKind::Shell(_) => tool_kind::command_of(&finished.args),
         _ => None,
     }
-}
-
-/// The event of a file that is met without a look at it.
-pub(super) fn met_file(object: ObjectId, path: String, version: Hash, cause: Cause) -> Event {
-    Event::File(FileEvent {
-        object,
-        path,
-        version,
-        lines: None,
-        cause,
-        call: None,
-        stamp: None,
-        moved: None,
-    })
 }
 
 /// A heading and the unified difference of two texts, within the limits of a note.

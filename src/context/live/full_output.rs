@@ -26,11 +26,12 @@ impl LiveSession {
     ) -> Option<(String, String)> {
         let path = Path::new(message.details.get("fullOutputPath").and_then(Value::as_str)?);
         let limit = self.settings.max_output_bytes;
-        if limit == 0 || !self.files_are_here() || !path.is_absolute() || self.is_excluded(path) {
+        if limit == 0 || !path.is_absolute() || self.exclude.excludes_name(path) {
             return None;
         }
+        let location = self.location_of_hosts_own(path)?;
         let (text, size, missing) =
-            match source::read_file(&source::canonical_path(path), limit).state {
+            match source::look(&location, self.is_excluded_at(&location), limit).state {
                 FileState::Text { text, .. } if holds(&text, &message.text()) => {
                     let size = text.len() as u64;
                     (Some(text), Some(size), None)

@@ -84,11 +84,8 @@ impl LiveSession {
         let Some(path) = args.get("path").and_then(Value::as_str) else {
             return Ok(HashSet::new());
         };
-        if !self.files_are_here() {
-            return Ok(HashSet::new());
-        }
-        let path = source::canonical_path(&source::resolve_path(path, &self.options.cwd)?);
-        match source::read_file(&path, self.settings.max_text_bytes).state {
+        let location = self.location(&self.resolve(path)?);
+        match source::look(&location, false, self.settings.max_text_bytes).state {
             FileState::Text { text, .. } => Ok(marks(&text).map(str::to_owned).collect()),
             _ => Ok(HashSet::new()),
         }

@@ -263,7 +263,9 @@ fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
         Shows::Own => None,
     });
     let file = file.and_then(|entry| match &entry.subject {
-        Subject::File { path, .. } => Some((entry.handle, state.shown_path(path).to_owned())),
+        file @ Subject::File { .. } => {
+            Some((entry.handle, state.shown_path(file.agent_path()).to_owned()))
+        }
         Subject::Toolcall { .. } => None,
     });
     let is_result =

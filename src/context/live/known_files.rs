@@ -35,9 +35,6 @@ impl LiveSession {
         first_new: u64,
         looked_at: &[ObjectId],
     ) -> Result<()> {
-        if !self.files_are_here() {
-            return Ok(());
-        }
         let new = first_new..self.state.chat().len();
         if new.clone().any(|at| self.may_change_files(at)) {
             self.look = Look(self.files_to_look_at(new)?);
@@ -48,23 +45,25 @@ impl LiveSession {
         while stamps < MAX_STAMPS && reads < MAX_READS {
             let Some(file) = self.look.0.pop_front() else { break };
             let subject = self.state.index().get(&file).map(|entry| &entry.subject);
-            let Some(Subject::File { path, stamp, .. }) = subject else { continue };
-            if looked_at.contains(&file) {
+            let Some(Subject::File { stamp, .. }) = subject else { continue };
+            let stamp = *stamp;
+            let Some(location) = self.location_of(&file)? else { continue };
+            let Some(open) = location.open.as_ref().filter(|_| !looked_at.contains(&file)) else {
                 continue;
-            }
-            let path = PathBuf::from(path);
+            };
             stamps += 1;
-            let now = source::stamp(&path);
+            let now = source::stamp(open);
             if now.is_none() {
                 gone.push(file);
-            } else if now != *stamp {
+            } else if now != stamp {
                 reads += 1;
-                self.index_file(&path, Cause::Changed, None)?;
+                let reading = self.look_again(&location);
+                self.index_at(&location, reading, Cause::Changed, None)?;
             }
         }
         for file in self.settle_moves(gone)? {
-            if let Some(path) = self.path_of(&file)? {
-                self.index_known(&file, &path, Cause::Changed)?;
+            if let Some(location) = self.location_of(&file)? {
+                self.index_known(&file, &location, Cause::Changed)?;
             }
         }
         Ok(())
@@ -111,8 +110,8 @@ impl LiveSession {
                 let literal = word.split(['*', '?', '[']).next().unwrap_or(word);
                 let (folder, start) = literal.rsplit_once('/').unwrap_or((".", literal));
                 let given = if literal == word { word } else { folder };
-                let Ok(path) = source::resolve_path(given, &self.options.cwd) else { continue };
-                let path = self.canonical(&path);
+                let Ok(path) = self.resolve(given) else { continue };
+                let path = self.location(&path).path;
                 if literal == word {
                     named.paths.insert(path);
                 } else {

@@ -6,20 +6,19 @@
 use std::collections::HashSet;
 
 use super::LiveSession;
-use super::files::met_file;
 use crate::context::pools_layout;
 use crate::error::Result;
 use crate::graph::{Graph, TargetState};
 use crate::object::{AsOf, Hash, ObjectId, file_type};
 use crate::session::{Cause, Event};
 use crate::settings::Layout;
-use crate::source;
+use crate::source::Location;
 use crate::store::{RelationKind, is_markdown_type};
 
 /// A file that a link leads to.
 struct Linked {
     object: ObjectId,
-    path: String,
+    location: Location,
     version: Hash,
 }
 
@@ -62,15 +61,16 @@ impl LiveSession {
             let metadata = |id: &ObjectId| self.metadata_line(id).ok().flatten();
             room = room.min(pools_layout::room(&self.state, self.settings.pool_tokens, &metadata));
         }
-        let exists = source::exists_on(&self.options.filesystem_id);
+        let exists = |filesystem_id: &str, path: &str| self.namespace.exists(filesystem_id, path);
         let graph = Graph::open(&self.store, AsOf::Latest, &exists)?;
         let mut met = HashSet::new();
         let mut events = Vec::new();
         for (object, version) in files {
             let linked = self.linked(&graph, &object, &mut met)?;
             let before = room;
-            for Linked { object, path, version } in pools_layout::fitting(linked, &mut room) {
-                events.push(met_file(object, path, version, Cause::Linked));
+            for Linked { object, location, version } in pools_layout::fitting(linked, &mut room) {
+                let met = self.met(object, &location, version, Cause::Linked);
+                events.push(Event::File(met));
             }
             events.push(Event::Linked { object, version, tokens: before - room });
         }
@@ -88,15 +88,16 @@ impl LiveSession {
         for link in graph.links(from)? {
             let is_link =
                 matches!(link.relation.kind, RelationKind::Wikilink | RelationKind::Markdown);
-            let (Some(object), Some(path)) = (link.target.id, link.target.path) else { continue };
+            let Some(object) = link.target.id else { continue };
             let is_there = link.target.state == TargetState::Found;
             let is_known = self.state.index().get(&object).is_some();
             if !is_link || !is_there || is_known || !met.insert(object.clone()) {
                 continue;
             }
             let Some(version) = self.store.get(&object, AsOf::Latest)? else { continue };
+            let Some(location) = self.location_of(&object)? else { continue };
             let Some(line) = self.metadata_line(&object)? else { continue };
-            linked.push((Linked { object, path, version: version.content_hash }, line));
+            linked.push((Linked { object, location, version: version.content_hash }, line));
         }
         Ok(linked)
     }

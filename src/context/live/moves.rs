@@ -81,13 +81,13 @@ impl LiveSession {
 
     /// Looks whether known files went from the first to the second of two places.
     fn moved_as_said(&mut self, pairs: &[(PathBuf, PathBuf)]) -> Result<bool> {
-        if pairs.is_empty() || !self.files_are_here() {
+        if pairs.is_empty() {
             return Ok(false);
         }
         let index = self.state.index();
         let is_named = |path: &str| pairs.iter().any(|(from, _)| Path::new(path).starts_with(from));
         let named = index.entries().iter().filter_map(|entry| match &entry.subject {
-            Subject::File { path, .. } if is_named(path) => Some(entry.id.clone()),
+            Subject::File { .. } if is_named(entry.subject.agent_path()) => Some(entry.id.clone()),
             _ => None,
         });
         let named: Vec<ObjectId> = named.collect();
@@ -142,19 +142,18 @@ impl LiveSession {
     fn vanished(&self, files: &[ObjectId]) -> Result<Vec<Vanished>> {
         let mut vanished = Vec::new();
         for object in files {
-            let Some(Subject::File { path, version, stamp, .. }) =
+            let Some(Subject::File { version, stamp, .. }) =
                 self.state.index().get(object).map(|entry| &entry.subject)
             else {
                 continue;
             };
-            let Some(open) = self.open_path(path) else { continue };
-            if self.forgotten.contains(object) || !self.has_gone(object, &open)? {
+            let Some(location) = self.location_of(object)? else { continue };
+            if self.forgotten.contains(object) || !self.has_gone(object, &location)? {
                 continue;
             }
             if stamp.is_none() && self.is_deleted(object, version)? {
                 continue;
             }
-            let Some(location) = self.location_of(object)? else { continue };
             let (version, stamp) = (version.clone(), *stamp);
             let known = self.known_version(object, &version)?;
             let source_hash = known.and_then(|known| known.source_hash);
@@ -167,19 +166,21 @@ impl LiveSession {
     }
 
     /// Whether a known file is confirmed not to be at its path: nothing is there, or a link to elsewhere.
-    fn has_gone(&self, object: &ObjectId, open: &Path) -> Result<bool> {
+    fn has_gone(&self, object: &ObjectId, location: &Location) -> Result<bool> {
+        let Some(open) = &location.open else { return Ok(false) };
         if source::stamp(open).is_some() {
             let is_link = open.symlink_metadata().is_ok_and(|found| found.is_symlink());
-            return Ok(is_link && self.location(open).id()? != *object);
+            return Ok(is_link && self.led_to(location).id()? != *object);
         }
-        let state = source::read_file(open, 0).state;
-        Ok(state == FileState::Missing && self.is_mounted(object, open))
+        let state = source::look(location, false, 0).state;
+        Ok(state == FileState::Missing && self.is_mounted(object, location))
     }
 
     /// Whether the file system of a file is where it was, as far as is known.
-    pub(super) fn is_mounted(&self, object: &ObjectId, open: &Path) -> bool {
-        match self.state.index().get(object).map(|entry| &entry.subject) {
-            Some(Subject::File { stamp: Some(stamp), .. }) => stamp.is_mounted(open),
+    pub(super) fn is_mounted(&self, object: &ObjectId, location: &Location) -> bool {
+        let subject = self.state.index().get(object).map(|entry| &entry.subject);
+        match (subject, &location.open) {
+            (Some(Subject::File { stamp: Some(stamp), .. }), Some(open)) => stamp.is_mounted(open),
             _ => true,
         }
     }
@@ -195,12 +196,13 @@ impl LiveSession {
     /// The place that was said, where the file is there now.
     fn as_said(&self, file: &Vanished, said: &[(PathBuf, PathBuf)]) -> Result<Option<Candidate>> {
         for (from, to) in said {
-            let Ok(rest) = file.location.path.strip_prefix(from) else { continue };
+            let was = self.agent_path(&file.location);
+            let Ok(rest) = was.strip_prefix(from) else { continue };
             let to = if rest.as_os_str().is_empty() { to.clone() } else { to.join(rest) };
-            let Some(found) = self.candidate(file, &to)? else { continue };
+            let Some(found) = self.candidate(file, self.location(&to))? else { continue };
             let hash = source_hash(&found.reading.state);
             let is_equal = hash.is_some() && hash == file.source_hash.as_ref();
-            if is_equal || found.is_same_file || source::appeared_since(&to, self.looked) {
+            if is_equal || found.is_same_file || self.is_new(&found.location) {
                 return Ok(Some(found));
             }
         }
@@ -212,8 +214,9 @@ impl LiveSession {
         let mut object = file.object.clone();
         for _ in 0..MAX_MOVES {
             let Some(next) = self.successor(&object)? else { return Ok(None) };
-            if let Some(Source::Filesystem { path, .. }) = &next.envelope.source
-                && let Some(found) = self.candidate(file, Path::new(path))?
+            if let Some(Source::Filesystem { filesystem_id, path }) = &next.envelope.source
+                && let known = self.namespace.known(filesystem_id, Path::new(path))
+                && let Some(found) = self.candidate(file, self.led_to(&known))?
             {
                 return Ok(Some(Candidate { is_stored: true, ..found }));
             }
@@ -264,20 +267,20 @@ impl LiveSession {
         else {
             return Ok(None);
         };
-        let mut met: Vec<PathBuf> = places.beside(&file.location).to_vec();
-        met.extend(places.met(&self.state).iter().cloned());
+        let mut met: Vec<Location> = places.beside(&file.location).to_vec();
+        met.extend(self.met_by_path(places)?.iter().cloned());
         let mut found: Vec<Candidate> = Vec::new();
         let mut seen = HashSet::new();
-        for path in met {
-            if !seen.insert(path.clone()) || !places.may_be(&path, size) {
+        for location in met {
+            if !seen.insert(location.clone()) || !places.may_be(&location, size) {
                 continue;
             }
-            let Some(candidate) = self.candidate(file, &path)? else { continue };
+            let Some(candidate) = self.candidate(file, location)? else { continue };
             if source_hash(&candidate.reading.state) != Some(hash) {
                 continue;
             }
-            let is_new = source::appeared_since(&path, self.looked)
-                && !self.had_bytes(&candidate.location, hash)?;
+            let is_new =
+                self.is_new(&candidate.location) && !self.had_bytes(&candidate.location, hash)?;
             if candidate.is_same_file || is_new {
                 found.push(candidate);
             }
@@ -295,17 +298,31 @@ impl LiveSession {
         Ok(latest.is_some_and(|latest| latest.source_hash.as_ref() == Some(hash)))
     }
 
-    /// The regular file at a path, read; `None` where there is none, or where it cannot be one that was moved.
-    fn candidate(&self, file: &Vanished, path: &Path) -> Result<Option<Candidate>> {
-        let location = self.location(path);
+    /// Whether a file came to its place since the session looked last.
+    fn is_new(&self, location: &Location) -> bool {
+        let open = location.open.as_deref();
+        open.is_some_and(|open| source::appeared_since(open, self.looked))
+    }
+
+    /// Files that the session met by their paths alone.
+    fn met_by_path<'a>(&self, places: &'a mut places::Places) -> Result<&'a [Location]> {
+        if !places.knows_met() {
+            let ids = places::met(&self.state);
+            let found = ids.iter().map(|id| self.location_of(id)).collect::<Result<Vec<_>>>()?;
+            places.remember_met(found.into_iter().flatten().collect());
+        }
+        Ok(places.met())
+    }
+
+    /// The regular file at a place, read; `None` where there is none, or where it cannot be one that was moved.
+    fn candidate(&self, file: &Vanished, location: Location) -> Result<Option<Candidate>> {
         let Some(open) = location.open.clone() else { return Ok(None) };
         let id = location.id()?;
         if id == file.object || self.forgotten.contains(&id) || location.path.to_str().is_none() {
             return Ok(None);
         }
         let Some(stamp) = source::stamp(&open) else { return Ok(None) };
-        let is_excluded = self.is_excluded(&location.path);
-        let reading = source::look(&location, is_excluded, self.settings.max_text_bytes);
+        let reading = self.look_again(&location);
         let is_same_file = file.is_same_file(Some(&stamp));
         Ok(Some(Candidate { location, reading, is_same_file, is_stored: false }))
     }
@@ -344,14 +361,10 @@ impl LiveSession {
             _ => None,
         };
         self.record(Event::File(FileEvent {
-            object: to,
-            path: location.path.to_string_lossy().into_owned(),
-            version,
             lines: text.map(|text| text.split('\n').count() as u64),
-            cause: Cause::Checked,
-            call: None,
             stamp,
             moved,
+            ..self.met(to, &location, version, Cause::Checked)
         }));
         Ok(true)
     }
@@ -364,18 +377,6 @@ impl LiveSession {
             self.staged.objects.push((found.envelope, found.payload, Expected::Any));
         }
         Ok(())
-    }
-
-    /// Where a known file is, by its own source.
-    pub(super) fn location_of(&self, object: &ObjectId) -> Result<Option<Location>> {
-        let staged = self.staged.objects.iter().find(|(envelope, ..)| envelope.id == *object);
-        let source = match staged {
-            Some((envelope, ..)) => envelope.source.clone(),
-            None => self.store.get(object, AsOf::Latest)?.and_then(|found| found.envelope.source),
-        };
-        let Some(Source::Filesystem { filesystem_id, path }) = source else { return Ok(None) };
-        let open = self.open_path(&path);
-        Ok(Some(Location { filesystem_id, path: PathBuf::from(path), open }))
     }
 
     /// A version that the session knows of an object, staged or stored.
@@ -423,10 +424,10 @@ impl LiveSession {
     pub(super) fn out_of_reach(
         &mut self,
         file: &ObjectId,
-        path: &Path,
+        location: &Location,
         notices: &mut Vec<Notice>,
     ) -> Option<String> {
-        let reason = self.why_out_of_reach(file, path)?;
+        let reason = self.why_out_of_reach(file, location)?;
         if self.state.orphaned(file).is_some() {
             return None;
         }
@@ -452,19 +453,19 @@ impl LiveSession {
     }
 
     /// Why a file can neither be read nor is known to be deleted; `None` where it is not so.
-    pub(super) fn why_out_of_reach(&self, file: &ObjectId, path: &Path) -> Option<String> {
-        if self.forgotten.contains(file) || !self.files_are_here() {
+    pub(super) fn why_out_of_reach(&self, file: &ObjectId, location: &Location) -> Option<String> {
+        if self.forgotten.contains(file) || location.open.is_none() {
             return None;
         }
-        let unmounted = || (!self.is_mounted(file, path)).then(|| NOT_MOUNTED.to_owned());
-        self.obstacle(path).or_else(unmounted)
+        let unmounted = || (!self.is_mounted(file, location)).then(|| NOT_MOUNTED.to_owned());
+        Self::obstacle(location).or_else(unmounted)
     }
 
     fn shown_file_of(&self, file: &ObjectId) -> Option<(Handle, String)> {
         let entry = self.state.index().get(file)?;
         match &entry.subject {
-            Subject::File { path, .. } => {
-                Some((entry.handle, self.state.shown_path(path).to_owned()))
+            file @ Subject::File { .. } => {
+                Some((entry.handle, self.state.shown_path(file.agent_path()).to_owned()))
             }
             Subject::Toolcall { .. } => None,
         }

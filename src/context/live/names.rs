@@ -7,7 +7,6 @@ use super::LiveSession;
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Name, ObjectId, ObjectType};
 use crate::session::{IndexEntry, Subject};
-use crate::source;
 use crate::store::MAX_CANDIDATES;
 
 impl LiveSession {
@@ -40,7 +39,7 @@ impl LiveSession {
 
     /// What the name is as a path.
     fn file_at(&self, name: &Name) -> Result<Option<ObjectId>> {
-        match source::resolve_path(&name.text, &self.options.cwd) {
+        match self.resolve(&name.text) {
             Ok(path) => self.file_id(&path).map(Some),
             Err(_) => Ok(None),
         }
@@ -72,8 +71,8 @@ impl LiveSession {
 
     fn describe(&self, entry: &IndexEntry) -> String {
         match &entry.subject {
-            Subject::File { path, .. } => {
-                format!("{} {}", entry.handle, self.state.shown_path(path))
+            file @ Subject::File { .. } => {
+                format!("{} {}", entry.handle, self.state.shown_path(file.agent_path()))
             }
             Subject::Toolcall { tool, .. } => format!("{} {tool}", entry.handle),
         }

@@ -129,7 +129,7 @@ impl LiveSession {
         self.record(Event::Opened(Opened {
             harness: self.options.harness.clone(),
             host_session: self.options.host_session.clone(),
-            cwd: self.canonical(&self.options.cwd).to_string_lossy().into_owned(),
+            cwd: self.canonical_cwd().to_string_lossy().into_owned(),
             time: self.store.now(),
             forked_from: parent.map(|(ids, _)| ids.session),
         }));

@@ -2,8 +2,10 @@
 //! never a walk of the tree.
 
 use std::collections::{HashMap, HashSet};
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
+use crate::object::ObjectId;
 use crate::session::{Session, Subject};
 use crate::source::Location;
 
@@ -19,45 +21,64 @@ const MAX_BYTES: u64 = 64 << 20;
 /// The places of one search.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    folders: HashMap<PathBuf, Vec<PathBuf>>,
-    met: Option<Vec<PathBuf>>,
+    folders: HashMap<PathBuf, Vec<Location>>,
+    met: Option<Vec<Location>>,
     read_bytes: u64,
     read: HashSet<PathBuf>,
 }
 
 impl Places {
     /// The entries of the folder in which a file was.
-    pub(super) fn beside(&mut self, location: &Location) -> &[PathBuf] {
+    pub(super) fn beside(&mut self, location: &Location) -> &[Location] {
         let Some(folder) = location.open.as_deref().and_then(Path::parent) else { return &[] };
         if self.folders.len() >= MAX_FOLDERS && !self.folders.contains_key(folder) {
             return &[];
         }
         self.folders.entry(folder.to_owned()).or_insert_with(|| {
-            let entries = folder.read_dir().into_iter().flatten().take(MAX_ENTRIES);
-            entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+            let entries = folder.read_dir().into_iter().flatten().take(MAX_ENTRIES).flatten();
+            let sibling = |entry: DirEntry| Location {
+                path: location.path.with_file_name(entry.file_name()),
+                open: Some(entry.path()),
+                ..location.clone()
+            };
+            entries.map(sibling).collect()
         })
     }
 
-    /// Files that the session met by their paths, in listings, and never read.
-    pub(super) fn met(&mut self, session: &Session) -> &[PathBuf] {
-        self.met.get_or_insert_with(|| {
-            let entries = session.index().entries().iter().rev();
-            let met = entries.filter_map(|entry| match &entry.subject {
-                Subject::File { path, lines: None, stamp: None, .. } => Some(PathBuf::from(path)),
-                _ => None,
-            });
-            met.take(MAX_MET).collect()
-        })
+    /// Whether it is known where the files are that the session met by their paths.
+    pub(super) fn knows_met(&self) -> bool {
+        self.met.is_some()
     }
 
-    /// Whether the file at a path has so many bytes, and may be read to compare them.
-    pub(super) fn may_be(&mut self, path: &Path, size: u64) -> bool {
+    /// Takes where the files are that the session met by their paths.
+    pub(super) fn remember_met(&mut self, met: Vec<Location>) {
+        self.met = Some(met);
+    }
+
+    /// Where the files are that the session met by their paths.
+    pub(super) fn met(&self) -> &[Location] {
+        self.met.as_deref().unwrap_or_default()
+    }
+
+    /// Whether the file at a place has so many bytes, and may be read to compare them.
+    pub(super) fn may_be(&mut self, location: &Location, size: u64) -> bool {
+        let Some(path) = &location.open else { return false };
         let is_of_size = path
             .symlink_metadata()
             .is_ok_and(|metadata| metadata.is_file() && metadata.len() == size);
-        if is_of_size && self.read.insert(path.to_owned()) {
+        if is_of_size && self.read.insert(path.clone()) {
             self.read_bytes = self.read_bytes.saturating_add(size);
         }
         is_of_size && self.read_bytes <= MAX_BYTES
     }
+}
+
+/// Files that the session met by their paths, in listings, and never read.
+pub(super) fn met(session: &Session) -> Vec<ObjectId> {
+    let entries = session.index().entries().iter().rev();
+    let met = entries.filter_map(|entry| match &entry.subject {
+        Subject::File { lines: None, stamp: None, .. } => Some(entry.id.clone()),
+        _ => None,
+    });
+    met.take(MAX_MET).collect()
 }

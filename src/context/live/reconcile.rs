@@ -8,7 +8,7 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::LiveSession;
+use super::{Files, LiveSession};
 use crate::error::Result;
 use crate::object::{AsOf, Hash, ObjectId, Payload, Timestamp, file_fields, file_type};
 use crate::session::{Cause, Event, Subject};
@@ -75,6 +75,7 @@ pub struct Reconciled {
 /// A known file.
 struct KnownFile {
     object: ObjectId,
+    location: Location,
     open: PathBuf,
     version: Hash,
     stamp: Option<FileStamp>,
@@ -116,7 +117,7 @@ impl LiveSession {
 
     /// Plans the check where the session knows files from before.
     pub(super) fn plan_to_reconcile(&mut self) -> Result<()> {
-        if self.files_are_here() && !self.state.index().entries().is_empty() {
+        if self.options.files == Files::Here && !self.state.index().entries().is_empty() {
             self.reconcile = Due::Yes;
             let written = self.store.get(&self.ids.session, AsOf::Latest)?;
             self.looked = written.map_or(Timestamp(0), |version| version.system_time);
@@ -158,8 +159,11 @@ impl LiveSession {
         let mut known = Vec::new();
         let mut by_path: Vec<(String, Hash)> = Vec::new();
         for entry in self.state.index().entries() {
-            let Subject::File { path, version, stamp, lines } = &entry.subject else { continue };
-            let Some(open) = self.open_path(path) else { continue };
+            let Subject::File { path, version, stamp, lines, .. } = &entry.subject else {
+                continue;
+            };
+            let Some(location) = self.location_of(&entry.id)? else { continue };
+            let Some(open) = location.open.clone() else { continue };
             if self.forgotten.contains(&entry.id) || !self.state.index().is_shown(entry) {
                 continue;
             }
@@ -167,6 +171,7 @@ impl LiveSession {
                 lines.is_none() && stamp.is_none() && *version == path_version(path, &mut by_path)?;
             known.push(KnownFile {
                 object: entry.id.clone(),
+                location,
                 open,
                 version: version.clone(),
                 stamp: *stamp,
@@ -186,8 +191,8 @@ impl LiveSession {
                 .iter()
                 .filter(|file| self.state.index().get(&file.object).is_some())
                 .map(|file| {
-                    let location = self.location(&file.open);
-                    let is_excluded = self.is_excluded(&file.open);
+                    let location = self.led_to(&file.location);
+                    let is_excluded = self.is_excluded_at(&location);
                     (file, location, is_excluded)
                 })
                 .collect();
@@ -239,7 +244,7 @@ impl LiveSession {
         if is_same && (stamp.is_none() || stamp == file.stamp) {
             return Ok(());
         }
-        self.index_reading(&location, reading, Cause::Checked, None)?;
+        self.index_at(&location, reading, Cause::Checked, None)?;
         if self.state.orphaned(&file.object).is_some() && !standing.contains(&file.object) {
             self.record(Event::Resumed { object: file.object.clone() });
         }
@@ -252,7 +257,7 @@ impl LiveSession {
     fn why_unmounted_or_other(&self, file: &KnownFile, reading: &FileReading) -> Option<String> {
         match reading.state {
             FileState::NotAFile | FileState::Missing => {
-                self.why_out_of_reach(&file.object, &file.open)
+                self.why_out_of_reach(&file.object, &file.location)
             }
             _ => None,
         }

@@ -26,9 +26,16 @@ impl LiveSession {
     fn finds_maker(&self, file: &ObjectId, told: &Hash, now: &Hash) -> Result<bool> {
         let versions = self.store.history(file)?;
         let since = versions.iter().find(|version| version.content_hash == *told);
+        let since = since.map_or(TxId(0), |version| version.tx_id);
         let mut left = MAX_EVENTS;
-        for session in self.sessions_since(since.map_or(TxId(0), |version| version.tx_id))? {
-            if session != self.ids.session && self.made(&session, file, now, &mut left)? {
+        for session in self.sessions_since(since)? {
+            if session == self.ids.session {
+                continue;
+            }
+            // A fork of this session has its events, and a file may be as another session made it long ago.
+            if let Some(place) = self.made_at(&session, file, now, &mut left)?
+                && self.store.item_since(&session, place)?.is_some_and(|at| at > since)
+            {
                 return Ok(true);
             }
         }
@@ -49,37 +56,40 @@ impl LiveSession {
         Ok(found.into_iter().map(|version| version.envelope.id).collect())
     }
 
-    /// Whether the newest that a session knows of a file is this version, and it made that itself.
-    fn made(
+    /// Where among a session's events it made this version of a file, if that is the newest that it knows of it.
+    fn made_at(
         &self,
         session: &ObjectId,
         file: &ObjectId,
         now: &Hash,
         left: &mut u64,
-    ) -> Result<bool> {
-        let Some(document) = self.store.get(session, AsOf::Latest)? else { return Ok(false) };
+    ) -> Result<Option<u64>> {
+        let Some(document) = self.store.get(session, AsOf::Latest)? else { return Ok(None) };
         let (at, mut end) = (AsOf::Tx(document.tx_id), document.item_count);
         while end > 0 && *left > 0 {
             let first = end.saturating_sub(PAGE.min(*left));
             let items = self.store.items(session, at, first..end)?;
-            for item in items.iter().rev().filter(|item| item.contains(file.as_str())) {
-                match serde_json::from_str(item) {
-                    Ok(Event::File(FileEvent { object, version, cause, .. }))
-                        if object == *file =>
-                    {
-                        if version != *now {
-                            return Ok(false);
-                        }
-                        if cause.by_model() {
-                            return Ok(true);
-                        }
-                    }
+            for (place, item) in (first..end).rev().zip(items.iter().rev()) {
+                match file_event(item, file) {
+                    Some(event) if event.version != *now => return Ok(None),
+                    Some(event) if event.cause.by_model() => return Ok(Some(place)),
                     _ => {}
                 }
             }
             *left -= end - first;
             end = first;
         }
-        Ok(false)
+        Ok(None)
+    }
+}
+
+/// The event of a file, if an item is one.
+fn file_event(item: &str, file: &ObjectId) -> Option<FileEvent> {
+    if !item.contains(file.as_str()) {
+        return None;
+    }
+    match serde_json::from_str(item) {
+        Ok(Event::File(event)) if event.object == *file => Some(event),
+        _ => None,
     }
 }

@@ -2,8 +2,6 @@
 //!
 //! Must not look at files but through `disk`, nor decide what is shown of one that has text.
 
-use std::path::Path;
-
 use serde_json::Value;
 
 use super::LiveSession;
@@ -11,6 +9,7 @@ use crate::context::forms;
 use crate::error::Result;
 use crate::object::{Handle, Hash, ObjectId};
 use crate::settings::Layout;
+use crate::source::Location;
 use crate::store::Version;
 
 impl LiveSession {
@@ -22,10 +21,10 @@ impl LiveSession {
         &self,
         object: &ObjectId,
         handle: Handle,
-        path: &Path,
+        location: Option<&Location>,
         obstacle: Option<String>,
     ) -> Result<Result<Hash, String>> {
-        if self.is_excluded(path) {
+        if location.is_some_and(|location| self.is_excluded_at(location)) {
             return Ok(Err("the file is excluded".to_owned()));
         }
         let fields = self.latest_fields(object)?.unwrap_or_default();

@@ -430,7 +430,7 @@ impl LiveSession {
     /// The metadata line of an object's latest version: its own `view` decides which fields, else its type.
     pub(super) fn metadata_line(&self, id: &ObjectId) -> Result<Option<String>> {
         let staged = self.staged.objects.iter().rev().find(|(envelope, ..)| envelope.id == *id);
-        let view = if let Some((envelope, payload, _)) = staged {
+        let mut view = if let Some((envelope, payload, _)) = staged {
             let nickname = self.viewed_nickname(id, &payload.fields)?;
             let additional = |name: &str| Ok(payload.additional.get(name).cloned());
             metadata_view(envelope, &payload.fields, nickname.as_ref(), additional)?
@@ -440,6 +440,11 @@ impl LiveSession {
             let additional = |name: &str| self.store.additional(&version, name);
             metadata_view(&version.envelope, &version.fields, nickname.as_ref(), additional)?
         };
+        let shown = self.state.index().get(id).map(|entry| entry.subject.agent_path());
+        let path = view.iter_mut().find(|(name, _)| name == "path");
+        if let (Some(shown), Some((_, path))) = (shown.filter(|shown| !shown.is_empty()), path) {
+            *path = json!(shown);
+        }
         Ok(Some(metadata_line(&view)))
     }
 

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::folders::Folders;
 use super::look::{Look, Seen, look};
-use super::roster::{FolderState, FolderTask, Roster, Round, Task};
+use super::roster::Roster;
+use super::round::{FolderState, FolderTask, Round, Task};
 use super::{PollReason, Signal, TrackerEvent, TrackerOptions, TrackerReply, Watching};
 
 /// What the caller, the watcher's thread and the tracker's own share.
@@ -310,10 +311,7 @@ impl Near {
                 });
                 seen.collect()
             });
-            arrivals
-                .get(&was.stamp.inode)
-                .filter(|(_, seen)| seen.stamp.is_renamed(was.stamp))
-                .cloned()
+            arrivals.get(&was.stamp.inode).filter(|(_, seen)| seen.is_same_file(was)).cloned()
         })
     }
 
@@ -325,7 +323,7 @@ impl Near {
         let found = self.folders.get(folder)?.get(&was.stamp.inode)?;
         match look(found, false, None) {
             // A number is used again: the time of change tells.
-            Look::File(seen) if seen.stamp.is_renamed(was.stamp) => Some((found.clone(), seen)),
+            Look::File(seen) if seen.is_same_file(was) => Some((found.clone(), seen)),
             _ => None,
         }
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::look::{FolderIdentity, identity};
-use super::roster::{FolderState, FolderTask};
+use super::round::{FolderState, FolderTask};
 use super::{PollReason, TrackerOptions, Watching};
 use crate::store::Mounts;
 
@@ -91,9 +91,9 @@ impl Folders {
         let stands = match state {
             FolderState::Watched => found.is_some() && found == task.identity,
             FolderState::Polled(PollReason::WatchLimit) => self.is_full(),
+            FolderState::Polled(PollReason::Refused(_)) | FolderState::Unchecked => false,
             FolderState::Polled(_) => found.is_some(),
             FolderState::Absent => found.is_none() && self.is_anchored(&task.path),
-            FolderState::Unchecked => false,
         };
         if stands && !task.force {
             return None;
@@ -106,7 +106,9 @@ impl Folders {
             // Whether it was replaced, or came to be, before the watch was there.
             let now = identity(&task.path);
             if now == found {
-                return Some((state, found));
+                let is_news =
+                    task.force || Some(&state) != task.state.as_ref() || found != task.identity;
+                return is_news.then_some((state, found));
             }
             found = now;
         }

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use super::look::{FolderIdentity, Look, Seen};
 use super::moves::Moves;
-use super::{PollReason, Signal, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus};
+use super::round::{Doubt, FolderState, FolderTask, Round, State, Task, Weight};
+use super::{Signal, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus};
 
 /// Files that are looked at in one round; as many as one transaction holds.
 const ROUND: usize = 200;
@@ -46,43 +47,6 @@ struct Folder {
     identity: Option<FolderIdentity>,
 }
 
-/// How a folder is watched.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum FolderState {
-    Unchecked,
-    Watched,
-    Polled(PollReason),
-    Absent,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Unknown,
-    Present(Seen),
-    Deleted,
-    Orphaned,
-}
-
-/// How sure it is that a file changed, least first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Weight {
-    /// Its mode or times: an equal stamp means that it did not.
-    Metadata,
-    /// Nothing is known: an equal stamp that is not fresh means that it did not.
-    Check,
-    /// Its bytes were written.
-    Data,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Doubt {
-    weight: Weight,
-    due: Duration,
-    first: Duration,
-    gone_since: Option<Duration>,
-    number: u64,
-}
-
 #[derive(Debug, Clone, Copy)]
 struct FolderDoubt {
     /// Whether it is watched anew even if it looks the same.
@@ -95,45 +59,6 @@ struct Poll {
     next: Duration,
     /// When the one that is under way started, and up to which doubt it goes.
     running: Option<(Duration, u64)>,
-}
-
-/// What is to be looked at now.
-#[derive(Debug, Default)]
-pub(super) struct Round {
-    pub folders: Vec<FolderTask>,
-    pub files: Vec<Task>,
-    /// Untracked paths that came to be while tracked files vanished.
-    pub arrivals: Vec<PathBuf>,
-}
-
-#[derive(Debug)]
-pub(super) struct FolderTask {
-    pub path: PathBuf,
-    pub force: bool,
-    pub identity: Option<FolderIdentity>,
-    /// `None` where no file of it is tracked any more.
-    pub state: Option<FolderState>,
-}
-
-#[derive(Debug)]
-pub(super) struct Task {
-    pub path: PathBuf,
-    /// Whether to try that the file can be read.
-    pub opens: bool,
-    /// Device of its folder, where it was known.
-    pub device: Option<u64>,
-    /// The file as it was last seen, where it was there.
-    pub was: Option<Seen>,
-    /// Where the system says that it went.
-    pub destination: Option<PathBuf>,
-    doubt: Doubt,
-}
-
-impl Task {
-    /// Whether its absence has lasted long enough to count.
-    pub(super) fn is_absence_over(&self, now: Duration, options: &TrackerOptions) -> bool {
-        self.doubt.gone_since.is_some_and(|since| since + options.absence <= now)
-    }
 }
 
 impl Roster {
@@ -355,7 +280,7 @@ impl Roster {
                 events.extend(match state {
                     State::Unknown => Some(TrackerEvent::Attached { path }),
                     State::Deleted | State::Orphaned => Some(TrackerEvent::Resumed { path }),
-                    State::Present(old) if may_differ(task.doubt.weight, old, seen) => {
+                    State::Present(old) if task.doubt.weight.may_differ(old, seen) => {
                         Some(TrackerEvent::Changed { path })
                     }
                     State::Present(_) => None,
@@ -616,14 +541,5 @@ impl Roster {
         if let Some(known) = self.state_mut(path) {
             *known = state;
         }
-    }
-}
-
-/// Whether a file may have other bytes than when it was seen before.
-fn may_differ(weight: Weight, old: Seen, new: Seen) -> bool {
-    match weight {
-        Weight::Data => true,
-        Weight::Check => old.is_fresh || old.stamp != new.stamp,
-        Weight::Metadata => old.stamp != new.stamp,
     }
 }

@@ -1,0 +1,502 @@
+//! Mount mappings: from the paths that an agent in a sandbox sees to canonical ones, and back (SSOT 5.3). Pure text, but for
+//! the folders themselves, whose links are followed once when they are read.
+//!
+//! Paths of Linux and of Windows are read alike on every system: an agent may run in a container of another system.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{canonical_path, comparison_key};
+use crate::error::{Error, Result};
+
+/// A mount mapping as the settings have it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MountMapping {
+    /// Folder as the agent sees it, absolute.
+    pub agent_prefix: String,
+    /// The same folder in its own filesystem, absolute: on the host, the path that a host agent sees.
+    pub canonical_prefix: String,
+    /// The filesystem that it is in. Default: the host's, which is that of this process where nothing else is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filesystem_id: Option<String>,
+    /// Where this process opens it. Default: `canonical_prefix`; another one where this process itself runs in the container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_prefix: Option<String>,
+}
+
+/// An absolute path of any system, without `.`, `..` and doubled or trailing separators.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct AbsolutePath {
+    root: Root,
+    names: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Root {
+    /// `/`
+    Slash,
+    /// `C:`, the letter in upper case.
+    Drive(char),
+    /// `\\server\share`
+    Share(String, String),
+}
+
+impl AbsolutePath {
+    /// Reads `/a/b`, `C:\a\b`, `C:/a/b`, `\\server\share\a`, and both of the latter behind `\\?\`. `..` at the root stays there.
+    /// `None` for relative paths, such as `a`, `C:a` and `\a`.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let is_separator = |character: char| matches!(character, '/' | '\\');
+        let verbatim = text.strip_prefix(r"\\?\");
+        let share = match verbatim {
+            Some(rest) => rest.strip_prefix(r"UNC\"),
+            None => text.strip_prefix(r"\\"),
+        };
+        if let Some(rest) = share {
+            let mut parts = rest.split(is_separator);
+            let server =
+                parts.next().filter(|name| !name.is_empty() && !matches!(*name, "?" | "."))?;
+            let share = parts.next().filter(|name| !name.is_empty())?;
+            let root = Root::Share(server.to_owned(), share.to_owned());
+            return Some(Self::of(root, parts));
+        }
+        let drive = verbatim.unwrap_or(text);
+        if let Some((letter, rest)) = drive.split_once(':')
+            && let [byte] = letter.as_bytes()
+            && byte.is_ascii_alphabetic()
+        {
+            let rest = rest.strip_prefix(is_separator)?;
+            let root = Root::Drive(char::from(byte.to_ascii_uppercase()));
+            return Some(Self::of(root, rest.split(is_separator)));
+        }
+        let rest = verbatim.is_none().then(|| text.strip_prefix('/')).flatten()?;
+        Some(Self::of(Root::Slash, rest.split('/')))
+    }
+
+    fn of<'a>(root: Root, parts: impl Iterator<Item = &'a str>) -> Self {
+        let mut path = Self { root, names: Vec::new() };
+        parts.for_each(|name| path.step(name));
+        path
+    }
+
+    /// Goes to a name below, or up for `..`.
+    pub(super) fn step(&mut self, name: &str) {
+        match name {
+            "" | "." => {}
+            ".." => drop(self.names.pop()),
+            name => self.names.push(name.to_owned()),
+        }
+    }
+
+    /// Its root.
+    pub(super) fn root(&self) -> Self {
+        Self { root: self.root.clone(), names: Vec::new() }
+    }
+
+    /// Names below the root.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The names of this path below a folder; `None` if it is not in there.
+    fn below(&self, folder: &Self) -> Option<&[String]> {
+        let is_same = |one: &String, other: &String| self.root.same(one, other);
+        let is_inside = self.root.is(&folder.root)
+            && self.names.len() >= folder.names.len()
+            && self.names.iter().zip(&folder.names).all(|(one, other)| is_same(one, other));
+        is_inside.then(|| &self.names[folder.names.len()..])
+    }
+
+    pub(super) fn join(&self, names: &[String]) -> Self {
+        Self { root: self.root.clone(), names: [&self.names[..], names].concat() }
+    }
+}
+
+impl std::fmt::Display for AbsolutePath {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.root {
+            Root::Slash => write!(f, "/{}", self.names.join("/")),
+            Root::Drive(letter) => write!(f, "{letter}:\\{}", self.names.join("\\")),
+            Root::Share(server, share) => {
+                write!(f, r"\\{server}\{share}")?;
+                self.names.iter().try_for_each(|name| write!(f, "\\{name}"))
+            }
+        }
+    }
+}
+
+impl Root {
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Share(server, share), Self::Share(other_server, other_share)) => {
+                self.same(server, other_server) && self.same(share, other_share)
+            }
+            (one, other) => one == other,
+        }
+    }
+
+    /// Whether two names are one here: in NFC, and under Windows whatever their case.
+    fn same(&self, one: &str, other: &str) -> bool {
+        let (one, other) = (comparison_key(one), comparison_key(other));
+        one == other || (*self != Self::Slash && one.to_lowercase() == other.to_lowercase())
+    }
+}
+
+/// One mapping, read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mount {
+    /// Where the agent sees it.
+    pub(super) agent: AbsolutePath,
+    /// Where it is in its filesystem.
+    pub(super) canonical: AbsolutePath,
+    /// That filesystem.
+    pub(super) filesystem_id: String,
+    /// Where this process opens it.
+    pub(super) client: PathBuf,
+}
+
+/// The mappings of a session, in the order of the settings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Mounts {
+    mounts: Vec<Mount>,
+}
+
+impl Mounts {
+    /// Reads mappings; those without a filesystem are in that of `filesystem_id`.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` with what [`MountMapping::problem`] says.
+    pub(super) fn read(mappings: &[MountMapping], filesystem_id: &str) -> Result<Self> {
+        let refused = |problem| Error::argument("mounts", problem);
+        if let Some(problem) = MountMapping::problem(mappings) {
+            return Err(refused(problem));
+        }
+        let mounts = mappings.iter().map(|mapping| {
+            mount(mapping, filesystem_id)
+                .ok_or_else(|| refused("have a folder that is not UTF-8".to_owned()))
+        });
+        Ok(Self { mounts: mounts.collect::<Result<_>>()? })
+    }
+
+    pub(super) fn all(&self) -> &[Mount] {
+        &self.mounts
+    }
+
+    /// The mapping of an agent's path, by the longest prefix, and the names below it.
+    pub(super) fn of_agent<'a>(
+        &'a self,
+        path: &'a AbsolutePath,
+    ) -> Option<(&'a Mount, &'a [String])> {
+        let found = self.mounts.iter().filter_map(|mount| Some((mount, path.below(&mount.agent)?)));
+        found.min_by_key(|(_, rest)| rest.len())
+    }
+
+    /// Where the agent sees a file: by the longest prefix that leads back to the file. Of equal ones the first. `None` where
+    /// the agent sees it nowhere, be it that another mapping lies over it.
+    pub(super) fn backward(
+        &self,
+        filesystem_id: &str,
+        path: &AbsolutePath,
+    ) -> Option<AbsolutePath> {
+        let holding = self.mounts.iter().filter(|mount| mount.filesystem_id == filesystem_id);
+        let holding = holding.filter_map(|mount| Some((mount, path.below(&mount.canonical)?)));
+        self.nearest(holding.collect())
+    }
+
+    /// The agent's path of a path of this machine, by the longest `clientPrefix`; `None` where the agent does not see it.
+    pub(super) fn of_client(&self, path: &AbsolutePath) -> Option<AbsolutePath> {
+        let clients = self.mounts.iter().filter_map(|mount| {
+            let client = AbsolutePath::parse(mount.client.to_str()?)?;
+            Some((mount, path.below(&client)?))
+        });
+        self.nearest(clients.collect())
+    }
+
+    /// The agent's path of names below one of these mappings, the nearest that no deeper mapping covers.
+    fn nearest(&self, mut below: Vec<(&Mount, &[String])>) -> Option<AbsolutePath> {
+        below.sort_by_key(|(_, rest)| rest.len());
+        let mut seen = below.into_iter().map(|(mount, rest)| (mount, mount.agent.join(rest)));
+        let is_it = |mount: &Mount, agent: &AbsolutePath| {
+            self.of_agent(agent).is_some_and(|(nearest, _)| nearest == mount)
+        };
+        seen.find(|(mount, agent)| is_it(mount, agent)).map(|(_, agent)| agent)
+    }
+
+    /// What of the mappings may be a slip, for people.
+    pub(super) fn oddities(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (at, mount) in self.mounts.iter().enumerate() {
+            for other in &self.mounts[..at] {
+                let overlap = mount.filesystem_id == other.filesystem_id
+                    && (mount.canonical.below(&other.canonical).is_some()
+                        || other.canonical.below(&mount.canonical).is_some());
+                // Nested alike on both sides they say the same twice.
+                let agree = relative(&mount.agent, &other.agent)
+                    == relative(&mount.canonical, &other.canonical);
+                if overlap && !agree {
+                    found.push(format!(
+                        "the mounts at `{}` and `{}` show the same files; each is one object, named by the nearer mount",
+                        other.agent, mount.agent
+                    ));
+                }
+            }
+        }
+        found
+    }
+}
+
+/// How one of two folders lies below the other.
+fn relative<'a>(one: &'a AbsolutePath, other: &'a AbsolutePath) -> Option<(bool, &'a [String])> {
+    let down = one.below(other).map(|rest| (true, rest));
+    down.or_else(|| other.below(one).map(|rest| (false, rest)))
+}
+
+fn is_at(one: &AbsolutePath, other: &AbsolutePath) -> bool {
+    one.below(other).is_some_and(<[String]>::is_empty)
+}
+
+/// A folder of this machine with names below it.
+pub(super) fn joined(folder: &Path, names: &[String]) -> PathBuf {
+    let mut path = folder.to_owned();
+    path.extend(names);
+    path
+}
+
+/// Reads a mapping. Links in the canonical prefix are followed if it is opened here: a host agent names files so.
+fn mount(mapping: &MountMapping, filesystem_id: &str) -> Option<Mount> {
+    let MountMapping { agent_prefix, canonical_prefix, client_prefix, .. } = mapping;
+    let client = canonical_path(Path::new(client_prefix.as_ref().unwrap_or(canonical_prefix)));
+    let canonical = if client_prefix.is_none() { client.to_str()? } else { canonical_prefix };
+    let filesystem_id = mapping.filesystem_id.as_deref().map_or(filesystem_id, str::trim);
+    Some(Mount {
+        agent: AbsolutePath::parse(agent_prefix)?,
+        canonical: AbsolutePath::parse(canonical)?,
+        filesystem_id: filesystem_id.to_owned(),
+        client,
+    })
+}
+
+impl MountMapping {
+    /// What is wrong with a list of mappings, in words that follow the name of the setting: a prefix that is no absolute path, a
+    /// folder that this machine cannot open by such a path, an empty ID, one agent's folder in two mappings.
+    pub fn problem(mappings: &[Self]) -> Option<String> {
+        if let Some(problem) = mappings.iter().find_map(Self::own_problem) {
+            return Some(problem);
+        }
+        let agents: Vec<AbsolutePath> =
+            mappings.iter().filter_map(|one| AbsolutePath::parse(&one.agent_prefix)).collect();
+        let repeated = (1..agents.len())
+            .find(|at| agents[..*at].iter().any(|other| is_at(other, &agents[*at])))?;
+        // What lies there would be two files at once.
+        Some(format!("map `{}` twice", agents[repeated]))
+    }
+
+    fn own_problem(&self) -> Option<String> {
+        let prefixes = [
+            ("agentPrefix", Some(&self.agent_prefix)),
+            ("canonicalPrefix", Some(&self.canonical_prefix)),
+            ("clientPrefix", self.client_prefix.as_ref()),
+        ];
+        for (key, prefix) in prefixes {
+            let Some(prefix) = prefix else { continue };
+            if AbsolutePath::parse(prefix).is_none() {
+                return Some(format!("have the {key} `{prefix}`, which is no absolute path"));
+            }
+        }
+        let client = self.client_prefix.as_ref().unwrap_or(&self.canonical_prefix);
+        if !Path::new(client).is_absolute() {
+            return Some(format!("have `{client}` opened here, where that is no absolute path"));
+        }
+        let is_blank = self.filesystem_id.as_ref().is_some_and(|id| id.trim().is_empty());
+        is_blank.then(|| "have an empty filesystemId".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn path(text: &str) -> AbsolutePath {
+        AbsolutePath::parse(text).unwrap_or_else(|| panic!("`{text}` is absolute"))
+    }
+
+    fn mounts(pairs: &[(&str, &str)]) -> Mounts {
+        let mount = |(agent, canonical): &(&str, &str)| Mount {
+            agent: path(agent),
+            canonical: path(canonical),
+            filesystem_id: "host".into(),
+            client: (*canonical).into(),
+        };
+        Mounts { mounts: pairs.iter().map(mount).collect() }
+    }
+
+    fn forward(mounts: &Mounts, text: &str) -> Option<String> {
+        let agent = path(text);
+        mounts.of_agent(&agent).map(|(mount, rest)| mount.canonical.join(rest).to_string())
+    }
+
+    fn backward(mounts: &Mounts, text: &str) -> Option<String> {
+        mounts.backward("host", &path(text)).map(|path| path.to_string())
+    }
+
+    #[test]
+    fn absolute_paths_of_linux_and_windows_are_read_alike_everywhere() {
+        for (given, expected) in [
+            ("/", "/"),
+            ("//a///b/./c/", "/a/b/c"),
+            ("/a/../../b", "/b"),
+            (r"/a\b", r"/a\b"),
+            ("c:/x/../y", r"C:\y"),
+            (r"C:\", r"C:\"),
+            (r"C:\a/b\\c\", r"C:\a\b\c"),
+            (r"\\?\c:\a", r"C:\a"),
+            (r"\\server\share\a\..\..\b", r"\\server\share\b"),
+            (r"\\?\UNC\server\share", r"\\server\share"),
+        ] {
+            assert_eq!(path(given).to_string(), expected, "{given}");
+        }
+        for given in
+            ["", "a", "./a", "C:a", "C:", r"\a", r"\\server", r"\\?\x", "cd:/a", "~", "é:/"]
+        {
+            assert_eq!(AbsolutePath::parse(given), None, "{given}");
+        }
+    }
+
+    #[test]
+    fn the_longest_prefix_wins_both_ways_and_whole_names_only() {
+        let mounts = mounts(&[
+            ("/workspace", "/home/me/project"),
+            ("/workspace/node_modules/", "/var/cache/modules"),
+            ("/home/me", "/srv/home"),
+        ]);
+        for (agent, canonical) in [
+            ("/workspace", "/home/me/project"),
+            ("/workspace/src/a.rs", "/home/me/project/src/a.rs"),
+            ("/workspace/node_modules/x", "/var/cache/modules/x"),
+            ("/workspace/node_modulesx", "/home/me/project/node_modulesx"),
+            ("/home/me/a", "/srv/home/a"),
+        ] {
+            assert_eq!(forward(&mounts, agent).as_deref(), Some(canonical), "{agent}");
+            assert_eq!(backward(&mounts, canonical).as_deref(), Some(agent), "{canonical}");
+        }
+        assert_eq!(forward(&mounts, "/workspacex"), None);
+        assert_eq!(backward(&mounts, "/home/me/projects/a"), None);
+        assert_eq!(mounts.backward("other", &path("/srv/home/a")), None);
+        // What a deeper mount lies over is seen nowhere.
+        assert_eq!(backward(&mounts, "/home/me/project/node_modules/x"), None);
+    }
+
+    #[test]
+    fn drives_and_shares_ignore_case_and_names_compare_in_nfc() {
+        let windows =
+            mounts(&[("/workspace", r"C:\Users\Me\Project"), ("/data", r"\\Server\Data")]);
+        assert_eq!(
+            forward(&windows, "/workspace/Src/a.ts").unwrap(),
+            r"C:\Users\Me\Project\Src\a.ts"
+        );
+        assert_eq!(
+            backward(&windows, r"c:/users/ME/project/Src\a.ts").unwrap(),
+            "/workspace/Src/a.ts"
+        );
+        assert_eq!(backward(&windows, r"\\SERVER\data\x").unwrap(), "/data/x");
+        let composed = mounts(&[("/caf\u{e9}", "/host")]);
+        assert_eq!(forward(&composed, "/cafe\u{301}/a").unwrap(), "/host/a");
+        assert_eq!(forward(&composed, "/CAF\u{e9}/a"), None);
+    }
+
+    #[test]
+    fn a_folder_that_is_mounted_twice_is_named_by_its_first_mount_and_told_of() {
+        let twice = mounts(&[("/a", "/host"), ("/b", "/host")]);
+        assert_eq!(backward(&twice, "/host/x").unwrap(), "/a/x");
+        assert_eq!(forward(&twice, "/b/x").unwrap(), "/host/x");
+        assert_eq!(twice.oddities().len(), 1);
+        let inside = mounts(&[("/a", "/host"), ("/lib", "/host/lib")]);
+        assert_eq!(backward(&inside, "/host/lib/x").unwrap(), "/lib/x");
+        assert_eq!(inside.oddities().len(), 1);
+        let nested = mounts(&[("/a", "/host"), ("/a/lib", "/host/lib"), ("/a/out", "/elsewhere")]);
+        assert_eq!(nested.oddities(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_wrong_with_mappings_is_said() {
+        let mapping = |agent: &str, canonical: &str| MountMapping {
+            agent_prefix: agent.into(),
+            canonical_prefix: canonical.into(),
+            filesystem_id: None,
+            client_prefix: None,
+        };
+        let problem = |mappings: &[MountMapping]| MountMapping::problem(mappings);
+        assert_eq!(problem(&[mapping("/w", "/h"), mapping("/w/x", "/h")]), None);
+        let relative = problem(&[mapping("workspace", "/h")]).unwrap();
+        assert_eq!(relative, "have the agentPrefix `workspace`, which is no absolute path");
+        let repeated = problem(&[mapping("/w", "/h"), mapping("/w/../w/", "/i")]).unwrap();
+        assert_eq!(repeated, "map `/w` twice");
+        let blank = MountMapping { filesystem_id: Some(" ".into()), ..mapping("/w", "/h") };
+        assert_eq!(problem(&[blank]).unwrap(), "have an empty filesystemId");
+        let windows = mapping("/w", r"C:\x");
+        assert_eq!(problem(std::slice::from_ref(&windows)).is_some(), cfg!(unix));
+        let opened = MountMapping { client_prefix: Some("/w".into()), ..windows };
+        assert_eq!(problem(&[opened]).is_some(), cfg!(windows));
+    }
+
+    fn names() -> impl Strategy<Value = Vec<&'static str>> {
+        let name = prop::sample::select(vec!["a", "b", "c", ".", "..", "", "é", "e\u{301}"]);
+        prop::collection::vec(name, 0..6)
+    }
+
+    fn roots() -> impl Strategy<Value = String> {
+        let start = prop::sample::select(vec!["/", r"C:\", r"\\s\t\"]);
+        (start, names()).prop_map(|(root, names)| format!("{root}{}", names.join("/")))
+    }
+
+    proptest! {
+        #[test]
+        fn forward_then_backward_leads_back_to_the_same_file(
+            pairs in prop::collection::vec((roots(), roots()), 1..5), given in roots(), at in 0..5usize,
+            below in names(),
+        ) {
+            let pairs: Vec<(&str, &str)> = pairs.iter().map(|(a, c)| (&**a, &**c)).collect();
+            let mounts = mounts(&pairs);
+            let inside = format!("{}/{}", pairs[at % pairs.len()].0, below.join("/"));
+            for text in [given, inside] {
+                let agent = path(&text);
+                let Some((mount, rest)) = mounts.of_agent(&agent) else { continue };
+                let longest = mounts.all().iter().all(|other| {
+                    agent.below(&other.agent).is_none_or(|other| other.len() >= rest.len())
+                });
+                prop_assert!(longest);
+                let canonical = mount.canonical.join(rest);
+                prop_assert!(canonical.below(&mount.canonical).is_some());
+                // An alias may come back; it is the same file, and coming back again changes nothing.
+                let back = mounts.backward("host", &canonical).unwrap();
+                let (again, names) = mounts.of_agent(&back).unwrap();
+                prop_assert!(is_at(&again.canonical.join(names), &canonical));
+                prop_assert_eq!(mounts.backward("host", &canonical), Some(back.clone()));
+                let alone = mounts.all().iter().filter(|other| {
+                    canonical.below(&other.canonical).is_some()
+                        || other.canonical.below(&canonical).is_some()
+                }).count() == 1;
+                if alone {
+                    prop_assert!(is_at(&back, &agent));
+                }
+            }
+        }
+
+        #[test]
+        fn no_dots_lead_above_the_root_and_reading_again_changes_nothing(text in roots()) {
+            let read = path(&text);
+            prop_assert!(read.names.iter().all(|name| !matches!(&**name, "" | "." | "..")));
+            prop_assert_eq!(path(&read.to_string()), read);
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in any::<String>()) {
+            if let Some(read) = AbsolutePath::parse(&text) {
+                prop_assert_eq!(path(&read.to_string()), read);
+            }
+        }
+    }
+}

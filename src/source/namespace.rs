@@ -1,0 +1,218 @@
+//! Where files are: from the path that an agent sees to the file's identity and to where this process opens it, and back
+//! (SSOT 5.2 and 5.3, DESIGN.md section 5).
+//!
+//! Looks at links and folders, never into a file; outside the mappings of a sandbox at nothing at all.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::canonical_path;
+use super::location::Location;
+use super::mounts::{AbsolutePath, MountMapping, Mounts, joined};
+use super::spelling::Spelling;
+use crate::error::Result;
+use crate::object::Hash;
+
+/// Most links followed in one path; the usual limit of systems.
+const MAX_LINKS: u32 = 40;
+
+/// The filesystems that an agent sees, and what of them this process reaches.
+#[derive(Debug, Clone)]
+pub struct Namespace {
+    mounts: Mounts,
+    /// The filesystem of what no mapping covers.
+    filesystem_id: String,
+    /// Whether this process reaches that at the same paths.
+    is_reached: bool,
+    spelling: Arc<Spelling>,
+}
+
+impl Namespace {
+    /// An agent that sees what this process sees.
+    pub fn here(filesystem_id: &str) -> Self {
+        Self::of(Mounts::default(), filesystem_id, true)
+    }
+
+    /// An agent whose files are out of reach, as those of a transcript.
+    pub fn elsewhere(filesystem_id: &str) -> Self {
+        Self::of(Mounts::default(), filesystem_id, false)
+    }
+
+    /// An agent in a sandbox, if `mappings` or `sandbox` say so; else as [`Namespace::here`].
+    ///
+    /// `filesystem_id`: the host's, in which mapped folders are unless they say otherwise. `sandbox`: ID or name of the
+    /// container; what is not mapped belongs to the filesystem that is its SHA-256 and is out of reach. Without it, to one of
+    /// `session` alone, so that two containers never meet by accident.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if a mapping has a prefix that is no absolute path, or two have one `agentPrefix`.
+    pub fn of_agent(
+        filesystem_id: &str,
+        mappings: &[MountMapping],
+        sandbox: Option<&str>,
+        session: &str,
+    ) -> Result<Self> {
+        if mappings.is_empty() && sandbox.is_none() {
+            return Ok(Self::here(filesystem_id));
+        }
+        let mounts = Mounts::read(mappings, filesystem_id)?;
+        let sandbox = match sandbox {
+            Some(sandbox) => Hash::of(sandbox.trim()),
+            None => Hash::of(format!("sandbox of {session}")),
+        };
+        Ok(Self::of(mounts, sandbox.as_str(), false))
+    }
+
+    /// This process's own view: what it opens under a mapping's `clientPrefix` is the mapping's, all else its own.
+    ///
+    /// # Errors
+    /// As [`Namespace::of_agent`].
+    pub fn of_client(filesystem_id: &str, mappings: &[MountMapping]) -> Result<Self> {
+        let mut seen: Vec<MountMapping> = Vec::new();
+        for mapping in mappings {
+            let client = mapping.client_prefix.as_ref().unwrap_or(&mapping.canonical_prefix);
+            // One folder may be mapped to several places.
+            if seen.iter().all(|other| other.agent_prefix != *client) {
+                seen.push(MountMapping { agent_prefix: client.clone(), ..mapping.clone() });
+            }
+        }
+        Ok(Self::of(Mounts::read(&seen, filesystem_id)?, filesystem_id, true))
+    }
+
+    fn of(mounts: Mounts, filesystem_id: &str, is_reached: bool) -> Self {
+        let filesystem_id = filesystem_id.to_owned();
+        Self { mounts, filesystem_id, is_reached, spelling: Arc::default() }
+    }
+
+    /// The filesystem of what no mapping covers.
+    pub fn filesystem_id(&self) -> &str {
+        &self.filesystem_id
+    }
+
+    /// What people should know of the mappings: folders that are not there, and such as show the same files.
+    pub fn oddities(&self) -> Vec<String> {
+        let gone = self.mounts.all().iter().filter(|mount| !mount.client.is_dir()).map(|mount| {
+            let (agent, client) = (&mount.agent, mount.client.display());
+            format!("the mount at `{agent}` has no folder `{client}`: what is known of its files stands until it is back")
+        });
+        gone.chain(self.mounts.oddities()).collect()
+    }
+
+    /// Whether the agent sees what this process sees.
+    pub fn is_here(&self) -> bool {
+        self.is_reached && self.mounts.all().is_empty()
+    }
+
+    /// Whether something is at the canonical path of a filesystem, as far as that can be looked at.
+    pub fn exists(&self, filesystem_id: &str, path: &str) -> bool {
+        self.known(filesystem_id, Path::new(path)).open.is_some_and(|open| open.exists())
+    }
+
+    /// Where the file at an absolute path is, as the agent sees it. Links are followed as far as they can be looked at; one
+    /// that leads out of its mapping leads to another one's file, or to one that is out of reach.
+    pub fn locate(&self, path: &Path) -> Location {
+        if self.mounts.all().is_empty() {
+            return self.unmapped(path);
+        }
+        match path.to_str().and_then(AbsolutePath::parse) {
+            Some(path) => self.followed(&path),
+            // What is not UTF-8 is no object, and may be anywhere.
+            None => Location::elsewhere(&self.filesystem_id, path.to_owned()),
+        }
+    }
+
+    /// Where a file is that is known by filesystem and canonical path. It is out of reach if the path leads elsewhere by now.
+    pub fn known(&self, filesystem_id: &str, path: &Path) -> Location {
+        let elsewhere = || Location::elsewhere(filesystem_id, path.to_owned());
+        if self.mounts.all().is_empty() {
+            let is_own = self.is_reached && filesystem_id == self.filesystem_id;
+            let own = || Location::here(filesystem_id, path.to_owned());
+            return if is_own { own() } else { elsewhere() };
+        }
+        let Some(canonical) = path.to_str().and_then(AbsolutePath::parse) else {
+            return elsewhere();
+        };
+        let agent = self.mounts.backward(filesystem_id, &canonical);
+        let is_unmapped = filesystem_id == self.filesystem_id && self.is_reached;
+        let found = agent.or(is_unmapped.then_some(canonical)).map(|path| self.followed(&path));
+        let is_it = |found: &Location| found.filesystem_id == filesystem_id && found.path == *path;
+        found.filter(is_it).unwrap_or_else(elsewhere)
+    }
+
+    /// The path by which the agent sees a file; `None` where that is the canonical one.
+    pub fn agent_path(&self, filesystem_id: &str, path: &Path) -> Option<String> {
+        let canonical = AbsolutePath::parse(path.to_str()?)?;
+        let agent = self.mounts.backward(filesystem_id, &canonical)?.to_string();
+        (path.to_str() != Some(&agent)).then_some(agent)
+    }
+
+    /// The folder of this machine at which the agent works, as the agent sees it.
+    pub fn agent_folder(&self, folder: &Path) -> PathBuf {
+        if self.mounts.all().is_empty() {
+            return folder.to_owned();
+        }
+        let real = canonical_path(folder);
+        let agent = real.to_str().and_then(AbsolutePath::parse);
+        let agent = agent.and_then(|path| self.mounts.of_client(&path));
+        agent.map_or_else(|| folder.to_owned(), |path| PathBuf::from(path.to_string()))
+    }
+
+    fn unmapped(&self, path: &Path) -> Location {
+        if !self.is_reached {
+            return Location::elsewhere(&self.filesystem_id, path.to_owned());
+        }
+        Location::here(&self.filesystem_id, self.spelling.of(canonical_path(path)))
+    }
+
+    /// Follows the links of an agent's path. An absolute link counts from the agent's root, and where nothing is mapped there,
+    /// from this machine's: tools that run here follow it so.
+    fn followed(&self, path: &AbsolutePath) -> Location {
+        let mut links = MAX_LINKS;
+        let mut at = path.root();
+        let mut rest: Vec<String> = path.names().iter().rev().cloned().collect();
+        while let Some(name) = rest.pop() {
+            at.step(&name);
+            let target = self.client(&at).and_then(|client| client.read_link().ok());
+            let Some(target) = target else { continue };
+            let Some(target) = target.to_str().filter(|_| links > 0) else {
+                // It leads nowhere that can be told.
+                rest.iter().rev().for_each(|name| at.step(name));
+                return Location::elsewhere(&self.filesystem_id, at.to_string().into());
+            };
+            links -= 1;
+            if let Some(absolute) = AbsolutePath::parse(target) {
+                let seen = self.mounts.of_agent(&absolute).is_none();
+                let seen = seen.then(|| self.mounts.of_client(&absolute)).flatten();
+                let absolute = seen.unwrap_or(absolute);
+                at = absolute.root();
+                rest.extend(absolute.names().iter().rev().cloned());
+            } else {
+                at.step("..");
+                rest.extend(target.split(std::path::MAIN_SEPARATOR).rev().map(str::to_owned));
+            }
+        }
+        self.settled(&at)
+    }
+
+    /// Where an agent's path can be looked at for a link; the folder of a mapping is none.
+    fn client(&self, path: &AbsolutePath) -> Option<PathBuf> {
+        match self.mounts.of_agent(path) {
+            Some((mount, names)) => (!names.is_empty()).then(|| joined(&mount.client, names)),
+            None => self.is_reached.then(|| path.to_string().into()),
+        }
+    }
+
+    /// The file at an agent's path without links.
+    fn settled(&self, path: &AbsolutePath) -> Location {
+        let Some((mount, names)) = self.mounts.of_agent(path) else {
+            return self.unmapped(Path::new(&path.to_string()));
+        };
+        let names = self.spelling.of_names(&mount.client, names);
+        Location {
+            filesystem_id: mount.filesystem_id.clone(),
+            path: mount.canonical.join(&names).to_string().into(),
+            open: Some(joined(&mount.client, &names)),
+            root: Some(mount.client.clone()),
+        }
+    }
+}
