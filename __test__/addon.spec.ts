@@ -81,6 +81,7 @@ describe("the exports", () => {
       "closeNow",
       "editFailed",
       "editFailedNow",
+      "filesChecked",
       "ledger",
       "mountNotices",
       "onEvent",
