@@ -158,6 +158,8 @@ expectTypeOf<SessionEvent["type"]>().toEqualTypeOf<
   | "file_moved"
   | "file_orphaned"
   | "file_resumed"
+  | "checking_files"
+  | "files_polled"
   | "host_rewrote"
   | "message_volatile"
 >();

@@ -13,7 +13,7 @@ import { createFailures, describe, type Failures } from "./failures.ts";
 import { type Live, openLive, sessionKey } from "./live.ts";
 import { createObserver, type Observer } from "./observe.ts";
 import { contextReport } from "./report.ts";
-import { statusLine } from "./status.ts";
+import { checkingLine, statusLine } from "./status.ts";
 import { contextTools, registerContextTools } from "./tools.ts";
 import { createUsageReporter, type UsageReporter } from "./usage.ts";
 
@@ -53,7 +53,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
       if (live === undefined) {
         return;
       }
-      current = start(addon, live, failures);
+      current = start(addon, live, failures, ctx);
       showStatus(ctx, current);
     } catch (error) {
       current = undefined;
@@ -66,7 +66,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
     }
   }
 
-  function start(addon: typeof Addon, live: Live, failures: Failures): Current {
+  function start(addon: typeof Addon, live: Live, failures: Failures, ctx: ExtensionContext): Current {
     const tools = contextTools(addon);
     const observer = createObserver(live.session, failures, new Set(tools.map((tool) => tool.name)));
     for (const notice of live.notices) {
@@ -75,6 +75,9 @@ export default function palimpsest(pi: ExtensionAPI): void {
     live.session.onEvent((event) => {
       if (event.type === "message_volatile") {
         failures.notice(`message ${event.at + 1} changes on every call; it passes through, and caching ends before it`);
+      } else if (event.type === "checking_files" && ctx.hasUI) {
+        const isOver = event.files === event.of;
+        ctx.ui.setStatus(statusKey, isOver ? statusLine(live.session.status()) : checkingLine(event.files, event.of));
       }
     });
     registerContextTools(pi, tools, () => current?.session);

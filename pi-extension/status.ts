@@ -11,6 +11,11 @@ export function statusLine(status: SessionStatus): string {
   return `palimpsest ${shortCount(status.windowTokens)} tokens · ${saved}${bill} · ${status.activeObjects} active`;
 }
 
+/** Such as `palimpsest checking files 1.2k of 5.0k`: while a session that goes on looks at what it knows. */
+export function checkingLine(files: number, of: number): string {
+  return `palimpsest checking files ${shortCount(files)} of ${shortCount(of)}`;
+}
+
 /** Such as `812`, `34.1k`, `2.35M`. */
 export function shortCount(count: number): string {
   if (count < 1_000) {

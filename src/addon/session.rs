@@ -15,7 +15,7 @@ use super::blocking::{Blocking, Json, blocking, to_js};
 use super::settings::{own_filesystem, settings_from};
 use super::store::Store;
 use crate::context::live::{
-    CallInfo, Files, LiveSession, Notice, OpenSession, Status, ToolFinished, Transformed,
+    CallInfo, Files, LiveSession, Notice, OpenSession, Progress, Status, ToolFinished, Transformed,
 };
 use crate::context::prices::{ModelData, Rates, Retention};
 use crate::context::tokens::{self, Counter};
@@ -96,6 +96,8 @@ pub(super) struct Shared {
     live: Mutex<Option<Live>>,
     status: Mutex<Status>,
     failures: Mutex<Vec<String>>,
+    /// How far the check of the session's files is, while it runs.
+    checking: Mutex<Option<Progress>>,
 }
 
 /// A session at work.
@@ -180,9 +182,26 @@ pub fn open_session(
         }
         let shared = Shared::default();
         *lock(&shared.status) = session.status();
+        let is_due = session.is_reconcile_due();
         *lock(&shared.live) = Some(Live { session, in_step: false });
-        Ok(Session { shared: Arc::new(shared) })
+        let shared = Arc::new(shared);
+        if is_due {
+            reconcile_in_background(&shared);
+        }
+        Ok(Session { shared })
     })
+}
+
+/// Begins to look at the files that a session knows, so that its first call waits for what is left at most. What goes wrong
+/// here goes wrong again in that call, and is said there.
+fn reconcile_in_background(shared: &Arc<Shared>) {
+    let shared = Arc::clone(shared);
+    let work = move || {
+        let told = |progress| *lock(&shared.checking) = Some(progress);
+        drop(shared.with(|session| session.reconcile_due(&told)));
+        *lock(&shared.checking) = None;
+    };
+    drop(std::thread::Builder::new().name("palimpsest-files".to_owned()).spawn(work));
 }
 
 #[napi]
@@ -371,6 +390,15 @@ impl Session {
             }
             Err(error) => Err(to_js(env, &error)?),
         }
+    }
+
+    /// How far the check of the files that the session knows is, `[done, all]`; null while none runs. The JavaScript half makes
+    /// events of it.
+    #[napi(skip_typescript, catch_unwind)]
+    pub fn files_checked(&self) -> Option<Vec<i64>> {
+        let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        let checking = *lock(&self.shared.checking);
+        checking.map(|Progress { files, of }| vec![number(files), number(of)])
     }
 
     /// What a person should know of the mount mappings when the session begins: folders that are not there, mounts that show

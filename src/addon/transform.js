@@ -240,5 +240,24 @@
     },
   };
 
+  /** Tells how far the check of the session's files is, once a second while it runs, and when it has ended. */
+  const watchCheck = () => {
+    let all = 0;
+    const timer = setInterval(() => {
+      const checked = session.filesChecked();
+      if (checked !== null) {
+        [, all] = checked;
+        tell({ type: "checking_files", files: checked[0], of: all });
+        return;
+      }
+      clearInterval(timer);
+      if (all > 0) {
+        tell({ type: "checking_files", files: all, of: all });
+      }
+    }, 1000);
+    timer.unref();
+  };
+
+  watchCheck();
   Object.defineProperty(session, name, { value: half });
 };

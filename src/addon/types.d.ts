@@ -139,6 +139,7 @@ export type SessionEvent =
   | { type: "file_resumed"; handle: string; path: string }
   /** Files of so many folders are looked at every 2 s instead of watched. What the model is told is the same. */
   | { type: "files_polled"; folders: number; reason: "watch_limit" | "network_file_system" | "refused" }
+  | { type: "checking_files"; files: number; of: number }
   | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged" | "edited"; at: number }
   | { type: "message_volatile"; at: number };
 

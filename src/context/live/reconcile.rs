@@ -110,6 +110,11 @@ impl LiveSession {
         if self.reconcile == Due::Yes { self.reconcile(progress).map(Some) } else { Ok(None) }
     }
 
+    /// Whether the check is yet to be made.
+    pub fn is_reconcile_due(&self) -> bool {
+        self.reconcile == Due::Yes
+    }
+
     /// Plans the check where the session knows files from before.
     pub(super) fn plan_to_reconcile(&mut self) -> Result<()> {
         if self.options.files == Files::Here && !self.state.index().entries().is_empty() {
