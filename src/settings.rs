@@ -71,6 +71,8 @@ pub struct Settings {
     /// So many tokens of metadata lines may be brought in, in a session, of files that files the model knows link to; 0 brings in
     /// none. Default 0.
     pub linked_tokens: u64,
+    /// Whether the files whose text the model saw are tracked while a session is open. Default `true`.
+    pub track: bool,
     /// Files above this many bytes are kept as metadata only. Default 4 MiB.
     pub max_text_bytes: u64,
     /// Outputs that the host cut are stored whole up to this many bytes; 0 never. Default 16 MiB.
@@ -132,6 +134,7 @@ impl Default for Settings {
             active_turns: 3,
             pool_tokens: 8_000,
             linked_tokens: 0,
+            track: true,
             max_text_bytes: DEFAULT_MAX_TEXT_BYTES,
             max_output_bytes: 16 << 20,
             high_water: 0.7,

@@ -194,7 +194,7 @@ impl Scene {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn quiescence_means_that_the_store_is_what_is_on_disk(

@@ -20,6 +20,7 @@ use crate::context::live::{
 use crate::context::prices::{ModelData, Rates, Retention};
 use crate::context::tokens::{self, Counter};
 use crate::error::{Error, Result};
+use crate::source::TrackerOptions;
 use crate::store;
 use crate::tools::overhead_tokens;
 
@@ -171,7 +172,12 @@ pub fn open_session(
     blocking(move || {
         let (store, options) = (store?, options.named("options")?);
         tokens::preload();
-        let session = LiveSession::open(store.clone(), core_options(&store, options)?)?;
+        let options = core_options(&store, options)?;
+        let tracks = options.settings.track;
+        let mut session = LiveSession::open(store.clone(), options)?;
+        if tracks {
+            session.track(TrackerOptions::default())?;
+        }
         let shared = Shared::default();
         *lock(&shared.status) = session.status();
         *lock(&shared.live) = Some(Live { session, in_step: false });
@@ -543,6 +549,9 @@ fn event(notice: &Notice) -> Value {
         }
         Notice::FileResumed { handle, path } => {
             json!({ "type": "file_resumed", "handle": handle, "path": path })
+        }
+        Notice::Polling { folders, reason } => {
+            json!({ "type": "files_polled", "folders": folders, "reason": reason })
         }
         Notice::HostRewrote { how, at } => json!({ "type": "host_rewrote", "how": how, "at": at }),
         Notice::Volatile { at } => json!({ "type": "message_volatile", "at": at }),

@@ -137,6 +137,8 @@ export type SessionEvent =
   | { type: "file_moved"; handle: string; from: string; path: string }
   | { type: "file_orphaned"; handle: string; path: string; reason: string }
   | { type: "file_resumed"; handle: string; path: string }
+  /** Files of so many folders are looked at every 2 s instead of watched. What the model is told is the same. */
+  | { type: "files_polled"; folders: number; reason: "watch_limit" | "network_file_system" | "refused" }
   | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged" | "edited"; at: number }
   | { type: "message_volatile"; at: number };
 
@@ -197,6 +199,7 @@ export interface Settings {
   activeTurns: number;
   poolTokens: number;
   linkedTokens: number;
+  track: boolean;
   maxTextBytes: number;
   maxOutputBytes: number;
   highWater: number;

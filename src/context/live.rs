@@ -30,6 +30,7 @@ mod sharing;
 mod standing;
 mod textless;
 mod told;
+mod tracked;
 mod transform;
 mod withhold;
 
@@ -55,6 +56,7 @@ use self::known_files::Look;
 use self::origin::Ids;
 use self::payload::Payloads;
 use self::reconcile::Due;
+use self::tracked::Tracked;
 use super::evidence::Evidence;
 use super::hazard::Hazards;
 use super::host::HostMessage;
@@ -143,6 +145,13 @@ pub enum Notice {
         /// Path as shown to the model.
         path: String,
     },
+    /// Folders of tracked files are polled, because the system does not watch them.
+    Polling {
+        /// How many.
+        folders: u64,
+        /// `watch_limit`, `network_file_system`, `asked`, `refused`.
+        reason: &'static str,
+    },
     /// The host's list did not continue the one before.
     HostRewrote {
         /// `branch`, `compaction`, `rearranged`, `edited`.
@@ -215,6 +224,7 @@ pub struct LiveSession {
     reconcile: Due,
     /// What happened between calls and is told with the next.
     waiting: Vec<Notice>,
+    tracked: Option<Tracked>,
     look: Look,
     stale: bool,
 }
@@ -272,6 +282,7 @@ impl LiveSession {
             looked: Timestamp(0),
             reconcile: Due::No,
             waiting: Vec::new(),
+            tracked: None,
             look: Look::default(),
             stale: false,
         };
@@ -333,6 +344,7 @@ impl LiveSession {
     /// Stores what is not stored yet and marks the session paused. A session that another process has gone on with, and
     /// of which nothing waits here, is left to it.
     pub fn close(&mut self) -> Result<()> {
+        self.tracked = None;
         self.refresh_if_stale()?;
         // What a check of the files found is found again by the next one.
         let staged = !self.staged.events.is_empty() && self.reconcile != Due::Staged;

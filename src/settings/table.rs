@@ -131,6 +131,12 @@ pub const SETTINGS: &[SettingDoc] = &[
         "Tokens that a session may spend on metadata lines of files that its active Markdown files link to; 0 never",
     ),
     setting(
+        "track",
+        SettingType::Boolean,
+        "true",
+        "Whether files whose text the model saw get their versions as they change, not only when they are looked at next",
+    ),
+    setting(
         "maxTextBytes",
         SettingType::Count { min: 0, max: 1 << 30 },
         "4194304",

@@ -245,7 +245,7 @@ impl Writer {
 
     /// Reads a file and takes it into the batch. `is_gone`: whether the tracker found it to be gone.
     fn stage_now(&mut self, path: PathBuf, is_gone: bool, work: &mut Work) {
-        if !work.staged.insert(path.clone()) {
+        if work.staged.contains(&path) {
             return;
         }
         if let Err(error) = self.try_stage(&path, is_gone, work) {
@@ -263,8 +263,18 @@ impl Writer {
         let is_excluded = self.options.exclude.excludes(&location.path);
         let reading = indexing::look(&location, is_excluded, self.options.max_text_bytes);
         match &reading.state {
-            // It went just now; the tracker tells when it is sure. What the store never knew, it need not know as deleted.
+            // It went or came just now. The tracker does not know that yet: it tells once it does, and of what the store has as it
+            // was told it would not tell again.
             FileState::Missing if !is_gone => return Ok(()),
+            FileState::Text { .. }
+            | FileState::Binary { .. }
+            | FileState::TooLarge { .. }
+            | FileState::Excluded { .. }
+                if is_gone =>
+            {
+                return Ok(());
+            }
+            // What the store never knew, it need not know as deleted.
             FileState::Missing if self.store.get(&location.id()?, AsOf::Latest)?.is_none() => {
                 return Ok(());
             }
@@ -285,6 +295,7 @@ impl Writer {
         }
         let moved_from = self.moved_from(path)?;
         work.batch.stage(&self.store, &location, reading, moved_from.as_ref())?;
+        work.staged.insert(path.to_owned());
         Ok(())
     }
 

@@ -22,5 +22,6 @@ mod payloads;
 mod pools_layout;
 mod properties;
 mod script;
+mod tracked;
 mod two_processes;
 mod withheld;

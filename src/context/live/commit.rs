@@ -155,7 +155,7 @@ impl LiveSession {
         }
         self.reconcile.settle();
         self.trim_texts();
-        Ok(())
+        self.hand_over()
     }
 
     /// Puts objects into a transaction. Where an object got several versions since the last commit, the earlier ones are

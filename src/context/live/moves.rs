@@ -57,14 +57,14 @@ struct Candidate {
 }
 
 impl LiveSession {
-    /// Takes a move that a watcher saw, of a file or of a folder with files that the session knows. What has become of it is
+    /// Takes a move that a watcher saw, of a file or of a folder with files that the session knows, by the paths that the agent sees. What has become of it is
     /// stored when it returns; the model is told at its next call. Returns whether a file that is known was moved.
     ///
     /// # Errors
     /// What the store reports.
     pub fn file_moved(&mut self, from: &Path, to: &Path) -> Result<bool> {
         self.durably(|live| {
-            let pair = (from.to_owned(), source::canonical_path(to));
+            let pair = (from.to_owned(), to.to_owned());
             let is_moved = live.moved_as_said(&[pair])?;
             if !live.staged.events.is_empty() {
                 live.commit()?;

@@ -105,9 +105,7 @@ impl LiveSession {
     ) -> Result<Transformed> {
         let mut messages = HostMessage::parse_list(messages_json, self.options.counter)?;
         // Nothing below sees text that is not to be stored, not even what is kept of a call that fails.
-        if let Err(error) =
-            self.refresh_if_stale().and_then(|()| self.withhold(skip, &mut messages))
-        {
+        if let Err(error) = self.hear().and_then(|()| self.withhold(skip, &mut messages)) {
             self.stale = true;
             self.drop_failed_list();
             return Err(error);
