@@ -75,6 +75,8 @@ export default function palimpsest(pi: ExtensionAPI): void {
     live.session.onEvent((event) => {
       if (event.type === "message_volatile") {
         failures.notice(`message ${event.at + 1} changes on every call; it passes through, and caching ends before it`);
+      } else if (event.type === "files_polled" && event.reason === "watch_limit") {
+        failures.notice(`the system allows no more watches; files of ${event.folders} folders are looked at every 2 s`);
       } else if (event.type === "checking_files" && ctx.hasUI) {
         const isOver = event.files === event.of;
         ctx.ui.setStatus(statusKey, isOver ? statusLine(live.session.status()) : checkingLine(event.files, event.of));
