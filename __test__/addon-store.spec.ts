@@ -274,7 +274,7 @@ const methods: [string, (of: Store) => Promise<unknown>][] = [
   ["put with a wrong type", (of) => of.put(wrong({ type: "folder", id: "x" }))],
   ["put without ID", (of) => of.put({ type: "chat" })],
   ["put with wrong fields", (of) => of.put(call("x", { fields: [1] }))],
-  ["put with a wrong source", (of) => of.put(wrong({ type: "file", source: { type: "web" } }))],
+  ["put with a wrong source", (of) => of.put(wrong({ type: "file", source: { type: "filesystem" } }))],
   ["get", (of) => of.get(wrong(5))],
   ["get with wrong options", (of) => of.get("x", wrong("latest"))],
   ["content", (of) => of.content(wrong(null))],
