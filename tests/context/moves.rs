@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use palimpsest::context::live::{LiveSession, Notice, OpenSession, Progress, Wanted};
+use palimpsest::context::live::{Files, LiveSession, Notice, OpenSession, Progress, Wanted};
 use palimpsest::object::{AsOf, Envelope, Nickname, ObjectId, ObjectType, Source};
 use palimpsest::settings::Settings;
 use palimpsest::source::read_file;
@@ -400,4 +400,16 @@ fn a_session_that_is_merely_opened_and_closed_stays_as_it_is() {
     let id = host.live.id().clone();
     other.close().unwrap();
     assert_eq!(other.id(), &id, "nothing of its own was to be kept");
+}
+
+#[test]
+fn a_session_in_a_container_looks_at_its_files_when_it_is_gone_on_with_and_one_elsewhere_does_not()
+{
+    let mut host = reading();
+    host.live.close().unwrap();
+    for (files, is_due) in [(Files::InContainer, true), (Files::Elsewhere, false)] {
+        let options = OpenSession { files, ..host.options() };
+        let other = LiveSession::open(host.store.clone(), options).unwrap();
+        assert_eq!(other.is_reconcile_due(), is_due, "{files:?}");
+    }
 }

@@ -13,7 +13,7 @@ use crate::object::ObjectId;
 use crate::source::{PollReason, TrackerOptions, Tracking, TrackingEvent, TrackingOptions};
 
 /// Moves that are kept for the next call; beyond them the look before the call finds what it can.
-const MAX_MOVES: usize = 1_000;
+const MAX_HEARD: usize = 1_000;
 
 /// A session's tracker.
 #[derive(Debug)]
@@ -108,7 +108,7 @@ impl LiveSession {
 impl Heard {
     fn take(&mut self, event: TrackingEvent) {
         match event {
-            TrackingEvent::Moved { from_id, to, .. } if self.moves.len() < MAX_MOVES => {
+            TrackingEvent::Moved { from_id, to, .. } if self.moves.len() < MAX_HEARD => {
                 self.moves.push((from_id, to.id));
             }
             TrackingEvent::Polling { folders, reason } => self.polled.push((folders.len(), reason)),
