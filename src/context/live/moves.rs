@@ -356,6 +356,7 @@ impl LiveSession {
         let is_same = file.source_hash.is_some() && file.source_hash == payload.source_hash;
         let same = is_same.then(|| version.clone());
         self.record(Event::Moved { from: file.object.clone(), to: to.clone(), same });
+        self.hand_over_anew();
         let moved = match (&old, &text) {
             (Some(old), Some(new)) if !is_same => Some(LineMap::between(old, new)),
             _ => None,

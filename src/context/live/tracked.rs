@@ -83,6 +83,13 @@ impl LiveSession {
         Ok(())
     }
 
+    /// Lets the tracker have all files with the next commit: one that was moved has another path, in the old one's place.
+    pub(super) fn hand_over_anew(&mut self) {
+        if let Some(tracked) = &mut self.tracked {
+            tracked.handed = 0;
+        }
+    }
+
     /// Takes what the tracker told since the last call.
     pub(super) fn hear(&mut self) -> Result<()> {
         self.refresh_if_stale()?;
