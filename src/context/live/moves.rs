@@ -75,7 +75,9 @@ impl LiveSession {
 
     /// Takes the moves that a shell command made.
     pub(super) fn moved_by_command(&mut self, command: &str, folder: &Path) -> Result<()> {
-        let pairs = source::renames(command, folder);
+        let led_to = |path: PathBuf| self.agent_path(&self.location(&path));
+        let pairs = source::renames(command, folder).into_iter();
+        let pairs: Vec<_> = pairs.map(|(from, to)| (led_to(from), led_to(to))).collect();
         self.moved_as_said(&pairs).map(drop)
     }
 
