@@ -7,9 +7,12 @@
 mod tracked;
 
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use palimpsest::source::{Signal, Watching};
+use palimpsest::object::AsOf;
+use palimpsest::source::{Exclude, Location, Signal, Watching};
 use tracked::{PATIENCE, Tracked};
 
 impl Tracked {
@@ -110,6 +113,54 @@ fn a_move_is_told_with_both_objects() {
         let moved_from = files.version("b.txt").unwrap().fields["moved_from"].clone();
         assert_eq!(moved_from, files.id("a.txt").to_string());
     }
+}
+
+#[test]
+fn a_file_that_is_opened_at_another_path_than_its_canonical_one_is_told_of_by_the_former() {
+    let files = Tracked::new(|options| {
+        let inside = |path: &Path| path.components().skip(1).collect::<PathBuf>();
+        options.locate = Arc::new(move |path| Location {
+            path: Path::new("/canonical").join(inside(path)),
+            ..Location::here(tracked::FILESYSTEM, path.to_owned())
+        });
+    });
+    files.track(&[("a.txt", "one")]);
+    assert_eq!(files.words(), ["created a.txt"]);
+    fs::rename(files.path("a.txt"), files.path("b.txt")).unwrap();
+    files.settle();
+    assert_eq!(files.words(), ["deleted a.txt", "moved a.txt to b.txt"]);
+    // Another file takes the place: it is none that was moved here.
+    fs::remove_file(files.path("b.txt")).unwrap();
+    files.settle();
+    files.write("b.txt", "of its own");
+    files.settle();
+    assert_eq!(files.words(), ["deleted b.txt", "resumed b.txt", "updated b.txt"]);
+    let location = Path::new("/canonical").join(files.path("b.txt").strip_prefix("/").unwrap());
+    let id = Location::here(tracked::FILESYSTEM, location).id().unwrap();
+    let version = files.store.get(&id, AsOf::Latest).unwrap().unwrap();
+    assert_eq!(version.fields.get("moved_from"), None);
+    // What did not change is not told of again.
+    let file = fs::File::options().write(true).open(files.path("b.txt")).unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    drop(file);
+    files.settle();
+    assert_eq!(files.words(), Vec::<String>::new());
+}
+
+#[test]
+fn what_a_path_here_excludes_is_known_by_its_size_alone_whatever_its_canonical_one() {
+    let files = Tracked::new(|options| {
+        options.locate = Arc::new(|path| Location {
+            open: Some(path.to_owned()),
+            ..Location::here(tracked::FILESYSTEM, "/canonical/plain.txt".into())
+        });
+        options.exclude = Exclude::new(&["secret.txt".to_owned()]).unwrap();
+    });
+    files.track(&[("secret.txt", "a secret")]);
+    let id = Location::here(tracked::FILESYSTEM, "/canonical/plain.txt".into()).id().unwrap();
+    let version = files.store.get(&id, AsOf::Latest).unwrap().unwrap();
+    assert_eq!(version.fields["no_content"], "excluded");
+    assert_eq!(files.store.content(&version).unwrap(), None);
 }
 
 #[test]

@@ -98,6 +98,17 @@ pub(super) struct Shared {
     failures: Mutex<Vec<String>>,
     /// How far the check of the session's files is, while it runs.
     checking: Mutex<Option<Progress>>,
+    /// What a person should know of the mounts, as they were when the session was opened.
+    mount_notices: Vec<String>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The collector drops a session that was not closed on JavaScript's thread, and its tracker may be waiting for the store.
+        if let Some(live) = lock(&self.live).take() {
+            drop(std::thread::Builder::new().spawn(move || drop(live)));
+        }
+    }
 }
 
 /// A session at work.
@@ -178,9 +189,11 @@ pub fn open_session(
         let tracks = options.settings.track;
         let mut session = LiveSession::open(store.clone(), options)?;
         if tracks {
-            session.track(TrackerOptions::default())?;
+            // Without a tracker files are looked at before each call all the same.
+            drop(session.track(TrackerOptions::default()));
         }
-        let shared = Shared::default();
+        let mut shared = Shared::default();
+        shared.mount_notices = session.oddities();
         *lock(&shared.status) = session.status();
         let is_due = session.is_reconcile_due();
         *lock(&shared.live) = Some(Live { session, in_step: false });
@@ -405,8 +418,9 @@ impl Session {
     /// the same files.
     #[napi(ts_return_type = "Promise<string[]>")]
     pub fn mount_notices(&self) -> AsyncTask<Blocking<Vec<String>>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || shared.with(|session| Ok(session.oddities())))
+        // Not asked of the session: a check of its files may hold that, and whoever asks here waits to show how far it is.
+        let notices = self.shared.mount_notices.clone();
+        blocking(move || Ok(notices))
     }
 
     /// Figures for a status line, as of the last call or tool.

@@ -101,7 +101,7 @@ impl Drop for Running {
         let trackings = self.take();
         // The collector drops a store on JavaScript's thread, and the tracking's thread may wait for that one to listen.
         if !trackings.is_empty() {
-            std::thread::spawn(move || drop(trackings));
+            drop(std::thread::Builder::new().spawn(move || drop(trackings)));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Files that are written in one transaction. What version each should have, [`super::indexing`] says.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ const BATCH_BYTES: usize = 16 << 20;
 /// A file that was indexed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexedFile {
-    /// Canonical path.
+    /// Canonical path; of a tracked file the one by which this process opens it.
     pub path: PathBuf,
     /// Its object.
     pub id: ObjectId,
@@ -55,7 +55,8 @@ pub(super) struct Written {
 }
 
 impl Batch {
-    /// Takes a file to be written, or what the store has of it already. `moved_from`: the object that it was before it moved.
+    /// Takes a file to be written, or what the store has of it already. `path`: by which it is told of. `moved_from`: the object
+    /// that it was before it moved.
     /// Returns what will become of it; `None` where nothing can be said of it, see [`indexing::index`].
     ///
     /// # Errors
@@ -64,6 +65,7 @@ impl Batch {
         &mut self,
         store: &Store,
         location: &Location,
+        path: &Path,
         reading: FileReading,
         moved_from: Option<&ObjectId>,
     ) -> Result<Option<&IndexedFile>> {
@@ -78,7 +80,7 @@ impl Batch {
         let Indexed { envelope, payload, outcome, .. } = found;
         let no_content = payload.fields.get("no_content").and_then(Value::as_str);
         let no_content = no_content.map(str::to_owned);
-        let (path, id) = (location.path.clone(), envelope.id.clone());
+        let (path, id) = (path.to_owned(), envelope.id.clone());
         let file = IndexedFile { path, id, outcome, tx_id, no_content };
         if outcome != IndexOutcome::Unchanged {
             self.bytes += payload.content.as_ref().map_or(0, String::len);

@@ -33,8 +33,8 @@ pub struct OwnFilesystem {
 /// none (absent, empty, `uninitialized`), a random UUID that is made once and kept in the file `filesystem-id` of
 /// `data_folder`. Processes that make it at the same time end with one ID.
 ///
-/// `holds_files`: whether the store holds files of a filesystem. It is asked in a container alone, once, of the machine's ID:
-/// file objects that were stored under it keep it.
+/// `holds_files`: whether the store holds files of a filesystem. It is asked in a container alone, once, of the ID that the same
+/// process would have without one, the machine's or the kept one: file objects that were stored under it keep it.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if `env` or `setting` is given but blank; `FILE` if the kept ID cannot be read or written, or is no
@@ -69,7 +69,8 @@ fn own_filesystem_of(
     }
     let machine = machine.map(id_of_machine);
     if let Some(container) = container() {
-        let is_kept = machine.as_deref().map(holds_files).transpose()?.unwrap_or(false);
+        let before = machine.clone().or_else(|| read_id(&data_folder.join(ID_FILE)));
+        let is_kept = before.as_deref().map(holds_files).transpose()?.unwrap_or(false);
         if !is_kept {
             return Ok(OwnFilesystem { id: container.filesystem_id(), is_container: true });
         }
@@ -170,11 +171,14 @@ fn machine_guid(output: &str) -> Option<&str> {
 /// Reads the kept ID, or makes it.
 fn kept_id(folder: &Path) -> Result<String> {
     let path = folder.join(ID_FILE);
-    if let Ok(id) = std::fs::read_to_string(&path).map_err(|_| ()).and_then(|text| parse_id(&text))
-    {
+    if let Some(id) = read_id(&path) {
         return Ok(id);
     }
     make_id(folder, &path).map_err(|source| Error::File { act: "read or create", path, source })
+}
+
+fn read_id(path: &Path) -> Option<String> {
+    std::fs::read_to_string(path).ok().and_then(|text| parse_id(&text).ok())
 }
 
 /// Reads the ID under a lock, or writes a new one there. The lock makes all processes see the first one's ID, and what a
@@ -256,6 +260,23 @@ mod tests {
         assert_eq!(find(Some("one"), true), machine);
         assert_eq!(find(Some("one"), false), (Hash::of("one").as_str().to_owned(), true));
         assert_ne!(find(Some("one"), false), find(Some("two"), false));
+    }
+
+    #[test]
+    fn a_container_without_a_machine_id_keeps_the_id_that_its_files_were_stored_under() {
+        let folder = tempfile::tempdir().unwrap();
+        let find = |holds: bool| {
+            let container = || Some(Container::Id("one".to_owned()));
+            let found =
+                own_filesystem_of((None, None), None, container, folder.path(), |_| Ok(holds));
+            found.unwrap().id
+        };
+        let containers = Hash::of("one").as_str().to_owned();
+        // No earlier run has made an ID, and none is made.
+        assert_eq!(find(true), containers);
+        assert!(!folder.path().join(ID_FILE).exists());
+        let kept = kept_id(folder.path()).unwrap();
+        assert_eq!((find(true), find(false)), (kept, containers));
     }
 
     #[test]

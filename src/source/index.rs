@@ -164,7 +164,9 @@ impl Work<'_> {
     /// Takes a file to be written, or what the store has of it already.
     fn stage(&mut self, path: &Path, reading: FileReading) -> Result<()> {
         let location = self.location(path);
-        if let Some(file) = self.batch.stage(self.store, &location, reading, None)? {
+        if let Some(file) =
+            self.batch.stage(self.store, &location, &location.path, reading, None)?
+        {
             self.known.remove(&file.id);
         }
         if self.batch.is_full() {

@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{canonical_path, resolve_path};
+use super::resolve_path;
 
 /// Pairs that one command may give.
 const MAX_PAIRS: usize = 200;
 
-/// Pairs of an old and a new place that a command names, canonical, in the order of the words, at most 200. A pair of folders
+/// Pairs of an old and a new place that a command names, absolute as the agent writes them, in the order of the words, at most
+/// 200. A pair of folders
 /// stands for all files in them. Not every pair has come true: of `mv a b` it cannot be told whether `b` is a folder, so both
 /// `b` and `b/a` are named.
 pub fn renames(command: &str, cwd: &Path) -> Vec<(PathBuf, PathBuf)> {
@@ -70,7 +71,7 @@ fn place(word: &str, cwd: &Path) -> Option<PathBuf> {
     if word.is_empty() || word.contains(['$', '`']) || is_pattern(word) {
         return None;
     }
-    resolve_path(word, cwd).ok().map(|path| canonical_path(&path))
+    resolve_path(word, cwd).ok()
 }
 
 fn is_pattern(word: &str) -> bool {

@@ -260,7 +260,7 @@ impl Writer {
             work.told.push(TrackingEvent::Failed { path: Some(path.to_owned()), problem });
             return Ok(());
         }
-        let is_excluded = self.options.exclude.excludes(&location.path);
+        let is_excluded = self.is_excluded(path, &location);
         let reading = indexing::look(&location, is_excluded, self.options.max_text_bytes);
         match &reading.state {
             // It went or came just now. The tracker does not know that yet: it tells once it does, and of what the store has as it
@@ -294,9 +294,15 @@ impl Writer {
             work.told.push(TrackingEvent::Resumed { path: path.to_owned() });
         }
         let moved_from = self.moved_from(path)?;
-        work.batch.stage(&self.store, &location, reading, moved_from.as_ref())?;
+        work.batch.stage(&self.store, &location, path, reading, moved_from.as_ref())?;
         work.staged.insert(path.to_owned());
         Ok(())
+    }
+
+    /// Whether a file is known by path and size alone, by its path here or in its filesystem.
+    fn is_excluded(&self, path: &Path, location: &Location) -> bool {
+        let exclude = &self.options.exclude;
+        exclude.excludes(path) || exclude.excludes_name(&location.path)
     }
 
     /// Tells that a file is orphaned, once.
@@ -316,7 +322,8 @@ impl Writer {
     /// A file came to be as long as some that vanished: it is one of them if its bytes are those of exactly that one.
     fn compare(&mut self, path: PathBuf, like: Vec<PathBuf>, work: &mut Work) {
         let location = (self.options.locate)(&path);
-        let reading = indexing::look(&location, false, self.options.max_text_bytes);
+        let is_excluded = self.is_excluded(&path, &location);
+        let reading = indexing::look(&location, is_excluded, self.options.max_text_bytes);
         let (FileState::Text { source_hash, .. } | FileState::Binary { source_hash, .. }) =
             reading.state
         else {

@@ -3,10 +3,10 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use palimpsest::context::live::{LiveSession, Notice, OpenSession, Progress, Wanted};
+use palimpsest::context::live::{Files, LiveSession, Notice, OpenSession, Progress, Wanted};
 use palimpsest::object::{AsOf, Envelope, Nickname, ObjectId, ObjectType, Source};
 use palimpsest::settings::Settings;
-use palimpsest::source::read_file;
+use palimpsest::source::{MountMapping, read_file};
 use palimpsest::store::Version;
 use serde_json::json;
 
@@ -400,4 +400,42 @@ fn a_session_that_is_merely_opened_and_closed_stays_as_it_is() {
     let id = host.live.id().clone();
     other.close().unwrap();
     assert_eq!(other.id(), &id, "nothing of its own was to be kept");
+}
+
+#[test]
+fn a_session_in_a_container_looks_at_its_files_when_it_is_gone_on_with_and_one_elsewhere_does_not()
+{
+    let mut host = reading();
+    host.live.close().unwrap();
+    for (files, is_due) in [(Files::InContainer, true), (Files::Elsewhere, false)] {
+        let options = OpenSession { files, ..host.options() };
+        let other = LiveSession::open(host.store.clone(), options).unwrap();
+        assert_eq!(other.is_reconcile_due(), is_due, "{files:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_places_of_a_command_in_a_sandbox_are_the_sandboxs_and_not_those_of_that_name_here() {
+    let mut host = Host::new(Settings::default());
+    // What is mapped to the agent's path is not what this machine has there.
+    let other = tempfile::tempdir().unwrap();
+    let agent = other.path().join("workspace");
+    fs::create_dir(other.path().join("decoy")).unwrap();
+    std::os::unix::fs::symlink(other.path().join("decoy"), &agent).unwrap();
+    host.settings.mounts = vec![MountMapping {
+        agent_prefix: agent.to_string_lossy().into_owned(),
+        canonical_prefix: host.folder.path().to_string_lossy().into_owned(),
+        filesystem_id: None,
+        client_prefix: None,
+    }];
+    host.restart_as("sandboxed");
+    host.write_file("a.txt", &numbered("a.txt"));
+    host.user("go");
+    host.send();
+    host.read("a.txt", None, None);
+    host.send();
+    let note =
+        host.bash("mkdir -p far/away && mv a.txt far/away/b.txt && echo more >> far/away/b.txt");
+    assert!(note.starts_with("[f1] a.txt is now far/away/b.txt"), "{note}");
 }

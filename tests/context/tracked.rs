@@ -87,3 +87,17 @@ fn a_closed_session_tracks_nothing() {
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(stored(&host, "a.txt").as_deref(), Some("one\ntwo\nthree\n"));
 }
+
+#[test]
+fn a_file_is_tracked_where_a_command_moved_it_though_nothing_there_was_watched() {
+    let mut host = tracking(Watching::default());
+    fs::create_dir_all(host.path("far/away")).unwrap();
+    fs::rename(host.path("a.txt"), host.path("far/away/b.txt")).unwrap();
+    let command = serde_json::json!({ "command": "mv a.txt far/away/b.txt" });
+    host.tool("bash", &command, "(no output)");
+    host.send();
+    assert!(host.live.settle(LONG));
+    host.write_file("far/away/b.txt", "four\n");
+    assert!(host.live.settle(LONG));
+    assert_eq!(stored(&host, "far/away/b.txt").as_deref(), Some("four\n"));
+}

@@ -102,11 +102,12 @@ impl LiveSession {
     /// Where a file is that the host itself wrote and not the agent, such as a whole output; it is on this machine even if the
     /// agent is in a sandbox. Then only the folder for temporary files holds such: elsewhere the path may be the sandbox's.
     pub(super) fn location_of_hosts_own(&self, path: &Path) -> Option<Location> {
+        if self.options.files == Files::Elsewhere {
+            return None;
+        }
         let own = Location::here(&self.options.filesystem_id, source::canonical_path(path));
         let is_temporary = || own.path.starts_with(source::canonical_path(&std::env::temp_dir()));
-        let may =
-            self.options.files != Files::Elsewhere && (self.namespace.is_here() || is_temporary());
-        may.then_some(own)
+        (self.namespace.is_here() || is_temporary()).then_some(own)
     }
 
     /// Where this process opens the file that `read` reads.

@@ -75,7 +75,9 @@ impl LiveSession {
 
     /// Takes the moves that a shell command made.
     pub(super) fn moved_by_command(&mut self, command: &str, folder: &Path) -> Result<()> {
-        let pairs = source::renames(command, folder);
+        let led_to = |path: PathBuf| self.agent_path(&self.location(&path));
+        let pairs = source::renames(command, folder).into_iter();
+        let pairs: Vec<_> = pairs.map(|(from, to)| (led_to(from), led_to(to))).collect();
         self.moved_as_said(&pairs).map(drop)
     }
 
@@ -356,6 +358,7 @@ impl LiveSession {
         let is_same = file.source_hash.is_some() && file.source_hash == payload.source_hash;
         let same = is_same.then(|| version.clone());
         self.record(Event::Moved { from: file.object.clone(), to: to.clone(), same });
+        self.hand_over_anew();
         let moved = match (&old, &text) {
             (Some(old), Some(new)) if !is_same => Some(LineMap::between(old, new)),
             _ => None,

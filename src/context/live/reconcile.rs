@@ -117,7 +117,7 @@ impl LiveSession {
 
     /// Plans the check where the session knows files from before.
     pub(super) fn plan_to_reconcile(&mut self) -> Result<()> {
-        if self.options.files == Files::Here && !self.state.index().entries().is_empty() {
+        if self.options.files != Files::Elsewhere && !self.state.index().entries().is_empty() {
             self.reconcile = Due::Yes;
             let written = self.store.get(&self.ids.session, AsOf::Latest)?;
             self.looked = written.map_or(Timestamp(0), |version| version.system_time);

@@ -13,7 +13,7 @@ use crate::object::ObjectId;
 use crate::source::{PollReason, TrackerOptions, Tracking, TrackingEvent, TrackingOptions};
 
 /// Moves that are kept for the next call; beyond them the look before the call finds what it can.
-const MAX_MOVES: usize = 1_000;
+const MAX_HEARD: usize = 1_000;
 
 /// A session's tracker.
 #[derive(Debug)]
@@ -83,6 +83,13 @@ impl LiveSession {
         Ok(())
     }
 
+    /// Lets the tracker have all files with the next commit: one that was moved has another path, in the old one's place.
+    pub(super) fn hand_over_anew(&mut self) {
+        if let Some(tracked) = &mut self.tracked {
+            tracked.handed = 0;
+        }
+    }
+
     /// Takes what the tracker told since the last call.
     pub(super) fn hear(&mut self) -> Result<()> {
         self.refresh_if_stale()?;
@@ -108,7 +115,7 @@ impl LiveSession {
 impl Heard {
     fn take(&mut self, event: TrackingEvent) {
         match event {
-            TrackingEvent::Moved { from_id, to, .. } if self.moves.len() < MAX_MOVES => {
+            TrackingEvent::Moved { from_id, to, .. } if self.moves.len() < MAX_HEARD => {
                 self.moves.push((from_id, to.id));
             }
             TrackingEvent::Polling { folders, reason } => self.polled.push((folders.len(), reason)),
