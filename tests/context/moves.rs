@@ -269,6 +269,22 @@ fn a_file_made_in_the_old_place_is_another_file_and_a_move_back_is_a_move() {
 }
 
 #[test]
+fn what_was_sent_before_a_move_is_sent_again_after_a_restart() {
+    let mut host = reading();
+    host.read("a.txt", Some(2), Some(4));
+    host.send();
+    host.read("z.txt", Some(2), Some(4));
+    host.send();
+    // Its handle is no longer that of the file in this place.
+    assert_eq!(host.bash("mv z.txt a.txt"), "[f2] z.txt is now a.txt");
+    let sent = host.sent.clone();
+    host.restart();
+    host.user("go on");
+    let again = host.send();
+    assert_eq!(again[..sent.len()], sent);
+}
+
+#[test]
 fn another_session_follows_a_move_that_the_store_knows() {
     let mut host = reading();
     let options = OpenSession { host_session: "other".into(), ..host.options() };
