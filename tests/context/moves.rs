@@ -235,6 +235,23 @@ fn of_two_copies_the_one_that_is_the_file_itself_is_where_it_went() {
 }
 
 #[test]
+fn a_file_that_is_met_where_it_went_before_it_is_missed_was_moved() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("a.txt", &numbered("a.txt"));
+    host.user("go");
+    host.send();
+    // Just written, so that nothing but its bytes tells that it is the same file.
+    host.write_file("new.txt", &numbered("new.txt"));
+    host.tool("write", &json!({ "path": "new.txt" }), "Successfully wrote new.txt");
+    host.shift("new.txt", "a.txt");
+    host.read("a.txt", None, None);
+    host.send();
+    host.bash("true");
+    assert!(host.is_deleted("new.txt"));
+    assert_eq!(host.moved_from("a.txt"), Some(host.file("new.txt")));
+}
+
+#[test]
 fn a_file_made_in_the_old_place_is_another_file_and_a_move_back_is_a_move() {
     let mut host = reading();
     host.shift("a.txt", "b.txt");
