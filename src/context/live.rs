@@ -219,8 +219,10 @@ pub struct LiveSession {
     hazards: Hazards,
     /// Objects of which the store said that they were forgotten.
     forgotten: HashSet<ObjectId>,
-    /// When files were last looked at; of a session that is gone on with, when it was written last.
+    /// When files that stand were last looked at; of a session that is gone on with, when it was written last.
     looked: Timestamp,
+    /// The same of all whose text the model knows.
+    looked_at_known: Timestamp,
     reconcile: Due,
     /// What happened between calls and is told with the next.
     waiting: Vec<Notice>,
@@ -280,6 +282,7 @@ impl LiveSession {
             hazards,
             forgotten: HashSet::new(),
             looked: Timestamp(0),
+            looked_at_known: Timestamp(0),
             reconcile: Due::No,
             waiting: Vec::new(),
             tracked: None,

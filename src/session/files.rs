@@ -113,6 +113,11 @@ impl Files {
         self.origins.get(file).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether any file was moved.
+    pub(super) fn any_moved(&self) -> bool {
+        !self.origins.is_empty()
+    }
+
     /// The path under which the model knows a file that was moved since.
     pub(super) fn told_at(&self, file: &ObjectId) -> Option<&str> {
         self.by_id.get(file)?.told_at.as_deref()

@@ -401,6 +401,11 @@ impl Session {
         self.files.origins(file)
     }
 
+    /// Whether any file was moved since the session began.
+    pub fn has_moved_files(&self) -> bool {
+        self.files.any_moved()
+    }
+
     /// The path under which the model knows a file that was moved, until it is told; `None` for others.
     pub fn told_at(&self, file: &ObjectId) -> Option<&str> {
         self.files.told_at(file)

@@ -235,6 +235,23 @@ fn of_two_copies_the_one_that_is_the_file_itself_is_where_it_went() {
 }
 
 #[test]
+fn a_file_that_is_met_where_it_went_before_it_is_missed_was_moved() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("a.txt", &numbered("a.txt"));
+    host.user("go");
+    host.send();
+    // Just written, so that nothing but its bytes tells that it is the same file.
+    host.write_file("new.txt", &numbered("new.txt"));
+    host.tool("write", &json!({ "path": "new.txt" }), "Successfully wrote new.txt");
+    host.shift("new.txt", "a.txt");
+    host.read("a.txt", None, None);
+    host.send();
+    host.bash("true");
+    assert!(host.is_deleted("new.txt"));
+    assert_eq!(host.moved_from("a.txt"), Some(host.file("new.txt")));
+}
+
+#[test]
 fn a_file_made_in_the_old_place_is_another_file_and_a_move_back_is_a_move() {
     let mut host = reading();
     host.shift("a.txt", "b.txt");
@@ -266,6 +283,22 @@ fn a_file_made_in_the_old_place_is_another_file_and_a_move_back_is_a_move() {
         shown.contains("f1 unchanged; lines 1-3 stand in the read result above (t1)."),
         "{shown}"
     );
+}
+
+#[test]
+fn what_was_sent_before_a_move_is_sent_again_after_a_restart() {
+    let mut host = reading();
+    host.read("a.txt", Some(2), Some(4));
+    host.send();
+    host.read("z.txt", Some(2), Some(4));
+    host.send();
+    // Its handle is no longer that of the file in this place.
+    assert_eq!(host.bash("mv z.txt a.txt"), "[f2] z.txt is now a.txt");
+    let sent = host.sent.clone();
+    host.restart();
+    host.user("go on");
+    let again = host.send();
+    assert_eq!(again[..sent.len()], sent);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::LiveSession;
 use crate::context::placeholder::words_of;
 use crate::error::Result;
-use crate::object::ObjectId;
+use crate::object::{ObjectId, Timestamp};
 use crate::session::{Cause, MessageKind, Subject, is_own_tool};
 use crate::source;
 
@@ -23,7 +23,11 @@ const MAX_WORDS: usize = 64;
 
 /// Files that may have changed and are still to be looked at, in order.
 #[derive(Debug, Default)]
-pub(super) struct Look(VecDeque<ObjectId>);
+pub(super) struct Look {
+    files: VecDeque<ObjectId>,
+    /// When it began, until all were looked at.
+    began: Option<Timestamp>,
+}
 
 impl LiveSession {
     /// Makes new versions of known files that changed on disk, if a message of the chat from position `first_new` on tells
@@ -37,13 +41,14 @@ impl LiveSession {
     ) -> Result<()> {
         let new = first_new..self.state.chat().len();
         if new.clone().any(|at| self.may_change_files(at)) {
-            self.look = Look(self.files_to_look_at(new)?);
+            let began = Some(self.store.now());
+            self.look = Look { files: self.files_to_look_at(new)?, began };
         }
         let looked_at: HashSet<&ObjectId> = looked_at.iter().collect();
         let (mut stamps, mut reads) = (0, 0);
         let mut gone = Vec::new();
         while stamps < MAX_STAMPS && reads < MAX_READS {
-            let Some(file) = self.look.0.pop_front() else { break };
+            let Some(file) = self.look.files.pop_front() else { break };
             let subject = self.state.index().get(&file).map(|entry| &entry.subject);
             let Some(Subject::File { stamp, .. }) = subject else { continue };
             let stamp = *stamp;
@@ -65,6 +70,11 @@ impl LiveSession {
             if let Some(location) = self.location_of(&file)? {
                 self.index_known(&file, &location, Cause::Changed)?;
             }
+        }
+        if self.look.files.is_empty()
+            && let Some(began) = self.look.began.take()
+        {
+            self.looked_at_known = began;
         }
         Ok(())
     }

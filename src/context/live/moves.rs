@@ -12,8 +12,9 @@ use super::{LiveSession, Notice, places, stored_version};
 use crate::context::forms;
 use crate::context::log_layout::Texts;
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Handle, Hash, ObjectId, ObjectType, Source};
+use crate::object::{AsOf, Handle, Hash, ObjectId, ObjectType, Source, Timestamp};
 use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
+use crate::settings::Layout;
 use crate::source::{
     self, FileReading, FileStamp, FileState, IndexOutcome, Indexed, Latest, Location,
 };
@@ -36,6 +37,8 @@ struct Vanished {
     /// Number of its bytes.
     size: Option<u64>,
     stamp: Option<FileStamp>,
+    /// When it was looked at last, or before.
+    looked: Timestamp,
 }
 
 impl Vanished {
@@ -43,6 +46,12 @@ impl Vanished {
     fn is_same_file(&self, stamp: Option<&FileStamp>) -> bool {
         let (Some(was), Some(now)) = (&self.stamp, stamp) else { return false };
         was.inode != 0 && was.inode == now.inode
+    }
+
+    /// Whether a file came to its place since this one was looked at.
+    fn is_older_than(&self, location: &Location) -> bool {
+        let open = location.open.as_deref();
+        open.is_some_and(|open| source::appeared_since(open, self.looked))
     }
 }
 
@@ -162,7 +171,9 @@ impl LiveSession {
             let text = || self.text(object, &version).ok().map(|text| text.len() as u64);
             let size = stamp.map(|stamp| stamp.size).or_else(text);
             let object = object.clone();
-            vanished.push(Vanished { object, location, version, source_hash, size, stamp });
+            let looked = self.looked_at(&object);
+            let file = Vanished { object, location, version, source_hash, size, stamp, looked };
+            vanished.push(file);
         }
         Ok(vanished)
     }
@@ -204,7 +215,7 @@ impl LiveSession {
             let Some(found) = self.candidate(file, self.location(&to))? else { continue };
             let hash = source_hash(&found.reading.state);
             let is_equal = hash.is_some() && hash == file.source_hash.as_ref();
-            if is_equal || found.is_same_file || self.is_new(&found.location) {
+            if is_equal || found.is_same_file || file.is_older_than(&found.location) {
                 return Ok(Some(found));
             }
         }
@@ -281,8 +292,8 @@ impl LiveSession {
             if source_hash(&candidate.reading.state) != Some(hash) {
                 continue;
             }
-            let is_new =
-                self.is_new(&candidate.location) && !self.had_bytes(&candidate.location, hash)?;
+            let is_new = file.is_older_than(&candidate.location)
+                && !self.had_bytes(&candidate.location, hash, file.looked)?;
             if candidate.is_same_file || is_new {
                 found.push(candidate);
             }
@@ -294,16 +305,22 @@ impl LiveSession {
         Ok(found.pop().filter(|_| is_one))
     }
 
-    /// Whether the store has a file with these bytes already: a copy that was there before.
-    fn had_bytes(&self, location: &Location, hash: &Hash) -> Result<bool> {
-        let latest = self.latest(&location.id()?)?;
-        Ok(latest.is_some_and(|latest| latest.source_hash.as_ref() == Some(hash)))
+    /// Whether the store had a file with these bytes before a time: a copy that was there before. A version made since may be
+    /// that of the file which was moved there, met before its old place was looked at.
+    fn had_bytes(&self, location: &Location, hash: &Hash, looked: Timestamp) -> Result<bool> {
+        let stored = self.store.get(&location.id()?, AsOf::Latest)?;
+        Ok(stored.is_some_and(|stored| {
+            stored.source_hash.as_ref() == Some(hash) && stored.system_time < looked
+        }))
     }
 
-    /// Whether a file came to its place since the session looked last.
-    fn is_new(&self, location: &Location) -> bool {
-        let open = location.open.as_deref();
-        open.is_some_and(|open| source::appeared_since(open, self.looked))
+    /// When a file was looked at last, or before: those that stand are before every call.
+    fn looked_at(&self, object: &ObjectId) -> Timestamp {
+        let stands = match self.settings.layout {
+            Layout::Log => self.state.showings(object).next().is_some(),
+            Layout::Pools => self.state.sets().is_active(object),
+        };
+        if stands { self.looked } else { self.looked_at_known }
     }
 
     /// Files that the session met by their paths alone.

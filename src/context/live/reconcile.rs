@@ -121,6 +121,7 @@ impl LiveSession {
             self.reconcile = Due::Yes;
             let written = self.store.get(&self.ids.session, AsOf::Latest)?;
             self.looked = written.map_or(Timestamp(0), |version| version.system_time);
+            self.looked_at_known = self.looked;
         }
         Ok(())
     }
@@ -149,7 +150,7 @@ impl LiveSession {
         let differing: Vec<KnownFile> = differing.map(|(file, _)| file).collect();
         let before = self.staged.events.len();
         self.take_in(&differing, &mut found)?;
-        self.looked = began;
+        (self.looked, self.looked_at_known) = (began, began);
         self.reconcile = if self.staged.events.len() > before { Due::Staged } else { Due::No };
         Ok(found)
     }

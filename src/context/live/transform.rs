@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 
@@ -275,8 +275,15 @@ impl LiveSession {
         let mut slots: BTreeMap<usize, Option<Slot>> = BTreeMap::new();
         let first = first.min(self.view.of_host());
         let other = (0..first).filter(|index| rewrite.is_some() && self.folds_differ(*index));
+        let same = rewrite.map_or(len, |(_, index)| index);
+        let sent = self.recorded_contents();
         for index in other.chain(first..len) {
-            slots.insert(index, self.slot(index, crossed)?);
+            let at = self.state.chat().window()[index];
+            let slot = match sent.get(&at).filter(|_| index < same) {
+                Some(content) => self.slot_as_sent(index, crossed, content)?,
+                None => self.slot(index, crossed)?,
+            };
+            slots.insert(index, slot);
         }
         let mut shown = self.view.sizes().to_vec();
         shown.resize(len, 0);
@@ -371,6 +378,41 @@ impl LiveSession {
         Ok(Some(match log_layout::fold_lines(&self.state, at) {
             Some(lines) => Slot::of_carrier(index, at, message, content, lines),
             None => Slot::of_host(index, at, message, content),
+        }))
+    }
+
+    /// The contents with which messages were sent last, where they were others than the host's, by position: after a restart of
+    /// a session in which files were moved. Rendered anew they would name those by what they are now.
+    fn recorded_contents(&self) -> HashMap<u64, String> {
+        if !self.view.slots().is_empty() || !self.state.has_moved_files() {
+            return HashMap::new();
+        }
+        let slots = self.recorded.iter().zip(&self.recorded_marks);
+        let contents = slots.filter_map(|(slot, mark)| match slot {
+            SlotRecord::Chat { chat, content: Some(content), .. } if self.mark(slot) == *mark => {
+                Some((*chat, content.clone()))
+            }
+            _ => None,
+        });
+        contents.collect()
+    }
+
+    /// The slot of the message at an index of the window with the content that was sent.
+    fn slot_as_sent(
+        &self,
+        index: usize,
+        crossed: &Crossed<'_>,
+        content: &str,
+    ) -> Result<Option<Slot>> {
+        let at = self.state.chat().window()[index];
+        let message = self.message_at(index, crossed)?;
+        if self.state.folds().hide(at) || message.withheld.is_some() {
+            return self.slot(index, crossed);
+        }
+        let content = Some(content.to_owned());
+        Ok(Some(match log_layout::fold_lines(&self.state, at) {
+            Some(lines) => Slot::of_carrier(index, at, &message, content, lines),
+            None => Slot::of_host(index, at, &message, content),
         }))
     }
 
