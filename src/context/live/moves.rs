@@ -12,13 +12,13 @@ use super::{LiveSession, Notice, places, stored_version};
 use crate::context::forms;
 use crate::context::log_layout::Texts;
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Handle, Hash, ObjectId, ObjectType, Source, Timestamp};
+use crate::object::{AsOf, FieldPath, Handle, Hash, ObjectId, ObjectType, Source, Timestamp};
 use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
 use crate::settings::Layout;
 use crate::source::{
     self, FileReading, FileStamp, FileState, IndexOutcome, Indexed, Latest, Location,
 };
-use crate::store::{Expected, MOVED_FROM, Query, Version};
+use crate::store::{Condition, Expected, MOVED_FROM, Order, Query, Test, Version};
 
 /// Moves of one file, one after another, that other sessions may have stored.
 const MAX_MOVES: usize = 16;
@@ -26,6 +26,8 @@ const MAX_MOVES: usize = 16;
 const NOT_MOUNTED: &str = "its file system is not mounted";
 /// Files that may name one object as what they were.
 const MAX_SUCCESSORS: u64 = 8;
+/// Moved files of the store of which it is asked what they were, those written last first.
+const MAX_MOVED: u64 = 1_000;
 
 /// A file that is not found where it was.
 struct Vanished {
@@ -128,6 +130,8 @@ impl LiveSession {
     fn follow(&mut self, vanished: &[Vanished], said: &[(PathBuf, PathBuf)]) -> Result<u64> {
         let mut moved = 0;
         let mut places = places::Places::default();
+        // Each question to the store goes over all its files: most are answered by one.
+        let origins = if vanished.is_empty() { HashSet::new() } else { self.stored_origins()? };
         for file in vanished {
             let is_twin = |other: &&Vanished| {
                 other.object != file.object
@@ -136,7 +140,7 @@ impl LiveSession {
             };
             let found = match self.as_said(file, said)? {
                 Some(found) => Some(found),
-                None => match self.as_stored(file)? {
+                None => match self.as_stored(file, &origins)? {
                     Some(found) => Some(found),
                     None if vanished.iter().any(|other| is_twin(&other)) => None,
                     None => self.by_bytes(file, &mut places)?,
@@ -222,8 +226,29 @@ impl LiveSession {
         Ok(None)
     }
 
+    /// What files of the store were before they moved, once or several times.
+    fn stored_origins(&self) -> Result<HashSet<ObjectId>> {
+        let origin =
+            |version: &Version| version.fields.get(MOVED_FROM)?.as_str().map(ObjectId::new);
+        let tx_id = Order { field: FieldPath::key("tx_id"), descending: true };
+        let moved = Condition::Test(FieldPath::key(MOVED_FROM), Test::Exists);
+        let query = Query { condition: Some(moved), order: vec![tx_id], ..Query::default() };
+        let moved = self.files_found(&query.within(Some(ObjectType::File), Some(MAX_MOVED)))?;
+        let mut wanted: Vec<ObjectId> = moved.iter().filter_map(origin).collect();
+        let mut origins = HashSet::new();
+        while let Some(id) = wanted.pop() {
+            if origins.insert(id.clone()) {
+                wanted.extend(self.store.history(&id)?.iter().filter_map(origin));
+            }
+        }
+        Ok(origins)
+    }
+
     /// The place that another session stored.
-    fn as_stored(&self, file: &Vanished) -> Result<Option<Candidate>> {
+    fn as_stored(&self, file: &Vanished, origins: &HashSet<ObjectId>) -> Result<Option<Candidate>> {
+        if !origins.contains(&file.object) {
+            return Ok(None);
+        }
         let mut object = file.object.clone();
         for _ in 0..MAX_MOVES {
             let Some(next) = self.successor(&object)? else { return Ok(None) };
@@ -267,7 +292,11 @@ impl LiveSession {
     fn named_as_origin(&self, object: &ObjectId, at: AsOf) -> Result<Vec<Version>> {
         let query = Query::parse(&format!("{MOVED_FROM} = \"{object}\""))?;
         let query = query.within(Some(ObjectType::File), Some(MAX_SUCCESSORS));
-        match self.store.query(&Query { at, ..query }) {
+        self.files_found(&Query { at, ..query })
+    }
+
+    fn files_found(&self, query: &Query) -> Result<Vec<Version>> {
+        match self.store.query(query) {
             // No file of the store was ever moved.
             Err(Error::UnknownField { .. }) => Ok(Vec::new()),
             found => found,
