@@ -47,7 +47,9 @@ impl Files {
         if changed {
             known.all.push((event.version.clone(), event.moved.clone()));
         }
-        if event.cause.by_model() || event.cause == Cause::Changed || !stands {
+        // A check that finds a file as it was brings a stamp, or none where the machine is fast: nothing follows from it.
+        let is_news = changed || event.cause != Cause::Checked;
+        if event.cause.by_model() || event.cause == Cause::Changed || (!stands && is_news) {
             known.told = event.version.clone();
             known.told_at = None;
             if event.cause.by_model() || event.cause == Cause::Read || stands {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::absence::{Absence, Amount};
 use super::bill::Bill;
 use super::chat::{Chat, ChatMessage};
-use super::event::{Event, FileEvent, Fold, Opened, Rewrite, Treatment};
+use super::event::{Cause, Event, FileEvent, Fold, Opened, Rewrite, Treatment};
 use super::excerpt;
 use super::files::Files;
 use super::folds::{self, Folds, can_carry};
@@ -469,8 +469,15 @@ impl Session {
             lines: file.lines,
             stamp: file.stamp,
         };
+        // When a file gets a stamp that is trusted depends on the speed of the machine: what is shown must not.
+        let brings_nothing = matches!(file.cause, Cause::Changed | Cause::Checked)
+            && self.index.get(&file.object).is_some_and(|known| {
+                matches!(&known.subject, Subject::File { version, .. } if *version == file.version)
+            });
         self.index.enter(&file.object, subject);
-        self.sets.discover(&file.object);
+        if !brings_nothing {
+            self.sets.discover(&file.object);
+        }
         let standing: Vec<u64> = self.showings(&file.object).map(|showing| showing.at).collect();
         let changed = self.files.enter(file, !standing.is_empty());
         if let Some(call) = &file.call {

@@ -7,6 +7,7 @@ use palimpsest::context::live::{LiveSession, Notice, Wanted, replay_call};
 use palimpsest::object::{AsOf, Hash, ObjectId};
 use palimpsest::session::{Session, Shows, Subject, Treatment};
 use palimpsest::settings::Layout;
+use palimpsest::store::Version;
 use regex::Regex;
 use serde_json::Value;
 
@@ -22,6 +23,7 @@ static TOKENS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[\d,]+ tokens?").
 static LINES: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r" · lines? ([\d, -]+)(?: of [\d,]+)?$").unwrap());
 
+static HANDLE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\[([ft]\d+)\] ").unwrap());
 static FOLD: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^\[t(\d+)(?:-t(\d+))?\] (\d+) steps?: \S.*$").unwrap());
 
@@ -30,7 +32,7 @@ static FOLD: LazyLock<Regex> =
 struct Standing {
     /// Position of the message in the chat.
     position: u64,
-    /// The file and the text of its version.
+    /// The handle of the file, or where nothing is known of it its name, and the text of its version.
     version: Option<(String, String)>,
     /// Numbers of the lines that stand.
     lines: HashSet<u64>,
@@ -53,6 +55,7 @@ impl World {
         let earlier = self.calls.len() * 7 % 11 * self.calls.len() / 11;
         self.check_recorded(earlier);
         self.check_sets();
+        self.check_files();
         if self.host.settings.layout == Layout::Log {
             self.check_log();
         } else {
@@ -90,19 +93,46 @@ impl World {
 
     fn check_sets(&mut self) {
         let state = self.host.live.state();
-        let index: Vec<(String, String)> = state
-            .index()
-            .entries()
-            .iter()
-            .map(|entry| (entry.handle.to_string(), entry.id.to_string()))
-            .collect();
+        let index: Vec<String> =
+            state.index().entries().iter().map(|entry| entry.handle.to_string()).collect();
         assert!(index.starts_with(&self.index), "index and handles only grow");
+        let handles: HashSet<&String> = index.iter().collect();
+        assert_eq!(handles.len(), index.len(), "two objects have one handle: {index:?}");
+        let shown = Value::from(self.host.sent.clone()).to_string();
+        for named in HANDLE.captures_iter(&shown) {
+            assert!(handles.contains(&named[1].to_owned()), "`{}` names nothing", &named[1]);
+        }
         let sets = state.sets();
         let pool: HashSet<&ObjectId> = sets.pool().iter().map(|known| &known.id).collect();
         assert!(pool.iter().all(|id| state.index().get(id).is_some()), "pool ⊆ index");
         assert!(sets.active().all(|active| pool.contains(&active.id)), "active ⊆ pool");
         assert!(sets.pinned().iter().all(|id| sets.is_active(id)), "pinned ⊆ active");
         self.index = index;
+    }
+
+    /// Of files whose text stands the store has what is on disk, if the call looked at them.
+    fn check_files(&mut self) {
+        let newest = self.host.messages.last().unwrap();
+        let time = newest["timestamp"].as_i64().unwrap();
+        let is_looked = self.newest.replace(time) < Some(time) && newest["role"] != "assistant";
+        let state = self.host.live.state();
+        let standing: HashSet<ObjectId> = match self.host.settings.layout {
+            Layout::Log => state.all_showings().map(|showing| showing.object.clone()).collect(),
+            Layout::Pools => state.sets().active().map(|active| active.id.clone()).collect(),
+        };
+        for object in standing.iter().filter(|_| is_looked) {
+            let Some(Subject::File { path, .. }) =
+                state.index().get(object).map(|entry| &entry.subject)
+            else {
+                continue;
+            };
+            let version = self.host.store.get(object, AsOf::Latest).unwrap().unwrap();
+            let stored = self.host.store.content(&version).unwrap();
+            let on_disk = std::fs::read_to_string(path).ok();
+            assert_eq!(stored, on_disk, "{path} as it is in the store and on disk");
+            let is_deleted = version.fields.get("no_content") == Some(&"deleted".into());
+            assert_eq!(is_deleted, on_disk.is_none(), "{path}: {:?}", version.fields);
+        }
     }
 
     fn check_log(&self) {
@@ -176,20 +206,24 @@ impl World {
         let Some(fact) = self.fact(sent) else { return standing };
         let text = first_text(sent);
         let state = self.host.live.state();
+        let shows = state.result(position).map(|fact| &fact.shows);
         let shown_anew = match state.treatment(position) {
             Treatment::Reference => {
                 assert!(REFERENCE.is_match(text) && !text.contains('\n'), "{text}");
                 return standing;
             }
             Treatment::Current { object, version, .. } => Some((object, version)),
-            _ => match state.result(position).map(|fact| &fact.shows) {
+            _ => match shows {
                 Some(Shows::Activated { object, version, .. }) => Some((object, version)),
                 _ => None,
             },
         };
         standing.version = match shown_anew {
             Some((object, version)) => self.file_version(state, object, version),
-            None => fact.read.clone(),
+            None => fact.read.clone().map(|(name, text)| match shows {
+                Some(Shows::File { object, .. }) => (self.handle_of(object), text),
+                _ => (name, text),
+            }),
         };
         let Some((name, of)) = &standing.version else { return standing };
         let numbers: HashMap<&str, u64> =
@@ -201,7 +235,7 @@ impl World {
                 let first = number(2).unwrap();
                 let last = number(3).unwrap_or(first);
                 let handle = claim.get(5).map(|m| m.as_str().to_owned());
-                assert_eq!(self.path_of(&claim[1]), *name, "{line}");
+                assert_eq!(self.handle_now(&claim[1]), *name, "{line}");
                 standing.claims.push((first, last, claim[4].to_owned(), handle));
             }
         }
@@ -269,19 +303,25 @@ impl World {
         object: &ObjectId,
         version: &Hash,
     ) -> Option<(String, String)> {
-        let Subject::File { path, .. } = &state.index().get(object)?.subject else { return None };
-        let versions = self.host.store.history(object).unwrap();
+        let Subject::File { .. } = &state.index().get(object)?.subject else { return None };
+        let origins = state.origins(object).iter().rev();
+        let objects = std::iter::once(object).chain(origins);
+        let versions: Vec<Version> =
+            objects.flat_map(|object| self.host.store.history(object).unwrap()).collect();
         let version = versions.iter().find(|known| known.content_hash == *version).unwrap();
         let text = self.host.store.content(version).unwrap().unwrap();
-        Some((state.shown_path(path).to_owned(), text))
+        Some((self.handle_of(object), text))
     }
 
-    fn path_of(&self, handle: &str) -> String {
-        let state = self.host.live.state();
-        let entries = state.index().entries();
+    fn handle_of(&self, object: &ObjectId) -> String {
+        self.host.live.state().handle(object).unwrap().to_string()
+    }
+
+    /// The handle under which a file is shown now that a handle names: it may have been moved to where another was.
+    fn handle_now(&self, handle: &str) -> String {
+        let entries = self.host.live.state().index().entries();
         let entry = entries.iter().find(|entry| entry.handle.to_string() == handle).unwrap();
-        let Subject::File { path, .. } = &entry.subject else { panic!("`{handle}` is no file") };
-        state.shown_path(path).to_owned()
+        self.handle_of(&entry.id)
     }
 
     /// Every reference line names an object that `activate` brings back as it was; asked in a fork, which is thrown away.
@@ -305,8 +345,29 @@ impl World {
                 self.check_reference(&format!("[{handle}] "), host, &mut fork);
             }
         }
+        self.check_texts(&mut fork);
         let now = self.host.store.items(&known, AsOf::Latest, 0..u64::MAX).unwrap().len();
         assert_eq!(now, events, "a fork leaves its parent alone");
+    }
+
+    /// Every file whose text the model saw has its text, or where it is gone its last.
+    fn check_texts(&self, fork: &mut LiveSession) {
+        let state = self.host.live.state();
+        for entry in state.index().entries() {
+            let Subject::File { path, .. } = &entry.subject else { continue };
+            let versions = self.host.store.lineage(&entry.id).unwrap();
+            let had_text = versions.iter().any(|version| version.content.is_some());
+            if state.seen(&entry.id).is_none() || !had_text {
+                continue;
+            }
+            let wanted = Wanted { name: entry.handle.to_string(), ..Wanted::default() };
+            let answer = fork.activate("", &wanted, false).unwrap();
+            let (heading, shown) = answer.split_once('\n').unwrap_or((&answer, ""));
+            match std::fs::read_to_string(path) {
+                Ok(text) => assert_eq!(shown, text, "{heading}"),
+                Err(_) => assert!(self.was_on_disk(shown), "{answer}"),
+            }
+        }
     }
 
     /// `line`: a reference line, or only its handle in brackets. `host`: the message that it stands for.
@@ -317,10 +378,9 @@ impl World {
         let wanted = Wanted { name: parts[1].to_owned(), ..Wanted::default() };
         let own = first_text(host);
         match &fact.read {
-            Some((name, text)) => {
-                let number = crate::script::FILES.iter().position(|file| file == name).unwrap();
+            Some((_, text)) => {
                 let answer = fork.activate("", &wanted, false).unwrap();
-                if self.text(number).as_ref() == Some(text) {
+                if self.text_of(&parts[1]).as_ref() == Some(text) {
                     let shown = answer.split_once('\n').unwrap().1;
                     assert!(own.starts_with(shown), "{line}\n{answer}\n--- instead of\n{own}");
                     let named = lines.map(|lines| format!(" {lines} of "));
@@ -336,6 +396,20 @@ impl World {
                 assert_eq!(answer.split_once('\n').map(|(_, text)| text), Some(own), "{line}");
             }
         }
+    }
+
+    /// The text on disk of the file that a handle names, or of which the call with this handle shows lines.
+    fn text_of(&self, handle: &str) -> Option<String> {
+        let index = self.host.live.state().index();
+        let entry = index.entries().iter().find(|entry| entry.handle.to_string() == handle)?;
+        let file = match &entry.subject {
+            Subject::Toolcall { shows: Some(Shows::File { object, .. }), .. } => {
+                index.get(object)?
+            }
+            _ => entry,
+        };
+        let Subject::File { path, .. } = &file.subject else { return None };
+        std::fs::read_to_string(path).ok()
     }
 
     fn check_pools(&self) {

@@ -22,6 +22,7 @@ mod payloads;
 mod pools_layout;
 mod properties;
 mod script;
+mod script_files;
 mod tracked;
 mod two_processes;
 mod withheld;

@@ -302,6 +302,23 @@ fn what_was_sent_before_a_move_is_sent_again_after_a_restart() {
 }
 
 #[test]
+fn lines_that_were_read_before_a_change_and_a_move_are_those_of_a_version_that_is_kept() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("a.txt", &numbered("a.txt"));
+    host.user("go");
+    host.send();
+    host.read("a.txt", Some(2), Some(4));
+    host.write_file("a.txt", "other\n");
+    host.bash("mv a.txt b.txt");
+    let standing = host.live.state().showings(&host.file("b.txt")).next().cloned().unwrap();
+    let kept = host.store.lineage(&host.file("b.txt")).unwrap();
+    let kept = kept.iter().find(|version| version.content_hash == standing.version).unwrap();
+    assert_eq!(host.store.content(kept).unwrap(), Some(numbered("a.txt")));
+    // What the session says of it refers to nothing that is missing.
+    assert_eq!(palimpsest::store::doctor::check(&host.store).unwrap().findings, []);
+}
+
+#[test]
 fn another_session_follows_a_move_that_the_store_knows() {
     let mut host = reading();
     let options = OpenSession { host_session: "other".into(), ..host.options() };

@@ -7,6 +7,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{FileFailurePersistence, RngSeed, TestRunner};
+use serde_json::Value;
 
 use crate::host::uncached;
 use crate::script::{Op, World, script};
@@ -28,14 +29,18 @@ fn settings(layout: Layout) -> Settings {
 }
 
 fn run(folder: &Path, layout: Layout, window: u64, script: &[Op], restarts: bool) -> World {
+    let mut world = world(folder, layout, window, script, restarts);
+    world.run(script);
+    world
+}
+
+fn world(folder: &Path, layout: Layout, window: u64, script: &[Op], restarts: bool) -> World {
     let mut settings = settings(layout);
     if script.iter().any(|op| matches!(op, Op::SameIds(_) | Op::Beside)) {
         // Calls of one ID get random IDs, whose tokens decide what the pool has room for.
         settings.pool_tokens = 100_000;
     }
-    let mut world = World::new(folder, settings, window, restarts);
-    world.run(script);
-    world
+    World::new(folder, settings, window, restarts)
 }
 
 /// `seed`: of the sessions that are the same on every machine.
@@ -59,12 +64,35 @@ fn holds(layout: Layout, window: u64, script: &[Op]) {
         return;
     }
     let plain = run(folder.path(), layout, window, script, false).requests;
-    for (number, (restarted, plain)) in restarted.iter().zip(&plain).enumerate() {
-        for (restarted, plain) in restarted.iter().zip(plain) {
-            assert_eq!(restarted, plain, "a restart changes request {number}");
+    assert_same(&restarted, &plain, "a restart");
+}
+
+fn assert_same(one: &[Vec<Value>], other: &[Vec<Value>], what: &str) {
+    for (number, (one, other)) in one.iter().zip(other).enumerate() {
+        for (one, other) in one.iter().zip(other) {
+            assert_eq!(one, other, "{what} changes request {number}");
         }
-        assert_eq!(restarted.len(), plain.len(), "a restart changes request {number}");
+        assert_eq!(one.len(), other.len(), "{what} changes request {number}");
     }
+    assert_eq!(one.len(), other.len(), "{what} changes how many requests there are");
+}
+
+/// Plays a script as fast as the machine can, and with time between a change of a file and a look at it.
+fn holds_at_any_speed(layout: Layout, script: &[Op]) {
+    let folder = tempfile::tempdir().unwrap();
+    let fast = run(folder.path(), layout, 200_000, script, true).requests;
+    let mut slow = world(folder.path(), layout, 200_000, script, true);
+    slow.slow_down();
+    slow.run(script);
+    assert_same(&fast, &slow.requests, "slowness");
+}
+
+/// Plays a script in a session whose files are tracked.
+fn holds_tracked(layout: Layout, script: &[Op]) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut world = world(folder.path(), layout, 200_000, script, true);
+    world.track();
+    world.run(script);
 }
 
 proptest! {
@@ -91,6 +119,30 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(config(4, 47))]
+
+    #[test]
+    fn every_session_is_the_same_at_any_speed(script in script(40)) {
+        holds_at_any_speed(Layout::Log, &script);
+    }
+
+    #[test]
+    fn every_session_in_the_pools_layout_is_the_same_at_any_speed(script in script(40)) {
+        holds_at_any_speed(Layout::Pools, &script);
+    }
+
+    #[test]
+    fn every_session_whose_files_are_tracked_holds(script in script(60)) {
+        holds_tracked(Layout::Log, &script);
+    }
+
+    #[test]
+    fn every_session_in_the_pools_layout_whose_files_are_tracked_holds(script in script(40)) {
+        holds_tracked(Layout::Pools, &script);
+    }
+}
+
 #[test]
 fn the_sessions_of_these_tests_have_epochs() {
     let mut runner = TestRunner::deterministic();
@@ -111,6 +163,6 @@ fn the_sessions_under_pressure_fold_steps() {
         let script = script(60).new_tree(runner).unwrap().current();
         run(folder.path(), Layout::Log, 1_500, &script, true).folded
     };
-    let requests: Vec<usize> = (0..6).map(|_| requests(&mut runner)).collect();
+    let requests: Vec<usize> = (0..12).map(|_| requests(&mut runner)).collect();
     assert!(requests.iter().sum::<usize>() >= 12, "{requests:?}");
 }

@@ -7,11 +7,12 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use palimpsest::context::live::Wanted;
 use palimpsest::object::ObjectId;
 use palimpsest::settings::Settings;
+use palimpsest::source::TrackerOptions;
 use palimpsest::store::Store;
 use palimpsest::tools::read::read_text;
 use proptest::prelude::*;
@@ -20,8 +21,14 @@ use serde_json::{Value, json};
 use crate::failing::FailingBackend;
 use crate::host::Host;
 
-/// The files of a session.
-pub(crate) const FILES: [&str; 3] = ["a.txt", "b.txt", "sub.txt"];
+/// The places of a session's files. In the first [`FIRST`] there is one when it begins.
+pub(crate) const FILES: [&str; 8] =
+    ["a.txt", "b.txt", "sub.txt", "c.txt", "far/a.txt", "far/d.txt", "near/a.txt", "near/d.txt"];
+pub(crate) const FIRST: usize = 3;
+/// After so long without a change of a file its stamp is trusted, where its time of change is long past.
+pub(crate) const SETTLED: Duration = Duration::from_millis(25);
+/// Two names of a folder that is moved, removed and made again.
+pub(crate) const FOLDERS: [&str; 2] = ["far", "near"];
 
 /// A change of a text at a line (taken modulo its lines).
 #[derive(Debug, Clone, Copy)]
@@ -37,8 +44,27 @@ pub(crate) enum Change {
 pub(crate) enum Outside {
     Change(usize, Change),
     Delete,
-    /// Makes it as it was before its last change.
-    Restore,
+    /// Makes it as it was before its last change. `old`: also its time of change.
+    Restore {
+        old: bool,
+    },
+    Empty,
+    /// Moves it to another place, over what is there.
+    Move(usize),
+    /// Moves it and changes it there.
+    MoveAndChange(usize, usize, Change),
+    /// Copies it to another place, over what is there.
+    Copy(usize),
+    /// What is in the two places changes places.
+    Swap(usize),
+}
+
+/// What a shell command does to two places.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shell {
+    Move,
+    Copy,
+    Remove,
 }
 
 /// A tool call. Numbers are taken modulo what there is.
@@ -78,6 +104,12 @@ pub(crate) enum Deed {
         first: usize,
         lines: usize,
     },
+    /// A command whose text names both places.
+    Shell {
+        command: Shell,
+        from: usize,
+        to: usize,
+    },
     Image,
     Activate {
         target: usize,
@@ -102,6 +134,10 @@ pub(crate) enum Op {
     /// The model repeats its last read.
     Again,
     Outside(usize, Outside),
+    /// The folder gets its other name, unless that is taken.
+    MoveFolder,
+    /// The folder is removed with all that is in it, and is not there until a file is made in it.
+    RemoveFolder,
     Retry,
     /// A call fails for want of the store; the host's own messages go out.
     Fail,
@@ -128,24 +164,41 @@ fn outside() -> impl Strategy<Value = Outside> {
     prop_oneof![
         4 => (0..60usize, change()).prop_map(|(line, change)| Outside::Change(line, change)),
         1 => Just(Outside::Delete),
-        1 => Just(Outside::Restore),
+        1 => any::<bool>().prop_map(|old| Outside::Restore { old }),
+        1 => Just(Outside::Empty),
+        3 => (0..FILES.len()).prop_map(Outside::Move),
+        1 => (0..FILES.len(), 0..60usize, change())
+            .prop_map(|(to, line, change)| Outside::MoveAndChange(to, line, change)),
+        1 => (0..FILES.len()).prop_map(Outside::Copy),
+        1 => (0..FILES.len()).prop_map(Outside::Swap),
     ]
+}
+
+fn shell() -> impl Strategy<Value = Shell> {
+    prop_oneof![4 => Just(Shell::Move), 1 => Just(Shell::Copy), 1 => Just(Shell::Remove)]
+}
+
+/// A place: mostly one in which there is a file when the session begins.
+fn place() -> impl Strategy<Value = usize> {
+    prop_oneof![4 => 0..FIRST, 1 => FIRST..FILES.len()]
 }
 
 fn deed() -> impl Strategy<Value = Deed> {
     let some = |range: std::ops::Range<u32>| prop::option::weighted(0.7, range);
     prop_oneof![
-        8 => (0..3usize, some(1..45), some(1..30))
+        8 => (place(), some(1..45), some(1..30))
             .prop_map(|(file, offset, limit)| Deed::Read { file, offset, limit }),
-        3 => (0..3usize, 0..60usize, change())
+        3 => (place(), 0..60usize, change())
             .prop_map(|(file, line, change)| Deed::Edit { file, line, change }),
-        2 => (0..3usize, 0..60usize).prop_map(|(file, line)| Deed::EditInVain { file, line }),
-        1 => (0..3usize, 1..40usize).prop_map(|(file, lines)| Deed::Write { file, lines }),
+        2 => (place(), 0..60usize).prop_map(|(file, line)| Deed::EditInVain { file, line }),
+        1 => (place(), 1..40usize).prop_map(|(file, lines)| Deed::Write { file, lines }),
         4 => (prop_oneof![4 => 0..4usize, 2 => 4..40usize, 1 => 40..160usize], any::<bool>())
             .prop_map(|(lines, fails)| Deed::Bash { lines, fails }),
         4 => (0..60usize, 1..60usize).prop_map(|(first, lines)| Deed::Build { first, lines }),
-        2 => (0..3usize, 0..20usize, 3..40usize)
+        2 => (place(), 0..20usize, 3..40usize)
             .prop_map(|(file, first, lines)| Deed::Show { file, first, lines }),
+        2 => (shell(), place(), 0..FILES.len())
+            .prop_map(|(command, from, to)| Deed::Shell { command, from, to }),
         1 => Just(Deed::Image),
         4 => (any::<usize>(), any::<bool>(), prop::option::of((1..40u32, 0..20u32)), prop::bool::weighted(0.2))
             .prop_map(|(target, pin, part, pattern)| Deed::Activate { target, pin, part, pattern }),
@@ -161,7 +214,9 @@ fn op() -> impl Strategy<Value = Op> {
         3 => prop::collection::vec(deed(), 2..4).prop_map(|deeds| Op::Do(deeds, true)),
         1 => prop::collection::vec(deed(), 1..4).prop_map(Op::SameIds),
         3 => Just(Op::Again),
-        5 => (0..3usize, outside()).prop_map(|(file, outside)| Op::Outside(file, outside)),
+        6 => (place(), outside()).prop_map(|(file, outside)| Op::Outside(file, outside)),
+        1 => Just(Op::MoveFolder),
+        1 => Just(Op::RemoveFolder),
         1 => Just(Op::Retry),
         1 => Just(Op::Fail),
         2 => any::<usize>().prop_map(Op::Branch),
@@ -204,15 +259,25 @@ pub(crate) struct World {
     pub(crate) epochs: usize,
     /// Requests in which steps are folded.
     pub(crate) folded: usize,
-    pub(crate) index: Vec<(String, String)>,
+    /// The handles of the session index.
+    pub(crate) index: Vec<String>,
+    /// Time stamp of the newest message that was sent.
+    pub(crate) newest: Option<i64>,
     /// Calls that went out with the host's own messages and are not in a record yet.
     pub(crate) failed: Vec<Vec<Value>>,
     restarts: bool,
+    /// Whether the files that the model saw are tracked.
+    tracks: bool,
+    /// Whether so much time passes after every change of a file that a look at it is trusted.
+    pub(crate) waits: bool,
     backend: Arc<FailingBackend>,
-    texts: HashMap<usize, Vec<Option<String>>>,
+    /// What was in each place, one after another.
+    pub(crate) texts: HashMap<usize, Vec<Option<String>>>,
+    /// When texts were written last, as their files say.
+    pub(crate) times: HashMap<String, SystemTime>,
     last_read: Option<Deed>,
-    lines: u64,
-    writes: u64,
+    pub(crate) lines: u64,
+    pub(crate) writes: u64,
     forks: u64,
 }
 
@@ -234,21 +299,45 @@ impl World {
             epochs: 0,
             folded: 0,
             index: Vec::new(),
+            newest: None,
             failed: Vec::new(),
             restarts,
+            tracks: false,
+            waits: false,
             backend,
             texts: HashMap::new(),
+            times: HashMap::new(),
             last_read: None,
             lines: 0,
             writes: 0,
             forks: 0,
         };
-        for file in 0..FILES.len() {
+        for file in 0..FIRST {
             let text = world.fresh_lines(file, 30).join("\n") + "\n";
             world.put(file, Some(text));
         }
         world.host.user("begin");
         world
+    }
+
+    /// Has the files that the model sees tracked.
+    pub(crate) fn track(&mut self) {
+        let short = Duration::from_millis(2);
+        let options =
+            TrackerOptions { settle: short, absence: short * 3, ..TrackerOptions::default() };
+        self.tracks = true;
+        self.host.live.track(options).unwrap();
+    }
+
+    fn track_anew(&mut self) {
+        if self.tracks {
+            self.track();
+        }
+    }
+
+    /// Lets time pass after every change of a file.
+    pub(crate) fn slow_down(&mut self) {
+        self.waits = true;
     }
 
     pub(crate) fn run(&mut self, script: &[Op]) {
@@ -261,6 +350,9 @@ impl World {
     }
 
     fn perform(&mut self, op: &Op) {
+        if self.tracks && self.lines.is_multiple_of(3) {
+            assert!(self.host.live.settle(Duration::from_secs(60)), "the tracker comes to rest");
+        }
         match op {
             Op::User => {
                 self.host.user("go on");
@@ -286,6 +378,8 @@ impl World {
                 }
             }
             Op::Outside(file, outside) => self.change_outside(*file, *outside),
+            Op::MoveFolder => self.move_folder(),
+            Op::RemoveFolder => self.remove_folder(),
             Op::Retry => self.send(),
             Op::Fail => self.fail(),
             Op::Branch(at) => {
@@ -301,6 +395,7 @@ impl World {
                 self.failed.clear();
                 self.forks += 1;
                 self.host.fork(&format!("fork-{}", self.forks));
+                self.track_anew();
             }
             Op::Beside => {
                 if self.restarts {
@@ -312,11 +407,13 @@ impl World {
             Op::Restart if self.restarts => {
                 self.settle_failed();
                 self.host.restart();
+                self.track_anew();
                 self.check_files_anew();
             }
             Op::Crash if self.restarts => {
                 self.failed.clear();
                 self.host.crash();
+                self.track_anew();
                 self.check_files_anew();
             }
             Op::Restart | Op::Crash => self.check_files_anew(),
@@ -400,6 +497,15 @@ impl World {
             Deed::Show { file, first, lines } => {
                 ("bash", json!({ "command": format!("show {} {first} {lines}", FILES[file]) }))
             }
+            Deed::Shell { command, from, to } => {
+                let (from, to) = (FILES[from], FILES[to]);
+                let command = match command {
+                    Shell::Move => format!("mv {from} {to}"),
+                    Shell::Copy => format!("cp {from} {to}"),
+                    Shell::Remove => format!("rm {from}"),
+                };
+                ("bash", json!({ "command": command }))
+            }
             Deed::Image => ("bash", json!({ "command": "screenshot" })),
             Deed::Activate { target, pin, part, pattern } => {
                 let mut args = json!({ "name": self.target(target) });
@@ -463,6 +569,17 @@ impl World {
                 let shown: Vec<&str> = text.lines().skip(first).take(lines).collect();
                 (shown.join("\n"), false, None)
             }
+            Deed::Shell { from, .. } if self.text(from).is_none() => {
+                ("no such file".to_owned(), true, None)
+            }
+            Deed::Shell { command, from, to } => {
+                match command {
+                    Shell::Move => self.move_file(from, to),
+                    Shell::Copy => self.copy(from, to),
+                    Shell::Remove => self.put(from, None),
+                }
+                ("(no output)".to_owned(), false, None)
+            }
             Deed::Image => {
                 let image = json!([{ "type": "image", "data": "AAAA", "mimeType": "image/png" }]);
                 return (tool, image, false, None);
@@ -506,70 +623,6 @@ impl World {
             output.push("Command exited with code 1".to_owned());
         }
         output.join("\n")
-    }
-
-    fn change_outside(&mut self, file: usize, outside: Outside) {
-        let text = match (outside, self.text(file)) {
-            (Outside::Delete, _) => None,
-            (Outside::Restore, _) => {
-                let known = &self.texts[&file];
-                known[known.len().saturating_sub(2)].clone()
-            }
-            (Outside::Change(line, change), Some(text)) => {
-                Some(self.changed(file, &text, line, change))
-            }
-            (Outside::Change(line, _), None) => {
-                Some(self.fresh_lines(file, line + 1).join("\n") + "\n")
-            }
-        };
-        self.put(file, text);
-    }
-
-    fn changed(&mut self, file: usize, text: &str, line: usize, change: Change) -> String {
-        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let at = line % lines.len().max(1);
-        let some = (line / 7 + 1).min(lines.len() - at);
-        match change {
-            Change::Replace => drop(lines.splice(at..at + some, self.fresh_lines(file, some))),
-            Change::Insert => drop(lines.splice(at..at, self.fresh_lines(file, some))),
-            Change::Remove => drop(lines.drain(at..at + some)),
-            Change::Rewrite => lines = self.fresh_lines(file, line + 1),
-        }
-        if lines.is_empty() {
-            lines = self.fresh_lines(file, 1);
-        }
-        lines.join("\n") + "\n"
-    }
-
-    fn fresh_lines(&mut self, file: usize, count: usize) -> Vec<String> {
-        let first = self.lines + 1;
-        self.lines += count as u64;
-        (first..=self.lines).map(|n| format!("{} line {n} of its kind", FILES[file])).collect()
-    }
-
-    pub(crate) fn text(&self, file: usize) -> Option<String> {
-        std::fs::read_to_string(self.host.path(FILES[file])).ok()
-    }
-
-    /// Writes or deletes a file. Most writes look old enough for their time of change to be trusted.
-    fn put(&mut self, file: usize, text: Option<String>) {
-        let path = self.host.path(FILES[file]);
-        match &text {
-            None => drop(std::fs::remove_file(&path)),
-            Some(text) => {
-                self.writes += 1;
-                std::fs::write(&path, text).unwrap();
-                if !self.writes.is_multiple_of(4) {
-                    let time = UNIX_EPOCH + Duration::from_secs(1_000_000 + self.writes);
-                    std::fs::File::options()
-                        .write(true)
-                        .open(&path)
-                        .and_then(|file| file.set_modified(time))
-                        .unwrap();
-                }
-            }
-        }
-        self.texts.entry(file).or_default().push(text);
     }
 
     fn fail(&mut self) {

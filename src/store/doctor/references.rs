@@ -87,17 +87,19 @@ impl<'a> References<'a> {
         Ok(problems)
     }
 
-    /// Hash and origin of each version of an object.
+    /// Hash and origin of each version of an object, those of what it was before it was moved included: a session goes on to
+    /// name them by what the file is now.
     fn versions(&mut self, id: &ObjectId) -> Result<&[(Hash, Origin)]> {
         if self.remembered > REMEMBERED {
             self.known.clear();
             self.remembered = 0;
         }
         if !self.known.contains_key(id) {
-            let history = match self.store.history(id) {
+            let known = self.store.lineage(id).or_else(|_| self.store.history(id));
+            let history = match known {
                 Err(error @ Error::Closed { .. }) => return Err(error),
                 // Damage has its own finding; what cannot be read is not there for a reference.
-                history => history.unwrap_or_default(),
+                known => known.unwrap_or_default(),
             };
             let versions: Vec<_> =
                 history.into_iter().map(|version| (version.content_hash, version.origin)).collect();
