@@ -160,6 +160,7 @@ expectTypeOf<SessionEvent["type"]>().toEqualTypeOf<
   | "file_resumed"
   | "checking_files"
   | "files_polled"
+  | "tracking_failed"
   | "host_rewrote"
   | "message_volatile"
 >();

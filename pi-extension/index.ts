@@ -77,6 +77,8 @@ export default function palimpsest(pi: ExtensionAPI): void {
         failures.notice(`message ${event.at + 1} changes on every call; it passes through, and caching ends before it`);
       } else if (event.type === "files_polled" && event.reason === "watch_limit") {
         failures.notice(`the system allows no more watches; files of ${event.folders} folders are looked at every 2 s`);
+      } else if (event.type === "tracking_failed") {
+        failures.notice(`tracking: ${event.problem}; files are looked at before each call all the same`);
       } else if (event.type === "checking_files" && ctx.hasUI) {
         const isOver = event.files === event.of;
         ctx.ui.setStatus(statusKey, isOver ? statusLine(live.session.status()) : checkingLine(event.files, event.of));

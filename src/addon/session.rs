@@ -595,6 +595,9 @@ fn event(notice: &Notice) -> Value {
         Notice::Polling { folders, reason } => {
             json!({ "type": "files_polled", "folders": folders, "reason": reason })
         }
+        Notice::TrackingFailed { problem } => {
+            json!({ "type": "tracking_failed", "problem": problem })
+        }
         Notice::HostRewrote { how, at } => json!({ "type": "host_rewrote", "how": how, "at": at }),
         Notice::Volatile { at } => json!({ "type": "message_volatile", "at": at }),
     }

@@ -140,6 +140,8 @@ export type SessionEvent =
   /** Files of so many folders are looked at every 2 s instead of watched. What the model is told is the same. */
   | { type: "files_polled"; folders: number; reason: "watch_limit" | "network_file_system" | "refused" }
   | { type: "checking_files"; files: number; of: number }
+  /** Something about tracking failed; the looks before each call go on. */
+  | { type: "tracking_failed"; problem: string }
   | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged" | "edited"; at: number }
   | { type: "message_volatile"; at: number };
 

@@ -34,7 +34,7 @@ mod tracked;
 mod transform;
 mod withhold;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -152,6 +152,11 @@ pub enum Notice {
         /// `watch_limit`, `network_file_system`, `asked`, `refused`.
         reason: &'static str,
     },
+    /// Something about tracking failed; the looks before each call go on.
+    TrackingFailed {
+        /// What, in words.
+        problem: String,
+    },
     /// The host's list did not continue the one before.
     HostRewrote {
         /// `branch`, `compaction`, `rearranged`, `edited`.
@@ -228,6 +233,8 @@ pub struct LiveSession {
     waiting: Vec<Notice>,
     tracked: Option<Tracked>,
     look: Look,
+    /// Events of other sessions that may still be read for the coming call.
+    events_left: Cell<u64>,
     stale: bool,
 }
 
@@ -287,6 +294,7 @@ impl LiveSession {
             waiting: Vec::new(),
             tracked: None,
             look: Look::default(),
+            events_left: Cell::new(0),
             stale: false,
         };
         live.reload()?;

@@ -155,7 +155,8 @@ impl LiveSession {
         }
         self.reconcile.settle();
         self.trim_texts();
-        self.hand_over()
+        self.hand_over();
+        Ok(())
     }
 
     /// Puts objects into a transaction. Where an object got several versions since the last commit, the earlier ones are

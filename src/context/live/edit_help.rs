@@ -45,6 +45,7 @@ impl LiveSession {
         old_texts: &[&str],
         notices: &mut Vec<Notice>,
     ) -> Result<Option<String>> {
+        self.renew_events_left();
         let file = self.file_id(path)?;
         let is_known = self.state.index().get(&file).is_some();
         if !is_known && self.regular_file(path).is_none() {

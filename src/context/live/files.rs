@@ -229,6 +229,7 @@ impl LiveSession {
         notices: &mut Vec<Notice>,
     ) -> Result<Vec<String>> {
         let mut notes = Vec::new();
+        self.renew_events_left();
         let began = self.store.now();
         let mut budget = NOTE_TOKENS;
         for file in self.settle_moves(files)? {

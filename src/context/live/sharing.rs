@@ -11,7 +11,7 @@ use crate::store::{Comparison, Condition, Literal, Order, Query, Test};
 
 /// Sessions that are asked, those written last first.
 const MAX_SESSIONS: u64 = 16;
-/// Events of all of them that are looked at, the newest of each first.
+/// Events of all of them that are looked at for one call, the newest of each first.
 const MAX_EVENTS: u64 = 8_000;
 /// Events that are read at once.
 const PAGE: u64 = 256;
@@ -23,17 +23,24 @@ impl LiveSession {
         self.finds_maker(file, told, now).unwrap_or(false)
     }
 
+    /// As many events of other sessions may be read again: a look at files begins.
+    pub(super) fn renew_events_left(&self) {
+        self.events_left.set(MAX_EVENTS);
+    }
+
     fn finds_maker(&self, file: &ObjectId, told: &Hash, now: &Hash) -> Result<bool> {
         let versions = self.store.history(file)?;
         let since = versions.iter().find(|version| version.content_hash == *told);
         let since = since.map_or(TxId(0), |version| version.tx_id);
-        let mut left = MAX_EVENTS;
+        let mut left = self.events_left.get();
         for session in self.sessions_since(since)? {
             if session == self.ids.session {
                 continue;
             }
             // A fork of this session has its events, and a file may be as another session made it long ago.
-            if let Some(place) = self.made_at(&session, file, now, &mut left)?
+            let place = self.made_at(&session, file, now, &mut left)?;
+            self.events_left.set(left);
+            if let Some(place) = place
                 && self.store.item_since(&session, place)?.is_some_and(|at| at > since)
             {
                 return Ok(true);

@@ -3,6 +3,7 @@
 //!
 //! What the model is told does not depend on it: before each call files are looked at anyway. Decides nothing.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,6 +31,8 @@ struct Heard {
     /// Objects: what a file was, and what it is.
     moves: Vec<(ObjectId, ObjectId)>,
     polled: Vec<(usize, PollReason)>,
+    /// What failed, in words, each once.
+    failed: BTreeSet<String>,
 }
 
 impl LiveSession {
@@ -57,7 +60,8 @@ impl LiveSession {
             }
         })?;
         self.tracked = Some(Tracked { tracking, handed: 0, heard });
-        self.hand_over()
+        self.hand_over();
+        Ok(())
     }
 
     /// Waits until all that happened to tracked files before is in the store; returns whether that took no longer than `timeout`.
@@ -65,22 +69,18 @@ impl LiveSession {
         self.tracked.as_ref().is_none_or(|tracked| tracked.tracking.settle(timeout))
     }
 
-    /// Lets the tracker have the files that the model saw meanwhile.
-    pub(super) fn hand_over(&mut self) -> Result<()> {
-        let Some(tracked) = &self.tracked else { return Ok(()) };
+    /// Lets the tracker have the files that the model saw meanwhile. One whose place cannot be told is left out.
+    pub(super) fn hand_over(&mut self) {
+        let Some(tracked) = &self.tracked else { return };
         let seen = self.state.seen_files();
         // After another branch was read there may be fewer.
-        let new = seen.get(tracked.handed..).unwrap_or(seen);
-        let mut paths = Vec::with_capacity(new.len());
-        for file in new {
-            paths.extend(self.location_of(file)?.and_then(|location| location.open));
-        }
+        let new = seen.get(tracked.handed..).unwrap_or(seen).iter();
+        let places = new.filter_map(|file| self.location_of(file).ok().flatten());
+        tracked.tracking.track(places.filter_map(|location| location.open));
         let handed = seen.len();
         if let Some(tracked) = &mut self.tracked {
-            tracked.tracking.track(paths);
             tracked.handed = handed;
         }
-        Ok(())
     }
 
     /// Lets the tracker have all files with the next commit: one that was moved has another path, in the old one's place.
@@ -94,11 +94,13 @@ impl LiveSession {
     pub(super) fn hear(&mut self) -> Result<()> {
         self.refresh_if_stale()?;
         let Some(tracked) = &self.tracked else { return Ok(()) };
-        let Heard { moves, polled } = std::mem::take(&mut *lock(&tracked.heard));
+        let Heard { moves, polled, failed } = std::mem::take(&mut *lock(&tracked.heard));
         self.waiting.extend(polled.into_iter().map(|(folders, reason)| Notice::Polling {
             folders: folders as u64,
             reason: reason.as_str(),
         }));
+        let failed = failed.into_iter();
+        self.waiting.extend(failed.map(|problem| Notice::TrackingFailed { problem }));
         for (from, to) in moves {
             let known = self.state.index().get(&from);
             let Some(from) = known.map(|known| PathBuf::from(known.subject.agent_path())) else {
@@ -119,6 +121,9 @@ impl Heard {
                 self.moves.push((from_id, to.id));
             }
             TrackingEvent::Polling { folders, reason } => self.polled.push((folders.len(), reason)),
+            TrackingEvent::Failed { problem, .. } if self.failed.len() < MAX_HEARD => {
+                self.failed.insert(problem);
+            }
             _ => {}
         }
     }
