@@ -285,6 +285,9 @@ impl World {
             let Some(fact) = self.fact(&self.host.sent[at]) else { continue };
             let asked = fact.insisted || matches!(fact.tool.as_str(), "activate" | "pin");
             let Some(version) = &here.version else { continue };
+            if self.is_joined(&version.0) {
+                continue;
+            }
             for line in &here.lines {
                 let before = seen.insert((version, *line), at);
                 assert!(
@@ -295,6 +298,13 @@ impl World {
                 );
             }
         }
+    }
+
+    /// Whether a file was moved to where another was that the model knows: where lines of that one are now nobody can say.
+    fn is_joined(&self, handle: &str) -> bool {
+        let entries = self.host.live.state().index().entries();
+        let named = entries.iter().find(|entry| entry.handle.to_string() == handle);
+        named.is_some_and(|named| entries.iter().filter(|entry| entry.id == named.id).count() > 1)
     }
 
     fn file_version(
