@@ -22,6 +22,7 @@ try {
   const names = makeFiles(folder);
   const ours = await measure("ours", names);
   const plain = await measure("chokidar", names);
+  mkdirSync(join(root, "target", "bench"), { recursive: true });
   writeFileSync(join(root, "target", "bench", "tracking.json"), JSON.stringify({ files, burst, ours, plain }));
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -49,10 +49,7 @@ if (filter.length === 0) {
   codes.push((await run(process.execPath, [script, "1000", "100000"], { shown: true, env })).code);
   const tracking = join(root, "scripts", "bench-tracking.js");
   codes.push((await run(process.execPath, [tracking, "10000", "50000"], { shown: true, env })).code);
-}
-if (filter.length === 0) {
   const resume = join(root, "scripts", "bench-resume.js");
-  const env = { NAPI_RS_NATIVE_LIBRARY_PATH: addon };
   codes.push((await run(process.execPath, [resume], { shown: true, env })).code);
 }
 console.log("\nRust and addon in the bench profile: the release with thin link-time optimisation");
