@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
-use palimpsest::object::{Envelope, Hash, ObjectId, ObjectType, Payload, TxId, VersionSelector};
+use palimpsest::object::{
+    AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, TxId, VersionSelector,
+};
 use palimpsest::source::{FileReading, FileState, Indexed, Latest, Location, index};
 use palimpsest::store::{Expected, MOVED_FROM, Store};
 use serde_json::json;
@@ -131,6 +133,13 @@ fn names_select_versions_before_a_move() {
     ] {
         assert_eq!(world.selected("/b", selector), expected, "{selector:?}");
     }
+    let [old, new] = [VersionSelector::Back(3), VersionSelector::Latest]
+        .map(|selector| world.0.select(&world.id("/b"), selector).unwrap());
+    let elsewhere =
+        world.write([text("/c", "3")]).0.require(&world.id("/c"), AsOf::Latest).unwrap();
+    assert_eq!(world.0.diff(old.clone(), new.clone(), 3).unwrap().added, 1);
+    assert_eq!(world.0.diff(new.clone(), old, 3).unwrap().removed, 1);
+    assert_eq!(world.0.diff(new, elsewhere, 3).unwrap_err().code(), "INVALID_ARGUMENT");
     let missing = world.0.select(&world.id("/b"), VersionSelector::Back(4)).unwrap_err();
     assert_eq!(missing.code(), "NOT_FOUND");
 }

@@ -2,7 +2,7 @@
 
 use super::{Store, Version};
 use crate::error::{Error, Result};
-use crate::object::{AsOf, FieldChange, changed_fields, unified_diff};
+use crate::object::{AsOf, FieldChange, ObjectId, changed_fields, unified_diff};
 
 /// Unchanged lines shown around each change, unless asked otherwise.
 pub const DEFAULT_DIFF_CONTEXT: usize = 3;
@@ -25,15 +25,25 @@ pub struct Difference {
 }
 
 impl Store {
+    /// Whether two versions are of one object, or of one that moved.
+    fn is_one_lineage(&self, from: &Version, to: &Version) -> Result<bool> {
+        let [one, other] = [&from.envelope.id, &to.envelope.id];
+        let has_been = |now: &ObjectId, before: &ObjectId| -> Result<bool> {
+            Ok(self.lineage(now)?.iter().any(|version| version.envelope.id == *before))
+        };
+        Ok(one == other || has_been(other, one)? || has_been(one, other)?)
+    }
+
     /// Compares two versions by lines: their contents, or where the documents have items, these, one per line.
     ///
     /// `context`: unchanged lines around each change.
     ///
     /// # Errors
-    /// As [`Self::content`] and [`Self::items`]; `INVALID_ARGUMENT` if the versions are of different objects.
+    /// As [`Self::content`] and [`Self::items`]; `INVALID_ARGUMENT` if the versions are of different objects, neither of which
+    /// was the other before it moved.
     pub fn diff(&self, from: Version, to: Version, context: usize) -> Result<Difference> {
         let id = &from.envelope.id;
-        if *id != to.envelope.id {
+        if !self.is_one_lineage(&from, &to)? {
             let problem = format!("is a version of `{}`, not of `{id}`", to.envelope.id);
             return Err(Error::argument("to", problem));
         }
@@ -47,7 +57,8 @@ impl Store {
         let unified = if changes.is_empty() {
             changes
         } else {
-            format!("--- {id}@{}\n+++ {id}@{}\n{changes}", from.tx_id, to.tx_id)
+            let now = &to.envelope.id;
+            format!("--- {id}@{}\n+++ {now}@{}\n{changes}", from.tx_id, to.tx_id)
         };
         let fields = changed_fields(&from.fields, &to.fields);
         Ok(Difference { from, to, added, removed, unified, fields })
