@@ -1,0 +1,305 @@
+//! What a session's state tells. Must not change it.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::{Effect, Sent, Session, Showing};
+use crate::object::{Handle, Hash, ObjectId};
+use crate::session::absence::Amount;
+use crate::session::event::{Fold, Opened, Treatment};
+use crate::session::folds::{self, Folds};
+use crate::session::index::{SessionIndex, Subject};
+use crate::session::lines::LineRange;
+use crate::session::links::Links;
+use crate::session::message::{MessageKind, ResultFact, Shows};
+use crate::session::places::Place;
+use crate::session::sets::{Active, Sets};
+use crate::session::{Bill, Chat, ChatMessage};
+
+impl Session {
+    /// Where the session comes from; `None` before the first event.
+    pub fn opened(&self) -> Option<&Opened> {
+        self.opened.as_ref()
+    }
+
+    /// The chat.
+    pub fn chat(&self) -> &Chat {
+        &self.chat
+    }
+
+    /// The session index.
+    pub fn index(&self) -> &SessionIndex {
+        &self.index
+    }
+
+    /// Pool, active and pinned set.
+    pub fn sets(&self) -> &Sets {
+        &self.sets
+    }
+
+    /// Number of the epoch, from 0.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// Number of calls so far.
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// Size of the newest call.
+    pub fn sent(&self) -> Option<Sent> {
+        self.sent
+    }
+
+    /// The ledger: what the calls cost, beside the plain host.
+    pub fn bill(&self) -> &Bill {
+        &self.bill
+    }
+
+    /// Needs of what did not stand, since the newest call.
+    pub fn faults(&self) -> Amount {
+        self.absence.faults()
+    }
+
+    /// Tokens of the window's messages that the plain host has not: calls of our own tools and their results.
+    pub fn own_tokens(&self) -> u64 {
+        self.own_tokens
+    }
+
+    /// Whether the plain host would not make the coming call: since the call before the model used our own tools alone.
+    pub fn is_extra_call(&self) -> bool {
+        let mut results =
+            self.window().rev().map(|(at, _)| self.result(at)).take_while(Option::is_some);
+        let newest = results.next().flatten();
+        newest.is_some_and(ResultFact::is_own) && results.flatten().all(ResultFact::is_own)
+    }
+
+    /// The message at a position of the chat, packed.
+    pub fn place(&self, at: u64) -> Place {
+        let place = usize::try_from(at).ok().and_then(|at| self.places.get(at));
+        place.copied().unwrap_or_default()
+    }
+
+    /// Positions of the messages that carry notes.
+    pub fn noted(&self) -> impl Iterator<Item = u64> {
+        self.notes.keys().copied()
+    }
+
+    /// How a message is shown.
+    pub fn treatment(&self, at: u64) -> &Treatment {
+        self.treatments.get(&at).unwrap_or(&Treatment::Given)
+    }
+
+    /// Notes shown in a message.
+    pub fn notes(&self, at: u64) -> &[String] {
+        self.notes.get(&at).map_or(&[], Vec::as_slice)
+    }
+
+    /// Handle of an object in this session.
+    pub fn handle(&self, id: &ObjectId) -> Option<Handle> {
+        self.index.get(id).map(|entry| entry.handle)
+    }
+
+    /// What a tool call asked for, in a few words; empty where that is not known, or what it shows says it.
+    pub fn brief(&self, toolcall: &ObjectId) -> &str {
+        match self.index.get(toolcall).map(|entry| &entry.subject) {
+            Some(Subject::Toolcall { brief, .. }) => brief,
+            _ => "",
+        }
+    }
+
+    /// Late needs per call so far, smoothed: lines that the model wrote and had from an output of more than
+    /// [`LATE_STEPS`] steps before.
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    pub fn late_needs(&self) -> f64 {
+        (self.late_needs as f64 + 0.5) / (f64::from(self.chat.step()) + 50.0)
+    }
+
+    /// The tool result at a position of the chat.
+    pub fn result(&self, at: u64) -> Option<&ResultFact> {
+        match &self.chat.get(at)?.kind {
+            MessageKind::Result(fact) => Some(fact),
+            _ => None,
+        }
+    }
+
+    /// The window's messages with their positions.
+    pub fn window(&self) -> impl DoubleEndedIterator<Item = (u64, &ChatMessage)> {
+        self.chat.window().iter().filter_map(|at| Some((*at, self.chat.get(*at)?)))
+    }
+
+    /// The window's messages that go out, with their positions: all but the folded ones.
+    pub fn shown_window(&self) -> impl DoubleEndedIterator<Item = (u64, &ChatMessage)> {
+        self.window().filter(|(at, _)| !self.folds.hide(*at))
+    }
+
+    /// The folded steps.
+    pub fn folds(&self) -> &Folds {
+        &self.folds
+    }
+
+    /// Position of the user message that carries the line for steps which begin at a position, if one can.
+    pub fn carrier(&self, first: u64) -> Option<u64> {
+        folds::carrier(&self.chat, first)
+    }
+
+    /// The state as it is when these steps are folded too.
+    pub fn with_folds(&self, folds: &[Fold]) -> Cow<'_, Self> {
+        let mut session = Cow::Borrowed(self);
+        if !folds.is_empty() {
+            session.to_mut().fold(folds);
+        }
+        session
+    }
+
+    /// What stands in the window of an object, in the order of the messages.
+    pub fn showings<'a>(
+        &'a self,
+        object: &'a ObjectId,
+    ) -> impl DoubleEndedIterator<Item = &'a Showing> {
+        self.showings.values().filter(move |showing| showing.object == *object)
+    }
+
+    /// Everything that stands in the window of objects other than a result's own text.
+    pub fn all_showings(&self) -> impl Iterator<Item = &Showing> {
+        self.showings.values()
+    }
+
+    /// An agent's path as the model sees it in `log`: relative to the working folder where it lies inside. Of a file it is
+    /// [`Subject::agent_path`].
+    pub fn shown_path<'a>(&self, path: &'a str) -> &'a str {
+        let cwd = self.opened.as_ref().map_or("", |opened| opened.cwd.as_str());
+        let inside = path.strip_prefix(cwd).and_then(|rest| rest.strip_prefix(['/', '\\']));
+        inside.filter(|rest| !cwd.is_empty() && !rest.is_empty()).unwrap_or(path)
+    }
+
+    /// The files that the model changed, each with the step in which it last did.
+    pub fn edited_files(&self) -> impl Iterator<Item = (&ObjectId, u32)> {
+        self.edited.iter().map(|(file, step)| (file, *step))
+    }
+
+    /// The active set by the collapse window of SSOT 4.3: of the toolcalls the newest `per_turn` of each of the last `turns`
+    /// turns, the current one included; pinned objects and files as they are.
+    pub fn active_by_window(&self, per_turn: u64, turns: u64) -> Vec<&Active> {
+        let oldest = (u64::from(self.chat.turn()) + 1).saturating_sub(turns);
+        let mut in_turn: HashMap<u32, u64> = HashMap::new();
+        let mut kept: Vec<&Active> = self
+            .sets
+            .active()
+            .rev()
+            .filter(|active| {
+                let is_toolcall = matches!(
+                    self.index.get(&active.id).map(|entry| &entry.subject),
+                    Some(Subject::Toolcall { .. })
+                );
+                if !is_toolcall || self.sets.is_pinned(&active.id) {
+                    return true;
+                }
+                let count = in_turn.entry(active.turn).or_default();
+                *count += 1;
+                *count <= per_turn && u64::from(active.turn) >= oldest
+            })
+            .collect();
+        kept.reverse();
+        kept
+    }
+
+    /// The links that were followed.
+    pub fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// Files with text that are active or that the model changed, in order of entry: ID, path, latest version.
+    pub fn files_with_known_text(&self) -> impl Iterator<Item = (&ObjectId, &str, &Hash)> {
+        self.index.entries().iter().filter_map(|entry| match &entry.subject {
+            Subject::File { path, version, lines: Some(_), .. }
+                if self.index.is_shown(entry)
+                    && (self.sets.is_active(&entry.id) || self.edited.contains_key(&entry.id)) =>
+            {
+                Some((&entry.id, path.as_str(), version))
+            }
+            _ => None,
+        })
+    }
+
+    /// What calls with a provider's ID did since the last request, in order; local servers repeat IDs.
+    pub fn effects<'a>(&'a self, call: &'a str) -> impl Iterator<Item = &'a Effect> {
+        self.effects.iter().filter(move |(id, _)| id == call).map(|(_, effect)| effect)
+    }
+
+    /// The version of a file that the model was told of last, or made itself.
+    pub fn told(&self, file: &ObjectId) -> Option<&Hash> {
+        self.files.told(file)
+    }
+
+    /// The object as which a file goes on that was moved; itself where it was not, or where another was met in its place.
+    pub fn current<'a>(&'a self, file: &'a ObjectId) -> &'a ObjectId {
+        self.files.current(file)
+    }
+
+    /// The objects that a file was before it was moved, in the order of the moves: versions of theirs are among those known
+    /// of it.
+    pub fn origins(&self, file: &ObjectId) -> &[ObjectId] {
+        self.files.origins(file)
+    }
+
+    /// Whether any file was moved since the session began.
+    pub fn has_moved_files(&self) -> bool {
+        self.files.any_moved()
+    }
+
+    /// The path under which the model knows a file that was moved, until it is told; `None` for others.
+    pub fn told_at(&self, file: &ObjectId) -> Option<&str> {
+        self.files.told_at(file)
+    }
+
+    /// Why a file is out of reach: neither can it be looked at nor is it known to be deleted. `None` where it is not.
+    pub fn orphaned(&self, file: &ObjectId) -> Option<&str> {
+        self.files.orphaned(file)
+    }
+
+    /// The newest version of a file whose text the model saw, made itself or was told of; `None` if there is none. Unlike
+    /// [`Self::told`], what changed while nothing of the file stood does not count.
+    pub fn seen(&self, file: &ObjectId) -> Option<&Hash> {
+        self.files.seen(file)
+    }
+
+    /// The files of which the model saw text, in the order in which it first did.
+    pub fn seen_files(&self) -> &[ObjectId] {
+        self.files.all_seen()
+    }
+
+    /// Where lines of a version of an object are in its latest one; empty if they are gone, or nobody can say.
+    pub fn lines_now(
+        &self,
+        object: &ObjectId,
+        version: &Hash,
+        ranges: &[LineRange],
+    ) -> Vec<LineRange> {
+        self.files.lines_now(object, version, ranges)
+    }
+
+    /// What of an object would stand at a message under a treatment.
+    pub fn showing_as(&self, at: u64, treatment: &Treatment) -> Option<Showing> {
+        let (object, version, ranges) = match (treatment, &self.result(at)?.shows) {
+            (Treatment::Current { object, version, ranges, .. }, _)
+            | (Treatment::Given, Shows::Activated { object, version, ranges }) => {
+                (object, version, ranges.clone())
+            }
+            (Treatment::Given, Shows::File { object, version, range }) => {
+                (object, version, vec![*range])
+            }
+            (Treatment::Reread { parts }, Shows::File { object, version, .. }) => {
+                let here = parts.iter().filter(|part| part.stands_at.is_none());
+                (object, version, here.map(|part| part.range).collect())
+            }
+            _ => return None,
+        };
+        if ranges.is_empty() {
+            return None;
+        }
+        let now = self.lines_now(object, version, &ranges);
+        Some(Showing { at, object: object.clone(), version: version.clone(), ranges, now })
+    }
+}
