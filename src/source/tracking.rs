@@ -263,15 +263,16 @@ impl Writer {
         let is_excluded = self.is_excluded(path, &location);
         let reading = indexing::look(&location, is_excluded, self.options.max_text_bytes);
         match &reading.state {
-            // It went or came just now. The tracker does not know that yet: it tells once it does, and of what the store has as it
-            // was told it would not tell again.
+            // It went just now; the tracker tells once it knows.
             FileState::Missing if !is_gone => return Ok(()),
+            // It came just now. The tracker takes it for told as deleted, and should it go again, would not tell: it is asked again.
             FileState::Text { .. }
             | FileState::Binary { .. }
             | FileState::TooLarge { .. }
             | FileState::Excluded { .. }
                 if is_gone =>
             {
+                work.reply.again.push(path.to_owned());
                 return Ok(());
             }
             // What the store never knew, it need not know as deleted.
