@@ -4,6 +4,7 @@
 //! Reads files of `/proc`, `/run` and `/etc` on Linux; asks no daemon. What they mean is decided by their texts alone.
 
 use crate::object::Hash;
+use crate::store::mount_table::mounts;
 
 /// What a container leaves to be found.
 #[derive(Debug, Clone, Default)]
@@ -147,34 +148,6 @@ impl Clues {
             machine_id,
         }
     }
-}
-
-/// A mounted filesystem.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mounted<'a> {
-    /// The folder or file of the filesystem that is mounted.
-    pub(super) root: &'a str,
-    /// Where, with the kernel's escapes.
-    pub(super) point: &'a str,
-    /// Type of the filesystem.
-    pub(super) kind: &'a str,
-    /// Device, or what the filesystem calls its source.
-    pub(super) source: &'a str,
-}
-
-/// Reads proc_pid_mountinfo(5): `36 35 98:0 /root /mount/point options [tags] - type source options`.
-pub(super) fn mounts(mountinfo: &str) -> impl Iterator<Item = Mounted<'_>> {
-    mountinfo.lines().filter_map(|line| {
-        let (place, filesystem) = line.split_once(" - ")?;
-        let mut place = place.split(' ').skip(3);
-        let mut filesystem = filesystem.split(' ');
-        Some(Mounted {
-            root: place.next()?,
-            point: place.next()?,
-            kind: filesystem.next()?,
-            source: filesystem.next()?,
-        })
-    })
 }
 
 fn is_id(text: &str) -> bool {

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::container::{Mounted, mounts};
 use crate::object::Hash;
+use crate::store::mount_table::{Mounted, mounts, unescaped};
 
 /// Filesystems that are made for each container, or hold no files of anybody.
 const OWN: [&str; 18] = [
@@ -75,12 +75,6 @@ fn id_of(mount: &Mounted<'_>) -> Option<String> {
     let Mounted { root, kind, source, .. } = mount;
     let is_own = OWN.contains(kind) || NO_SOURCE.contains(source) || kind.ends_with("overlayfs");
     (!is_own).then(|| Hash::of(format!("mount {kind} {source} {root}")).as_str().to_owned())
-}
-
-/// Undoes the kernel's octal escapes of white space and backslashes.
-fn unescaped(point: &str) -> String {
-    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
-    escapes.iter().fold(point.to_owned(), |text, (escape, plain)| text.replace(escape, plain))
 }
 
 /// Device of a path, or of the nearest folder above that is there.

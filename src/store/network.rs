@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use super::mount_table::{mounts, unescaped};
+
 /// The file systems that are mounted at one moment.
 #[derive(Debug)]
 pub(crate) struct Mounts {
@@ -44,23 +46,11 @@ fn is_unc(_path: &Path) -> bool {
 
 /// The type of the file system that holds `folder`: that of the mount with the longest matching path, the last of equals.
 fn file_system<'t>(table: &'t str, folder: &Path) -> Option<&'t str> {
-    let mounts = table.lines().filter_map(|line| {
-        // proc_pid_mountinfo(5): "36 35 98:0 /root /mount/point options [tags] - type source options".
-        let (place, kind) = line.split_once(" - ")?;
-        let point = place.split(' ').nth(4)?;
-        Some((unescape(point), kind.split(' ').next()?))
-    });
+    let mounts = mounts(table).map(|mount| (unescaped(mount.point), mount.kind));
     mounts
         .filter(|(point, _)| folder.starts_with(point))
         .max_by_key(|(point, _)| point.len())
         .map(|(_, kind)| kind)
-}
-
-/// Undoes the octal escapes of white space and backslashes.
-fn unescape(point: &str) -> String {
-    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
-        .iter()
-        .fold(point.to_owned(), |text, (escape, plain)| text.replace(escape, plain))
 }
 
 fn is_remote_type(kind: &str) -> bool {

@@ -1,0 +1,35 @@
+//! The kernel's table of mounted filesystems, as text. Must not read it.
+
+/// A mounted filesystem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mounted<'a> {
+    /// The folder or file of the filesystem that is mounted.
+    pub(crate) root: &'a str,
+    /// Where, with the kernel's escapes.
+    pub(crate) point: &'a str,
+    /// Type of the filesystem.
+    pub(crate) kind: &'a str,
+    /// Device, or what the filesystem calls its source.
+    pub(crate) source: &'a str,
+}
+
+/// Reads proc_pid_mountinfo(5): `36 35 98:0 /root /mount/point options [tags] - type source options`.
+pub(crate) fn mounts(mountinfo: &str) -> impl Iterator<Item = Mounted<'_>> {
+    mountinfo.lines().filter_map(|line| {
+        let (place, filesystem) = line.split_once(" - ")?;
+        let mut place = place.split(' ').skip(3);
+        let mut filesystem = filesystem.split(' ');
+        Some(Mounted {
+            root: place.next()?,
+            point: place.next()?,
+            kind: filesystem.next()?,
+            source: filesystem.next()?,
+        })
+    })
+}
+
+/// Undoes the kernel's octal escapes of white space and backslashes.
+pub(crate) fn unescaped(point: &str) -> String {
+    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
+    escapes.iter().fold(point.to_owned(), |text, (escape, plain)| text.replace(escape, plain))
+}
