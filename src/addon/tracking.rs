@@ -184,12 +184,7 @@ impl Tracking {
         paths: Given<Vec<String>>,
         options: Given<Option<NameOptions>>,
     ) -> AsyncTask<Blocking<()>> {
-        let (core, names) = (Arc::clone(&self.core), self.names.clone());
-        blocking(move || {
-            let place = names.place(options.named("options")?.unwrap_or_default().cwd)?;
-            core.track(canonical(&paths.named("paths")?, &place.cwd));
-            Ok(())
-        })
+        self.with_paths(paths, options, source::Tracking::track)
     }
 
     /// Tracks files no more. Paths that are not tracked are left out.
@@ -204,12 +199,7 @@ impl Tracking {
         paths: Given<Vec<String>>,
         options: Given<Option<NameOptions>>,
     ) -> AsyncTask<Blocking<()>> {
-        let (core, names) = (Arc::clone(&self.core), self.names.clone());
-        blocking(move || {
-            let place = names.place(options.named("options")?.unwrap_or_default().cwd)?;
-            core.untrack(&canonical(&paths.named("paths")?, &place.cwd));
-            Ok(())
-        })
+        self.with_paths(paths, options, |core, paths| core.untrack(&paths))
     }
 
     /// Waits until all that happened to tracked files before this call is in the store and was told; polled files are looked at now.
@@ -249,6 +239,23 @@ impl Tracking {
             core.close();
             all.remove(&core);
             Ok::<(), Error>(())
+        })
+    }
+}
+
+impl Tracking {
+    /// Does something with canonical paths, off JavaScript's thread: links are followed on the disk.
+    fn with_paths(
+        &self,
+        paths: Given<Vec<String>>,
+        options: Given<Option<NameOptions>>,
+        act: impl FnOnce(&source::Tracking, Vec<PathBuf>) + Send + 'static,
+    ) -> AsyncTask<Blocking<()>> {
+        let (core, names) = (Arc::clone(&self.core), self.names.clone());
+        blocking(move || {
+            let place = names.place(options.named("options")?.unwrap_or_default().cwd)?;
+            act(&core, canonical(&paths.named("paths")?, &place.cwd));
+            Ok(())
         })
     }
 }
