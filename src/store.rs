@@ -11,6 +11,7 @@ mod front;
 mod gc;
 mod lineage;
 mod memory;
+pub(crate) mod mount_table;
 mod names;
 mod network;
 mod put;

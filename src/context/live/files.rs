@@ -59,7 +59,7 @@ impl LiveSession {
                     if live.is_told_of(&location) {
                         live.told_of_change(&location, cause, &finished.call, &finished.args)?;
                     } else {
-                        live.index_file(&path, cause, Some(&finished.call))?;
+                        live.index_found(&path, &location, cause, Some(&finished.call))?;
                     }
                 }
                 (None, Some(line)) => {
@@ -99,13 +99,20 @@ impl LiveSession {
         cause: Cause,
         call: Option<&str>,
     ) -> Result<Option<(ObjectId, Hash)>> {
-        let reading = self.look_at(path);
-        self.index_at(&self.location(path), reading, cause, call)
+        self.index_found(path, &self.location(path), cause, call)
     }
 
-    /// Reads the file at an agent's path.
-    fn look_at(&self, path: &Path) -> FileReading {
-        source::look(&self.location(path), self.is_excluded(path), self.settings.max_text_bytes)
+    /// As [`Self::index_file`], where the path is known to lead to `location`: to follow its links is a look at the disk.
+    fn index_found(
+        &mut self,
+        path: &Path,
+        location: &Location,
+        cause: Cause,
+        call: Option<&str>,
+    ) -> Result<Option<(ObjectId, Hash)>> {
+        let is_excluded = self.exclude.excludes_name(path) || self.is_excluded_at(location);
+        let reading = source::look(location, is_excluded, self.settings.max_text_bytes);
+        self.index_at(location, reading, cause, call)
     }
 
     /// Reads a file that is known.
