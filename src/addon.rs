@@ -7,6 +7,7 @@ pub mod archive;
 pub mod argument;
 pub mod blocking;
 pub mod calls;
+mod crossing;
 pub mod doctor;
 pub mod forget;
 pub mod graph;

@@ -1,0 +1,102 @@
+//! What of a call crosses between JavaScript and the core as JSON: what the host says of it, and what it came to. Must not decide
+//! anything.
+
+use serde_json::{Value, json};
+
+use crate::context::live::{CallInfo, Notice, Transformed};
+use crate::context::prices::{ModelData, Rates, Retention};
+use crate::error::{Error, Result};
+use crate::tools::overhead_tokens;
+
+/// Reads what the JavaScript half says of a call.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` if it is no JSON.
+pub(super) fn call_info(json: &str) -> Result<CallInfo> {
+    let value: Value =
+        serde_json::from_str(json).map_err(|error| Error::argument("call", error.to_string()))?;
+    let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    Ok(CallInfo {
+        system_prompt: text("systemPrompt"),
+        tools: value.get("tools").cloned().unwrap_or(Value::Null),
+        model: text("model"),
+        context_window: value
+            .get("contextWindow")
+            .and_then(Value::as_u64)
+            .filter(|window| *window > 0),
+        model_data: value.get("modelData").map(model_data),
+        fixed_tokens: None,
+        overhead_tokens: own_tokens(&value),
+    })
+}
+
+/// What a host says of its model, in the shapes of pi-ai.
+fn model_data(value: &Value) -> ModelData {
+    let rates = |value: &Value| {
+        let rate = |name: &str| value.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+        Rates { input: rate("input"), read: rate("cacheRead"), write: rate("cacheWrite") }
+    };
+    let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (retention, tier) = match text("cacheRetention") {
+        "none" => (Retention::None, ""),
+        "long" => (Retention::Long, "long"),
+        _ => (Retention::Short, "short"),
+    };
+    let tiers = value.pointer("/cost/tiers").and_then(Value::as_array);
+    let tier_of = |tier: &Value| Some((tier.get("inputTokensAbove")?.as_u64()?, rates(tier)));
+    ModelData {
+        api: text("api").to_owned(),
+        rates: value.get("cost").map(rates).unwrap_or_default(),
+        tiers: tiers.into_iter().flatten().filter_map(tier_of).collect(),
+        retention,
+        lifetime_seconds: value.get("promptCache").and_then(|cache| cache.get(tier)?.as_u64()),
+        breakpoints: text("cacheControlFormat") == "anthropic",
+    }
+}
+
+/// Tokens of our tools and what the system prompt says of them, where the call's tools cross.
+fn own_tokens(call: &Value) -> Option<u64> {
+    let tools = call.get("tools")?.as_array()?;
+    let prompt = call.get("systemPrompt").and_then(Value::as_str).unwrap_or_default();
+    Some(overhead_tokens(tools, prompt))
+}
+
+/// What a call came to, as the JavaScript half reads it.
+pub(super) fn answer(done: &Transformed) -> String {
+    match done {
+        Transformed::Resend => r#"{"resend":true}"#.to_owned(),
+        Transformed::Edits { edits, notices } => {
+            let events: Vec<Value> = notices.iter().map(event).collect();
+            format!(r#"{{"edits":{edits},"events":{}}}"#, Value::from(events))
+        }
+    }
+}
+
+fn event(notice: &Notice) -> Value {
+    match notice {
+        Notice::EpochStarted { epoch, reason, collapsed, freed_tokens } => json!({
+            "type": "epoch_started", "epoch": epoch, "reason": reason,
+            "collapsed": collapsed, "freedTokens": freed_tokens,
+        }),
+        Notice::FileChanged { handle, path, added, removed } => {
+            json!({ "type": "file_changed", "handle": handle, "path": path, "added": added, "removed": removed })
+        }
+        Notice::FileMoved { handle, from, path } => {
+            json!({ "type": "file_moved", "handle": handle, "from": from, "path": path })
+        }
+        Notice::FileOrphaned { handle, path, reason } => {
+            json!({ "type": "file_orphaned", "handle": handle, "path": path, "reason": reason })
+        }
+        Notice::FileResumed { handle, path } => {
+            json!({ "type": "file_resumed", "handle": handle, "path": path })
+        }
+        Notice::Polling { folders, reason } => {
+            json!({ "type": "files_polled", "folders": folders, "reason": reason })
+        }
+        Notice::TrackingFailed { problem } => {
+            json!({ "type": "tracking_failed", "problem": problem })
+        }
+        Notice::HostRewrote { how, at } => json!({ "type": "host_rewrote", "how": how, "at": at }),
+        Notice::Volatile { at } => json!({ "type": "message_volatile", "at": at }),
+    }
+}
