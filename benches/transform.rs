@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
-use palimpsest::context::live::{CallInfo, Files, LiveSession, OpenSession, Transformed};
 use palimpsest::context::tokens::{self, Counter};
+use palimpsest::live::{CallInfo, Files, LiveSession, OpenSession, Transformed};
 use palimpsest::settings::Settings;
 use palimpsest::store::Store;
 use serde_json::{Value, json};

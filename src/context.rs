@@ -1,7 +1,7 @@
 //! From host messages to what the model sees: events, treatments, layouts, epochs, tokens, prices, ledger, call records.
 //!
-//! Decisions are pure functions of (state, event, settings); [`LiveSession`] alone reads and writes, and hands them what
-//! they need. Must not know JavaScript or SQL. Sources: DESIGN.md sections 6 to 8, SSOT section 4.
+//! Decisions are pure functions of (state, event, settings). Must not read or write anything, look at a clock or make an ID:
+//! the layer `live` does, and hands over what a decision needs.
 
 pub mod breakpoints;
 pub mod deeds;
@@ -16,7 +16,6 @@ pub mod hazard;
 pub mod host;
 pub mod ledger;
 pub mod lines_index;
-pub mod live;
 pub mod log_layout;
 pub mod model_rules;
 pub mod payload;

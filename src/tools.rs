@@ -10,9 +10,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::context::live::{LiveSession, ToolFinished, Wanted};
 use crate::context::tokens;
 use crate::error::{Error, Result};
+use crate::live::{LiveSession, ToolFinished, Wanted};
 use crate::source;
 
 /// One of our tools.

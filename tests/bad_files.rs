@@ -15,10 +15,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use palimpsest::context::live::{
+use palimpsest::context::tokens::Counter;
+use palimpsest::live::{
     CallInfo, Files, LiveSession, OpenSession, ToolFinished, Transformed, Wanted,
 };
-use palimpsest::context::tokens::Counter;
 use palimpsest::object::AsOf;
 use palimpsest::session::Subject;
 use palimpsest::settings::Settings;

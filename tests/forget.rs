@@ -420,7 +420,7 @@ fn no_line_of_a_forgotten_recording_is_left() {
     assert!(held > 100 && held * 10 > private.len() * 9, "{held} of {}", private.len());
     let session = ObjectId::session("two");
     let replayed = |store: &Store, key: &str| {
-        palimpsest::context::live::replay_call(store, &ObjectId::session(key), 2).unwrap()
+        palimpsest::live::replay_call(store, &ObjectId::session(key), 2).unwrap()
     };
     let calls = ["one", "three"].map(|key| replayed(&store, key));
     let report = store.forget(&session, REAL).unwrap();

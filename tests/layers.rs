@@ -5,9 +5,9 @@
 use std::path::{Path, PathBuf};
 
 /// From the ground up. `error` belongs to the ground floor: it names IDs. `lib` only lists the modules.
-const LAYERS: [&str; 11] = [
-    "object", "markdown", "store", "graph", "source", "settings", "session", "context", "tools",
-    "replay", "addon",
+const LAYERS: [&str; 12] = [
+    "object", "markdown", "store", "graph", "source", "settings", "session", "context", "live",
+    "tools", "replay", "addon",
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

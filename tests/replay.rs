@@ -9,9 +9,9 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
-use palimpsest::context::live::{CallInfo, Files, LiveSession, OpenSession, Transformed};
 use palimpsest::context::prices::Prices;
 use palimpsest::context::tokens::Counter;
+use palimpsest::live::{CallInfo, Files, LiveSession, OpenSession, Transformed};
 use palimpsest::object::{AsOf, ObjectId};
 use palimpsest::replay::measure::OVERHEAD_TOKENS;
 use palimpsest::replay::play::play;

@@ -12,10 +12,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use palimpsest::context::live::{
-    CallInfo, Files, LiveSession, OpenSession, Transformed, replay_call,
-};
 use palimpsest::context::tokens::Counter;
+use palimpsest::live::{CallInfo, Files, LiveSession, OpenSession, Transformed, replay_call};
 use palimpsest::object::Hash;
 use palimpsest::settings::Settings;
 use palimpsest::store::Store;

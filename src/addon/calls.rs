@@ -8,11 +8,11 @@ use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::store::Store;
 use super::version::count;
-use crate::context::live::{
+use crate::error::Result;
+use crate::live::{
     self, About, Change, Inspected, Place, Since, compare_calls, find_session, inspect_call,
     newest_call,
 };
-use crate::error::Result;
 use crate::object::ObjectId;
 use crate::store;
 

@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use crate::context::live::{CallInfo, Notice, Transformed};
 use crate::context::prices::{ModelData, Rates, Retention};
 use crate::error::{Error, Result};
+use crate::live::{CallInfo, Notice, Transformed};
 use crate::tools::overhead_tokens;
 
 /// Reads what the JavaScript half says of a call.

@@ -10,9 +10,9 @@ use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
 use super::session::{Session, half};
 use super::store::Store;
-use crate::context::live;
 use crate::context::statement::Statement;
 use crate::error::{Error, Result};
+use crate::live;
 use crate::session::{ReportKind, Reported};
 
 /// What a provider said that a request used. A report of no input at all is not taken.

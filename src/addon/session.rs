@@ -15,11 +15,9 @@ use super::blocking::{Blocking, Json, blocking, to_js};
 use super::crossing::{answer, call_info};
 use super::settings::{own_filesystem, settings_from};
 use super::store::Store;
-use crate::context::live::{
-    Files, LiveSession, OpenSession, Progress, Status, ToolFinished, Transformed,
-};
 use crate::context::tokens::{self, Counter};
 use crate::error::{Error, Result};
+use crate::live::{Files, LiveSession, OpenSession, Progress, Status, ToolFinished, Transformed};
 use crate::source::TrackerOptions;
 use crate::store;
 

@@ -6,7 +6,7 @@ use napi_derive::napi;
 use super::blocking::{Blocking, blocking};
 use super::store::Store;
 use super::version::count;
-use crate::context::live;
+use crate::live;
 
 /// What a store knows of a session.
 #[napi(object, use_nullable = true)]

@@ -8,8 +8,8 @@ use super::measure::Measured;
 use super::measure::faults::Fault;
 use super::measure::side::SideCall;
 use super::run::Replaying;
-use crate::context::live::Notice;
 use crate::context::tokens::Counter;
+use crate::live::Notice;
 use crate::settings::Layout;
 
 /// Transcripts with fewer calls are left out of sum, median and worst.

@@ -8,8 +8,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use palimpsest::context::live::{CallInfo, Files, LiveSession, OpenSession, Transformed};
 use palimpsest::context::tokens::Counter;
+use palimpsest::live::{CallInfo, Files, LiveSession, OpenSession, Transformed};
 use palimpsest::settings::Settings;
 use palimpsest::store::Store;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use palimpsest::context::live::{LiveSession, replay_call};
+use palimpsest::live::{LiveSession, replay_call};
 use palimpsest::object::{ObjectId, ObjectType};
 use palimpsest::settings::{Layout, Settings};
 use palimpsest::store::{ExportOptions, ImportOptions, Imported, Scope, Store};
@@ -87,7 +87,7 @@ fn a_session_that_went_on_on_two_machines_renders_all_its_calls_on_both() {
     let mut other = LiveSession::open(there.clone(), here.options()).unwrap();
     let mut list = here.messages.clone();
     list.push(json!({ "role": "user", "content": "over there", "timestamp": 900 }));
-    let info = palimpsest::context::live::CallInfo::default();
+    let info = palimpsest::live::CallInfo::default();
     other.transform(0, &Value::from(list).to_string(), &info).unwrap();
     let number = other.state().calls();
     let went_out = replay_call(&there, other.id(), number).unwrap();

@@ -1,7 +1,7 @@
 //! Files that change under the model: what a failed edit says, what another session's change is called, and what a command
 //! changed that no message shows.
 
-use palimpsest::context::live::{LiveSession, Notice};
+use palimpsest::live::{LiveSession, Notice};
 use palimpsest::object::{AsOf, ObjectId};
 use palimpsest::session::{Cause, Event};
 use palimpsest::settings::{Layout, Settings};
@@ -160,7 +160,7 @@ fn beside(host: &Host) -> Host {
     other.store = host.store.clone();
     other.live = LiveSession::open(
         host.store.clone(),
-        palimpsest::context::live::OpenSession { host_session: "other".into(), ..host.options() },
+        palimpsest::live::OpenSession { host_session: "other".into(), ..host.options() },
     )
     .unwrap();
     other

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use palimpsest::context::live::{LiveSession, Notice, Wanted, replay_call};
+use palimpsest::live::{LiveSession, Notice, Wanted, replay_call};
 use palimpsest::object::{AsOf, Hash, ObjectId};
 use palimpsest::session::{Session, Shows, Subject, Treatment};
 use palimpsest::settings::Layout;

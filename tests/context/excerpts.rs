@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use palimpsest::context::live::Wanted;
+use palimpsest::live::Wanted;
 use palimpsest::session::{Session, Treatment};
 use palimpsest::settings::Settings;
 use regex::Regex;

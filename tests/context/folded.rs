@@ -1,6 +1,6 @@
 //! Folded steps end to end: what goes out, what comes back, what is recorded.
 
-use palimpsest::context::live::Wanted;
+use palimpsest::live::Wanted;
 use palimpsest::object::{AsOf, ObjectId};
 use palimpsest::settings::{PriceSetting, Settings};
 use palimpsest::store::ForgetOptions;

@@ -1,7 +1,7 @@
 //! Files that listings, searches and shell commands name: they enter the session index by path alone, and not the window.
 
-use palimpsest::context::live::{Files, LiveSession, OpenSession, ToolFinished, Wanted};
 use palimpsest::context::tokens;
+use palimpsest::live::{Files, LiveSession, OpenSession, ToolFinished, Wanted};
 use palimpsest::object::AsOf;
 use palimpsest::session::Subject;
 use palimpsest::settings::{Layout, Settings};

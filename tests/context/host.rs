@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use palimpsest::context::host::HostMessage;
-use palimpsest::context::live::{
+use palimpsest::context::tokens::Counter;
+use palimpsest::error::Result;
+use palimpsest::live::{
     CallInfo, Files, LiveSession, Notice, OpenSession, ToolFinished, Transformed, Wanted,
     replay_call,
 };
-use palimpsest::context::tokens::Counter;
-use palimpsest::error::Result;
 use palimpsest::object::Timestamp;
 use palimpsest::session::scaled;
 use palimpsest::settings::{Layout, PriceSetting, Settings};

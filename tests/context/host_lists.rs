@@ -2,7 +2,7 @@
 //! or reordered. Every `send` also checks that the recorded call renders again as it went out.
 
 use crate::host::Host;
-use palimpsest::context::live::{CallInfo, Notice, Wanted, replay_call};
+use palimpsest::live::{CallInfo, Notice, Wanted, replay_call};
 use palimpsest::object::{AsOf, ObjectId};
 use palimpsest::settings::{Layout, Settings};
 use serde_json::{Value, json};

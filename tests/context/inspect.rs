@@ -1,7 +1,7 @@
 //! What is told of a recorded call: the messages as they went out, how each is shown and since when, what changed between
 //! calls; after a restart, for forks and branches, and for calls that failed open.
 
-use palimpsest::context::live::{
+use palimpsest::live::{
     Change, Inspected, LiveSession, Since, compare_calls, find_session, inspect_call, newest_call,
 };
 use palimpsest::object::{AsOf, ObjectId, Payload};

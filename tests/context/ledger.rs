@@ -1,6 +1,6 @@
 //! The ledger of sessions: what calls cost, beside the plain host.
 
-use palimpsest::context::live::LiveSession;
+use palimpsest::live::LiveSession;
 use palimpsest::session::{Bill, CallBill, ReportKind, Reported};
 use palimpsest::settings::{PriceSetting, Settings};
 use serde_json::json;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use palimpsest::context::live::Wanted;
 use palimpsest::context::tokens;
+use palimpsest::live::Wanted;
 use palimpsest::settings::{Layout, Settings};
 use palimpsest::source::{self, FileReading, FileState, Location};
 use palimpsest::store::{Expected, Store};

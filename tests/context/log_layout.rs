@@ -1,7 +1,7 @@
 //! The `log` layout end to end: a scripted host on real files, in-memory store.
 
 use crate::host::{Host, uncached};
-use palimpsest::context::live::{Notice, Wanted};
+use palimpsest::live::{Notice, Wanted};
 use palimpsest::settings::Settings;
 use serde_json::json;
 

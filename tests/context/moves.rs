@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use palimpsest::context::live::{Files, LiveSession, Notice, OpenSession, Progress, Wanted};
+use palimpsest::live::{Files, LiveSession, Notice, OpenSession, Progress, Wanted};
 use palimpsest::object::{AsOf, Envelope, Nickname, ObjectId, ObjectType, Source};
 use palimpsest::settings::Settings;
 use palimpsest::source::{MountMapping, read_file};

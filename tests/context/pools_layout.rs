@@ -1,7 +1,7 @@
 //! The `pools` layout, to the letter of SSOT 4.1.
 
 use crate::host::Host;
-use palimpsest::context::live::Wanted;
+use palimpsest::live::Wanted;
 use palimpsest::object::{AsOf, Nickname};
 use palimpsest::settings::{Layout, Settings};
 use palimpsest::store::Expected;

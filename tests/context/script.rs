@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-use palimpsest::context::live::Wanted;
+use palimpsest::live::Wanted;
 use palimpsest::object::ObjectId;
 use palimpsest::settings::Settings;
 use palimpsest::source::TrackerOptions;

@@ -1,6 +1,6 @@
 //! Two processes on one session: the one that finds it changed goes on as a session of its own, and nothing is lost.
 
-use palimpsest::context::live::{LiveSession, Wanted, replay_call};
+use palimpsest::live::{LiveSession, Wanted, replay_call};
 use palimpsest::object::{AsOf, ObjectId};
 use palimpsest::settings::Settings;
 use serde_json::json;

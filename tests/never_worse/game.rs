@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use palimpsest::context::host::HostMessage;
-use palimpsest::context::live::{CallInfo, Files, LiveSession, OpenSession, Transformed, Wanted};
 use palimpsest::context::prices::{Input, Prices};
 use palimpsest::context::tokens::Counter;
+use palimpsest::live::{CallInfo, Files, LiveSession, OpenSession, Transformed, Wanted};
 use palimpsest::replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use palimpsest::settings::{PriceSetting, PriceTable, Settings};
 use palimpsest::store::Store;
