@@ -8,6 +8,7 @@ pub mod addon;
 pub mod context;
 pub mod error;
 pub mod graph;
+pub mod harness;
 pub mod live;
 pub mod markdown;
 pub mod object;

@@ -1,0 +1,15 @@
+//! What the harnesses' tools and a shell's commands do: the one place that knows them by name.
+//!
+//! Pure words in, facts out. Must not do I/O, read the environment, know a session or the messages of a host.
+
+mod call;
+mod kind;
+mod patch;
+mod programs;
+mod tools;
+
+pub mod shell;
+
+pub use call::{Access, Call, Touch, command_line};
+pub use kind::{ShellKind, ToolKind, shows_file, shows_nothing, shows_text_of_files};
+pub use programs::is_given_paths_only;

@@ -1,0 +1,307 @@
+//! What a tool call does, by the table of tools and its arguments.
+
+use serde_json::Value;
+
+use super::kind::{self, ShellKind, ToolKind};
+use super::tools::{self, Does};
+use super::{patch, shell};
+
+/// A call of a tool.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    does: Does,
+    args: &'a Value,
+}
+
+/// What a call does to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It shows the file.
+    Read,
+    /// It changes a part of the file, or removes it.
+    Edit,
+    /// It writes all of the file.
+    Write,
+}
+
+/// A file that a call reads or changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Touch<'a> {
+    /// Its path, as the model wrote it.
+    pub path: &'a str,
+    /// What the call does to it.
+    pub access: Access,
+}
+
+impl<'a> Call<'a> {
+    /// Reads a call.
+    ///
+    /// `tool`: its name, whatever its case. `args`: its arguments as the provider gave them.
+    pub fn new(tool: &str, args: &'a Value) -> Self {
+        let does = match (tools::does(tool), text(args, &["command"])) {
+            (Does::ByCommand, Some("view")) => Does::Read,
+            (Does::ByCommand, Some("create")) => Does::Write,
+            (Does::ByCommand, _) => Does::Edit,
+            (does, _) => does,
+        };
+        Self { does, args }
+    }
+
+    /// The kind of the call.
+    pub fn kind(self) -> ToolKind {
+        match self.does {
+            Does::Read | Does::ReadMany => ToolKind::Read,
+            Does::Write => ToolKind::Write,
+            Does::Edit | Does::Patch | Does::ByCommand => ToolKind::Edit,
+            Does::List => ToolKind::List,
+            Does::Find => ToolKind::Find,
+            Does::Search => ToolKind::Search,
+            Does::Shell => {
+                let line = command_line(self.args);
+                ToolKind::Shell(line.map_or(ShellKind::Other, |line| kind::shell_kind(&line)))
+            }
+            Does::Web => ToolKind::Web,
+            Does::Other => ToolKind::Other,
+        }
+    }
+
+    /// The files that the call reads or changes, in the order of its arguments. Not those that a shell's command names.
+    pub fn touches(self) -> Vec<Touch<'a>> {
+        let access = match self.does {
+            Does::Read | Does::ReadMany => Access::Read,
+            Does::Write => Access::Write,
+            Does::Edit => Access::Edit,
+            Does::Patch => {
+                let patch = self.args.as_str().or_else(|| text(self.args, &tools::PATCH));
+                let files = patch::files(patch.unwrap_or_default());
+                if !files.is_empty() {
+                    return files;
+                }
+                Access::Edit
+            }
+            _ => return Vec::new(),
+        };
+        let one = self.path().into_iter();
+        let several = self.paths().filter(|_| self.does == Does::ReadMany);
+        one.chain(several).map(|path| Touch { path, access }).collect()
+    }
+
+    /// Whether the call may change files without saying which: all but those that only show something, or name the files.
+    pub fn may_change_any_file(self) -> bool {
+        matches!(self.does, Does::Shell | Does::Other | Does::Web)
+            || (self.does == Does::Patch && self.touches().is_empty())
+    }
+
+    /// The path of the file that is read or changed, or of the folder that is looked through.
+    pub fn path(self) -> Option<&'a str> {
+        text(self.args, &tools::PATH)
+    }
+
+    /// The paths of a call that takes several.
+    pub fn paths(self) -> impl Iterator<Item = &'a str> {
+        let list = tools::PATHS.iter().find_map(|name| self.args.get(*name)?.as_array());
+        list.into_iter().flatten().filter_map(Value::as_str)
+    }
+
+    /// The command line that the call runs.
+    pub fn command(self) -> Option<String> {
+        if self.does == Does::Shell { command_line(self.args) } else { None }
+    }
+
+    /// The folder that a command is to run in, as the model wrote it.
+    pub fn folder(self) -> Option<&'a str> {
+        text(self.args, &tools::FOLDER)
+    }
+
+    /// The first line that a reading call asks for, from 1; `None` where it does not say.
+    pub fn first_line(self) -> Option<u64> {
+        let of_view = || self.args.get("view_range")?.get(0)?.as_u64();
+        let named = tools::FIRST_LINE.iter().find_map(|name| self.args.get(*name)?.as_u64());
+        named.or_else(of_view).map(|line| line.max(1))
+    }
+
+    /// Whether a reading call asks for certain lines.
+    pub fn has_range(self) -> bool {
+        let is_given = |name: &&str| self.args.get(*name).is_some_and(|value| !value.is_null());
+        tools::FIRST_LINE.iter().chain(&tools::RANGE).any(is_given)
+    }
+
+    /// Whether the call asks for certain lines: of a file by their numbers, or of anything by picking them.
+    pub fn picks_lines(self) -> bool {
+        match self.kind() {
+            ToolKind::Read => self.has_range(),
+            ToolKind::Shell(shell) => shell == ShellKind::Pick,
+            _ => false,
+        }
+    }
+
+    /// The whole text that a writing call gives a file.
+    pub fn content(self) -> Option<&'a str> {
+        if self.does == Does::Write { text(self.args, &tools::CONTENT) } else { None }
+    }
+
+    /// What a call puts in the place of what: of each replacement the old and the new text; one that it does not say is empty.
+    pub fn replacements(self) -> Vec<(&'a str, &'a str)> {
+        let edits = self.args.get("edits").and_then(Value::as_array);
+        let several = edits.into_iter().flatten();
+        let all = several.chain(std::iter::once(self.args));
+        let pair = |edit: &'a Value| match (text(edit, &tools::OLD), text(edit, &tools::NEW)) {
+            (None, None) => None,
+            (old, new) => Some((old.unwrap_or_default(), new.unwrap_or_default())),
+        };
+        all.filter_map(pair).collect()
+    }
+
+    /// The texts that a call puts into files.
+    pub fn new_texts(self) -> Vec<&'a str> {
+        match self.does {
+            Does::Write => self.content().into_iter().collect(),
+            Does::Edit => self.replacements().into_iter().map(|(_, new)| new).collect(),
+            Does::Patch => self.patch().map(patch::added_lines).into_iter().flatten().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// How many lines a changing call adds and takes away where a patch says so.
+    pub fn patched_lines(self) -> Option<(u64, u64)> {
+        self.patch().map(patch::added_removed)
+    }
+
+    fn patch(self) -> Option<&'a str> {
+        let patch = self.args.as_str().or_else(|| text(self.args, &tools::PATCH));
+        patch.filter(|_| self.does == Does::Patch)
+    }
+}
+
+fn text<'a>(args: &'a Value, names: &[&str]) -> Option<&'a str> {
+    names.iter().find_map(|name| args.get(*name)?.as_str())
+}
+
+/// The command that arguments hold: a text, or a list of words.
+pub fn command_line(args: &Value) -> Option<String> {
+    match tools::COMMAND.iter().find_map(|name| args.get(*name))? {
+        Value::String(command) => Some(command.clone()),
+        Value::Array(words) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            // `["bash", "-lc", "…"]` holds its command in its last word.
+            Some(match words.as_slice() {
+                [program, flags, command]
+                    if super::programs::is_shell(shell::base_name(program))
+                        && shell::is_command_flag(flags) =>
+                {
+                    (*command).to_owned()
+                }
+                words => words.join(" "),
+            })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn tools_of_several_harnesses_have_their_kinds() {
+        for (tool, expected) in [
+            ("read", ToolKind::Read),
+            ("Read", ToolKind::Read),
+            ("read_file", ToolKind::Read),
+            ("view", ToolKind::Read),
+            ("Write", ToolKind::Write),
+            ("MultiEdit", ToolKind::Edit),
+            ("apply_patch", ToolKind::Edit),
+            ("replace", ToolKind::Edit),
+            ("LS", ToolKind::List),
+            ("list_directory", ToolKind::List),
+            ("Glob", ToolKind::Find),
+            ("Grep", ToolKind::Search),
+            ("search_file_content", ToolKind::Search),
+            ("WebFetch", ToolKind::Web),
+            ("write_stdin", ToolKind::Shell(ShellKind::Other)),
+            ("functions.exec_command", ToolKind::Shell(ShellKind::Other)),
+            ("TodoWrite", ToolKind::Other),
+        ] {
+            assert_eq!(Call::new(tool, &json!({})).kind(), expected, "{tool}");
+        }
+        let view = json!({ "command": "view", "path": "a" });
+        assert_eq!(Call::new("str_replace_editor", &view).kind(), ToolKind::Read);
+    }
+
+    #[test]
+    fn commands_are_found_in_every_shape() {
+        let cargo = ToolKind::Shell(ShellKind::Build);
+        for args in [
+            json!({ "command": "cargo test" }),
+            json!({ "cmd": "cd x && cargo test" }),
+            json!({ "command": ["bash", "-lc", "cargo test"] }),
+            json!({ "command": ["cargo", "test"] }),
+            json!({ "command": "bash -lc 'cargo test'" }),
+        ] {
+            assert_eq!(Call::new("Bash", &args).kind(), cargo, "{args}");
+        }
+    }
+
+    #[test]
+    fn the_files_of_a_call_are_found_in_the_arguments_of_every_harness() {
+        use Access::{Edit, Read, Write};
+        let patch =
+            "*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** Add File: b\n+z\n*** End Patch";
+        for (tool, args, expected) in [
+            ("read", json!({ "path": "a" }), vec![("a", Read)]),
+            ("Read", json!({ "file_path": "a", "limit": 3 }), vec![("a", Read)]),
+            ("read", json!({ "filePath": "a" }), vec![("a", Read)]),
+            ("read_file", json!({ "absolute_path": "/a" }), vec![("/a", Read)]),
+            ("read_many_files", json!({ "include": ["a", "b"] }), vec![("a", Read), ("b", Read)]),
+            ("view", json!({ "path": "a", "view_range": [1, 5] }), vec![("a", Read)]),
+            ("NotebookEdit", json!({ "notebook_path": "a" }), vec![("a", Edit)]),
+            ("create", json!({ "path": "a", "file_text": "x" }), vec![("a", Write)]),
+            ("apply_patch", json!({ "input": patch }), vec![("a", Edit), ("b", Write)]),
+            ("apply_patch", json!({ "patchText": patch }), vec![("a", Edit), ("b", Write)]),
+            ("apply_patch", json!(patch), vec![("a", Edit), ("b", Write)]),
+            ("bash", json!({ "command": "cat a" }), vec![]),
+            ("grep", json!({ "path": "a" }), vec![]),
+            ("read", json!({ "path": 5 }), vec![]),
+        ] {
+            let found: Vec<_> = Call::new(tool, &args).touches();
+            let found: Vec<_> = found.iter().map(|touch| (touch.path, touch.access)).collect();
+            assert_eq!(found, expected, "{tool} {args}");
+        }
+    }
+
+    #[test]
+    fn asking_for_lines_is_noticed() {
+        let first = |args: Value| Call::new("Read", &args).first_line();
+        assert_eq!(first(json!({ "offset": 5 })), Some(5));
+        assert_eq!(first(json!({ "view_range": [7, 9] })), Some(7));
+        assert_eq!(first(json!({ "limit": 5 })), None);
+        assert!(Call::new("Read", &json!({ "offset": 5 })).picks_lines());
+        assert!(!Call::new("Read", &json!({ "offset": null })).picks_lines());
+        let picks = |command: &str| Call::new("bash", &json!({ "command": command })).picks_lines();
+        assert!(picks("head -50 a") && !picks("cat a"));
+    }
+
+    #[test]
+    fn the_texts_that_a_call_puts_in_are_found() {
+        let patch = "*** Update File: a\n@@\n-x\n+y\n+z";
+        for (tool, args, expected) in [
+            ("write", json!({ "content": "a" }), vec!["a"]),
+            ("create", json!({ "file_text": "a" }), vec!["a"]),
+            (
+                "edit",
+                json!({ "edits": [{ "oldText": "a", "newText": "b" }], "newText": "c" }),
+                vec!["b", "c"],
+            ),
+            ("Edit", json!({ "old_string": "a", "new_string": "b" }), vec!["b"]),
+            ("edit", json!({ "oldString": "a", "newString": "" }), vec![""]),
+            ("apply_patch", json!({ "patchText": patch }), vec!["y", "z"]),
+            ("read", json!({ "content": "a" }), vec![]),
+        ] {
+            assert_eq!(Call::new(tool, &args).new_texts(), expected, "{tool} {args}");
+        }
+        assert_eq!(Call::new("apply_patch", &json!(patch)).patched_lines(), Some((2, 1)));
+    }
+}

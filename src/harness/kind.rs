@@ -1,0 +1,209 @@
+//! What kind of thing a call or a command does, for how its output is shown.
+//!
+//! Words alone decide: no output is looked at, no file, and nothing is tuned to a session. A command line that does several
+//! things has the kind whose output is least to be shortened.
+
+use super::programs::{self, Output};
+use super::shell::{self, Command, Git};
+
+/// What a call does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ToolKind {
+    /// Shows a file.
+    Read,
+    /// Makes a file, or writes all of it.
+    Write,
+    /// Changes a file.
+    Edit,
+    /// Lists a folder.
+    List,
+    /// Finds files by name.
+    Find,
+    /// Finds lines by a pattern.
+    Search,
+    /// Runs a command.
+    Shell(ShellKind),
+    /// Gets pages or looks for them.
+    Web,
+    /// Anything else.
+    Other,
+}
+
+/// What a command does. In this order, least to be shortened first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ShellKind {
+    /// Picks lines or fields: `sed -n`, `head`, `tail`, `awk`, a filter behind a pipe.
+    Pick,
+    /// Shows files whole: `cat`, `nl`.
+    Read,
+    /// Finds lines by a pattern: `grep`, `rg`.
+    Search,
+    /// Shows changes: `git diff`, `git show`.
+    Diff,
+    /// Builds, checks or tests.
+    Build,
+    /// Lists names: `ls`, `find`, `rg --files`.
+    Listing,
+    /// Shows a history or a log: `git log`, `docker logs`.
+    Log,
+    /// Anything else, and polls of a command that runs.
+    Other,
+}
+
+/// The kind of a command line.
+pub(super) fn shell_kind(line: &str) -> ShellKind {
+    shell::commands(line)
+        .filter_map(|command| command_kind(&command))
+        .min()
+        .unwrap_or(ShellKind::Other)
+}
+
+/// Whether a command line shows text of a file, and not only lines of what another command printed.
+pub fn shows_file(line: &str) -> bool {
+    let mut commands =
+        shell::commands(line).filter(|command| command.is_shown && !command.is_filter);
+    commands.any(|command| shows_text_of_files(&command))
+}
+
+/// Whether all that a command shows is text of the files that it is given.
+pub fn shows_text_of_files(command: &Command) -> bool {
+    matches!(programs::output(command.program()), Some(Output::Files | Output::Lines))
+}
+
+/// Whether a command shows nothing that matters.
+pub fn shows_nothing(command: &Command) -> bool {
+    let program = command.program();
+    program.is_empty() || programs::output(program) == Some(Output::Nothing)
+}
+
+/// The kind of one command; `None` where nothing of it is shown.
+fn command_kind(command: &Command) -> Option<ShellKind> {
+    if !command.is_shown || command.runs_script() {
+        return None;
+    }
+    let program = command.program();
+    let output = programs::output(program);
+    if command.is_filter {
+        let picks = matches!(output, Some(Output::Lines | Output::Counts | Output::Matches));
+        return picks.then_some(ShellKind::Pick);
+    }
+    if let Some(git) = command.git() {
+        return Some(git_kind(&git));
+    }
+    let of_output = match output {
+        Some(Output::Nothing) => return None,
+        Some(Output::Lines) if is_edit_in_place(command) => return None,
+        Some(Output::Lines | Output::Counts) => Some(ShellKind::Pick),
+        Some(Output::Matches) if command.has("--files") => Some(ShellKind::Listing),
+        Some(Output::Files) => Some(ShellKind::Read),
+        Some(Output::Matches) => Some(ShellKind::Search),
+        Some(Output::Names) => Some(ShellKind::Listing),
+        Some(Output::Log) => Some(ShellKind::Log),
+        Some(Output::Report) => Some(ShellKind::Build),
+        None => None,
+    };
+    match (of_output, program) {
+        (Some(kind), _) => Some(kind),
+        (None, "") => None,
+        (None, program) => Some(kind_by_arguments(program, command)),
+    }
+}
+
+/// `sed -i`.
+fn is_edit_in_place(command: &Command) -> bool {
+    command.program() == "sed" && command.arguments().any(|word| word.text.starts_with("-i"))
+}
+
+/// The kind of a program whose arguments decide.
+fn kind_by_arguments(program: &str, command: &Command) -> ShellKind {
+    let first = command.arguments().find(|word| !word.text.starts_with('-'));
+    let runs_tests = |names: &[&str]| names.iter().any(|name| command.has(name));
+    match program {
+        "docker" | "kubectl" | "podman" | "heroku" | "fly" if command.has("logs") => ShellKind::Log,
+        "docker" | "podman" if command.has("build") => ShellKind::Build,
+        "python" | "python3" if runs_tests(&["pytest", "unittest", "mypy", "build"]) => {
+            ShellKind::Build
+        }
+        "node" if command.has("--test") => ShellKind::Build,
+        _ if is_test_script(program) || first.is_some_and(|word| is_test_script(&word.text)) => {
+            ShellKind::Build
+        }
+        _ => ShellKind::Other,
+    }
+}
+
+fn git_kind(git: &Git<'_>) -> ShellKind {
+    let shows_names = git.has_option("--stat") || git.has_option("--name");
+    match git.subcommand {
+        "diff" | "show" if shows_names => ShellKind::Listing,
+        "diff" | "show" => ShellKind::Diff,
+        "log" | "stash" if git.has_option("-p") || git.has_option("--patch") => ShellKind::Diff,
+        "log" | "reflog" => ShellKind::Log,
+        "ls-files" | "ls-tree" | "status" | "branch" | "tag" => ShellKind::Listing,
+        "grep" => ShellKind::Search,
+        "blame" => ShellKind::Read,
+        _ => ShellKind::Other,
+    }
+}
+
+fn is_test_script(word: &str) -> bool {
+    let name = shell::base_name(word);
+    let name = name.split('.').next().unwrap_or(name);
+    matches!(name, "test" | "tests" | "build" | "lint" | "check")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_has_the_kind_of_what_it_shows() {
+        use ShellKind::{Build, Diff, Listing, Log, Other, Pick, Read, Search};
+        for (line, expected) in [
+            ("RUST_LOG=debug timeout -k 5 60 cargo test 2>&1", Build),
+            ("cargo test 2>&1 | tail -n 400", Pick),
+            ("cargo test |& grep FAILED", Pick),
+            ("(cd x && cargo test) | tail -n 4", Pick),
+            ("sed -n '1,900p' a.rs", Pick),
+            ("sed -i s/a/b/ a.rs && make", Build),
+            ("cd x && grep -n \"a | b; c\" a", Search),
+            ("rg --files src", Listing),
+            ("git -C x diff --stat", Listing),
+            ("git -C x diff HEAD~1", Diff),
+            ("git log --oneline -n 20", Log),
+            ("git log -p", Diff),
+            ("git grep foo", Search),
+            ("cat big.log", Read),
+            ("cat > a.rs <<'EOF'\nfn main() { head }\ncargo test\nEOF", Other),
+            ("cat > a.rs <<'EOF'\nx\nEOF\ncargo test", Build),
+            ("cat a.rs; ls", Read),
+            ("ls -la && npm run build", Build),
+            ("find . -name '*.rs' -exec ls {} \\;", Listing),
+            ("find . -name '*.rs' | xargs grep -n foo", Search),
+            ("headless --run", Other),
+            ("./scripts/test.sh --all", Build),
+            ("docker compose logs web", Log),
+            ("python -m pytest -q", Build),
+            ("# how many\nmake", Build),
+            ("make > log; ls", Listing),
+            ("cat a | sort > b; ls", Listing),
+            ("git commit -m \"$(cat msg)\" && cargo test", Build),
+            ("bash -lc 'cargo test'", Build),
+            ("sudo -u me cargo test", Build),
+            ("command -v cargo", Other),
+            ("", Other),
+        ] {
+            assert_eq!(shell_kind(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn lines_of_a_file_are_told_from_lines_of_an_output() {
+        for line in ["cat a", "sed -n 1,5p a", "nl -ba a | sed -n 1,5p", "cd x; head a"] {
+            assert!(shows_file(line), "{line}");
+        }
+        for line in ["make | tail", "ls | head", "x=$(cat a)", "cat a > b", "wc -l a"] {
+            assert!(!shows_file(line), "{line}");
+        }
+    }
+}

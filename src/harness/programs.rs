@@ -1,0 +1,62 @@
+//! The one table of programs: what the output of each holds, and which are only given paths.
+//!
+//! Names alone decide; what a subcommand or an option changes is in `kind`.
+
+/// What a program's output holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Output {
+    /// Nothing that matters.
+    Nothing,
+    /// The text of the files that it is given.
+    Files,
+    /// Lines or fields of the files that it is given.
+    Lines,
+    /// Numbers.
+    Counts,
+    /// Lines that match a pattern.
+    Matches,
+    /// Names of files.
+    Names,
+    /// What happened, line by line.
+    Log,
+    /// What a build, a check or a test reports.
+    Report,
+}
+
+/// What a program's output holds; `None` for those that are not known.
+#[rustfmt::skip]
+pub(super) fn output(program: &str) -> Option<Output> {
+    Some(match program {
+        "cd" | "pushd" | "popd" | "export" | "set" | "unset" | "source" | "." | "echo" | "printf" | "mkdir" | "rmdir"
+        | "touch" | "sleep" | "true" | "false" | ":" | "rm" | "cp" | "mv" | "ln" | "chmod" | "chown" | "pwd" | "wait"
+        | "kill" | "tee" | "test" | "[" | "[[" | "exit" => Output::Nothing,
+        "cat" | "nl" | "bat" | "batcat" | "less" | "more" | "tac" | "type" => Output::Files,
+        "head" | "tail" | "sed" | "awk" | "gawk" | "cut" | "jq" | "yq" | "sort" | "uniq" => Output::Lines,
+        "wc" => Output::Counts,
+        "grep" | "egrep" | "fgrep" | "zgrep" | "rg" | "ag" | "ack" | "findstr" => Output::Matches,
+        "ls" | "tree" | "find" | "fd" | "fdfind" | "dir" | "du" | "locate" | "stat" | "file" => Output::Names,
+        "journalctl" | "dmesg" | "logs" => Output::Log,
+        "cargo" | "rustc" | "clippy-driver" | "npm" | "pnpm" | "yarn" | "bun" | "bunx" | "npx" | "deno" | "make" | "gmake"
+        | "cmake" | "ctest" | "ninja" | "meson" | "bazel" | "buck" | "go" | "pytest" | "tox" | "nox" | "mypy" | "ruff"
+        | "pyright" | "flake8" | "pylint" | "pip" | "pip3" | "uv" | "poetry" | "mvn" | "mvnw" | "gradle" | "gradlew" | "ant"
+        | "sbt" | "dotnet" | "tsc" | "eslint" | "biome" | "jest" | "vitest" | "mocha" | "playwright" | "rspec" | "rake"
+        | "bundle" | "swift" | "xcodebuild" | "mise" => Output::Report,
+        _ => return None,
+    })
+}
+
+/// Whether a program's words are paths, numbers and options: none of them holds text of a file.
+#[rustfmt::skip]
+pub fn is_given_paths_only(program: &str) -> bool {
+    output(program) == Some(Output::Files)
+        || matches!(
+            program,
+            "." | "source" | "cd" | "pushd" | "ls" | "tree" | "du" | "stat" | "file" | "test" | "base64" | "wc" | "head"
+            | "tail" | "sort" | "uniq" | "touch" | "chmod" | "chown" | "cp" | "mv" | "rm" | "ln" | "mkdir" | "rmdir"
+        )
+}
+
+/// Whether a program is a shell.
+pub(super) fn is_shell(program: &str) -> bool {
+    matches!(program, "bash" | "sh" | "zsh" | "dash" | "ksh" | "fish")
+}

@@ -1,0 +1,414 @@
+//! A shell's command line: its commands, each with its words, in the order in which they end.
+//!
+//! Reads quotes, escapes, redirections, here documents, pipes and lists, subshells, `$( )` and backticks, assignments, and
+//! command lines within (`bash -lc '…'`, `eval`, a shell's here document). Runs nothing and looks nothing up. Our own, as
+//! crates that parse bash (`brush-parser`, `yash-syntax`) give nothing for a line that is cut or not closed, and recurse with
+//! its nesting; `shlex` knows neither operators nor redirections.
+
+mod command;
+mod scan;
+
+pub use command::{Command, Git};
+pub(super) use command::{base_name, is_command_flag};
+
+use scan::{Open, Token, Tokens};
+
+/// How deep command lines in command lines are read.
+const MAX_DEPTH: u32 = 3;
+/// Bytes of a line that are read.
+const MAX_BYTES: usize = 256 << 10;
+
+/// A word of a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Word {
+    /// Its text without quotes and escapes.
+    pub text: String,
+    /// Whether parts of it are computed, so that only a shell knows what it says.
+    pub is_computed: bool,
+    /// Whether it begins without a quote, so that `~` means a folder.
+    pub is_plain: bool,
+    /// Set where it is the path of a redirection.
+    pub redirect: Option<Redirect>,
+}
+
+/// What is redirected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Redirect {
+    /// The input: `<`.
+    Input,
+    /// The output: `>`, `1>`, `&>`.
+    Output,
+    /// Another descriptor: `2>`.
+    Error,
+}
+
+/// A part of a script. The folder that `cd` leads to between `Enter` and `Leave` counts only there.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// A command runs.
+    Run(Command),
+    /// A subshell, a substitution or a command line within begins.
+    Enter,
+    /// It ends.
+    Leave,
+}
+
+/// Reads the first 256 KiB of a command line; nothing fails.
+pub fn script(line: &str) -> Vec<Step> {
+    let end = (0..=line.len().min(MAX_BYTES)).rev().find(|at| line.is_char_boundary(*at));
+    script_within(&line[..end.unwrap_or(0)], MAX_DEPTH)
+}
+
+/// The commands of a line, in the order in which they end.
+pub fn commands(line: &str) -> impl Iterator<Item = Command> {
+    script(line).into_iter().filter_map(|step| match step {
+        Step::Run(command) => Some(command),
+        Step::Enter | Step::Leave => None,
+    })
+}
+
+fn script_within(line: &str, depth: u32) -> Vec<Step> {
+    let Tokens { list, documents } = scan::tokens(line);
+    let mut builder = Builder {
+        depth,
+        documents,
+        steps: Vec::new(),
+        hidden: Vec::new(),
+        frame: Frame::new(Scope::Line, 0, false),
+        outer: Vec::new(),
+    };
+    for token in list {
+        builder.take(token);
+    }
+    builder.finish()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Line,
+    /// `{ }`, in the same shell.
+    Group,
+    Subshell,
+    Substitution,
+}
+
+/// Commands that belong together, as far as they are read.
+struct Frame {
+    scope: Scope,
+    words: Vec<Word>,
+    /// Here documents of the command that is read.
+    documents: Vec<usize>,
+    /// Whether the commands read what one before them prints.
+    is_filter: bool,
+    /// Whether the command that is read stands behind a pipe.
+    is_piped: bool,
+    /// The step at which the frame began, and that at which the pipeline began.
+    first_step: usize,
+    pipeline_step: usize,
+}
+
+impl Frame {
+    fn new(scope: Scope, step: usize, is_filter: bool) -> Self {
+        let (first_step, pipeline_step) = (step, step);
+        let (words, documents) = (Vec::new(), Vec::new());
+        Self { scope, words, documents, is_filter, is_piped: false, first_step, pipeline_step }
+    }
+}
+
+struct Builder {
+    depth: u32,
+    documents: Vec<String>,
+    steps: Vec<Step>,
+    /// Ranges of steps whose output is not shown.
+    hidden: Vec<std::ops::Range<usize>>,
+    frame: Frame,
+    outer: Vec<Frame>,
+}
+
+impl Builder {
+    fn take(&mut self, token: Token) {
+        match token {
+            Token::Word(word) => self.word(word),
+            Token::Document(document) => self.frame.documents.push(document),
+            Token::Pipe => {
+                self.end_command();
+                self.frame.is_piped = true;
+            }
+            Token::End => self.end_pipeline(),
+            Token::Open(Open::Subshell) => self.enter(Scope::Subshell),
+            Token::Open(Open::Substitution) => self.enter(Scope::Substitution),
+            Token::Close => {
+                while self.frame.scope == Scope::Group {
+                    self.leave();
+                }
+                self.leave();
+            }
+        }
+    }
+
+    fn word(&mut self, word: Word) {
+        let is_mark = self.frame.words.is_empty() && word.is_plain && word.redirect.is_none();
+        if is_mark && word.text == "{" {
+            self.enter(Scope::Group);
+        } else if is_mark && word.text == "}" && self.frame.scope == Scope::Group {
+            self.leave();
+        } else {
+            self.frame.words.push(word);
+        }
+    }
+
+    fn enter(&mut self, scope: Scope) {
+        let is_filter =
+            scope != Scope::Substitution && (self.frame.is_filter || self.frame.is_piped);
+        if scope != Scope::Group {
+            self.steps.push(Step::Enter);
+        }
+        let frame = Frame::new(scope, self.steps.len(), is_filter);
+        self.outer.push(std::mem::replace(&mut self.frame, frame));
+    }
+
+    fn leave(&mut self) {
+        self.end_pipeline();
+        let Some(outer) = self.outer.pop() else { return };
+        let inner = std::mem::replace(&mut self.frame, outer);
+        if inner.scope == Scope::Substitution {
+            self.hidden.push(inner.first_step..self.steps.len());
+        }
+        if inner.scope != Scope::Group {
+            self.steps.push(Step::Leave);
+        }
+        if inner.scope == Scope::Subshell && inner.first_step + 1 == self.steps.len() {
+            // `name()` begins a function, and names no command.
+            self.frame.words.clear();
+        }
+    }
+
+    fn end_pipeline(&mut self) {
+        let is_to_file = |word: &Word| word.redirect == Some(Redirect::Output);
+        let is_hidden = self.frame.words.iter().any(is_to_file);
+        self.end_command();
+        if is_hidden {
+            self.hidden.push(self.frame.pipeline_step..self.steps.len());
+        }
+        self.frame.is_piped = false;
+        self.frame.pipeline_step = self.steps.len();
+    }
+
+    fn end_command(&mut self) {
+        let words = std::mem::take(&mut self.frame.words);
+        let given = std::mem::take(&mut self.frame.documents);
+        if words.is_empty() {
+            return;
+        }
+        let mut command = Command::new(words);
+        let is_piped = self.frame.is_filter || self.frame.is_piped;
+        command.is_filter = is_piped && !command.is_given_arguments();
+        let given = given.last().filter(|_| command.reads_script());
+        let script = command.script().or_else(|| given.map(|given| self.documents[*given].clone()));
+        if let Some(script) = script.filter(|_| self.depth > 0) {
+            self.within(&script, &command);
+        }
+        self.steps.push(Step::Run(command));
+    }
+
+    /// Takes the commands of a command line within.
+    fn within(&mut self, line: &str, by: &Command) {
+        self.steps.push(Step::Enter);
+        for mut step in script_within(line, self.depth - 1) {
+            if let Step::Run(command) = &mut step {
+                command.is_filter |= by.is_filter;
+                command.is_elsewhere |= by.is_elsewhere;
+            }
+            self.steps.push(step);
+        }
+        self.steps.push(Step::Leave);
+    }
+
+    fn finish(mut self) -> Vec<Step> {
+        while !self.outer.is_empty() {
+            self.leave();
+        }
+        self.end_pipeline();
+        let mut changes = vec![0_i64; self.steps.len() + 1];
+        for range in &self.hidden {
+            changes[range.start] += 1;
+            changes[range.end] -= 1;
+        }
+        let mut depth = 0;
+        for (step, change) in self.steps.iter_mut().zip(changes) {
+            depth += change;
+            if let Step::Run(command) = step {
+                command.is_shown &= depth == 0;
+            }
+        }
+        self.steps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The commands of a line, a space between words: `name<path` redirected, `?` computed, `|` a filter, `-` not shown.
+    fn shown(line: &str) -> Vec<String> {
+        let word = |word: &Word| {
+            let mark = match word.redirect {
+                None => "",
+                Some(Redirect::Input) => "<",
+                Some(Redirect::Output) => ">",
+                Some(Redirect::Error) => "2>",
+            };
+            format!("{mark}{}{}", word.text, if word.is_computed { "?" } else { "" })
+        };
+        let text = |command: Command| {
+            let words: Vec<String> = command.from_program().iter().map(word).collect();
+            let (filter, shown) = (command.is_filter, command.is_shown);
+            let marks = [(filter, "| "), (!shown, "- ")];
+            let marks: String = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
+            format!("{marks}{}", words.join(" "))
+        };
+        commands(line).map(text).collect()
+    }
+
+    fn check(line: &str, expected: &[&str]) {
+        assert_eq!(shown(line), expected, "{line}");
+    }
+
+    #[test]
+    fn words_are_those_of_a_shell() {
+        check("cat a.txt 'b c.txt' \"d \\\"e\" f\\ g", &["cat a.txt b c.txt d \"e f g"]);
+        check("cat a*.rs {b,c}.rs # d", &["cat a*.rs {b,c}.rs"]);
+        check("cat \\\n  a \\\n  b", &["cat a b"]);
+        check("echo a#b 'it'\"'\"'s'", &["echo a#b it's"]);
+        check("", &[]);
+        check("cat 'open", &["cat open"]);
+        check("cat \"open", &["cat open"]);
+    }
+
+    #[test]
+    fn lists_and_pipes_end_commands() {
+        check("a;b&&c||d & e\nf", &["a", "b", "c", "d", "e", "f"]);
+        check("a | b |& c; d", &["a", "| b", "| c", "d"]);
+        check("(a && b) | c", &["a", "b", "| c"]);
+        check("a | { b; c; }", &["a", "| b", "| c"]);
+        check("case $x in a|b) c;; esac", &["case x? in a", "| b", "c", "esac"]);
+    }
+
+    #[test]
+    fn redirections_are_told_from_words() {
+        check("sort <a >b 2>c 2>&1", &["- sort <a >b 2>c"]);
+        check("a &>b; a >>b; a >|b; a >&b", &["- a >b", "- a >b", "- a >b", "- a >b"]);
+        check("a 2>/dev/null | b 3>&-", &["a 2>/dev/null", "| b"]);
+        check("{ a; b; } > c; d", &["- a", "- b", "- ", "d"]);
+        check("(a; b | c) > d", &["- a", "- b", "| - c", "- "]);
+        check("a | tee b", &["a", "| tee b"]);
+    }
+
+    #[test]
+    fn what_a_shell_computes_is_marked() {
+        check("cat $A \"$B/c\" ${D}/e $'f' g", &["cat A? $B/c? /e? f? g"]);
+        check("a $((1 + 2)) b", &["a ? b"]);
+        check(
+            "cat $(b c)/d `e f`g \"x $(h \"y\") z\"",
+            &["- b c", "- e f", "- h y", "cat /d? g? x  z?"],
+        );
+        check("diff <(sort a) <(sort b) c", &["- sort a", "- sort b", "diff c"]);
+        check("A=$(a) b", &["- a", "b"]);
+        check("A=(x y) b", &["- x y", "b"]);
+    }
+
+    #[test]
+    fn here_documents_are_no_commands() {
+        check("cat > a <<'EOF'\nb c\n  EOF\nEOF\ncat d", &["- cat >a", "cat d"]);
+        check("cat <<-E <<F - a\nb\n\tE\nc\nF\ncat d", &["cat - a", "cat d"]);
+        check("cat <<< 'a b' c", &["cat c"]);
+        check(
+            "git commit -m \"$(cat <<'E'\nrm -r (x\nE\n)\" && ls",
+            &["- cat", "git commit -m ?", "ls"],
+        );
+        check("cat <<EOF\nb", &["cat"]);
+    }
+
+    #[test]
+    fn command_lines_within_are_read() {
+        check("bash -lc 'cd a && cat b' | c", &["cd a", "cat b", "bash -lc cd a && cat b", "| c"]);
+        check("a | sudo -u me sh -c 'b'", &["a", "| b", "| sh -c b"]);
+        check("eval \"a b\"", &["a b", "eval a b"]);
+        check("bash -s <<'E'\na | b\nE\nc", &["a", "| b", "bash -s", "c"]);
+        check("docker exec x sh -c 'a'", &["a", "docker exec x sh -c a"]);
+        assert!(commands("docker exec x sh -c 'a'").all(|command| command.is_elsewhere));
+        assert!(!commands("docker build -f run.txt .").any(|command| command.is_elsewhere));
+    }
+
+    #[test]
+    fn what_stands_before_a_program_is_passed_over() {
+        for (line, expected) in [
+            ("A=x B=y make all", "make all"),
+            ("sudo -u me -E cat a", "cat a"),
+            ("env -i A=b cat a", "cat a"),
+            ("timeout -k 5 60 cat a", "cat a"),
+            ("time -p nice -n 5 nohup cat a", "cat a"),
+            ("/usr/bin/env cat a", "cat a"),
+            ("if ! cat a", "cat a"),
+            ("stdbuf -oL cat a", "cat a"),
+            (">x cat a", "cat a"),
+            ("command -v cat", "command -v cat"),
+            ("sudo", "sudo"),
+        ] {
+            let command = commands(line).next().unwrap();
+            let words: Vec<&str> = command.from_program().iter().map(|word| &*word.text).collect();
+            assert_eq!(words.join(" "), expected, "{line}");
+        }
+        assert_eq!(commands("/bin/cat a").next().unwrap().program(), "cat");
+        let by_xargs = commands("a | xargs -n 1 grep b").nth(1).unwrap();
+        assert!(
+            by_xargs.program() == "grep" && by_xargs.is_given_arguments() && !by_xargs.is_filter
+        );
+    }
+
+    #[test]
+    fn functions_name_no_command() {
+        check("f() { a; }; b", &["a", "b"]);
+    }
+
+    #[test]
+    fn the_options_of_git_are_passed_over() {
+        let command = commands("git -c a=b -C sub --no-pager mv -f x y").next().unwrap();
+        let git = command.git().unwrap();
+        assert_eq!((git.subcommand, git.folder.map(|word| &*word.text)), ("mv", Some("sub")));
+        assert!(git.has_option("-f") && git.arguments.len() == 3);
+        assert!(commands("cat git").next().unwrap().git().is_none());
+    }
+
+    #[test]
+    fn enters_and_leaves_are_paired() {
+        let depth = |line: &str| {
+            script(line).iter().fold(0, |depth: i64, step| {
+                let depth = match step {
+                    Step::Enter => depth + 1,
+                    Step::Leave => depth - 1,
+                    Step::Run(_) => depth,
+                };
+                assert!(depth >= 0, "{line}");
+                depth
+            })
+        };
+        for line in ["(a", "a)", "$(a `b", "\"$(a", "`a $(b` c)", "{ (a; }", "bash -c '(a'"] {
+            assert_eq!(depth(line), 0, "{line}");
+        }
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "times itself")]
+    fn a_hostile_line_takes_linear_time_and_no_stack() {
+        for unit in [
+            "(", "$(", "`", "'", "\"", "\"$(", "<<E\n", "<<E ", "cd a;", "bash -c ", "{ ", "$((",
+            "${", "a>", "|", "é", "x=(", "a=b ", "sudo ", "xargs ", "eval ", "(>x ", "timeout ",
+        ] {
+            let line = unit.repeat((1 << 16) / unit.len());
+            let begin = std::time::Instant::now();
+            script(&line);
+            assert!(begin.elapsed().as_secs() < 5, "{unit:?} took {:?}", begin.elapsed());
+        }
+    }
+}
