@@ -5,6 +5,7 @@
 //! with what a store has of it, `index` puts files into a store, `tracking` keeps them there up to date, `names` finds them
 //! there; nothing else here knows a store, and nothing a session. Sources: DESIGN.md section 5, SSOT 2.3 and 5.3 to 5.6.
 
+mod absolute;
 mod batch;
 mod container;
 mod discovery;
@@ -20,6 +21,7 @@ mod namespace;
 mod path;
 mod renames;
 mod spelling;
+mod stamp;
 mod tracker;
 mod tracking;
 mod volumes;
@@ -28,10 +30,7 @@ mod walk;
 pub use batch::IndexedFile;
 pub use discovery::{DiscoveryLimits, Naming, discovered_files, named_in_output};
 pub use exclude::Exclude;
-pub use file::{
-    DEFAULT_MAX_TEXT_BYTES, FileReading, FileStamp, FileState, appeared_since, obstacle, open_file,
-    read_file, stamp,
-};
+pub use file::{DEFAULT_MAX_TEXT_BYTES, FileReading, FileState, obstacle, open_file, read_file};
 pub use filesystem::{OwnFilesystem, data_folder, own_filesystem};
 pub use index::{IndexOptions, IndexReport, index_paths};
 pub use indexing::{IndexOutcome, Indexed, Latest, Told, index, index_source, index_told, look};
@@ -41,6 +40,7 @@ pub use names::Place;
 pub use namespace::Namespace;
 pub use path::{absolute_path, canonical_path, comparison_key, read_path, resolve_path};
 pub use renames::renames;
+pub use stamp::{FileStamp, appeared_since, stamp};
 pub use tracker::{
     PollReason, Signal, Tracker, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus,
     Watching,

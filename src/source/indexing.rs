@@ -7,8 +7,9 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::file::{FileReading, FileStamp, FileState, look_at_excluded, read_file};
+use super::file::{FileReading, FileState, look_at_excluded, read_file};
 use super::location::Location;
+use super::stamp::FileStamp;
 use crate::error::Result;
 use crate::object::{AsOf, Envelope, Hash, ObjectId, Payload, Source, file_fields};
 use crate::store::{MOVED_FROM, Store, Version};

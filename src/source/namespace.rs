@@ -6,9 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::absolute::AbsolutePath;
 use super::canonical_path;
 use super::location::Location;
-use super::mounts::{AbsolutePath, MountMapping, Mounts, joined};
+use super::mounts::{MountMapping, Mounts, joined};
 use super::spelling::Spelling;
 use super::volumes::Volumes;
 use crate::error::Result;

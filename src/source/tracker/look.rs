@@ -5,7 +5,8 @@ use std::fs::Metadata;
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::source::file::{self, FileStamp, FileState};
+use crate::source::file::{self, FileState};
+use crate::source::stamp::FileStamp;
 
 /// What is at the path of a tracked file.
 #[derive(Debug, Clone, PartialEq, Eq)]

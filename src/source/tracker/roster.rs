@@ -13,6 +13,8 @@ use super::moves::Moves;
 use super::round::{Doubt, FolderState, FolderTask, Round, State, Task, Weight};
 use super::{Signal, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus};
 
+mod doubts;
+
 /// Files that are looked at in one round; as many as one transaction holds.
 const ROUND: usize = 200;
 
@@ -367,44 +369,6 @@ impl Roster {
 }
 
 impl Roster {
-    /// A path came to be, or its bytes are complete at `due`.
-    fn came(&mut self, path: PathBuf, due: Duration, now: Duration) {
-        if self.is_tracked(&path) {
-            self.written(&path, due, now);
-        } else if self.above.contains_key(&path) {
-            self.doubt_folders_under(&path);
-        } else if path.parent().is_some_and(|parent| self.folders.contains_key(parent)) {
-            self.moves.arrived(path, now, due, self.files);
-            self.soonest = self.soonest.min(self.moves.next_ready().unwrap_or(Duration::MAX));
-        }
-    }
-
-    fn written(&mut self, path: &Path, due: Duration, now: Duration) {
-        let latest = self.options.settle_at_most;
-        let doubt = self.doubt(path, Weight::Data, due, now);
-        // More is to come, or now is the time.
-        doubt.due = due.min(doubt.first + latest).max(now);
-        doubt.gone_since = None;
-        let due = doubt.due;
-        self.soonest = self.soonest.min(due);
-    }
-
-    fn gone(&mut self, path: &Path, now: Duration) {
-        if self.is_tracked(path) {
-            let latest = self.options.settle_at_most;
-            let due = now + self.options.absence;
-            let doubt = self.doubt(path, Weight::Data, due, now);
-            doubt.gone_since = Some(now);
-            // It may come and go without end.
-            doubt.due = due.min(doubt.first + latest).max(now);
-            let due = doubt.due;
-            self.soonest = self.soonest.min(due);
-        } else {
-            self.moves.left(path);
-            self.doubt_folders_under(path);
-        }
-    }
-
     /// A tracked file is not there and has not been for long enough.
     fn vanish(
         &mut self,
@@ -431,74 +395,6 @@ impl Roster {
             self.moves.vanished(path.clone(), seen.stamp.size, now);
         }
         events.push(TrackerEvent::Deleted { path });
-    }
-
-    /// Starts the sweep and the poll that are due.
-    fn start_checks(&mut self, now: Duration) {
-        if now >= self.next_sweep {
-            self.next_sweep = now + self.options.sweep;
-            self.doubt_all_folders(false);
-        }
-        if self.polls() && self.poll.running.is_none() && now >= self.poll.next {
-            self.doubt_files(now, |folder| matches!(folder.watch, FolderState::Polled(_)));
-            self.poll.running = Some((now, self.next));
-        }
-    }
-
-    fn polls(&self) -> bool {
-        self.poll.running.is_none()
-            && self.folders.values().any(|folder| matches!(folder.watch, FolderState::Polled(_)))
-    }
-
-    fn doubt_files(&mut self, now: Duration, which: impl Fn(&Folder) -> bool) {
-        let mut paths = Vec::new();
-        for (parent, folder) in self.folders.iter().filter(|(_, folder)| which(folder)) {
-            paths.extend(folder.files.keys().map(|name| parent.join(name)));
-        }
-        for path in paths {
-            self.doubt(&path, Weight::Check, now, now);
-        }
-        self.most_pending = self.most_pending.max(self.doubts.len());
-    }
-
-    /// The doubt about a tracked file, made if there is none; one that there is keeps its time.
-    fn doubt(&mut self, path: &Path, weight: Weight, due: Duration, now: Duration) -> &mut Doubt {
-        let number = self.next;
-        self.next += 1;
-        self.soonest = self.soonest.min(due);
-        let fresh = Doubt { weight, due, first: now, gone_since: None, number };
-        if !self.doubts.contains_key(path) {
-            self.doubts.insert(path.to_owned(), fresh);
-        }
-        let doubt = self.doubts.get_mut(path).expect("it was inserted where it was missing");
-        doubt.weight = doubt.weight.max(weight);
-        doubt
-    }
-
-    fn doubt_folder(&mut self, path: &Path, force: bool) {
-        let number = self.next;
-        self.next += 1;
-        self.soonest = Duration::ZERO;
-        let doubt = self.folder_doubts.entry(path.to_owned());
-        doubt.or_insert(FolderDoubt { force, number }).force |= force;
-    }
-
-    fn doubt_all_folders(&mut self, force: bool) {
-        let paths: Vec<PathBuf> = self.folders.keys().cloned().collect();
-        for path in paths {
-            self.doubt_folder(&path, force);
-        }
-    }
-
-    /// Doubts the tracked folders at and under a path.
-    fn doubt_folders_under(&mut self, path: &Path) {
-        if self.above.contains_key(path) {
-            let under: Vec<PathBuf> =
-                self.folders.keys().filter(|folder| folder.starts_with(path)).cloned().collect();
-            for folder in under {
-                self.doubt_folder(&folder, true);
-            }
-        }
     }
 
     fn folder_task(&self, (path, doubt): (PathBuf, FolderDoubt)) -> FolderTask {

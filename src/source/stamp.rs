@@ -1,0 +1,165 @@
+//! Stamps of files: what tells, without reading a file, that it is unchanged.
+//!
+//! Asks the system for metadata and opens nothing.
+
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::object::Timestamp;
+
+/// A file changed this recently may change again without a new time of change: the coarsest clock of a common filesystem
+/// (FAT) ticks so often.
+const FRESH: Duration = Duration::from_secs(2);
+/// The same for times of change that are kept finer than by the second: Linux's clock ticks every 10 ms at most.
+const FRESH_FINE: Duration = Duration::from_millis(20);
+
+/// Clocks of file systems may lag behind the system's so much.
+#[cfg(unix)]
+const LAG_SECONDS: i64 = 2;
+
+/// What tells cheaply that a file is unchanged. Where its file system hangs is no part of that.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct FileStamp {
+    /// Time of the last change of the content, in nanoseconds since 1970-01-01 UTC.
+    pub mtime_ns: i64,
+    /// Number of bytes.
+    pub size: u64,
+    /// Number of the file on its device; 0 on Windows.
+    pub inode: u64,
+    /// Folders from `/`, counted as 1, down to the root of the file's file system, where it was asked for. Device numbers change
+    /// from start to start; what is mounted where mostly does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_depth: Option<u16>,
+    /// Time of the last change of anything about the file, in nanoseconds since 1970-01-01 UTC: unlike `mtime_ns` nobody can
+    /// set it back (`touch -r`, `cp -p`). `None` on Windows, and in stamps of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ctime_ns: Option<i64>,
+}
+
+impl PartialEq for FileStamp {
+    fn eq(&self, other: &Self) -> bool {
+        let compared = |stamp: &Self| (stamp.mtime_ns, stamp.size, stamp.inode, stamp.ctime_ns);
+        compared(self) == compared(other)
+    }
+}
+
+impl Eq for FileStamp {}
+
+impl FileStamp {
+    /// Whether the file system that a file at `path` was on is still mounted, as far as this stamp knows. Where it is not, a
+    /// file that is not found is out of reach, and not deleted.
+    pub fn is_mounted(&self, path: &Path) -> bool {
+        let Some(depth) = self.root_depth.map(usize::from).filter(|depth| *depth > 1) else {
+            return true;
+        };
+        let root: PathBuf = path.components().take(depth).collect();
+        let Some(above) = root.parent() else { return true };
+        match (root.metadata(), above.metadata()) {
+            (Ok(root), Ok(above)) => device(&root) != device(&above),
+            _ => false,
+        }
+    }
+
+    pub(super) fn of(metadata: &Metadata) -> Option<Self> {
+        let modified = metadata.modified().ok()?;
+        let mtime_ns = match modified.duration_since(UNIX_EPOCH) {
+            Ok(after) => i64::try_from(after.as_nanos()).ok()?,
+            Err(before) => i64::try_from(before.duration().as_nanos()).ok()?.checked_neg()?,
+        };
+        let (size, inode, ctime_ns) = (metadata.len(), inode(metadata), ctime_ns(metadata));
+        Some(Self { mtime_ns, size, inode, ctime_ns, root_depth: None })
+    }
+
+    pub(super) fn is_fresh(self, now: SystemTime) -> bool {
+        let is_within = |time_ns: i64, fresh: Duration| {
+            let settled =
+                (now - fresh).duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+            i128::from(time_ns) > i128::try_from(settled).unwrap_or(i128::MAX)
+        };
+        // `mtime_ns` may have been set: it says nothing about the clock.
+        let is_changed_just_now = |ctime_ns: i64| {
+            let is_fine = ctime_ns % 1_000_000_000 != 0;
+            is_within(ctime_ns, if is_fine { FRESH_FINE } else { FRESH })
+        };
+        is_within(self.mtime_ns, FRESH) || self.ctime_ns.is_some_and(is_changed_just_now)
+    }
+}
+
+/// The stamp of the regular file at `path`; `None` if there is none or it cannot be asked.
+pub fn stamp(path: &Path) -> Option<FileStamp> {
+    let metadata = path.metadata().ok()?;
+    metadata.is_file().then(|| FileStamp::of(&metadata)).flatten()
+}
+
+/// Whether the file at a path got its name or its bytes since a time, as far as the system says.
+#[cfg(unix)]
+pub fn appeared_since(path: &Path, since: Timestamp) -> bool {
+    let Ok(metadata) = path.symlink_metadata() else { return false };
+    std::os::unix::fs::MetadataExt::ctime(&metadata) >= since.0 / 1_000 - LAG_SECONDS
+}
+
+/// Whether there is a file at a path: this system does not say since when.
+#[cfg(not(unix))]
+pub fn appeared_since(path: &Path, _since: Timestamp) -> bool {
+    path.exists()
+}
+
+/// How deep the root of the file system of a file lies; `None` where that has no meaning.
+pub(super) fn root_depth(path: &Path, metadata: &Metadata) -> Option<u16> {
+    let here = device(metadata)?;
+    let is_here =
+        |folder: &&Path| folder.metadata().is_ok_and(|found| device(&found) == Some(here));
+    let root = path.ancestors().skip(1).take_while(is_here).last()?;
+    u16::try_from(root.components().count()).ok()
+}
+
+/// Number of the device that something is on.
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+fn device(metadata: &Metadata) -> Option<u64> {
+    Some(std::os::unix::fs::MetadataExt::dev(metadata))
+}
+
+#[cfg(not(unix))]
+fn device(_metadata: &Metadata) -> Option<u64> {
+    None
+}
+
+#[cfg(unix)]
+fn inode(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn inode(_metadata: &Metadata) -> u64 {
+    0
+}
+
+#[cfg(unix)]
+fn ctime_ns(metadata: &Metadata) -> Option<i64> {
+    use std::os::unix::fs::MetadataExt;
+
+    metadata.ctime().checked_mul(1_000_000_000)?.checked_add(metadata.ctime_nsec())
+}
+
+#[cfg(not(unix))]
+fn ctime_ns(_metadata: &Metadata) -> Option<i64> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_of_earlier_releases_are_read() {
+        let stored = r#"{"mtime_ns":1,"size":2,"inode":3}"#;
+        let stamp: FileStamp = serde_json::from_str(stored).unwrap();
+        let (ctime_ns, root_depth) = (None, None);
+        assert_eq!(stamp, FileStamp { mtime_ns: 1, size: 2, inode: 3, ctime_ns, root_depth });
+        assert_eq!(serde_json::to_string(&stamp).unwrap(), stored);
+    }
+}
