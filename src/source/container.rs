@@ -1,12 +1,13 @@
-//! The container that this process runs in, told from what the kernel and container engines leave in it. An image bakes one
-//! machine ID into all its containers; this tells them apart (SSOT 5.4).
+//! Which container of Docker, Podman, Kubernetes or another engine this process runs in. An image bakes one machine ID into all
+//! its containers; this tells them apart.
 //!
-//! Reads files of `/proc`, `/run` and `/etc` on Linux; asks no daemon. What they mean is decided by their texts alone.
+//! Reads files of `/proc`, `/run` and `/etc` on Linux; asks no daemon. A system container (LXC, systemd-nspawn) has a machine ID
+//! of its own; where clones share one, the setting `filesystemId` tells them apart.
 
 use crate::object::Hash;
 use crate::store::mount_table::mounts;
 
-/// What a container leaves to be found.
+/// The traces that a container leaves.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Clues {
     /// `/proc/self/mountinfo`
@@ -15,8 +16,6 @@ pub(super) struct Clues {
     pub(super) cgroup: String,
     /// `/run/.containerenv`, of Podman
     pub(super) containerenv: Option<String>,
-    /// `/run/systemd/container`: the kind of container, as systemd found it
-    pub(super) systemd: Option<String>,
     /// Whether there is `/.dockerenv`
     pub(super) has_dockerenv: bool,
     /// Name of the host
@@ -30,7 +29,7 @@ pub(super) struct Clues {
 pub(super) enum Container {
     /// The engine's own ID, 64 hexadecimal digits, or as many as are known.
     Id(String),
-    /// A name that is unique only together with the machine: one of a pod's containers, or a whole system in a container.
+    /// A name that is unique only together with the machine: one of a pod's containers, or one whose engine hides its ID.
     Named(String),
 }
 
@@ -48,20 +47,16 @@ const BOUND_FILES: [&str; 4] =
     ["/run/.containerenv", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf"];
 /// File that a kubelet binds into each container, from a folder of the pod and the container.
 const TERMINATION_LOG: &str = "/dev/termination-log";
-/// Kinds of containers that hold a whole system, with a machine ID and a name of its own.
-const SYSTEMS: [&str; 4] = ["systemd-nspawn", "lxc", "lxc-libvirt", "openvz"];
-/// Kinds of containers that hold a program. Of others, such as `wsl` and `proot`, the files are the machine's.
-const ENGINES: [&str; 6] = ["docker", "podman", "oci", "containerd", "rkt", "pouch"];
 /// Filesystems that engines lay over images.
 const OVERLAYS: [&str; 3] = ["overlay", "aufs", "fuse.fuse-overlayfs"];
 
 impl Clues {
-    /// The container; `None` on a plain host, and where nothing tells one container from another.
+    /// The container. `None` on a plain host, and where nothing distinguishes one container from another.
     pub(super) fn container(&self) -> Option<Container> {
         let id = |id: &str| Container::Id(id.to_owned());
-        let told = self.id_of_cgroup().or_else(|| self.id_of_podman());
-        // The files that are bound into a pod's containers are the pod's.
-        told.map(id)
+        let stated = self.id_of_cgroup().or_else(|| self.id_of_podman());
+        // All containers of a pod share the files that are bound into them.
+        stated.map(id)
             .or_else(|| self.pod_container())
             .or_else(|| self.id_of_mounts().map(id))
             .or_else(|| self.named())
@@ -101,30 +96,22 @@ impl Clues {
     }
 
     fn named(&self) -> Option<Container> {
-        let (kind, name) = self.kind_and_name()?;
+        let (engine, host) = self.engine_and_host()?;
         let machine = self.machine_id.as_deref().unwrap_or_default();
-        Some(Container::Named(format!("{kind} {name} {machine}")))
+        Some(Container::Named(format!("{engine} {host} {machine}")))
     }
 
-    /// What is left to tell: the kind of container and the name of its host.
-    fn kind_and_name(&self) -> Option<(&str, &str)> {
-        let cgroups = self.cgroup.lines().filter_map(|line| line.splitn(3, ':').nth(2));
-        for path in cgroups {
-            let lxc = ["/lxc.payload.", "/lxc.payload/", "/lxc/"];
-            if let Some(rest) = lxc.iter().find_map(|start| path.strip_prefix(start)) {
-                return Some(("lxc", rest.split('/').next().unwrap_or(rest)));
-            }
-        }
-        let hostname = self.hostname.trim();
-        match self.systemd.as_deref().map(str::trim) {
-            Some(kind) if SYSTEMS.contains(&kind) || ENGINES.contains(&kind) => {
-                Some((kind, hostname))
-            }
-            _ if self.containerenv.is_some() => Some(("podman", hostname)),
+    /// The engine and the name of the host, where the engine leaves a mark and no ID.
+    fn engine_and_host(&self) -> Option<(&str, &str)> {
+        let engine = if self.containerenv.is_some() {
+            "podman"
+        } else if self.has_dockerenv && self.has_overlay() {
             // A machine that was made of an image has the mark too, but no overlay.
-            _ if self.has_dockerenv && self.has_overlay() => Some(("docker", hostname)),
-            _ => None,
-        }
+            "docker"
+        } else {
+            return None;
+        };
+        Some((engine, self.hostname.trim()))
     }
 
     fn has_overlay(&self) -> bool {
@@ -132,7 +119,7 @@ impl Clues {
         root.is_some_and(|root| OVERLAYS.contains(&root.kind))
     }
 
-    /// What this process finds; nothing on other systems than Linux, whose containers are Linux machines.
+    /// The clues of this process. Empty on other systems than Linux: their containers run in Linux machines.
     pub(super) fn found(machine_id: Option<String>) -> Self {
         if !cfg!(target_os = "linux") {
             return Self::default();
@@ -142,7 +129,6 @@ impl Clues {
             mountinfo: text("/proc/self/mountinfo").unwrap_or_default(),
             cgroup: text("/proc/self/cgroup").unwrap_or_default(),
             containerenv: text("/run/.containerenv"),
-            systemd: text("/run/systemd/container"),
             has_dockerenv: std::fs::exists("/.dockerenv").unwrap_or(false),
             hostname: text("/proc/sys/kernel/hostname").unwrap_or_default(),
             machine_id,
@@ -178,7 +164,6 @@ mod tests {
         // cgroup v2 in a namespace of its own says nothing.
         assert_eq!(clues(DOCKER, "0::/\n").container(), Some(id()));
         assert_eq!(clues(PODMAN, "0::/\n").container(), Some(id()));
-        // Known answer: printf <id> | sha256sum, as SSOT 5.4 has it.
         assert_eq!(id().filesystem_id(), Hash::of(ID).as_str());
     }
 
@@ -237,31 +222,6 @@ mod tests {
             format!("engine=\"podman-4.3.1\"\nname=\"box\"\nid=\"{ID}\"\nimage=\"debian\"\n");
         assert_eq!(podman(&text).container(), Some(id()));
         assert_eq!(podman("").container(), Some(Container::Named("podman box ".into())));
-    }
-
-    #[test]
-    fn whole_systems_are_known_by_kind_name_and_machine() {
-        let system = |kind: &str, machine: &str| Clues {
-            systemd: Some(format!("{kind}\n")),
-            hostname: "web\n".into(),
-            machine_id: Some(machine.into()),
-            ..clues("", "0::/\n")
-        };
-        let found = system("systemd-nspawn", "m").container();
-        assert_eq!(found, Some(Container::Named("systemd-nspawn web m".into())));
-        assert_ne!(system("systemd-nspawn", "other").container(), found);
-        assert_ne!(system("lxc", "m").container(), found);
-        let lxc = |cgroup: &str| clues("", cgroup).container();
-        for cgroup in [
-            "0::/lxc.payload.web/init.scope",
-            "9:cpu:/lxc/web",
-            "1:name=systemd:/lxc.payload/web/user.slice",
-        ] {
-            assert_eq!(lxc(cgroup), Some(Container::Named("lxc web ".into())), "{cgroup}");
-        }
-        for kind in ["wsl", "proot"] {
-            assert_eq!(system(kind, "m").container(), None, "{kind}");
-        }
     }
 
     #[test]
