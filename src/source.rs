@@ -1,9 +1,9 @@
-//! Sources of objects: which filesystem this is, canonical paths, file contents, files met in tool outputs, and
-//! which files are excluded.
+//! Everything about files outside the store: which filesystem this is, canonical paths, contents, files named in tool
+//! output, excluded files, watching.
 //!
-//! Reads files and folders, writes nothing there but the filesystem ID of a machine that has none. `indexing` compares a file
-//! with what a store has of it, `index` puts files into a store, `tracking` keeps them there up to date, `names` finds them
-//! there; nothing else here knows a store, and nothing a session. Sources: DESIGN.md section 5, SSOT 2.3 and 5.3 to 5.6.
+//! Reads files and folders. Must not write any file but the filesystem ID of a machine that has none, nor know a
+//! session. Only `indexing` (compares a file with its version in a store), `index` (stores the files of folders),
+//! `tracking` (keeps them up to date) and `names` (finds objects by path) know a store.
 
 mod absolute;
 mod batch;

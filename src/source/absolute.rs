@@ -58,7 +58,7 @@ impl AbsolutePath {
         path
     }
 
-    /// Goes to a name below, or up for `..`.
+    /// Appends a name, or removes the last one for `..`.
     pub(super) fn step(&mut self, name: &str) {
         match name {
             "" | "." => {}
@@ -67,17 +67,17 @@ impl AbsolutePath {
         }
     }
 
-    /// Its root.
+    /// The root of the path.
     pub(super) fn root(&self) -> Self {
         Self { root: self.root.clone(), names: Vec::new() }
     }
 
-    /// Names below the root.
+    /// The names below the root.
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The names of this path below a folder; `None` if it is not in there.
+    /// The names of this path below a folder; `None` if the path is not inside it.
     pub(super) fn below(&self, folder: &Self) -> Option<&[String]> {
         let is_same = |one: &String, other: &String| self.root.same(one, other);
         let is_inside = self.root.is(&folder.root)
@@ -114,7 +114,7 @@ impl Root {
         }
     }
 
-    /// Whether two names are one here: in NFC, and under Windows whatever their case.
+    /// Whether two names are the same here: compared in NFC, and under Windows without case.
     fn same(&self, one: &str, other: &str) -> bool {
         let (one, other) = (comparison_key(one), comparison_key(other));
         one == other || (*self != Self::Slash && one.to_lowercase() == other.to_lowercase())

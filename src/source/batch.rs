@@ -1,4 +1,4 @@
-//! Files that are written in one transaction. What version each should have, [`super::indexing`] says.
+//! Collects files and writes them in one transaction. [`super::indexing`] decides which version each gets.
 
 use std::path::{Path, PathBuf};
 
@@ -12,19 +12,19 @@ use crate::error::{Error, Result};
 use crate::object::{AsOf, Envelope, ObjectId, Payload, TxId};
 use crate::store::{Expected, Outcome, Receipt, Store};
 
-/// Files of one transaction.
+/// Most files in one transaction.
 const BATCH_FILES: usize = 200;
-/// Bytes of text of one transaction, the file that passes it included.
+/// Bytes of text after which a transaction is full; the file that passes the limit still belongs to it.
 const BATCH_BYTES: usize = 16 << 20;
 
 /// A file that was indexed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexedFile {
-    /// Canonical path; of a tracked file the one by which this process opens it.
+    /// Canonical path. For a tracked file: the path at which this process opens it.
     pub path: PathBuf,
-    /// Its object.
+    /// ID of its object.
     pub id: ObjectId,
-    /// What became of it.
+    /// What indexing did with it.
     pub outcome: IndexOutcome,
     /// Transaction of its latest version.
     pub tx_id: TxId,
@@ -46,18 +46,18 @@ struct Staged {
     payload: Payload,
 }
 
-/// What became of a batch.
+/// Result of writing a batch.
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub files: Vec<IndexedFile>,
-    /// What a person had forgotten; it was left out.
+    /// Files left out because a person had them forgotten.
     pub forgotten: Vec<Problem>,
 }
 
 impl Batch {
-    /// Takes a file to be written, or what the store has of it already. `path`: by which it is told of. `moved_from`: the object
-    /// that it was before it moved.
-    /// Returns what will become of it; `None` where nothing can be said of it, see [`indexing::index`].
+    /// Adds a file, or records that the store has its version already. `path`: the path for reports. `moved_from`:
+    /// the object that the file was before it moved. Returns the expected outcome; `None` where nothing is known
+    /// about the file, see [`indexing::index`].
     ///
     /// # Errors
     /// What the store reports; `INVALID_ARGUMENT` if the path is not UTF-8.
@@ -89,17 +89,17 @@ impl Batch {
         Ok(self.files.last().map(|staged| &staged.file))
     }
 
-    /// Number of files.
+    /// Number of files in the batch.
     pub(super) fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether it is time to write it.
+    /// Whether the batch is full.
     pub(super) fn is_full(&self) -> bool {
         self.files.len() >= BATCH_FILES || self.bytes >= BATCH_BYTES
     }
 
-    /// Writes the batch in one transaction, and empties it. What a person had forgotten is left out.
+    /// Writes the batch in one transaction and empties it. Leaves out what a person had forgotten.
     ///
     /// # Errors
     /// What the store reports; then nothing was written.
@@ -127,7 +127,7 @@ impl Batch {
             let outcome = if is_written(&file) { outcomes.next() } else { None };
             match outcome {
                 Some(Outcome::Written) => file.tx_id = tx_id,
-                // Another process was first.
+                // Another process wrote the file first.
                 Some(Outcome::Unchanged(tx_id)) => {
                     file.tx_id = tx_id;
                     file.outcome = IndexOutcome::Unchanged;
@@ -140,7 +140,7 @@ impl Batch {
     }
 }
 
-/// Writes what is to be written; `None` where that is nothing.
+/// Writes the pending versions; `None` if there are none.
 fn put(store: &Store, files: &[Staged]) -> Result<Option<Receipt>> {
     let mut transaction = store.begin();
     for Staged { envelope, payload, .. } in files.iter().filter(|staged| is_written(&staged.file)) {

@@ -24,17 +24,17 @@ pub(super) struct Clues {
     pub(super) machine_id: Option<String>,
 }
 
-/// A container, by what makes it one among all.
+/// A container, identified uniquely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Container {
-    /// The engine's own ID, 64 hexadecimal digits, or as many as are known.
+    /// The engine's ID: 64 hexadecimal digits.
     Id(String),
     /// A name that is unique only together with the machine: one of a pod's containers, or one whose engine hides its ID.
     Named(String),
 }
 
 impl Container {
-    /// ID of the filesystem that the container's own files are in: the SHA-256 of what it is.
+    /// ID of the container's own filesystem: the SHA-256 of its ID or name.
     pub(super) fn filesystem_id(&self) -> String {
         match self {
             Self::Id(text) | Self::Named(text) => Hash::of(text).as_str().to_owned(),
@@ -42,10 +42,10 @@ impl Container {
     }
 }
 
-/// Files that engines bind into each container, from a folder of the host with the container's ID in its path.
+/// Files that engines bind into each container from a host folder whose path contains the container's ID.
 const BOUND_FILES: [&str; 4] =
     ["/run/.containerenv", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf"];
-/// File that a kubelet binds into each container, from a folder of the pod and the container.
+/// File that a kubelet binds into each container from a host folder of the pod and the container.
 const TERMINATION_LOG: &str = "/dev/termination-log";
 /// Filesystems that engines lay over images.
 const OVERLAYS: [&str; 3] = ["overlay", "aufs", "fuse.fuse-overlayfs"];
@@ -56,7 +56,8 @@ impl Clues {
         let id = |id: &str| Container::Id(id.to_owned());
         let stated = self.id_of_cgroup().or_else(|| self.id_of_podman());
         // All containers of a pod share the files that are bound into them.
-        stated.map(id)
+        stated
+            .map(id)
             .or_else(|| self.pod_container())
             .or_else(|| self.id_of_mounts().map(id))
             .or_else(|| self.named())
@@ -202,7 +203,7 @@ mod tests {
         let other = KUBERNETES.replace("containers/agent/9a8b7c6d", "containers/other/11112222");
         assert!(matches!(found, Some(Container::Named(_))), "{found:?}");
         assert_ne!(clues(&other, "0::/\n").container(), found);
-        // Of CRI-O and Docker the files that are bound are the pod's too.
+        // With CRI-O and Docker the bound files are the pod's too.
         let docker = DOCKER.to_owned() + KUBERNETES;
         assert_eq!(clues(&docker, "0::/\n").container(), found);
         assert_eq!(

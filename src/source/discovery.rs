@@ -1,8 +1,9 @@
-//! Files that a tool call names: in the output of Pi's `ls`, `find` and `grep`, in a shell's command and in what it printed.
+//! Finds the files that a tool call names: in listings and search results, in a shell's command and in what it
+//! printed.
 //!
-//! Best effort and cheap. A path counts if the caller finds a regular file there now, each is looked up once, and the number
-//! of look-ups is bounded; no folder is listed, no pattern expanded, no file opened. Source of Pi's forms:
-//! `dist/core/tools/{ls,find,grep}.js` of `@earendil-works/pi-coding-agent` 0.87.1.
+//! Best effort and cheap. A path counts if the caller finds a regular file there now. Each path is looked up once and
+//! the number of look-ups is bounded; no folder is listed, no pattern expanded, no file opened. Source of Pi's
+//! formats: `dist/core/tools/{ls,find,grep}.js` of `@earendil-works/pi-coding-agent` 0.87.1.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -15,48 +16,48 @@ mod words;
 
 pub use output::named_in_output;
 
-/// Bytes of a command that are looked at.
+/// Bytes of a command that are read.
 const MAX_COMMAND_BYTES: usize = 32 << 10;
-/// Bytes of an output that are looked at. Pi shows at most 50 KiB.
+/// Bytes of an output that are read. Pi shows at most 50 KiB.
 const MAX_OUTPUT_BYTES: usize = 256 << 10;
-/// Folders that names in the output of a command are tried in.
+/// Folders in which names from a command's output are tried.
 const MAX_FOLDERS: usize = 4;
-/// Longest path; the usual limit of systems.
+/// Longest path, in bytes; operating systems have the same limit.
 const MAX_PATH_BYTES: usize = 4_096;
 
-/// What a tool call shows of paths.
+/// How a tool call names files.
 #[derive(Debug, Clone, Copy)]
 pub enum Naming<'a> {
-    /// Pi's `ls` or `find`: a path a line, from the folder at `path`.
+    /// A listing: one path per line, relative to the folder at `path`.
     Listing {
         /// The call's argument, if it has one.
         path: Option<&'a str>,
     },
-    /// Pi's `grep`: lines of the file or of files in the folder at `path`.
+    /// A search: lines of the file at `path`, or of files in that folder.
     Search {
         /// The call's argument, if it has one.
         path: Option<&'a str>,
     },
-    /// A shell's command, and what it printed.
+    /// A shell command and what it printed.
     Command {
         /// The command line.
         line: &'a str,
     },
 }
 
-/// How much one call may bring in, and cost.
+/// Limits for one call.
 #[derive(Debug, Clone, Copy)]
 pub struct DiscoveryLimits {
-    /// Files found.
+    /// Most files found.
     pub files: usize,
-    /// Paths looked up.
+    /// Most paths looked up.
     pub look_ups: usize,
 }
 
 /// Finds the regular files that a tool call names, in order, without duplicates.
 ///
-/// `cwd`: the folder that the tool ran in. `output`: what it showed. `look`: says where the regular file is that is at an
-/// absolute path now.
+/// `cwd`: the folder in which the tool ran. `output`: what it showed. `look`: the location of the regular file at an
+/// absolute path, if one is there now.
 pub fn discovered_files(
     naming: Naming<'_>,
     cwd: &Path,
@@ -67,7 +68,7 @@ pub fn discovered_files(
     let mut search =
         Search { look, limits, known: HashMap::new(), found: Vec::new(), seen: HashSet::new() };
     let output = output::cut(output, MAX_OUTPUT_BYTES);
-    // Pi takes an empty path for a missing one.
+    // Pi treats an empty path as missing.
     let base = |path: Option<&str>| {
         resolve_path(path.filter(|path| !path.is_empty()).unwrap_or("."), cwd).ok()
     };
@@ -89,7 +90,7 @@ pub fn discovered_files(
     search.found
 }
 
-/// Cuts a notice such as `[500 entries limit reached. …]` off the end, which stands after an empty line.
+/// Removes a final notice such as `[500 entries limit reached. …]`, which follows an empty line.
 fn without_notice(output: &str) -> &str {
     match output.rsplit_once("\n\n[") {
         Some((before, notice)) if notice.ends_with(']') => before,
@@ -100,14 +101,15 @@ fn without_notice(output: &str) -> &str {
 struct Search<'a> {
     look: &'a dyn Fn(&Path) -> Option<Location>,
     limits: DiscoveryLimits,
-    /// The paths looked up, and whether files are there.
+    /// The paths that were looked up, and whether files are there.
     known: HashMap<PathBuf, bool>,
     found: Vec<Location>,
     seen: HashSet<Location>,
 }
 
 impl Search<'_> {
-    /// Whether a regular file is at a path; it is found then. After the last look-up or file nothing is.
+    /// Whether a regular file is at a path, and if so, adds it to the files found. Always `false` once a limit is
+    /// reached.
     fn is_file(&mut self, path: PathBuf) -> bool {
         if let Some(is_file) = self.known.get(&path) {
             return *is_file;
@@ -135,11 +137,11 @@ impl Search<'_> {
         }
     }
 
-    /// Reads `path:12: text` (a match) or `path-12- text` (its surroundings). The path may look like that too, so the
-    /// shortest one that exists is taken.
+    /// Reads `path:12: text` (a match) or `path-12- text` (context). A path may contain such marks itself, so the
+    /// shortest one that exists counts.
     fn matches(&mut self, base: &Path, output: &str) {
         let mut lines = output.lines();
-        // A search in one file names it by its last part, so only whether it matched is read.
+        // A search in one file shows only the last part of its path, so all that matters is whether it matched.
         let matched = lines.clone().any(|line| output::mark_offsets(line).next().is_some());
         if !matched || self.is_file(base.to_owned()) {
             return;
@@ -183,8 +185,8 @@ impl Search<'_> {
     }
 }
 
-/// The folders that names in the output of commands may be in, the likeliest first: those listed, those where commands ran,
-/// the last first.
+/// Folders in which names from the output may be, the likeliest first: those that `ls` was given, then those where
+/// commands ran, the last first.
 fn folders(commands: &[shell::Command], cwd: &Path) -> Vec<PathBuf> {
     let listed = commands.iter().flat_map(shell::Command::listed);
     let ran = commands.iter().rev().filter_map(|command| command.folder.clone());

@@ -1,6 +1,6 @@
-//! Which files are excluded: known by path alone, their text never stored (DESIGN.md section 4, the setting `exclude`).
+//! The setting `exclude`: files that are known by path and size alone, and whose text is never stored.
 //!
-//! Looks at names and links, never into a file.
+//! Looks at names and links, never into a file. Globs are `globset`'s.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,23 +10,23 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use super::canonical_path;
 use crate::error::{Error, Result};
 
-/// Most entries of a folder that a wildcard is compared with.
+/// Most entries of a folder that are compared with a wildcard.
 const MAX_ENTRIES: usize = 10_000;
 
-/// Globs for files whose text is not stored, in order; the last one that matches decides.
+/// Ordered globs for files whose text is not stored. The last one that matches decides.
 ///
-/// As in a `.gitignore`: a glob without a slash is compared with the name, one with a slash with the end of the path, one
-/// that starts with a slash with the whole path. `*` stays within a name, `**` does not, `!` takes files out again. Upper
-/// and lower case are the same.
+/// As in a `.gitignore`: a glob without a slash is compared with the name, one with a slash with the end of the path,
+/// one that starts with a slash with the whole path. `*` stays within a name, `**` does not, `!` includes files
+/// again. Case does not matter.
 #[derive(Debug, Clone, Default)]
 pub struct Exclude {
     globs: GlobSet,
-    /// Of each glob, whether it excludes or takes out again.
+    /// For each glob: whether it excludes files or includes them again.
     excludes: Vec<bool>,
 }
 
 impl Exclude {
-    /// Reads globs.
+    /// Parses globs.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` naming the glob that cannot be read.
@@ -42,12 +42,12 @@ impl Exclude {
         Ok(Self { globs, excludes })
     }
 
-    /// Whether nothing is excluded.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.excludes.is_empty()
     }
 
-    /// Whether a file is excluded, by the path given or the one that it leads to.
+    /// Whether a file is excluded by the given path or by the path that it leads to.
     pub fn excludes(&self, path: &Path) -> bool {
         if self.is_empty() {
             return false;
@@ -55,13 +55,13 @@ impl Exclude {
         self.excludes_name(path) || self.excludes_name(&canonical_path(path))
     }
 
-    /// Whether a path is excluded as it is written; no link is followed.
+    /// Whether a path is excluded as written; follows no link.
     pub fn excludes_name(&self, path: &Path) -> bool {
         let last = self.globs.matches(path).into_iter().max();
         last.is_some_and(|last| self.excludes[last])
     }
 
-    /// Whether the last part of a path, with wildcards of a shell, stands for a file that is excluded.
+    /// Whether the last part of a path, read as a shell's wildcard, matches an excluded file.
     pub fn excludes_some(&self, pattern: &Path) -> bool {
         let name = pattern.file_name().and_then(OsStr::to_str);
         if self.is_empty() || !name.is_some_and(|name| name.contains(['*', '?', '['])) {

@@ -11,7 +11,7 @@ use crate::object::Hash;
 /// Largest file whose text is stored, unless a setting says otherwise: 4 MiB.
 pub const DEFAULT_MAX_TEXT_BYTES: u64 = 4 << 20;
 
-/// How often a file that changes while it is read is read again.
+/// How many times to read a file that changes while it is read.
 const ATTEMPTS: u32 = 3;
 
 /// What was found at a path.
@@ -31,41 +31,41 @@ pub enum FileState {
         /// Number of bytes.
         size: u64,
     },
-    /// More bytes than are read; nothing is known about them.
+    /// The file is larger than the limit; its bytes were not read.
     TooLarge {
         /// Number of bytes.
         size: u64,
     },
-    /// Known by path and size alone, by the setting `exclude`; it was not opened.
+    /// Excluded by the setting `exclude`; it was not opened.
     Excluded {
         /// Number of bytes.
         size: u64,
     },
-    /// Known by path alone: out of this process's reach, or met without a look at it.
+    /// Known by path alone: out of reach, or met without looking at it.
     NotRead,
-    /// Nothing is there, while the nearest folder that exists can be read: the file was deleted or never was.
+    /// Nothing exists there, and the nearest existing folder can be read: the file was deleted or never existed.
     Missing,
     /// A folder, FIFO, socket or device; it was not opened.
     NotAFile,
-    /// It cannot be told what is there; what was known of the file still stands.
+    /// It is unclear what exists there; what was known about the file stands.
     Unreadable {
-        /// Why, as the system says it.
+        /// The system's reason.
         reason: String,
     },
 }
 
-/// A file's state and the stamp by which to see later that it is unchanged.
+/// A file's state, and a stamp that shows later whether it is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileReading {
     /// What was found.
     pub state: FileState,
-    /// The stamp of exactly what was read. `None` where nothing was opened, or where an equal stamp later would prove
-    /// nothing: the file changed while it was read or within the last 2 s, and could do so again unnoticed.
+    /// The stamp of exactly what was read. `None` if nothing was opened, or if an equal stamp later would prove
+    /// nothing: the file changed while it was read or within the last 2 s, and could change again unnoticed.
     pub stamp: Option<FileStamp>,
 }
 
-/// Reads the file at a canonical path. Files above `max_bytes` and what is no regular file are never read; every failure
-/// is a state.
+/// Reads the file at a canonical path. Never reads files larger than `max_bytes`, nor anything but regular files.
+/// Every failure is a state.
 pub fn read_file(path: &Path, max_bytes: u64) -> FileReading {
     let unstamped = |state| FileReading { state, stamp: None };
     match read_opened(path, max_bytes) {
@@ -80,8 +80,8 @@ pub fn read_file(path: &Path, max_bytes: u64) -> FileReading {
 /// # Errors
 /// What the system says.
 pub fn open_file(path: &Path) -> io::Result<Option<File>> {
-    // Opening a FIFO or a device can block or do something, so the kind is asked first; it is asked again of what was
-    // opened, since another file may have taken the path in between.
+    // Opening a FIFO or a device can block or have effects, so the kind is checked first. It is checked again after
+    // opening, because another file may have taken the path in between.
     if !path.metadata()?.is_file() {
         return Ok(None);
     }
@@ -89,8 +89,8 @@ pub fn open_file(path: &Path) -> io::Result<Option<File>> {
     Ok(file.metadata()?.is_file().then_some(file))
 }
 
-/// What keeps the file at a path from being read, in words: `it is a folder`, `it cannot be read: …`. `None` where it can be,
-/// and where nothing is there.
+/// What keeps the file at a path from being read, in words: `it is a folder`, `it cannot be read: …`. `None` if it
+/// can be read, or if nothing is there.
 pub fn obstacle(path: &Path) -> Option<String> {
     match read_file(path, 0).state {
         FileState::NotAFile => Some(kind_at(path).to_owned()),
@@ -99,7 +99,7 @@ pub fn obstacle(path: &Path) -> Option<String> {
     }
 }
 
-/// Looks at the file at a canonical path that is excluded, without opening it.
+/// Looks at an excluded file without opening it.
 pub(super) fn look_at_excluded(path: &Path) -> FileReading {
     let (state, stamp) = match path.metadata() {
         Ok(metadata) if metadata.is_file() => {
@@ -138,7 +138,7 @@ fn read_state(file: &File, size: u64, max_bytes: u64) -> io::Result<FileState> {
     if size > max_bytes {
         return Ok(FileState::TooLarge { size });
     }
-    // The size may be wrong: the file may grow now, and files of `/proc` say 0.
+    // The size may be wrong: the file may grow right now, and files of `/proc` report 0.
     let mut bytes = Vec::new();
     file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
     let size = bytes.len() as u64;
@@ -152,7 +152,7 @@ fn read_state(file: &File, size: u64, max_bytes: u64) -> io::Result<FileState> {
     })
 }
 
-/// What the system says of a failure, as a part of a sentence: `permission denied`.
+/// The system's error message as part of a sentence: `permission denied`.
 pub(super) fn in_words(error: &io::Error) -> String {
     let said = error.to_string();
     let said = said.split(" (os error").next().unwrap_or(&said);
@@ -169,7 +169,7 @@ pub(super) fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Tells a missing file from one that is out of reach: its nearest ancestor that exists must be readable.
+/// Distinguishes a missing file from one that is out of reach: the nearest existing ancestor must be readable.
 pub(super) fn absent(path: &Path) -> FileState {
     for ancestor in path.ancestors().skip(1) {
         match ancestor.metadata() {
@@ -187,7 +187,7 @@ pub(super) fn absent(path: &Path) -> FileState {
     FileState::Unreadable { reason: "no folder above it exists".to_owned() }
 }
 
-/// What is there instead of a regular file.
+/// What exists instead of a regular file.
 fn kind_at(path: &Path) -> &'static str {
     let Ok(kind) = path.metadata().map(|metadata| metadata.file_type()) else {
         return "it is no regular file";

@@ -1,6 +1,6 @@
-//! Filesystem identity (SSOT 5.4) and the data folder of the platform.
+//! The ID of the filesystem that this process lives in, and the platform's data folder.
 //!
-//! Every stored file's ID depends on the filesystem ID: how it is made is final.
+//! The ID of every stored file depends on the filesystem ID, so how it is made must never change.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -13,28 +13,29 @@ use super::container::{Clues, Container};
 use crate::error::{Error, Result};
 use crate::object::Hash;
 
-/// Name of the file, in the data folder, that keeps the ID of a machine without one.
+/// Name of the file in the data folder that keeps the ID of a machine without one.
 const ID_FILE: &str = "filesystem-id";
 
-/// The filesystem namespace that this process lives in.
+/// The filesystem of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnFilesystem {
     /// Its ID.
     pub id: String,
-    /// Whether it is that of a container: volumes are then filesystems of their own, see [`super::Namespace::in_container`].
+    /// Whether it is a container's. Volumes are then filesystems of their own, see
+    /// [`super::Namespace::in_container`].
     pub is_container: bool,
 }
 
-/// Finds the filesystem namespace that this process lives in.
+/// Finds the filesystem of this process.
 ///
-/// In this order: `env` (the value of `PALIMPSEST_FILESYSTEM_ID`) and `setting` (`filesystemId`), taken as they are, less
-/// surrounding white space; in a container, the SHA-256 of the container's ID, since images bake one machine ID into all their
-/// containers; the SHA-256 of the machine's ID, trimmed, in 64 hexadecimal digits; where the machine has
-/// none (absent, empty, `uninitialized`), a random UUID that is made once and kept in the file `filesystem-id` of
-/// `data_folder`. Processes that make it at the same time end with one ID.
+/// Tries in this order: `env` (the value of `PALIMPSEST_FILESYSTEM_ID`) and `setting` (`filesystemId`), both verbatim
+/// except for surrounding white space; in a container, the SHA-256 of the container's ID, because an image gives all
+/// its containers one machine ID; the SHA-256 of the machine's ID, trimmed, as 64 hexadecimal digits; on a machine
+/// without one (absent, empty, `uninitialized`) a random UUID, created once and kept in the file `filesystem-id` of
+/// `data_folder`. Processes that create it at the same time agree on one ID.
 ///
-/// `holds_files`: whether the store holds files of a filesystem. It is asked in a container alone, once, of the ID that the same
-/// process would have without one, the machine's or the kept one: file objects that were stored under it keep it.
+/// `holds_files`: whether the store holds files of a filesystem. It is called only in a container, once, with the ID
+/// that this process would have outside one (the machine's or the kept one): files stored under that ID keep it.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if `env` or `setting` is given but blank; `FILE` if the kept ID cannot be read or written, or is no
@@ -81,7 +82,7 @@ fn own_filesystem_of(
     }
 }
 
-/// The platform's folder for Palimpsest's own data: `$XDG_DATA_HOME/palimpsest` or `~/.local/share/palimpsest`; on macOS
+/// The platform's folder for Palimpsest's data: `$XDG_DATA_HOME/palimpsest` or `~/.local/share/palimpsest`; on macOS
 /// `~/Library/Application Support/palimpsest`; on Windows `%APPDATA%\palimpsest`. It may not exist yet.
 ///
 /// # Errors
@@ -95,7 +96,7 @@ fn data_folder_in(
     home: Option<PathBuf>,
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<PathBuf> {
-    // The XDG specification has relative paths ignored; the same is right for `%APPDATA%`.
+    // The XDG specification says to ignore relative paths; the same is right for `%APPDATA%`.
     let folder = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = home.filter(|home| home.is_absolute());
     let data = match system {
@@ -168,7 +169,7 @@ fn machine_guid(output: &str) -> Option<&str> {
     line.split_whitespace().nth(2)
 }
 
-/// Reads the kept ID, or makes it.
+/// Reads the kept ID, or creates it.
 fn kept_id(folder: &Path) -> Result<String> {
     let path = folder.join(ID_FILE);
     if let Some(id) = read_id(&path) {
@@ -181,8 +182,8 @@ fn read_id(path: &Path) -> Option<String> {
     std::fs::read_to_string(path).ok().and_then(|text| parse_id(&text).ok())
 }
 
-/// Reads the ID under a lock, or writes a new one there. The lock makes all processes see the first one's ID, and what a
-/// crash left unwritten is written by the next.
+/// Reads the ID under a lock, or writes a new one. Thanks to the lock all processes see the first one's ID, and the
+/// next process completes what a crash left unwritten.
 fn make_id(folder: &Path, path: &Path) -> std::io::Result<String> {
     create_folder(folder)?;
     let mut file = open_for_user_only(path)?;

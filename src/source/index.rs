@@ -1,6 +1,7 @@
-//! Storing the files of given paths. What is walked, [`super::walk`] says; what is written at once, [`super::batch`].
+//! Stores the files at and under given paths. [`super::walk`] decides which files those are, [`super::batch`] how
+//! many are written at once.
 //!
-//! A version is made only where a file changed. Sources: DESIGN.md section 5, SSOT 5.6.
+//! Makes a version only where a file changed.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -16,38 +17,38 @@ use crate::error::Result;
 use crate::object::{ObjectId, ObjectType, Source};
 use crate::store::{Store, Version};
 
-/// Versions read at a time.
+/// Versions read from the store at a time.
 const PAGE: usize = 1_000;
 
-/// How paths are indexed.
+/// Options of [`index_paths`].
 #[derive(Debug, Clone)]
 pub struct IndexOptions {
-    /// The filesystems that paths belong to, as this process sees them.
+    /// The filesystems of the paths, as this process sees them.
     pub files: Namespace,
-    /// Whether hidden and ignored files are taken too; never `.git`.
+    /// Whether to include hidden and ignored files. `.git` is never included.
     pub all: bool,
-    /// Files with more bytes are metadata only.
+    /// Largest file whose text is stored, in bytes; of larger files only metadata is.
     pub max_text_bytes: u64,
-    /// Files of which the path and size alone are stored.
+    /// Files of which only path and size are stored.
     pub exclude: Exclude,
 }
 
-/// What became of the paths.
+/// Result of [`index_paths`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct IndexReport {
-    /// The files, in the order in which they were met; deleted ones last.
+    /// The indexed files in the order in which the walk met them; deleted files last.
     pub files: Vec<IndexedFile>,
-    /// What could not be indexed.
+    /// Paths that could not be indexed, with reasons.
     pub failed: Vec<Problem>,
-    /// What is no file to index (links, FIFOs, sockets, devices), or was forgotten.
+    /// Number of skipped paths: links, FIFOs, sockets, devices, and files that a person had forgotten.
     pub skipped: Vec<Problem>,
 }
 
-/// Stores the files at and under `paths`, which are absolute.
+/// Stores the files at and under `paths`, which must be absolute.
 ///
-/// A given path may be a link and may be hidden or ignored; under it links are not followed, and of what is neither a file
-/// nor a folder nothing is opened. A file that the store knows under a given path and that is gone gets a version without
-/// content. `progress` is told how many files are done.
+/// A given path may be a link, hidden or ignored. Links under it are not followed; only regular files and folders are
+/// opened. A file that the store knows under a given path and that is gone gets a version without content. `progress`
+/// receives the number of files done.
 ///
 /// # Errors
 /// What the store reports. Then the transactions before hold.
@@ -70,7 +71,7 @@ pub fn index_paths(
         WalkOptions { all: options.all, store: canonical_path(Path::new(store.path())) };
     for root in &roots {
         if is_missing(root) {
-            // What the store knows of a folder that is gone is looked at below.
+            // Known files of a folder that is gone are handled below.
             if !work.known.values().any(|known| known.path.starts_with(root)) {
                 work.fail(root.clone(), "there is no such file or folder");
             }
@@ -88,7 +89,7 @@ pub fn index_paths(
     Ok(work.report)
 }
 
-/// What the store knows of a file under the paths.
+/// What the store knows about the files under the paths.
 struct Known {
     path: PathBuf,
     is_deleted: bool,
@@ -97,9 +98,9 @@ struct Known {
 struct Work<'a> {
     store: &'a Store,
     options: &'a IndexOptions,
-    /// What is not met yet.
+    /// Known files that the walk has not met.
     known: HashMap<ObjectId, Known>,
-    /// What is met: the paths given may overlap.
+    /// Files that the walk has met: given paths may overlap.
     seen: HashSet<PathBuf>,
     batch: Batch,
     report: IndexReport,
@@ -122,7 +123,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Takes a file that was met.
+    /// Adds a file that the walk met.
     fn index(&mut self, path: PathBuf) -> Result<()> {
         if path.to_str().is_none() {
             self.fail(path, "its name is not UTF-8");
@@ -136,15 +137,15 @@ impl Work<'_> {
             FileState::NotAFile => {
                 self.report.skipped.push(Problem { path, problem: walk::NOT_A_FILE.to_owned() });
             }
-            // It went while its folder was read.
+            // The file vanished while its folder was read.
             FileState::Missing => {}
             _ => self.stage(&path, reading)?,
         }
         Ok(())
     }
 
-    /// Takes the files that the store knows and that were not met: those that are gone. Others are hidden, ignored or out of
-    /// reach, and what is known of them stands.
+    /// Handles known files that the walk did not meet. Those that are gone get a version without content. The others
+    /// are hidden, ignored or out of reach, and keep their versions.
     fn index_gone(&mut self) -> Result<()> {
         let mut gone: Vec<PathBuf> = self
             .known
@@ -161,7 +162,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Takes a file to be written, or what the store has of it already.
+    /// Adds a file to the batch, or records that the store has its version already.
     fn stage(&mut self, path: &Path, reading: FileReading) -> Result<()> {
         let location = self.location(path);
         if let Some(file) =
@@ -195,7 +196,7 @@ fn is_missing(path: &Path) -> bool {
     read_file(path, 0).state == FileState::Missing
 }
 
-/// The files of the store at and under the paths.
+/// The store's files at and under the paths.
 fn known_files(
     store: &Store,
     roots: &[PathBuf],
@@ -218,7 +219,7 @@ fn known_files(
     }
 }
 
-/// Where this process opens a file, if that is under one of the paths.
+/// Where this process opens a file, if it lies under one of the paths.
 fn path_under(version: &Version, roots: &[PathBuf], files: &Namespace) -> Option<PathBuf> {
     let Some(Source::Filesystem { filesystem_id, path }) = &version.envelope.source else {
         return None;

@@ -1,7 +1,7 @@
-//! The indexing protocol (SSOT 5.6): from a file as it is now to the version that the store should have of it.
+//! The indexing protocol: from a file as it is now to the version that the store should have.
 //!
-//! Every way in which a file gets a version goes through here: tools, trackers, resume, the `index` command. Reads the file,
-//! writes nothing: who asks puts the payload, unless the outcome is [`IndexOutcome::Unchanged`].
+//! Every version of a file is made here, whoever asks: tools, trackers, a resumed session, the `index` command. Reads
+//! the file and writes nothing; the caller stores the payload unless the outcome is [`IndexOutcome::Unchanged`].
 
 use std::path::Path;
 
@@ -14,24 +14,24 @@ use crate::error::Result;
 use crate::object::{AsOf, Envelope, Hash, ObjectId, Payload, Source, file_fields};
 use crate::store::{MOVED_FROM, Store, Version};
 
-/// Fields of a file that reading it gives; all others are people's, such as `view`, or tell where it was before
-/// (`moved_from`), and stay.
+/// Fields that come from reading the file. All others stay: they are a person's, such as `view`, or say where the
+/// file was before (`moved_from`).
 const READ_FIELDS: [&str; 6] =
     ["file_type", "char_count", "no_content", "size_bytes", "partial", "shown_lines"];
 
 /// Name of the additional content of a file known in part: the lines that were shown.
 const SHOWN: &str = "shown_lines";
 
-/// What became of a file.
+/// What indexing did with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexOutcome {
     /// The store had no version of it.
     Created,
     /// The store had another version of it.
     Updated,
-    /// The store had this version of it: nothing is to be written.
+    /// The store has this version; there is nothing to write.
     Unchanged,
-    /// It is gone; its new version has no content.
+    /// The file is gone; its new version has no content.
     Deleted,
 }
 
@@ -47,7 +47,7 @@ impl IndexOutcome {
     }
 }
 
-/// What the store, or a transaction that is not written yet, has of a file.
+/// The latest version of a file, in the store or in a transaction that is not written yet.
 #[derive(Debug, Clone)]
 pub struct Latest {
     /// Hash of the payload.
@@ -72,7 +72,7 @@ impl From<Version> for Latest {
 }
 
 impl Latest {
-    /// The latest version of a file that the store has.
+    /// Reads the latest version from the store.
     ///
     /// # Errors
     /// What the store reports.
@@ -80,7 +80,7 @@ impl Latest {
         Ok(store.get(&location.id()?, AsOf::Latest)?.map(Self::from))
     }
 
-    /// What a payload will be once it is written.
+    /// Describes a payload that is not written yet.
     ///
     /// # Errors
     /// What canonical JSON reports.
@@ -104,12 +104,12 @@ impl Latest {
     }
 }
 
-/// A file, and the version of it that should be the latest.
+/// A file with the version that should be its latest.
 #[derive(Debug, Clone)]
 pub struct Indexed {
     /// The object.
     pub envelope: Envelope,
-    /// The version, to be put unless the outcome is [`IndexOutcome::Unchanged`].
+    /// The version. The caller stores it unless the outcome is [`IndexOutcome::Unchanged`].
     pub payload: Payload,
     /// `content_hash` of the version.
     pub version: Hash,
@@ -120,7 +120,7 @@ pub struct Indexed {
 }
 
 impl Indexed {
-    /// Says which object the file was before it moved here; a version that is there without that is one to be updated.
+    /// Records which object the file was before it moved here. A version that exists without that is updated.
     ///
     /// # Errors
     /// What canonical JSON reports.
@@ -136,7 +136,7 @@ impl Indexed {
     }
 }
 
-/// Looks at a file: reads it where it can be reached and is not excluded. Every failure is a state.
+/// Looks at a file and reads it if it is within reach and not excluded. Every failure is a state, not an error.
 pub fn look(location: &Location, is_excluded: bool, max_text_bytes: u64) -> FileReading {
     let reading = match &location.open {
         None => FileReading { state: FileState::NotRead, stamp: None },
@@ -151,7 +151,7 @@ pub fn look(location: &Location, is_excluded: bool, max_text_bytes: u64) -> File
     reading
 }
 
-/// Says what version a file should have, as [`index_source`].
+/// As [`index_source`], for a file.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if the path is not UTF-8.
@@ -163,11 +163,11 @@ pub fn index(
     index_source(location.envelope()?, reading, latest)
 }
 
-/// Says what version a sourced file should have, given what was found and the latest version that there is. `None` where nothing
-/// can be said of it: it is no regular file, or cannot be read; what was known of it stands.
+/// Decides which version an object should have, given what was found at its source and its latest version. `None`
+/// where nothing is known about it (no regular file, or not readable): the latest version stands.
 ///
-/// Text is content; other files are metadata, with the reason in `no_content`: `binary`, `too_large`, `excluded` (all with
-/// `size_bytes`), `not_read`, `deleted`. A look by path alone never takes the place of a version that is there.
+/// Text becomes content. Other files are metadata with the reason in `no_content`: `binary`, `too_large`, `excluded`
+/// (these have `size_bytes`), `not_read` or `deleted`. A version known by path alone never replaces another one.
 ///
 /// # Errors
 /// What canonical JSON reports.
@@ -197,20 +197,20 @@ pub fn index_source(
     Ok(Some(Indexed { envelope, payload, version, outcome, stamp }))
 }
 
-/// What a tool told of a file that cannot be read from here (DESIGN.md section 5).
+/// What a tool showed of a file that this process cannot read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told<'a> {
-    /// All of its text.
+    /// The whole text.
     Whole(&'a str),
-    /// Some of its lines: the number of the first, and their text.
+    /// Some lines: the number of the first, and their text.
     Part(u64, &'a str),
-    /// That it changed; nothing more.
+    /// Only that it changed.
     Changed,
 }
 
-/// Says what version a file should have that is out of reach, given what a tool told of it. A part is never the content: that
-/// stays null, `no_content` is `partial`, `partial` is true, and the lines are an additional content, `shown_lines`, whose
-/// numbers the field of that name holds.
+/// Decides which version a file out of reach should have, given what a tool showed of it. A part never becomes the
+/// content: the content stays null, `no_content` is `partial`, `partial` is true, and the lines are an additional
+/// content, `shown_lines`, whose line numbers are in the field of that name.
 ///
 /// # Errors
 /// As [`index`].
@@ -249,7 +249,7 @@ pub fn index_told(location: &Location, told: Told<'_>, latest: Option<Latest>) -
 
 fn keep_fields_of_people(payload: &mut Payload, latest: &Latest, is_gone: bool) {
     for (name, value) in &latest.fields {
-        // What is there after a deletion has come anew, not from where it was before.
+        // What appears after a deletion is a new file and has not moved.
         let is_past = is_gone && name == MOVED_FROM;
         if !is_past && !READ_FIELDS.contains(&name.as_str()) {
             payload.fields.entry(name.clone()).or_insert_with(|| value.clone());
@@ -257,7 +257,7 @@ fn keep_fields_of_people(payload: &mut Payload, latest: &Latest, is_gone: bool) 
     }
 }
 
-/// The payload of a state; `None` if it makes no version.
+/// The payload for a state; `None` for states that make no version.
 fn payload_of(path: &str, state: FileState) -> Option<Payload> {
     let (text, source_hash, no_content, size) = match state {
         FileState::Text { source_hash, text } => (Some(text), Some(source_hash), None, None),
@@ -376,7 +376,7 @@ mod tests {
         let whole = told(Told::Whole("one"), Some(&part));
         assert_eq!(whole.payload.content.as_deref(), Some("one"));
         assert!(!whole.payload.fields.contains_key("partial"));
-        // The same bytes read from disk are the same version.
+        // The same bytes, read from disk, are the same version.
         assert_eq!(indexed(text("one"), Some(&whole)).unwrap().outcome, IndexOutcome::Unchanged);
         assert_eq!(told(Told::Changed, Some(&whole)).payload.content, None);
     }

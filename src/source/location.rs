@@ -1,6 +1,7 @@
-//! Where a file is: what identifies it, and where this process reaches it. Looks at nothing.
+//! A file's identity (filesystem and canonical path) and where this process opens it. Looks at nothing.
 //!
-//! Sources: SSOT 2.3, 5.2 and 5.3; DESIGN.md section 5.
+//! The identity does not depend on who looks: an agent in a container and one on the host name the same file by
+//! different paths, and must end with one object.
 
 use std::path::{Path, PathBuf};
 
@@ -14,9 +15,10 @@ pub struct Location {
     pub filesystem_id: String,
     /// Canonical absolute path within it. With the filesystem ID it is the file's identity.
     pub path: PathBuf,
-    /// Where this process opens the file; `None` if it is out of its reach: never looked at, never watched.
+    /// Where this process opens the file. `None` if the file is out of reach: it is never looked at or watched.
     pub open: Option<PathBuf>,
-    /// Folder of the mapping by which it is reached; where that is missing, nothing can be said of the file.
+    /// Folder of the mapping through which the file is reached. If that folder is missing, nothing is known about the
+    /// file.
     pub root: Option<PathBuf>,
 }
 
@@ -40,8 +42,8 @@ impl Location {
         self.envelope_at(path)
     }
 
-    /// ID of the file's object. Of a path that is not UTF-8, of which no object is ever made, it is that of the nearest path
-    /// which is.
+    /// ID of the file's object. A path that is not UTF-8 never has an object; its ID is that of the closest path in
+    /// UTF-8.
     ///
     /// # Errors
     /// What canonical JSON reports.
@@ -49,7 +51,7 @@ impl Location {
         Ok(self.envelope_at(&self.path.to_string_lossy())?.id)
     }
 
-    /// The path for reports.
+    /// The path as shown in reports.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,5 +1,5 @@
-//! Mount mappings: from the paths that an agent in a sandbox sees to canonical ones, and back (SSOT 5.3). Pure text, but for
-//! the folders themselves, whose links are followed once when they are read.
+//! Mount mappings: translate the paths that an agent in a sandbox sees to canonical ones, and back. Pure text, except
+//! that the links of the mapped folders are followed once when the mappings are read.
 
 use std::path::{Path, PathBuf};
 
@@ -9,32 +9,34 @@ use super::absolute::AbsolutePath;
 use super::canonical_path;
 use crate::error::{Error, Result};
 
-/// A mount mapping as the settings have it.
+/// One entry of the setting `mounts`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MountMapping {
     /// Folder as the agent sees it, absolute.
     pub agent_prefix: String,
-    /// The same folder in its own filesystem, absolute: on the host, the path that a host agent sees.
+    /// The same folder in its own filesystem, absolute. On the host: the path that an agent on the host sees.
     pub canonical_prefix: String,
-    /// The filesystem that it is in. Default: the host's, which is that of this process where nothing else is configured.
+    /// The filesystem that holds the folder. Default: the host's, which is this process's unless configured
+    /// otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filesystem_id: Option<String>,
-    /// Where this process opens it. Default: `canonical_prefix`; another one where this process itself runs in the container.
+    /// Where this process opens the folder. Default: `canonical_prefix`. Differs only if this process runs in the
+    /// container itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_prefix: Option<String>,
 }
 
-/// One mapping, read.
+/// A parsed mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mount {
-    /// Where the agent sees it.
+    /// The folder as the agent sees it.
     pub(super) agent: AbsolutePath,
-    /// Where it is in its filesystem.
+    /// The folder in its own filesystem.
     pub(super) canonical: AbsolutePath,
-    /// That filesystem.
+    /// The ID of that filesystem.
     pub(super) filesystem_id: String,
-    /// Where this process opens it.
+    /// The folder as this process opens it.
     pub(super) client: PathBuf,
 }
 
@@ -45,7 +47,7 @@ pub(super) struct Mounts {
 }
 
 impl Mounts {
-    /// Reads mappings; those without a filesystem are in that of `filesystem_id`.
+    /// Parses mappings. Those that name no filesystem belong to `filesystem_id`.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` with what [`MountMapping::problem`] says.
@@ -65,7 +67,7 @@ impl Mounts {
         &self.mounts
     }
 
-    /// The mapping of an agent's path, by the longest prefix, and the names below it.
+    /// The mapping with the longest prefix of an agent's path, and the names below its folder.
     pub(super) fn of_agent<'a>(
         &'a self,
         path: &'a AbsolutePath,
@@ -74,8 +76,8 @@ impl Mounts {
         found.min_by_key(|(_, rest)| rest.len())
     }
 
-    /// Where the agent sees a file: by the longest prefix that leads back to the file. Of equal ones the first. `None` where
-    /// the agent sees it nowhere, be it that another mapping lies over it.
+    /// The agent's path of a file: by the longest prefix that leads back to the same file, the first of equals.
+    /// `None` if the agent cannot see it, for example because another mapping covers it.
     pub(super) fn backward(
         &self,
         filesystem_id: &str,
@@ -86,7 +88,7 @@ impl Mounts {
         self.nearest(holding.collect())
     }
 
-    /// The agent's path of a path of this machine, by the longest `clientPrefix`; `None` where the agent does not see it.
+    /// The agent's path of a path on this machine, by the longest `clientPrefix`. `None` if the agent cannot see it.
     pub(super) fn of_client(&self, path: &AbsolutePath) -> Option<AbsolutePath> {
         let clients = self.mounts.iter().filter_map(|mount| {
             let client = AbsolutePath::parse(mount.client.to_str()?)?;
@@ -95,7 +97,7 @@ impl Mounts {
         self.nearest(clients.collect())
     }
 
-    /// The agent's path of names below one of these mappings, the nearest that no deeper mapping covers.
+    /// The agent's path of names below one of these mappings: the nearest that no deeper mapping covers.
     fn nearest(&self, mut below: Vec<(&Mount, &[String])>) -> Option<AbsolutePath> {
         below.sort_by_key(|(_, rest)| rest.len());
         let mut seen = below.into_iter().map(|(mount, rest)| (mount, mount.agent.join(rest)));
@@ -105,7 +107,7 @@ impl Mounts {
         seen.find(|(mount, agent)| is_it(mount, agent)).map(|(_, agent)| agent)
     }
 
-    /// What of the mappings may be a slip, for people.
+    /// Warnings about mappings that are probably mistakes.
     pub(super) fn oddities(&self) -> Vec<String> {
         let mut found = Vec::new();
         for (at, mount) in self.mounts.iter().enumerate() {
@@ -113,7 +115,7 @@ impl Mounts {
                 let overlap = mount.filesystem_id == other.filesystem_id
                     && (mount.canonical.below(&other.canonical).is_some()
                         || other.canonical.below(&mount.canonical).is_some());
-                // Nested alike on both sides they say the same twice.
+                // Mappings that are nested the same way on both sides agree.
                 let agree = relative(&mount.agent, &other.agent)
                     == relative(&mount.canonical, &other.canonical);
                 if overlap && !agree {
@@ -128,7 +130,7 @@ impl Mounts {
     }
 }
 
-/// How one of two folders lies below the other.
+/// Whether one of two folders lies below the other, and by which names.
 fn relative<'a>(one: &'a AbsolutePath, other: &'a AbsolutePath) -> Option<(bool, &'a [String])> {
     let down = one.below(other).map(|rest| (true, rest));
     down.or_else(|| other.below(one).map(|rest| (false, rest)))
@@ -138,14 +140,15 @@ fn is_at(one: &AbsolutePath, other: &AbsolutePath) -> bool {
     one.below(other).is_some_and(<[String]>::is_empty)
 }
 
-/// A folder of this machine with names below it.
+/// Appends names to a folder of this machine.
 pub(super) fn joined(folder: &Path, names: &[String]) -> PathBuf {
     let mut path = folder.to_owned();
     path.extend(names);
     path
 }
 
-/// Reads a mapping. Links in the canonical prefix are followed if it is opened here: a host agent names files so.
+/// Parses a mapping. Follows links in the canonical prefix if this process opens the folder there, because an agent
+/// on the host would.
 fn mount(mapping: &MountMapping, filesystem_id: &str) -> Option<Mount> {
     let MountMapping { agent_prefix, canonical_prefix, client_prefix, .. } = mapping;
     let client = canonical_path(Path::new(client_prefix.as_ref().unwrap_or(canonical_prefix)));
@@ -160,8 +163,9 @@ fn mount(mapping: &MountMapping, filesystem_id: &str) -> Option<Mount> {
 }
 
 impl MountMapping {
-    /// What is wrong with a list of mappings, in words that follow the name of the setting: a prefix that is no absolute path, a
-    /// folder that this machine cannot open by such a path, an empty ID, one agent's folder in two mappings.
+    /// Describes what is wrong with a list of mappings, in words that follow the setting's name: a prefix that is not
+    /// an absolute path, a folder that this machine cannot open by such a path, an empty ID, or one agent folder
+    /// mapped twice.
     pub fn problem(mappings: &[Self]) -> Option<String> {
         if let Some(problem) = mappings.iter().find_map(Self::own_problem) {
             return Some(problem);
@@ -170,7 +174,7 @@ impl MountMapping {
             mappings.iter().filter_map(|one| AbsolutePath::parse(&one.agent_prefix)).collect();
         let repeated = (1..agents.len())
             .find(|at| agents[..*at].iter().any(|other| is_at(other, &agents[*at])))?;
-        // What lies there would be two files at once.
+        // A file there would be two files at once.
         Some(format!("map `{}` twice", agents[repeated]))
     }
 
@@ -244,7 +248,7 @@ mod tests {
         assert_eq!(forward(&mounts, "/workspacex"), None);
         assert_eq!(backward(&mounts, "/home/me/projects/a"), None);
         assert_eq!(mounts.backward("other", &path("/srv/home/a")), None);
-        // What a deeper mount lies over is seen nowhere.
+        // Files below a deeper mount are hidden.
         assert_eq!(backward(&mounts, "/home/me/project/node_modules/x"), None);
     }
 
@@ -347,7 +351,7 @@ mod tests {
         #[test]
         fn no_dots_lead_above_the_root_and_reading_again_changes_nothing(text in roots()) {
             let read = path(&text);
-            prop_assert!(read.names.iter().all(|name| !matches!(&**name, "" | "." | "..")));
+            prop_assert!(read.names().iter().all(|name| !matches!(&**name, "" | "." | "..")));
             prop_assert_eq!(path(&read.to_string()), read);
         }
 

@@ -1,4 +1,4 @@
-//! Finding objects of a store by name outside a session: what the store knows, and paths.
+//! Finds the objects of a store by name, without a session: by ID, nickname or path.
 
 use std::path::PathBuf;
 
@@ -7,17 +7,17 @@ use crate::error::{Error, Result};
 use crate::object::VersionSelector;
 use crate::store::{Named, Store, Version};
 
-/// What a path in a name counts from.
+/// What a path in a name is relative to.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// The filesystems that paths belong to, as this process sees them.
+    /// The filesystems of the paths, as this process sees them.
     pub files: Namespace,
-    /// Folder of relative paths, absolute.
+    /// Base of relative paths; absolute.
     pub cwd: PathBuf,
 }
 
 impl Place {
-    /// Finds the object of a name: full ID, nickname, path, unique ID prefix of at least 8 digits.
+    /// Finds the object with a name: full ID, nickname, path, or unique ID prefix of at least 8 digits.
     ///
     /// # Errors
     /// As [`Store::find`].
@@ -27,7 +27,7 @@ impl Place {
         store.find(name, file_of)
     }
 
-    /// Reads the version that a name and `at` ask for; without either the latest.
+    /// Reads the version that a name and `at` select; the latest if neither does.
     ///
     /// # Errors
     /// As [`Store::find`] and [`Store::select`]; `INVALID_ARGUMENT` if name and `at` both choose a version.

@@ -1,7 +1,6 @@
-//! Where files are: from the path that an agent sees to the file's identity and to where this process opens it, and back
-//! (SSOT 5.2 and 5.3, DESIGN.md section 5).
+//! Maps paths as an agent sees them to a file's identity and to where this process opens it, and back.
 //!
-//! Looks at links and folders, never into a file; outside the mappings of a sandbox at nothing at all.
+//! Looks at links and folders, never into a file. Outside the mappings of a sandbox it looks at nothing.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,18 +14,18 @@ use super::volumes::Volumes;
 use crate::error::Result;
 use crate::object::Hash;
 
-/// Most links followed in one path; the usual limit of systems.
+/// Most links followed in one path; operating systems have the same limit.
 const MAX_LINKS: u32 = 40;
 
-/// The filesystems that an agent sees, and what of them this process reaches.
+/// The filesystems that an agent sees, and which of them this process reaches.
 #[derive(Debug, Clone)]
 pub struct Namespace {
     mounts: Mounts,
-    /// The filesystem of what no mapping covers.
+    /// The filesystem of paths that no mapping covers.
     filesystem_id: String,
-    /// Whether this process reaches that at the same paths.
+    /// Whether this process reaches that filesystem at the same paths.
     is_reached: bool,
-    /// The volumes, where this process is in a container.
+    /// The mounted volumes, if this process runs in a container.
     volumes: Option<Arc<Volumes>>,
     spelling: Arc<Spelling>,
 }
@@ -37,16 +36,17 @@ impl Namespace {
         Self::of(Mounts::default(), filesystem_id, true)
     }
 
-    /// An agent whose files are out of reach, as those of a transcript.
+    /// An agent whose files are out of reach, as in a transcript.
     pub fn elsewhere(filesystem_id: &str) -> Self {
         Self::of(Mounts::default(), filesystem_id, false)
     }
 
-    /// An agent in a sandbox, if `mappings` or `sandbox` say so; else as [`Namespace::here`].
+    /// An agent in a sandbox if `mappings` or `sandbox` say so; else as [`Namespace::here`].
     ///
-    /// `filesystem_id`: the host's, in which mapped folders are unless they say otherwise. `sandbox`: ID or name of the
-    /// container; what is not mapped belongs to the filesystem that is its SHA-256 and is out of reach. Without it, to one of
-    /// `session` alone, so that two containers never meet by accident.
+    /// `filesystem_id`: the host's, which holds mapped folders unless they say otherwise. `sandbox`: ID or name of
+    /// the container. Unmapped files are out of reach; they belong to the filesystem whose ID is the SHA-256 of
+    /// `sandbox`, or without it to a filesystem of `session` alone, so that two containers never share files by
+    /// accident.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if a mapping has a prefix that is no absolute path, or two have one `agentPrefix`.
@@ -67,7 +67,8 @@ impl Namespace {
         Ok(Self::of(mounts, sandbox.as_str(), false))
     }
 
-    /// This process's own view: what it opens under a mapping's `clientPrefix` is the mapping's, all else its own.
+    /// This process's own view: files under a mapping's `clientPrefix` belong to the mapping, all others to this
+    /// process.
     ///
     /// # Errors
     /// As [`Namespace::of_agent`].
@@ -88,20 +89,20 @@ impl Namespace {
         Self { mounts, filesystem_id, is_reached, volumes: None, spelling: Arc::default() }
     }
 
-    /// This process runs in a container: what is mounted there from outside, a volume or a folder of the host, is a filesystem of
-    /// its own, told by type, source and folder. The paths stay. Mappings come first.
+    /// For a process in a container: each mount from outside (a volume or a folder of the host) is a filesystem of
+    /// its own, identified by type, source and folder. Paths stay as they are. Mappings take precedence.
     #[must_use]
     pub fn in_container(mut self) -> Self {
         self.volumes = self.is_reached.then(Arc::default);
         self
     }
 
-    /// The filesystem of what no mapping covers.
+    /// The filesystem of paths that no mapping covers.
     pub fn filesystem_id(&self) -> &str {
         &self.filesystem_id
     }
 
-    /// What people should know of the mappings: folders that are not there, and such as show the same files.
+    /// Warnings about the mappings: folders that do not exist, and mappings that show the same files.
     pub fn oddities(&self) -> Vec<String> {
         let gone = self.mounts.all().iter().filter(|mount| !mount.client.is_dir()).map(|mount| {
             let (agent, client) = (&mount.agent, mount.client.display());
@@ -110,30 +111,30 @@ impl Namespace {
         gone.chain(self.mounts.oddities()).collect()
     }
 
-    /// Whether the agent sees what this process sees.
+    /// Whether the agent sees the same files as this process.
     pub fn is_here(&self) -> bool {
         self.is_reached && self.mounts.all().is_empty()
     }
 
-    /// Whether something is at the canonical path of a filesystem, as far as that can be looked at.
+    /// Whether something exists at a canonical path of a filesystem, as far as this process can look.
     pub fn exists(&self, filesystem_id: &str, path: &str) -> bool {
         self.known(filesystem_id, Path::new(path)).open.is_some_and(|open| open.exists())
     }
 
-    /// Where the file at an absolute path is, as the agent sees it. Links are followed as far as they can be looked at; one
-    /// that leads out of its mapping leads to another one's file, or to one that is out of reach.
+    /// Where the file at an agent's absolute path is. Links are followed as far as this process can look; a link out
+    /// of its mapping leads to another mapping's file or out of reach.
     pub fn locate(&self, path: &Path) -> Location {
         if self.mounts.all().is_empty() {
             return self.unmapped(path);
         }
         match path.to_str().and_then(AbsolutePath::parse) {
             Some(path) => self.followed(&path),
-            // What is not UTF-8 is no object, and may be anywhere.
+            // A path that is not UTF-8 has no object and may be anywhere.
             None => Location::elsewhere(&self.filesystem_id, path.to_owned()),
         }
     }
 
-    /// Where a file is that is known by filesystem and canonical path. It is out of reach if the path leads elsewhere by now.
+    /// Where a known file is, by filesystem and canonical path. It is out of reach if the path now leads elsewhere.
     pub fn known(&self, filesystem_id: &str, path: &Path) -> Location {
         let elsewhere = || Location::elsewhere(filesystem_id, path.to_owned());
         if self.mounts.all().is_empty() {
@@ -151,14 +152,14 @@ impl Namespace {
         found.filter(is_it).unwrap_or_else(elsewhere)
     }
 
-    /// The path by which the agent sees a file; `None` where that is the canonical one.
+    /// The path by which the agent sees a file; `None` if that is the canonical one.
     pub fn agent_path(&self, filesystem_id: &str, path: &Path) -> Option<String> {
         let canonical = AbsolutePath::parse(path.to_str()?)?;
         let agent = self.mounts.backward(filesystem_id, &canonical)?.to_string();
         (path.to_str() != Some(&agent)).then_some(agent)
     }
 
-    /// The folder of this machine at which the agent works, as the agent sees it.
+    /// The agent's working folder on this machine, as the agent sees it.
     pub fn agent_folder(&self, folder: &Path) -> PathBuf {
         if self.mounts.all().is_empty() {
             return folder.to_owned();
@@ -169,8 +170,8 @@ impl Namespace {
         agent.map_or_else(|| folder.to_owned(), |path| PathBuf::from(path.to_string()))
     }
 
-    /// The file that this process opens at a canonical path of this machine, for trackers, which are told of such paths. In a
-    /// mapping it is out of reach once a link leads elsewhere.
+    /// The file at a canonical path of this machine; trackers report such paths. Within a mapping it is out of reach
+    /// once a link leads elsewhere.
     pub fn opened_at(&self, path: &Path) -> Location {
         let agent = path.to_str().and_then(AbsolutePath::parse);
         let Some(agent) = agent.and_then(|path| self.mounts.of_client(&path)) else {
@@ -195,8 +196,8 @@ impl Namespace {
         Location::here(volume.as_deref().unwrap_or(&self.filesystem_id), path)
     }
 
-    /// Follows the links of an agent's path. An absolute link counts from the agent's root, and where nothing is mapped there,
-    /// from this machine's: tools that run here follow it so.
+    /// Follows the links in an agent's path. An absolute link is relative to the agent's root or, where nothing is
+    /// mapped there, to this machine's: tools that run here follow it that way.
     fn followed(&self, path: &AbsolutePath) -> Location {
         let mut links = MAX_LINKS;
         let mut at = path.root();
@@ -206,7 +207,7 @@ impl Namespace {
             let target = self.client(&at).and_then(|client| client.read_link().ok());
             let Some(target) = target else { continue };
             let Some(target) = target.to_str().filter(|_| links > 0) else {
-                // It leads nowhere that can be told.
+                // The link leads nowhere that is known.
                 rest.iter().rev().for_each(|name| at.step(name));
                 return Location::elsewhere(&self.filesystem_id, at.to_string().into());
             };
@@ -225,7 +226,7 @@ impl Namespace {
         self.settled(&at)
     }
 
-    /// Where an agent's path can be looked at for a link; the folder of a mapping is none.
+    /// Where to look whether an agent's path is a link. The folder of a mapping never is one.
     fn client(&self, path: &AbsolutePath) -> Option<PathBuf> {
         match self.mounts.of_agent(path) {
             Some((mount, names)) => (!names.is_empty()).then(|| joined(&mount.client, names)),

@@ -1,7 +1,8 @@
-//! Paths: as a model writes them, as Pi opens them, and in canonical form.
+//! Paths as a model writes them, as Pi opens them, and in canonical form.
 //!
-//! Pi removes `.` and `..` by text before it opens a file, so that is done first here too; symlinks come after. Source:
-//! `dist/core/tools/path-utils.js` and `dist/utils/paths.js` of `@earendil-works/pi-coding-agent` 0.87.1.
+//! Pi removes `.` and `..` from the text of a path before it opens the file, so this module does too, and resolves
+//! symlinks after that. Source: `dist/core/tools/path-utils.js` and `dist/utils/paths.js` of
+//! `@earendil-works/pi-coding-agent` 0.87.1.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -11,12 +12,12 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use crate::error::{Error, Result};
 
-/// Most dangling symlinks followed one after another; the usual limit of systems.
+/// Most dangling symlinks followed in a row; operating systems have the same limit.
 const MAX_LINKS: u32 = 40;
 
-/// Makes the path that Pi's tools make of a `path` argument: `~` expanded, a leading `@` dropped, Unicode spaces made
-/// plain, `file://` URLs read, Git Bash and WSL drive paths translated on Windows, absolute against `cwd`, `.` and `..`
-/// removed. Symlinks stay.
+/// Resolves a `path` argument as Pi's tools do: expands `~`, drops a leading `@`, makes Unicode spaces plain, reads
+/// `file://` URLs, translates Git Bash and WSL drive paths on Windows, makes the path absolute against `cwd`, and
+/// removes `.` and `..`. Symlinks stay.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if the path is a `file://` URL that names no local path.
@@ -24,11 +25,11 @@ pub fn resolve_path(given: &str, cwd: &Path) -> Result<PathBuf> {
     resolve_with_home(given, cwd, std::env::home_dir().as_deref())
 }
 
-/// Makes the path that Pi's `read` opens: as [`resolve_path`], and where nothing is there, the first spelling that macOS
-/// may have used instead and that exists: a narrow no-break space before AM or PM, decomposed letters (NFD), a typographic
-/// apostrophe, the last two together.
+/// Resolves a path as Pi's `read` does: as [`resolve_path`]; if nothing exists there, takes the first existing
+/// spelling that macOS may have used instead: a narrow no-break space before AM or PM, decomposed letters (NFD), a
+/// typographic apostrophe, or the last two together.
 ///
-/// `exists`: whether something is at an absolute path.
+/// `exists`: whether something exists at an absolute path.
 pub fn read_path(given: &str, cwd: &Path, exists: impl Fn(&Path) -> bool) -> Result<PathBuf> {
     let path = resolve_path(given, cwd)?;
     let Some(text) = path.to_str().filter(|_| !exists(&path)) else {
@@ -45,23 +46,23 @@ pub fn read_path(given: &str, cwd: &Path, exists: impl Fn(&Path) -> bool) -> Res
     Ok(found.unwrap_or(path))
 }
 
-/// Makes a path from settings or the command line absolute: `~` expanded, relative ones against `base`, `.` and `..`
-/// removed. Symlinks stay.
+/// Makes a path from settings or the command line absolute: expands `~`, resolves against `base`, removes `.` and
+/// `..`. Symlinks stay.
 pub fn absolute_path(given: &str, base: &Path) -> PathBuf {
     let home = std::env::home_dir();
     let expanded = home.and_then(|home| expand_tilde(given, &home));
     without_dots(&base.join(expanded.unwrap_or_else(|| PathBuf::from(given))))
 }
 
-/// Makes the canonical form of an absolute path: symlinks resolved, in the spelling on disk. Where a file does not exist
-/// or cannot be reached, its nearest ancestor that can is resolved and the rest kept, links that point nowhere followed.
+/// Makes the canonical form of an absolute path: symlinks resolved, spelled as on disk. If the file does not exist or
+/// cannot be reached, resolves its nearest reachable ancestor and keeps the rest; follows links that point nowhere.
 ///
-/// The result is for opening as well as for identity, so nothing is normalised in it; see [`comparison_key`].
+/// The result serves for opening as well as for identity, so it is not normalised; see [`comparison_key`].
 pub fn canonical_path(path: &Path) -> PathBuf {
     canonical_within(&without_dots(path), MAX_LINKS)
 }
 
-/// The form of a path in which paths are compared (Unicode NFC). Not for opening files: the spelling on disk may differ.
+/// The form in which paths are compared (Unicode NFC). Do not open files by it: the spelling on disk may differ.
 pub fn comparison_key(path: &str) -> Cow<'_, str> {
     match is_nfc_quick(path.chars()) {
         IsNormalized::Yes => Cow::Borrowed(path),
@@ -185,7 +186,7 @@ fn canonical_within(path: &Path, links: u32) -> PathBuf {
             let resolved = without_verbatim_prefix(resolved);
             return rest.iter().rev().fold(resolved, |path, name| path.join(name));
         }
-        // A link that points nowhere: a file written through it comes into being at its target.
+        // A file written through a link that points nowhere appears at the link's target.
         if let Some(target) = known.read_link().ok().filter(|_| links > 0) {
             let target = known.parent().unwrap_or(known).join(target);
             let whole = rest.iter().rev().fold(target, |path, name| path.join(name));
@@ -199,7 +200,7 @@ fn canonical_within(path: &Path, links: u32) -> PathBuf {
     }
 }
 
-/// Takes the `\\?\` away that Windows puts before resolved paths; nobody writes paths that way.
+/// Removes the `\\?\` that Windows puts before resolved paths and that nobody writes.
 fn without_verbatim_prefix(path: PathBuf) -> PathBuf {
     if !cfg!(windows) {
         return path;

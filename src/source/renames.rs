@@ -1,14 +1,16 @@
-//! Where a shell command puts files by `mv` and `git mv`, as far as its words say. Looks at nothing: who asks sees what came of
-//! it.
+//! Which files a shell command moves by `mv` and `git mv`, according to its words. Looks nothing up: the caller
+//! checks what happened.
 
 use std::path::{Path, PathBuf};
 
 use super::resolve_path;
 
-/// Pairs that one command may give.
+/// Most pairs from one command.
 const MAX_PAIRS: usize = 200;
 
-/// Pairs of an old and a new place that a command names, absolute as the agent writes them, in the order of the words, at most
+/// Pairs of an old and a new place that a command names, absolute as the agent writes them, in the order of the
+/// words, at most 200. A pair of folders stands for all files in them. Not every pair has come true: in `mv a b` it
+/// is unknown whether `b` is a folder, so both `b` and `b/a` are returned.
 /// 200. A pair of folders
 /// stands for all files in them. Not every pair has come true: of `mv a b` it cannot be told whether `b` is a folder, so both
 /// `b` and `b/a` are named.
@@ -50,7 +52,7 @@ fn moved(words: &[&str], cwd: &Path, pairs: &mut Vec<(PathBuf, PathBuf)>) {
     let Some(target) = folder.or_else(|| places.pop()) else { return };
     let Some(target) = place(target, cwd) else { return };
     for from in places {
-        // Which files a pattern named cannot be seen any more: all in its folder may be among them.
+        // Which files a pattern matched is no longer visible: any file of its folder may have.
         let (from, is_pattern) = match from.rsplit_once('/') {
             Some((folder, last)) if is_pattern(last) => (folder, true),
             None if is_pattern(from) => (".", true),

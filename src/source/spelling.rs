@@ -1,5 +1,5 @@
-//! How names are spelled on disk, where a folder takes them in any case (DESIGN.md section 5: the spelling on disk is
-//! canonical). Asks the folder itself; never opens a file.
+//! The spelling of names on disk, in folders that ignore case. The spelling on disk is the canonical one. Asks the
+//! folder itself and never opens a file.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -8,10 +8,10 @@ use std::sync::{Mutex, PoisonError};
 
 use super::comparison_key;
 
-/// Folders of which it is remembered whether they tell upper from lower case.
+/// Most folders whose case rule is remembered.
 const MAX_FOLDERS: usize = 10_000;
 
-/// What was found out of folders.
+/// What is known about folders.
 #[derive(Debug, Default)]
 pub(super) struct Spelling {
     ignores_case: Mutex<HashMap<PathBuf, bool>>,
@@ -36,7 +36,7 @@ impl Spelling {
         spelled
     }
 
-    /// Names below a folder, one below the other, in the spelling on disk.
+    /// Spells nested names below a folder as on disk.
     pub(super) fn of_names(&self, folder: &Path, names: &[String]) -> Vec<String> {
         let mut at = folder.to_owned();
         let spelled = names.iter().map(|name| {
@@ -55,7 +55,7 @@ impl Spelling {
         spelled(name, entries.map(|entry| entry.file_name())).unwrap_or_else(|| name.to_owned())
     }
 
-    /// Whether a folder takes a name that is there in other cases too. Only a name that is there can tell.
+    /// Whether a folder ignores case. Only an existing name can show that.
     fn ignores_case(&self, folder: &Path, name: &str) -> bool {
         let mut known = self.ignores_case.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(ignores) = known.get(folder) {
@@ -73,7 +73,8 @@ impl Spelling {
     }
 }
 
-/// The entry that a name names in a folder that ignores case: the same one, else one that differs in case or composition.
+/// The entry that a name refers to in a folder that ignores case: the same name, else one that differs in case or
+/// composition.
 fn spelled(name: &str, entries: impl Iterator<Item = OsString>) -> Option<String> {
     let key = |name: &str| comparison_key(name).to_lowercase();
     let wanted = key(name);
@@ -90,7 +91,7 @@ fn spelled(name: &str, entries: impl Iterator<Item = OsString>) -> Option<String
     found
 }
 
-/// The name with its letters in the other case; `None` if it has none that have one.
+/// The name with the case of its letters swapped; `None` if that changes nothing.
 fn in_other_case(name: &str) -> Option<String> {
     let lower = name.to_lowercase();
     let other = if lower == name { name.to_uppercase() } else { lower };

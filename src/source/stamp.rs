@@ -1,6 +1,6 @@
-//! Stamps of files: what tells, without reading a file, that it is unchanged.
+//! File stamps: metadata that shows without reading a file that it is unchanged.
 //!
-//! Asks the system for metadata and opens nothing.
+//! Asks the system for metadata; opens nothing.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -10,31 +10,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::object::Timestamp;
 
-/// A file changed this recently may change again without a new time of change: the coarsest clock of a common filesystem
-/// (FAT) ticks so often.
+/// A file changed this recently may change again without a new modification time: FAT, the coarsest common
+/// filesystem, counts in steps of 2 s.
 const FRESH: Duration = Duration::from_secs(2);
-/// The same for times of change that are kept finer than by the second: Linux's clock ticks every 10 ms at most.
+/// The same for filesystems with finer times: Linux's clock advances every 10 ms at most.
 const FRESH_FINE: Duration = Duration::from_millis(20);
 
-/// Clocks of file systems may lag behind the system's so much.
+/// How far a filesystem's clock may lag behind the system's.
 #[cfg(unix)]
 const LAG_SECONDS: i64 = 2;
 
-/// What tells cheaply that a file is unchanged. Where its file system hangs is no part of that.
+/// Metadata that shows cheaply that a file is unchanged. Two stamps are equal whatever `root_depth` they have.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct FileStamp {
-    /// Time of the last change of the content, in nanoseconds since 1970-01-01 UTC.
+    /// Modification time in nanoseconds since 1970-01-01 UTC.
     pub mtime_ns: i64,
-    /// Number of bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Number of the file on its device; 0 on Windows.
+    /// Inode number; 0 on Windows.
     pub inode: u64,
-    /// Folders from `/`, counted as 1, down to the root of the file's file system, where it was asked for. Device numbers change
-    /// from start to start; what is mounted where mostly does not.
+    /// Number of folders from `/` (counted as 1) down to the mount point of the file's filesystem, if it was asked
+    /// for. Device numbers change with every boot; mount points mostly stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_depth: Option<u16>,
-    /// Time of the last change of anything about the file, in nanoseconds since 1970-01-01 UTC: unlike `mtime_ns` nobody can
-    /// set it back (`touch -r`, `cp -p`). `None` on Windows, and in stamps of earlier releases.
+    /// Time of the last change of content or metadata, in nanoseconds since 1970-01-01 UTC. Unlike `mtime_ns` nobody
+    /// can set it back (`touch -r`, `cp -p`). `None` on Windows and in stamps of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ctime_ns: Option<i64>,
 }
@@ -49,8 +49,8 @@ impl PartialEq for FileStamp {
 impl Eq for FileStamp {}
 
 impl FileStamp {
-    /// Whether the file system that a file at `path` was on is still mounted, as far as this stamp knows. Where it is not, a
-    /// file that is not found is out of reach, and not deleted.
+    /// Whether the filesystem of a file at `path` is still mounted, as far as this stamp shows. If not, a missing
+    /// file is out of reach rather than deleted.
     pub fn is_mounted(&self, path: &Path) -> bool {
         let Some(depth) = self.root_depth.map(usize::from).filter(|depth| *depth > 1) else {
             return true;
@@ -79,7 +79,7 @@ impl FileStamp {
                 (now - fresh).duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
             i128::from(time_ns) > i128::try_from(settled).unwrap_or(i128::MAX)
         };
-        // `mtime_ns` may have been set: it says nothing about the clock.
+        // `mtime_ns` may have been set by hand, so it says nothing about the clock.
         let is_changed_just_now = |ctime_ns: i64| {
             let is_fine = ctime_ns % 1_000_000_000 != 0;
             is_within(ctime_ns, if is_fine { FRESH_FINE } else { FRESH })
@@ -88,26 +88,26 @@ impl FileStamp {
     }
 }
 
-/// The stamp of the regular file at `path`; `None` if there is none or it cannot be asked.
+/// The stamp of the regular file at `path`; `None` if there is none or the system refuses.
 pub fn stamp(path: &Path) -> Option<FileStamp> {
     let metadata = path.metadata().ok()?;
     metadata.is_file().then(|| FileStamp::of(&metadata)).flatten()
 }
 
-/// Whether the file at a path got its name or its bytes since a time, as far as the system says.
+/// Whether the file at a path got its name or its bytes after a time, as far as the system knows.
 #[cfg(unix)]
 pub fn appeared_since(path: &Path, since: Timestamp) -> bool {
     let Ok(metadata) = path.symlink_metadata() else { return false };
     std::os::unix::fs::MetadataExt::ctime(&metadata) >= since.0 / 1_000 - LAG_SECONDS
 }
 
-/// Whether there is a file at a path: this system does not say since when.
+/// Whether a file exists at a path: this system does not record since when.
 #[cfg(not(unix))]
 pub fn appeared_since(path: &Path, _since: Timestamp) -> bool {
     path.exists()
 }
 
-/// How deep the root of the file system of a file lies; `None` where that has no meaning.
+/// Depth of the mount point of a file's filesystem; `None` where devices have no numbers.
 pub(super) fn root_depth(path: &Path, metadata: &Metadata) -> Option<u16> {
     let here = device(metadata)?;
     let is_here =

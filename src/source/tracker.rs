@@ -1,8 +1,8 @@
-//! Trackers: what tells that a tracked file changed, was deleted or moved, or cannot be reached any more.
+//! Trackers report when a tracked file changed, was deleted, moved, or went out of reach.
 //!
-//! A tracker watches the folders of its files, not the files, so that a file survives being replaced; where the system cannot
-//! watch, it polls. What waits is a set of files, never a queue of events. Reads no file and knows no store: that is
-//! [`super::Tracking`]'s. Sources: DESIGN.md section 5, SSOT 5.8 and 5.9.
+//! A tracker watches the folders of its files rather than the files, so that a file survives being replaced. Where
+//! the system cannot watch, it polls. Pending work is a set of files, never a queue of events. Reads no file and
+//! knows no store; that is the job of [`super::Tracking`].
 
 #[cfg(test)]
 mod editors;
@@ -35,10 +35,10 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// Starts with no file.
+    /// Starts a tracker without files.
     ///
-    /// `on_event` is called on the tracker's thread, one call at a time; what happens meanwhile is told in the next. It must
-    /// not call `settle`.
+    /// Calls `on_event` on the tracker's thread, one call at a time; events that happen meanwhile come with the next
+    /// call. `on_event` must not call `settle`.
     ///
     /// # Errors
     /// `FILE` if the system gives no thread. That it does not watch is no error: files are polled, and an event says so.
@@ -50,7 +50,7 @@ impl Tracker {
         let heard = Arc::clone(&shared);
         let handler = move |event| heard.take(signal::signals(event));
         let mut folders = Folders::new(&shared.options, handler);
-        // One queue for all folders is how Linux does it; elsewhere files are looked at instead.
+        // On Linux all folders share one queue; elsewhere files are looked at instead.
         if cfg!(target_os = "linux")
             && let Some(barrier) = Barrier::new()
             && folders.watch_own(&barrier.path)
@@ -65,8 +65,8 @@ impl Tracker {
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Tracks files, given by canonical paths on this machine. Each is told of once as attached, deleted or orphaned; those that
-    /// are tracked already stay as they are.
+    /// Tracks files by their canonical paths on this machine. Each is reported once as attached, deleted or orphaned.
+    /// Files that are tracked already stay as they are.
     pub fn track(&self, paths: impl IntoIterator<Item = PathBuf>) {
         self.shared.change(|roster, now| {
             for path in paths {
@@ -75,7 +75,7 @@ impl Tracker {
         });
     }
 
-    /// Tracks files no more. Unknown paths are left out.
+    /// Stops tracking files. Ignores unknown paths.
     pub fn untrack<'a>(&self, paths: impl IntoIterator<Item = &'a PathBuf>) {
         self.shared.change(|roster, _| {
             for path in paths {
@@ -84,20 +84,20 @@ impl Tracker {
         });
     }
 
-    /// Takes what another watcher says, besides the tracker's own or instead of it ([`Watching::Reported`]). In any order, as
-    /// often as it likes; what is left out is found by [`Signal::Overflow`].
+    /// Takes signals of another watcher, in addition to the tracker's own or instead of it ([`Watching::Reported`]),
+    /// in any order and as often as it likes. After missed signals, report [`Signal::Overflow`].
     pub fn report(&self, signals: impl IntoIterator<Item = Signal>) {
         self.shared.take(signals);
     }
 
-    /// Waits until all that happened to tracked files before this call was told and `on_event` has returned; files that are
-    /// polled are looked at now. Returns whether that took no longer than `timeout`. A file that is gone is waited for as long as
-    /// `absence`, one that is being written as long as `settle`.
+    /// Waits until everything that happened to tracked files before this call was reported and `on_event` has
+    /// returned. Polled files are looked at now. Returns `false` after `timeout`. Waits up to `absence` for a file
+    /// that is gone, and up to `settle` for one that is being written.
     pub fn settle(&self, timeout: Duration) -> bool {
         self.shared.settle(timeout)
     }
 
-    /// What the tracker does at this moment.
+    /// The tracker's current state.
     pub fn status(&self) -> TrackerStatus {
         self.shared.change(|roster, _| roster.status())
     }
@@ -106,7 +106,7 @@ impl Tracker {
     pub fn close(&self) {
         self.shared.close();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // A thread cannot wait for itself: that of a tracker which its own `on_event` drops ends after the call.
+        // A thread cannot wait for itself: if `on_event` drops its own tracker, the thread ends after the call.
         if let Some(thread) =
             thread.filter(|thread| thread.thread().id() != std::thread::current().id())
         {

@@ -1,7 +1,7 @@
-//! Tracked files in a store: what a tracker tells becomes versions, in batches, and what was done is told.
+//! Keeps tracked files up to date in a store: turns a tracker's events into versions, in batches, and reports what
+//! was done.
 //!
-//! Every file goes through the indexing protocol; a move gets `moved_from` besides. Knows no session. Sources: DESIGN.md section
-//! 5, SSOT 5.6, 5.8 and 5.9.
+//! Every file goes through the indexing protocol; a moved file also gets `moved_from`. Knows no session.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -20,30 +20,30 @@ use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, ObjectId};
 use crate::store::Store;
 
-/// What a path of this machine is: its filesystem and its path there.
+/// Maps a path of this machine to its filesystem and its path there.
 pub type Locate = Arc<dyn Fn(&Path) -> Location + Send + Sync>;
 
 /// How tracked files become versions.
 #[derive(Clone)]
 pub struct TrackingOptions {
-    /// What a path that is opened here is in the store.
+    /// Where a path that is opened here belongs in the store.
     pub locate: Locate,
-    /// Files with more bytes are metadata only.
+    /// Largest file whose text is stored, in bytes; of larger files only metadata is.
     pub max_text_bytes: u64,
-    /// Files of which the path and size alone are stored.
+    /// Files of which only path and size are stored.
     pub exclude: Exclude,
     /// How files are watched.
     pub tracker: TrackerOptions,
 }
 
 impl TrackingOptions {
-    /// Options for files of one filesystem whose paths are those of this machine.
+    /// Options for files of one filesystem whose paths are this machine's.
     pub fn here(filesystem_id: &str) -> Self {
         let filesystem_id = filesystem_id.to_owned();
         Self::at(move |path| Location::here(&filesystem_id, path.to_owned()))
     }
 
-    /// Options for files whose place in the store `locate` says.
+    /// Options for files whose place in the store `locate` decides.
     pub fn at(locate: impl Fn(&Path) -> Location + Send + Sync + 'static) -> Self {
         Self {
             locate: Arc::new(locate),
@@ -63,29 +63,29 @@ impl fmt::Debug for TrackingOptions {
     }
 }
 
-/// What became of tracked files.
+/// What happened to a tracked file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TrackingEvent {
-    /// A file was compared with the store, and its version written where it had another one. A tracked file is told of once even
-    /// if it is unchanged, and later only if it changed.
+    /// A file was compared with the store, and a version written if the store had another one. Each tracked file is
+    /// reported once even if it is unchanged, and later only when it changes.
     Indexed(IndexedFile),
-    /// A file moved. The object of the new path has `moved_from`, that of the old one a version without content.
+    /// A file moved. The object of the new path has `moved_from`; that of the old one got a version without content.
     Moved {
-        /// Where it was.
+        /// The old path.
         from: PathBuf,
-        /// The object that it was.
+        /// The object of the old path.
         from_id: ObjectId,
-        /// What it is now.
+        /// The object of the new path.
         to: IndexedFile,
     },
-    /// It cannot be told any more what a file is; its latest version stands.
+    /// It is unclear what a file is now; its latest version stands.
     Orphaned {
         /// The file.
         path: PathBuf,
-        /// Why, in words.
+        /// The reason in words.
         reason: String,
     },
-    /// A file that was orphaned or deleted is there again; what it is now, the event after says.
+    /// A file that was orphaned or deleted exists again; the next event says what it is now.
     Resumed {
         /// The file.
         path: PathBuf,
@@ -94,7 +94,7 @@ pub enum TrackingEvent {
     Polling {
         /// The folders.
         folders: Vec<PathBuf>,
-        /// Why.
+        /// The reason.
         reason: PollReason,
     },
     /// The system lost events, and every tracked file was looked at instead.
@@ -102,23 +102,24 @@ pub enum TrackingEvent {
         /// Number of files.
         files: usize,
     },
-    /// Something failed. Where the store did, the files are tried again.
+    /// Something failed. If it was the store, the files are tried again.
     Failed {
-        /// The file, where it is about one.
+        /// The file, if the failure concerns one.
         path: Option<PathBuf>,
-        /// What failed, in words.
+        /// The failure in words.
         problem: String,
     },
 }
 
-/// Tracked files of a store, until it is closed or dropped, or the store is closed.
+/// Tracked files of a store, until this is closed or dropped or the store is closed.
 #[derive(Debug)]
 pub struct Tracking {
     tracker: Tracker,
 }
 
 impl Tracking {
-    /// Starts with no file. `on_event` is called on a thread of its own, one call at a time, after what it tells was written.
+    /// Starts without files. Calls `on_event` on a thread of its own, one call at a time, after the reported versions
+    /// were written.
     ///
     /// # Errors
     /// As [`Tracker::start`].
@@ -139,13 +140,13 @@ impl Tracking {
         Ok(Self { tracker })
     }
 
-    /// Tracks files, given by canonical paths on this machine. Each is indexed and told of once; those that are tracked already
-    /// stay as they are.
+    /// Tracks files by their canonical paths on this machine. Each is indexed and reported once. Files that are
+    /// tracked already stay as they are.
     pub fn track(&self, paths: impl IntoIterator<Item = PathBuf>) {
         self.tracker.track(paths);
     }
 
-    /// Tracks files no more. Unknown paths are left out.
+    /// Stops tracking files. Ignores unknown paths.
     pub fn untrack<'a>(&self, paths: impl IntoIterator<Item = &'a PathBuf>) {
         self.tracker.untrack(paths);
     }
@@ -155,12 +156,13 @@ impl Tracking {
         self.tracker.report(signals);
     }
 
-    /// Waits until all that happened to tracked files before this call is in the store; as [`Tracker::settle`].
+    /// Waits until everything that happened to tracked files before this call is in the store; as
+    /// [`Tracker::settle`].
     pub fn settle(&self, timeout: Duration) -> bool {
         self.tracker.settle(timeout)
     }
 
-    /// What the tracker does at this moment.
+    /// The tracker's current state.
     pub fn status(&self) -> TrackerStatus {
         self.tracker.status()
     }
@@ -171,13 +173,13 @@ impl Tracking {
     }
 }
 
-/// Writes what a tracker tells of.
+/// Writes the versions of a tracker's events.
 struct Writer {
     store: Store,
     options: TrackingOptions,
-    /// Moves that are not written yet: where a file is, and where it was.
+    /// Moves that are not written yet: the new path and the old one.
     moves: HashMap<PathBuf, PathBuf>,
-    /// Files that were told of as orphaned.
+    /// Files that were reported as orphaned.
     orphans: HashSet<PathBuf>,
 }
 
@@ -187,9 +189,9 @@ struct Work {
     batch: Batch,
     told: Vec<TrackingEvent>,
     reply: TrackerReply,
-    /// What is in the batch: one version of a file is enough.
+    /// Files in the batch: one version of a file is enough.
     staged: HashSet<PathBuf>,
-    /// Files of which it is told only if they changed.
+    /// Files that are reported only if they changed.
     quiet: HashSet<PathBuf>,
 }
 
@@ -231,7 +233,7 @@ impl Writer {
 
     fn stage_move(&mut self, from: PathBuf, to: PathBuf, work: &mut Work) {
         self.moves.insert(to.clone(), from.clone());
-        // Both in one transaction: no reader sees two of the file, or none.
+        // Both versions in one transaction, so that no reader sees two files or none.
         self.stage_now(from, true, work);
         self.stage(to, false, work);
     }
@@ -243,7 +245,7 @@ impl Writer {
         }
     }
 
-    /// Reads a file and takes it into the batch. `is_gone`: whether the tracker found it to be gone.
+    /// Reads a file and adds it to the batch. `is_gone`: whether the tracker found it missing.
     fn stage_now(&mut self, path: PathBuf, is_gone: bool, work: &mut Work) {
         if work.staged.contains(&path) {
             return;
@@ -263,9 +265,10 @@ impl Writer {
         let is_excluded = self.is_excluded(path, &location);
         let reading = indexing::look(&location, is_excluded, self.options.max_text_bytes);
         match &reading.state {
-            // It went just now; the tracker tells once it knows.
+            // The file vanished just now; the tracker reports that once it knows.
             FileState::Missing if !is_gone => return Ok(()),
-            // It came just now. The tracker takes it for told as deleted, and should it go again, would not tell: it is asked again.
+            // The file appeared just now. The tracker believes that it reported the file as deleted and would not
+            // report another deletion, so it is asked again.
             FileState::Text { .. }
             | FileState::Binary { .. }
             | FileState::TooLarge { .. }
@@ -275,11 +278,11 @@ impl Writer {
                 work.reply.again.push(path.to_owned());
                 return Ok(());
             }
-            // What the store never knew, it need not know as deleted.
+            // A file that the store never knew needs no deletion.
             FileState::Missing if self.store.get(&location.id()?, AsOf::Latest)?.is_none() => {
                 return Ok(());
             }
-            // The tracker saw a file: it is asked again.
+            // The tracker saw a file, so it is asked again.
             FileState::NotAFile => {
                 work.reply.again.push(path.to_owned());
                 return Ok(());
@@ -300,13 +303,13 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether a file is known by path and size alone, by its path here or in its filesystem.
+    /// Whether a file is excluded, by its path here or in its filesystem.
     fn is_excluded(&self, path: &Path, location: &Location) -> bool {
         let exclude = &self.options.exclude;
         exclude.excludes(path) || exclude.excludes_name(&location.path)
     }
 
-    /// Tells that a file is orphaned, once.
+    /// Reports a file as orphaned, once.
     fn orphan(&mut self, path: PathBuf, reason: String, work: &mut Work) {
         if self.orphans.insert(path.clone()) {
             work.told.push(TrackingEvent::Orphaned { path, reason });
@@ -320,7 +323,7 @@ impl Writer {
         Ok(self.store.get(&id, AsOf::Latest)?.map(|_| id))
     }
 
-    /// A file came to be as long as some that vanished: it is one of them if its bytes are those of exactly that one.
+    /// Handles a new file as long as some that vanished: it is one of them if its bytes are those of exactly one.
     fn compare(&mut self, path: PathBuf, like: Vec<PathBuf>, work: &mut Work) {
         let location = (self.options.locate)(&path);
         let is_excluded = self.is_excluded(&path, &location);
@@ -330,7 +333,7 @@ impl Writer {
         else {
             return;
         };
-        // What was deleted in the same call must be written before it can be compared with.
+        // Deletions of the same call must be written before files are compared with them.
         self.commit(work);
         let is_it = |from: &PathBuf| {
             self.last_bytes(from).is_ok_and(|hash| hash.as_ref() == Some(&source_hash))
@@ -345,7 +348,7 @@ impl Writer {
         }
     }
 
-    /// Hash of the bytes that a file had before it was deleted.
+    /// Hash of a file's bytes before it was deleted.
     fn last_bytes(&self, path: &Path) -> Result<Option<Hash>> {
         let history = self.store.history(&(self.options.locate)(path).id()?)?;
         Ok(history.into_iter().find_map(|version| version.source_hash))
@@ -381,7 +384,7 @@ impl Writer {
     }
 }
 
-/// The store did not take files: they are tried again, unless it is closed.
+/// The store refused the files: they are tried again unless it is closed.
 fn refuse(paths: Vec<PathBuf>, error: &Error, work: &mut Work) {
     if matches!(error, Error::Closed { .. }) {
         work.reply.stop = true;

@@ -1,7 +1,8 @@
-//! Which filesystem a path is in, inside a container: its own, or a volume or folder of the host that is mounted there
-//! (SSOT 5.3, device-ID detection).
+//! Which filesystem a path belongs to inside a container: the container's own, or that of a mounted volume or host
+//! folder.
 //!
-//! Only for a process that itself runs in a container. On a plain host a second disk belongs to the host's namespace.
+//! Used only by a process that runs in a container itself. On a plain host a second disk belongs to the host's
+//! filesystem.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::object::Hash;
 use crate::store::mount_table::{Mounted, mounts, unescaped};
 
-/// Filesystems that are made for each container, or hold no files of anybody.
+/// Types of filesystems that are created for each container, or hold nobody's files.
 const OWN: [&str; 18] = [
     "aufs",
     "bpf",
@@ -31,21 +32,21 @@ const OWN: [&str; 18] = [
     "tmpfs",
     "tracefs",
 ];
-/// What such filesystems call their source, and others that do not say what it is.
+/// Names that such filesystems give as their source.
 const NO_SOURCE: [&str; 3] = ["", "none", "overlay"];
 
-/// Mount points with the filesystem IDs of what is mounted there; `None` for what is the container's own.
+/// Mount points and the filesystem IDs of what is mounted there; `None` for the container's own.
 type Table = Vec<(PathBuf, Option<String>)>;
 
 /// The filesystems of a container.
 #[derive(Debug, Default)]
 pub(super) struct Volumes {
-    /// Of each device met, the mounts as they were when it was. The root's are the container's own.
+    /// The mount table at the time when each device was first met. The root's device is the container's own.
     devices: Mutex<HashMap<u64, Table>>,
 }
 
 impl Volumes {
-    /// The filesystem ID of a canonical path; `None` for the container's own.
+    /// The filesystem ID of a canonical path; `None` for the container's own files.
     pub(super) fn filesystem_of(&self, path: &Path) -> Option<String> {
         let device = device_of(path)?;
         if Some(device) == device_of(Path::new("/")) {
@@ -59,25 +60,25 @@ impl Volumes {
     }
 }
 
-/// The mount points with the filesystem IDs of what is mounted there.
+/// Mount points and the filesystem IDs of what is mounted there.
 fn table(mountinfo: &str) -> Table {
     mounts(mountinfo).map(|mount| (unescaped(mount.point).into(), id_of(&mount))).collect()
 }
 
-/// The ID of the deepest mount that holds a path; of those at one point the last lies on top.
+/// The ID of the deepest mount that contains a path. Of several mounts at one point the last lies on top.
 fn nearest(table: &[(PathBuf, Option<String>)], path: &Path) -> Option<String> {
     let holding = table.iter().filter(|(point, _)| path.starts_with(point));
     holding.max_by_key(|(point, _)| point.components().count())?.1.clone()
 }
 
-/// What is mounted, told by type, source and folder: the same in every container, and after a restart.
+/// The ID of a mount by type, source and folder: the same in every container and after a restart.
 fn id_of(mount: &Mounted<'_>) -> Option<String> {
     let Mounted { root, kind, source, .. } = mount;
     let is_own = OWN.contains(kind) || NO_SOURCE.contains(source) || kind.ends_with("overlayfs");
     (!is_own).then(|| Hash::of(format!("mount {kind} {source} {root}")).as_str().to_owned())
 }
 
-/// Device of a path, or of the nearest folder above that is there.
+/// Device of a path, or of its nearest existing ancestor.
 #[cfg(unix)]
 fn device_of(path: &Path) -> Option<u64> {
     use std::os::unix::fs::MetadataExt;

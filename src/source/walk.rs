@@ -1,4 +1,4 @@
-//! Walking folders for files to index: `.gitignore` respected, hidden ones left out, links not followed. Opens no file.
+//! Walks folders for files to index: respects `.gitignore`, leaves out hidden files, follows no links, opens no file.
 
 use std::fs::FileType;
 use std::path::{Path, PathBuf};
@@ -8,41 +8,42 @@ use ignore::{DirEntry, WalkBuilder};
 use super::file::in_words;
 use crate::error::Result;
 
-/// What is said of FIFOs, sockets and devices.
+/// The problem reported for FIFOs, sockets and devices.
 pub(super) const NOT_A_FILE: &str = "it is no regular file";
 
-/// How folders are walked.
+/// Options of a walk.
 #[derive(Debug, Clone)]
 pub(super) struct WalkOptions {
-    /// Whether hidden and ignored files are taken too; never `.git`.
+    /// Whether to include hidden and ignored files. `.git` is never included.
     pub all: bool,
-    /// The store, left out without a word with all files that begin with its name and a `-` or `.`.
+    /// The store's file. It is skipped silently, with all files whose names continue its name with `-` or `.`.
     pub store: PathBuf,
 }
 
-/// A path, and what is the matter with it.
+/// A path and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The path.
     pub path: PathBuf,
-    /// What is the matter, in words.
+    /// The problem in words.
     pub problem: String,
 }
 
-/// What a walk comes to.
+/// What a walk meets.
 #[derive(Debug)]
 pub(super) enum Met {
     /// A regular file; its path is canonical.
     File(PathBuf),
     /// A link, FIFO, socket or device.
     Skipped(Problem),
-    /// What cannot be looked at.
+    /// Something that cannot be read.
     Failed(Problem),
 }
 
-/// Goes through a canonical path in the order of names, and calls `take` with what it comes to.
+/// Walks a canonical path in the order of names and calls `take` with everything it meets.
 ///
-/// `.gitignore`, `.ignore` and git's own lists of ignored files count, those of folders above too, in a repository or not.
+/// Respects `.gitignore`, `.ignore` and git's own ignore lists, also those of folders above, inside a repository or
+/// not.
 pub(super) fn walk(
     root: &Path,
     options: &WalkOptions,
@@ -103,7 +104,7 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
 
 fn problem_of(error: &ignore::Error) -> String {
     let Some(mut error) = error.io_error() else { return error.to_string() };
-    // What walks the folder puts its own words and the path around what the system says.
+    // The walker puts its own words and the path around the system's message.
     while let Some(inner) = error.get_ref().and_then(|inner| inner.source()?.downcast_ref()) {
         error = inner;
     }

@@ -1,23 +1,24 @@
-//! Paths in what a command printed: bare ones, statuses, matches, places of compilers, tracebacks and test runners.
+//! Finds paths in what a command printed: bare paths, statuses, search matches, and places named by compilers,
+//! tracebacks and test runners.
 //!
-//! A line only suggests paths, and which of them are files is for the caller to say. Nothing is looked up here.
+//! A line only suggests paths; the caller decides which of them are files. Looks nothing up.
 
 use std::borrow::Cow;
 
-/// Bytes of a line that are looked at.
+/// Bytes of a line that are read.
 const MAX_LINE_BYTES: usize = 4_096;
-/// Words of a line that are looked at.
+/// Words of a line that are read.
 const MAX_WORDS: usize = 64;
-/// Marks of a line that may end a path, with which it is tried.
+/// Marks in a line that may end a path; the text before each is tried.
 pub(super) const MAX_MARKS: usize = 16;
-/// Words at the head of a line that may be paths without saying a place: `PASS a.js`, `ok 3 a.js`.
+/// Words at the start of a line that may be paths without naming a line: `PASS a.js`, `ok 3 a.js`.
 const HEAD_WORDS: usize = 3;
-/// What stands before a path and is no part of it.
+/// Prefixes of a path that are not part of it.
 const HEADINGS: [&str; 8] =
     ["+++ ", "--- ", "diff --git ", "==> ", "--> ", "::: ", "rename from ", "rename to "];
 
-/// Suggests the paths of a line to `is_file`, which says whether one is a file. What a line says first decides: the text
-/// behind `path:12:` is the file's own.
+/// Suggests the paths of a line to `is_file`, which says whether one is a file. The first place that a line names
+/// decides: text behind `path:12:` is the file's own.
 pub(super) fn suggest(line: &str, is_file: &mut dyn FnMut(&str) -> bool) {
     let line = without_colours(cut(line, MAX_LINE_BYTES));
     let text = line.trim();
@@ -47,13 +48,13 @@ pub(super) fn suggest(line: &str, is_file: &mut dyn FnMut(&str) -> bool) {
     }
 }
 
-/// The folder whose names follow, in the output of `ls`: `src/sub:`.
+/// The folder heading a list of names in the output of `ls -R`: `src/sub:`.
 pub(super) fn folder_heading(line: &str) -> Option<&str> {
     line.strip_suffix(':').filter(|folder| !folder.is_empty() && folder.len() <= MAX_LINE_BYTES)
 }
 
-/// The paths by which lines of an output say whose text they are, as they stand there: `path:12: text`, `path-12- text` and
-/// `path:text` of a search, `==> path <==`, and the headings of a difference. Most are none: nothing is looked up.
+/// Paths in an output that say where its text comes from: `path:12: text`, `path-12- text` and `path:text` of a
+/// search, `==> path <==`, and the headings of a diff. Most are no paths: the caller checks.
 pub fn named_in_output(output: &str) -> impl Iterator<Item = &str> {
     output.lines().flat_map(|line| {
         let heading = ["+++ ", "--- ", "diff --git ", "==> "]
@@ -63,27 +64,28 @@ pub fn named_in_output(output: &str) -> impl Iterator<Item = &str> {
         let headed = heading.into_iter().flat_map(|rest| {
             rest.split_whitespace().map(|path| without_side(path).unwrap_or(path))
         });
-        // A sentence may end so too.
+        // A sentence may contain a colon too.
         let searched = line.split_once(':').map(|(path, _)| path);
         let searched = searched.filter(|path| !path.contains(char::is_whitespace));
         mark_offsets(line).map(|offset| &line[..offset]).chain(searched).chain(headed)
     })
 }
 
-/// Where the path of a line of Pi's `grep` may end: before `:12: ` or `-12- `.
+/// Offsets at which the path in a line of Pi's `grep` may end: before `:12: ` or `-12- `.
 pub(super) fn mark_offsets(line: &str) -> impl Iterator<Item = usize> {
     numbered_marks(line)
         .filter(|(_, after)| after.is_empty() || after.starts_with(' '))
         .map(|(at, _)| at)
 }
 
-/// Where a path may end, the likeliest first: before a number between two marks (`:12:`, `-12-`), before `:`.
+/// Offsets at which a path may end, the likeliest first: before a number between two marks (`:12:`, `-12-`), then
+/// before `:`.
 fn marks(text: &str) -> impl Iterator<Item = usize> {
     let colon = text.find(':').filter(|at| *at > 0);
     numbered_marks(text).map(|(at, _)| at).chain(colon)
 }
 
-/// Marks before and behind a number: the place of the first, the text behind the second.
+/// Numbers between two marks: the offset of the first mark, and the text behind the second.
 fn numbered_marks(line: &str) -> impl Iterator<Item = (usize, &str)> {
     line.match_indices([':', '-']).filter_map(|(offset, mark)| {
         let rest = &line[offset + 1..];
@@ -93,12 +95,12 @@ fn numbered_marks(line: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether all of a line may be a path: one word, or several that look like one.
+/// Whether a whole line may be a path: one word, or several that look like one.
 fn may_be_bare(text: &str) -> bool {
     !text.contains(char::is_whitespace) || text.starts_with('"') || looks_like_path(text)
 }
 
-/// The names behind a status of git (` M a`, `?? a`, `R100<tab>a<tab>b`, `new file:   a`) or in a long listing.
+/// The names behind a git status (` M a`, `?? a`, `R100<tab>a<tab>b`, `new file:   a`) or in a long listing.
 fn listed(line: &str) -> Option<&str> {
     let is_status = |status: &str| status.bytes().all(|byte| b" MTADRCU?!".contains(&byte));
     if let Some((status, rest)) = line.split_at_checked(2)
@@ -117,7 +119,7 @@ fn listed(line: &str) -> Option<&str> {
         |mode: &str| mode.len() >= 10 && mode.bytes().all(|b| b"-lrwxsStT.+@".contains(&b));
     let mode = line.split(' ').next().filter(|mode| is_mode(mode));
     if mode.is_some() {
-        // Mode, links, user, group, size and three words of time.
+        // A long listing has mode, links, user, group, size and three words of time before the name.
         return (0..8)
             .try_fold(line, |rest, _| rest.trim_start().split_once(' ').map(|(_, rest)| rest));
     }
@@ -129,7 +131,7 @@ fn listed(line: &str) -> Option<&str> {
 fn headed(text: &str) -> Option<&str> {
     let rest = HEADINGS.iter().find_map(|mark| text.strip_prefix(mark))?;
     let rest = rest.split('\t').next().unwrap_or(rest).trim_end_matches(" <==");
-    // `diff --git a/x b/x`: both are the same unless the file was moved.
+    // In `diff --git a/x b/x` both paths are the same unless the file was moved.
     let second = rest.split_once(" b/").map(|(_, path)| path);
     second.or_else(|| without_side(rest)).or(Some(rest))
 }
@@ -138,7 +140,7 @@ fn without_side(path: &str) -> Option<&str> {
     ["a/", "b/"].iter().find_map(|side| path.strip_prefix(side))
 }
 
-/// The path of a word, and whether the word says a place in it: `(/a/b.js:12:5)`, `a.ts(12,5):`, `a.py::test`, `"a.py",`.
+/// The path in a word, and whether the word names a line: `(/a/b.js:12:5)`, `a.ts(12,5):`, `a.py::test`, `"a.py",`.
 fn path_of(word: &str) -> (&str, bool) {
     let bare = word.trim_matches(|c: char| "\"'`()[]{}<>,;:!?*│".contains(c));
     let bare = bare.strip_prefix("file://").unwrap_or(bare);
@@ -157,7 +159,7 @@ fn path_of(word: &str) -> (&str, bool) {
     }
 }
 
-/// Whether a text has a folder or an extension, as paths have and words have not.
+/// Whether a text has a folder or an extension, as paths do and words do not.
 fn looks_like_path(text: &str) -> bool {
     let name = text.rsplit('/').next().unwrap_or(text);
     let has_extension = name.rsplit_once('.').is_some_and(|(_, extension)| {
@@ -168,7 +170,7 @@ fn looks_like_path(text: &str) -> bool {
     !name.is_empty() && (has_extension || name.len() < text.len())
 }
 
-/// A name as git quotes it, without its quotes: `"a\303\244.txt"`.
+/// Removes git's quotes from a name: `"a\303\244.txt"`.
 fn unquoted(text: &str) -> Cow<'_, str> {
     let inner = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     let Some(inner) = inner else { return Cow::Borrowed(text) };
@@ -199,7 +201,7 @@ fn unquoted(text: &str) -> Cow<'_, str> {
     String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// A line without the sequences that colour it.
+/// Removes colour sequences from a line.
 fn without_colours(line: &str) -> Cow<'_, str> {
     if !line.contains('\u{1b}') {
         return Cow::Borrowed(line);
@@ -213,7 +215,7 @@ fn without_colours(line: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// The beginning of a text, of at most so many bytes.
+/// The start of a text, at most this many bytes.
 pub(super) fn cut(text: &str, bytes: usize) -> &str {
     let end = (0..=bytes.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     &text[..end.unwrap_or(0)]

@@ -1,4 +1,5 @@
-//! The thread of a tracker: waits until something is doubtful, looks at it without holding the lock, and tells what it found.
+//! A tracker's thread: waits until something is in doubt, looks at it without holding the lock, and reports what it
+//! found.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use super::roster::Roster;
 use super::round::{FolderState, FolderTask, Round, Task};
 use super::{PollReason, Signal, TrackerEvent, TrackerOptions, TrackerReply, Watching};
 
-/// What the caller, the watcher's thread and the tracker's own share.
+/// State shared by the caller, the watcher's thread and the tracker's own.
 #[derive(Debug)]
 pub(super) struct Shared {
     started: Instant,
@@ -20,7 +21,7 @@ pub(super) struct Shared {
     state: Mutex<State>,
     /// Wakes the tracker's thread.
     wake: Condvar,
-    /// Wakes those who wait for it.
+    /// Wakes callers that wait for it.
     rest: Condvar,
     barrier: OnceLock<Barrier>,
 }
@@ -35,17 +36,18 @@ struct State {
     is_closed: bool,
 }
 
-/// A folder of the tracker's own. What is made there is reported after all that happened before, since one queue has it all.
+/// A folder of the tracker's own. The watcher reports a file made there after everything that happened before,
+/// because all events share one queue.
 #[derive(Debug)]
 pub(super) struct Barrier {
-    /// Removed when it is dropped.
+    /// Deleted on drop.
     _folder: tempfile::TempDir,
     pub path: PathBuf,
     next: AtomicU64,
 }
 
 impl Barrier {
-    /// `None` where no folder can be made; then files are looked at instead.
+    /// `None` if no folder can be made; files are looked at instead.
     pub(super) fn new() -> Option<Self> {
         let folder = tempfile::Builder::new().prefix("palimpsest-").tempdir().ok()?;
         let path = folder.path().canonicalize().ok()?;
@@ -71,9 +73,9 @@ impl Shared {
         }
     }
 
-    /// Takes the folder that tells when all that happened before was reported; it must be watched.
+    /// Sets the barrier's folder, which must be watched.
     pub(super) fn set_barrier(&self, barrier: Barrier) {
-        // It is set once.
+        // This is set once.
         let _ = self.barrier.set(barrier);
     }
 
@@ -81,7 +83,7 @@ impl Shared {
         clock().duration_since(self.started)
     }
 
-    /// Takes what a watcher says.
+    /// Takes a watcher's signals.
     pub(super) fn take(&self, signals: impl IntoIterator<Item = Signal>) {
         let mut state = self.lock();
         let now = self.now();
@@ -97,7 +99,7 @@ impl Shared {
         self.wake_for(&state);
     }
 
-    /// Changes the roster.
+    /// Changes the roster and wakes the thread.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Roster, Duration) -> T) -> T {
         let mut state = self.lock();
         let result = change(&mut state.roster, self.now());
@@ -105,10 +107,10 @@ impl Shared {
         result
     }
 
-    /// Waits until all that happened before was told; see [`super::Tracker::settle`].
+    /// Waits until everything that happened before was reported; see [`super::Tracker::settle`].
     pub(super) fn settle(&self, timeout: Duration) -> bool {
         let deadline = self.now().saturating_add(timeout);
-        // What the caller reports is taken before `report` returns.
+        // `report` takes the caller's signals before it returns.
         let is_told = self.options.watching == Watching::Reported || self.pass_barrier(deadline);
         let below = self.change(|roster, now| {
             roster.check_untold(!is_told, now);
@@ -123,14 +125,14 @@ impl Shared {
         self.rest.notify_all();
     }
 
-    /// Waits for the watcher to report what is made now. `false` where that cannot be or takes too long.
+    /// Waits until the watcher reports a file made now. `false` if that is impossible or takes too long.
     fn pass_barrier(&self, deadline: Duration) -> bool {
         let Some(barrier) = self.barrier.get() else { return false };
         let number = barrier.next.fetch_add(1, Ordering::Relaxed);
         let path = barrier.path.join(number.to_string());
         let is_made = std::fs::File::create(&path).is_ok();
         let is_told = is_made && self.wait(deadline, |state| state.barrier >= number);
-        // It is in our own folder, which goes with the tracker.
+        // The file is in the tracker's own folder and deleted with it.
         let _ = std::fs::remove_file(&path);
         is_told
     }
@@ -168,7 +170,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for something to look at; `None` once closed.
+    /// Waits until there is something to look at; `None` once closed.
     fn next_round(&self) -> Option<Round> {
         let mut state = self.lock();
         loop {
@@ -184,13 +186,13 @@ impl Shared {
             state.sleeps_until = due;
             let left = due.saturating_sub(now);
             state = self.wake.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-            // Awake, it looks by itself.
+            // An awake thread looks by itself.
             state.sleeps_until = Duration::ZERO;
         }
     }
 }
 
-/// Runs until the tracker is closed. `on_event` is told what was found.
+/// Runs until the tracker is closed, calling `on_event` with what it finds.
 pub(super) fn run(
     shared: &Shared,
     mut folders: Folders,
@@ -283,7 +285,7 @@ fn check_arrivals(shared: &Shared, arrivals: Vec<PathBuf>, events: &mut Vec<Trac
     }
 }
 
-/// The files near those that vanished in one round, by their numbers on the device.
+/// Files near those that vanished in one round, by inode number.
 #[derive(Default)]
 struct Near {
     arrivals: Option<HashMap<u64, (PathBuf, Seen)>>,
@@ -291,8 +293,8 @@ struct Near {
 }
 
 impl Near {
-    /// Where a file that is gone stands now as the same file: where the system says that it went, under another name in its
-    /// folder, or at a path that came to be in this burst.
+    /// Where a missing file is now, as the same file: where it went according to the system, under another name in
+    /// its folder, or at a path that appeared in this burst.
     fn find(&mut self, shared: &Shared, task: &Task) -> Option<(PathBuf, Seen)> {
         let was = task.was?;
         let told = task.destination.as_ref().and_then(|to| match look(to, false, None) {
@@ -322,14 +324,14 @@ impl Near {
         }
         let found = self.folders.get(folder)?.get(&was.stamp.inode)?;
         match look(found, false, None) {
-            // A number is used again: the time of change tells.
+            // Inode numbers are reused; the change time distinguishes the files.
             Look::File(seen) if seen.is_same_file(was) => Some((found.clone(), seen)),
             _ => None,
         }
     }
 }
 
-/// The entries of a folder by their numbers; empty where it cannot be read.
+/// A folder's entries by inode number; empty if it cannot be read.
 #[cfg(unix)]
 fn numbers(folder: &Path) -> HashMap<u64, PathBuf> {
     use std::os::unix::fs::DirEntryExt;

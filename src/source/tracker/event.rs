@@ -1,26 +1,26 @@
-//! What a tracker is asked to do and what it tells: options, events, status. Plain data.
+//! A tracker's options, events and status. Plain data.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How files are watched. Durations are those of [`TrackerOptions::default`] unless said otherwise.
+/// How files are watched. The durations given are the defaults.
 #[derive(Debug, Clone)]
 pub struct TrackerOptions {
-    /// Where changes come from.
+    /// The source of changes.
     pub watching: Watching,
-    /// A file that is being written is looked at when its writer closes it, or after so long without another write: 30 ms.
+    /// A file that is being written is looked at when its writer closes it, or this long after the last write: 30 ms.
     pub settle: Duration,
-    /// A file that is written without end is looked at after so long all the same: 1 s.
+    /// A file that is written continuously is looked at after this long anyway: 1 s.
     pub settle_at_most: Duration,
-    /// A file that is gone counts as deleted after so long, for editors save by renaming: 100 ms.
+    /// A missing file counts as deleted after this long, because editors save by renaming: 100 ms.
     pub absence: Duration,
-    /// A file that comes to be within so long of one that vanished may be the same one, moved: 2 s.
+    /// A new file that appears this soon after another one vanished may be the same file, moved: 2 s.
     pub burst: Duration,
-    /// Polled files are looked at so often, but so that looking takes at most a tenth of the time: 2 s.
+    /// Interval for polled files; extended so that looking takes at most a tenth of the time: 2 s.
     pub poll: Duration,
-    /// Folders are checked so often for having been replaced unseen, as by a rename above them: 5 s.
+    /// Interval for checking whether a folder was replaced unseen, for example by a rename above it: 5 s.
     pub sweep: Duration,
-    /// Folders above this number are polled. Default: as many as the system allows.
+    /// Most folders that are watched; further ones are polled. Default: as many as the system allows.
     pub max_watches: Option<usize>,
 }
 
@@ -39,22 +39,23 @@ impl Default for TrackerOptions {
     }
 }
 
-/// Where a tracker's knowledge of changes comes from.
+/// How a tracker learns of changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Watching {
-    /// The system tells; where it cannot, files are polled.
+    /// From the system; files that it cannot watch are polled.
     #[default]
     System,
-    /// All files are polled.
+    /// By polling all files.
     Polling,
-    /// The caller tells, by [`super::Tracker::report`].
+    /// From the caller, through [`super::Tracker::report`].
     Reported,
 }
 
-/// What a tracker found. A file that is told of is to be read again: the same change may be told twice, but none is left out.
+/// What a tracker found. A reported file should be read again: the same change may be reported twice, but none is
+/// missed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrackerEvent {
-    /// A file that was to be tracked is there, and watched from now on.
+    /// A file that was to be tracked exists and is watched from now on.
     Attached {
         /// The file.
         path: PathBuf,
@@ -64,35 +65,35 @@ pub enum TrackerEvent {
         /// The file.
         path: PathBuf,
     },
-    /// A file is gone, while the folder above it can be read. It stays tracked, should it come to be again.
+    /// A file is gone, and the folder above it can be read. It stays tracked in case it reappears.
     Deleted {
         /// The file.
         path: PathBuf,
     },
-    /// A file is gone from its path and stands, as the same file, at another that was not there before. The new path is
-    /// tracked from now on; of the old one holds what does after [`TrackerEvent::Deleted`].
+    /// A file left its path and exists, as the same file, at another path that was not there before. The new path is
+    /// tracked from now on; the old one as after [`TrackerEvent::Deleted`].
     Moved {
-        /// Where it was.
+        /// The old path.
         from: PathBuf,
-        /// Where it is.
+        /// The new path.
         to: PathBuf,
     },
-    /// A file came to be that is not tracked, as long as one or more that vanished within the same burst. Where the bytes equal
-    /// those of exactly one of them, it was moved; only who knows these bytes can tell.
+    /// An untracked file appeared that is as long as one or more files that vanished in the same burst. If its bytes
+    /// equal those of exactly one of them, that file moved; only the listener knows these bytes.
     Appeared {
         /// The new file.
         path: PathBuf,
         /// The tracked files that vanished.
         like: Vec<PathBuf>,
     },
-    /// It cannot be told any more what a file is: what was known of it stands.
+    /// It is unclear what a file is now; what was known about it stands.
     Orphaned {
         /// The file.
         path: PathBuf,
-        /// Why, in words.
+        /// The reason in words.
         reason: String,
     },
-    /// A file that was orphaned or deleted is there again.
+    /// A file that was orphaned or deleted exists again.
     Resumed {
         /// The file.
         path: PathBuf,
@@ -101,7 +102,7 @@ pub enum TrackerEvent {
     Polling {
         /// The folders.
         folders: Vec<PathBuf>,
-        /// Why.
+        /// The reason.
         reason: PollReason,
     },
     /// The system lost events, and every tracked file was looked at instead.
@@ -111,32 +112,33 @@ pub enum TrackerEvent {
     },
     /// The system reports a failure of watching. What is tracked stays tracked.
     Failed {
-        /// What failed, in words.
+        /// The failure in words.
         problem: String,
     },
 }
 
-/// What who was told of events wants done.
+/// The listener's reply: files to check again and files to start tracking.
 #[derive(Debug, Clone, Default)]
 pub struct TrackerReply {
-    /// Files that could not be taken: they are told of once more, as attached, deleted or orphaned, after the time of a poll.
+    /// Files that the listener could not process. They are reported again, as attached, deleted or orphaned, after
+    /// one poll interval.
     pub again: Vec<PathBuf>,
-    /// Files to be tracked besides.
+    /// Further files to track.
     pub track: Vec<PathBuf>,
-    /// Files that vanished and were found again by their bytes: nothing else is likened to them.
+    /// Vanished files that the listener found again by their bytes; they are not offered for other matches.
     pub found: Vec<PathBuf>,
-    /// Whether the tracker is to end.
+    /// Whether to stop the tracker.
     pub stop: bool,
 }
 
 /// Why files are polled.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum PollReason {
-    /// The system, or `max_watches`, allows no more watches.
+    /// The system or `max_watches` allows no more watches.
     WatchLimit,
-    /// Other machines write there, and the system does not tell of that.
+    /// Other machines write there, which the system does not report.
     NetworkFileSystem,
-    /// It was asked for.
+    /// The options asked for it.
     Asked,
     /// The system cannot watch there.
     Refused(String),
@@ -154,25 +156,25 @@ impl PollReason {
     }
 }
 
-/// What a tracker does at this moment.
+/// A tracker's state at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TrackerStatus {
     /// Tracked files.
     pub files: usize,
-    /// Tracked files that are there.
+    /// Tracked files that exist.
     pub attached: usize,
-    /// Tracked files that were found to be gone.
+    /// Tracked files that were deleted.
     pub deleted: usize,
-    /// Tracked files of which it cannot be told what they are.
+    /// Tracked files whose state is unclear.
     pub orphaned: usize,
     /// Folders with tracked files that the system watches.
     pub watched: usize,
     /// Folders with tracked files that are polled.
     pub polled: usize,
-    /// Folders with tracked files that do not exist; the nearest one above is watched.
+    /// Folders with tracked files that do not exist; the nearest existing one above is watched.
     pub absent: usize,
-    /// Files that wait to be looked at; never more than are tracked.
+    /// Files waiting to be looked at; never more than are tracked.
     pub pending: usize,
-    /// The most files that ever waited.
+    /// The most files that waited at one time.
     pub most_pending: usize,
 }

@@ -1,7 +1,7 @@
-//! Which folders the system watches, and which are polled instead. The only part of a tracker that calls the watcher.
+//! Decides which folders the system watches and which are polled. The only part of a tracker that calls the watcher.
 //!
-//! A folder that does not exist is waited for at the nearest one above it. Must not be called with the roster locked: the
-//! watcher's own thread takes it to report, and answers no call meanwhile.
+//! A missing folder is awaited at its nearest existing ancestor. Must not be called while the roster is locked: the
+//! watcher's thread takes that lock to report, and answers no call meanwhile.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,8 @@ use super::round::{FolderState, FolderTask};
 use super::{PollReason, TrackerOptions, Watching};
 use crate::store::Mounts;
 
-/// How often a folder that is replaced while it is being watched is watched anew at once; after that the next sweep does it.
+/// How many times to re-watch at once a folder that is replaced while it is being watched; after that the next sweep
+/// does it.
 const ATTEMPTS: u32 = 3;
 
 #[derive(Debug)]
@@ -21,20 +22,20 @@ pub(super) struct Folders {
     watcher: Result<RecommendedWatcher, PollReason>,
     watching: Watching,
     max_watches: usize,
-    /// Whether the system said in this round that it allows no more.
+    /// Whether the system refused further watches in this round.
     is_exhausted: bool,
-    /// All that is watched: folders of tracked files, and those at which absent ones are waited for.
+    /// All watched folders: those of tracked files, and those at which missing ones are awaited.
     watched: HashSet<PathBuf>,
-    /// The folders of tracked files among them.
+    /// Those of them that hold tracked files.
     attached: HashSet<PathBuf>,
-    /// The absent folders, and where each is waited for.
+    /// Missing folders, and where each is awaited.
     anchors: HashMap<PathBuf, PathBuf>,
-    /// The anchors that were watched anew in this round.
+    /// Ancestors that were re-watched in this round.
     renewed: HashSet<PathBuf>,
 }
 
 impl Folders {
-    /// `handler` is called on a thread of the watcher's own.
+    /// Calls `handler` on the watcher's own thread.
     pub(super) fn new(options: &TrackerOptions, handler: impl notify::EventHandler) -> Self {
         let watcher = match options.watching {
             Watching::System => {
@@ -54,13 +55,13 @@ impl Folders {
         }
     }
 
-    /// Watches a folder of the tracker's own, which counts for nothing else. Returns whether that worked.
+    /// Watches the tracker's own folder, which is not counted. Returns whether that worked.
     pub(super) fn watch_own(&mut self, folder: &Path) -> bool {
         let watcher = self.watcher.as_mut();
         watcher.is_ok_and(|watcher| watcher.watch(folder, RecursiveMode::NonRecursive).is_ok())
     }
 
-    /// Checks the folders of a round. Returns those that are watched otherwise than before or anew.
+    /// Checks the folders of a round. Returns those that are watched anew or in another way than before.
     pub(super) fn check(
         &mut self,
         tasks: &[FolderTask],
@@ -103,7 +104,7 @@ impl Folders {
                 Some(_) => self.attach(&task.path, mounts),
                 None => self.wait_for(&task.path),
             };
-            // Whether it was replaced, or came to be, before the watch was there.
+            // Checks whether it appeared or was replaced before the watch was in place.
             let now = identity(&task.path);
             if now == found {
                 let is_news =
@@ -134,16 +135,16 @@ impl Folders {
         }
     }
 
-    /// Watches the nearest folder above an absent one; where that cannot be, the sweep finds it.
+    /// Watches the nearest existing ancestor of a missing folder. Where that fails, the sweep finds it.
     fn wait_for(&mut self, folder: &Path) -> FolderState {
         self.unwatch(folder);
         if self.watching == Watching::System
             && let Some(above) = folder.ancestors().skip(1).find(|above| above.is_dir())
         {
-            // It may be another one than when it was watched first.
+            // It may be a different folder than when it was watched first.
             if !self.attached.contains(above) && self.renewed.insert(above.to_owned()) {
                 self.unwatch(above);
-                // Without a watch the sweep looks for it.
+                // Without a watch the sweep finds it.
                 let _ = self.watch(above);
             }
             self.anchors.insert(folder.to_owned(), above.to_owned());
@@ -151,7 +152,7 @@ impl Folders {
         FolderState::Absent
     }
 
-    /// Whether an absent folder is waited for at the right place.
+    /// Whether a missing folder is awaited at the right ancestor.
     fn is_anchored(&self, folder: &Path) -> bool {
         self.watching != Watching::System
             || self.anchors.get(folder).is_some_and(|anchor| {
@@ -189,12 +190,12 @@ impl Folders {
         if self.watched.remove(folder)
             && let Ok(watcher) = &mut self.watcher
         {
-            // It fails where the folder is gone, and its watch with it.
+            // Fails if the folder is gone, and its watch with it.
             let _ = watcher.unwatch(folder);
         }
     }
 
-    /// Stops watching where nothing is waited for any more.
+    /// Stops watching ancestors at which nothing is awaited any more.
     fn drop_unused_anchors(&mut self) {
         let needed: HashSet<&PathBuf> = self.anchors.values().chain(&self.attached).collect();
         let unused = self.watched.iter().filter(|folder| !needed.contains(folder));

@@ -1,5 +1,5 @@
-//! A glance at a tracked file and at its folder: what is there, without reading it. Links in a file's place are not followed,
-//! nothing but regular files is opened.
+//! Looks at a tracked file and its folder without reading the file. Follows no link in the file's place and opens
+//! only regular files.
 
 use std::fs::Metadata;
 use std::path::Path;
@@ -12,31 +12,31 @@ use crate::source::stamp::FileStamp;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Look {
     File(Seen),
-    /// Nothing is there, and the nearest folder that exists can be read.
+    /// Nothing exists there, and the nearest existing folder can be read.
     Missing,
-    /// It cannot be told, or it is no regular file: why.
+    /// It is unclear, or not a regular file: the reason.
     Unclear(String),
 }
 
-/// A regular file at a glance.
+/// A regular file's metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seen {
     pub stamp: FileStamp,
-    /// Whether an equal stamp later proves nothing: it changed so recently that it could change again within one tick of the
-    /// filesystem's clock.
+    /// Whether an equal stamp later proves nothing: the file changed so recently that it could change again within
+    /// one tick of the filesystem's clock.
     pub is_fresh: bool,
 }
 
 impl Seen {
-    /// Whether it is the same file with the same bytes under another name or with another mode, which its time of change tells
-    /// nothing of.
+    /// Whether it is the same file with the same bytes, under another name or with another mode. The change time is
+    /// ignored for that.
     pub(super) fn is_same_file(self, other: Self) -> bool {
         let of = |seen: Self| (seen.stamp.inode, seen.stamp.size, seen.stamp.mtime_ns);
         of(self) == of(other)
     }
 }
 
-/// What tells a folder from another one that took its path.
+/// What distinguishes a folder from another one that took its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FolderIdentity {
     device: u64,
@@ -44,7 +44,7 @@ pub(super) struct FolderIdentity {
     born: Option<SystemTime>,
 }
 
-/// Looks at the path of a file. `opens`: whether to try that it can be read. `device`: that of its folder, where it was known.
+/// Looks at a file. `opens`: whether to check that it can be read. `device`: the device of its folder, if known.
 pub(super) fn look(path: &Path, opens: bool, device: Option<u64>) -> Look {
     let metadata = match path.symlink_metadata() {
         Ok(metadata) => metadata,
@@ -70,8 +70,8 @@ pub(super) fn look(path: &Path, opens: bool, device: Option<u64>) -> Look {
     }
 }
 
-/// A file that is not there was deleted only where its folder's filesystem is: under a folder where another one was mounted, it
-/// is out of reach (DESIGN.md section 5).
+/// A missing file was deleted only if its folder's filesystem is still there. If another one is mounted over the
+/// folder, the file is out of reach.
 fn absent(path: &Path, device: Option<u64>) -> Look {
     match file::absent(path) {
         FileState::Unreadable { reason } => Look::Unclear(reason),
@@ -86,7 +86,7 @@ fn nearest_device(path: &Path) -> Option<u64> {
     path.ancestors().skip(1).find_map(|ancestor| identity(ancestor).map(FolderIdentity::device))
 }
 
-/// The folder at a path; `None` where there is none that can be asked.
+/// The folder at a path; `None` if there is none or the system refuses.
 pub(super) fn identity(folder: &Path) -> Option<FolderIdentity> {
     let metadata = folder.metadata().ok().filter(Metadata::is_dir)?;
     let (device, inode) = numbers(&metadata);
@@ -129,7 +129,7 @@ mod tests {
         assert!(matches!(look(&path, true, None), Look::File(seen) if seen.is_fresh));
         let file = std::fs::File::options().write(true).open(&path).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
-        // The time of change of anything about it cannot be set.
+        // Nobody can set the time of the last metadata change.
         let is_fresh = || matches!(look(&path, true, None), Look::File(seen) if seen.is_fresh);
         for _ in 0..600 {
             if !is_fresh() {

@@ -1,13 +1,13 @@
-//! What may be moves: renames that the system told of, files that vanished and files that came to be, each for the time of
-//! one burst. Must not look at the filesystem.
+//! Possible moves: renames that the system reported, files that vanished and files that appeared, each kept for one
+//! burst. Must not look at the filesystem.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Renames followed one after another.
+/// Most renames followed in a row.
 const MAX_HOPS: u32 = 16;
-/// New names are remembered for at least so many files, however few are tracked.
+/// Least number of new names that are remembered, however few files are tracked.
 const LEAST_ARRIVALS: usize = 1_024;
 
 /// Times count from the tracker's start.
@@ -28,7 +28,7 @@ struct Rename {
 #[derive(Debug, Clone, Copy)]
 struct Arrival {
     at: Duration,
-    /// When it is complete, as far as can be told.
+    /// When its bytes are complete, as far as is known.
     ready: Duration,
 }
 
@@ -40,7 +40,7 @@ struct Vanished {
 }
 
 impl Moves {
-    /// Notes a rename, if it starts at a path that matters or goes on from one that did.
+    /// Records a rename if it starts at a path that matters, or continues one that did.
     pub(super) fn renamed(&mut self, from: PathBuf, to: PathBuf, matters: bool, at: Duration) {
         if matters || self.targets.contains(&from) {
             self.targets.insert(to.clone());
@@ -48,7 +48,7 @@ impl Moves {
         }
     }
 
-    /// Where the system says that the file at `path` went, itself or by a folder above it.
+    /// Where the file at `path` went according to the system, by a rename of itself or of a folder above it.
     pub(super) fn destination(&self, path: &Path) -> Option<PathBuf> {
         if self.renames.is_empty() {
             return None;
@@ -70,14 +70,14 @@ impl Moves {
         (place != path).then_some(place)
     }
 
-    /// Forgets where the file at `path` went: it is there again.
+    /// Forgets where the file at `path` went, because it exists again.
     pub(super) fn stands(&mut self, path: &Path) {
         if let Some(rename) = self.renames.remove(path) {
             self.targets.remove(&rename.to);
         }
     }
 
-    /// Notes that an untracked path came to be, or was written again, and is complete at `ready`. `tracked`: the number of
+    /// Records that an untracked path appeared or was written again, complete at `ready`. `tracked`: the number of
     /// tracked files, which bounds what is remembered.
     pub(super) fn arrived(&mut self, path: PathBuf, at: Duration, ready: Duration, tracked: usize) {
         if self.arrivals.len() >= tracked.max(LEAST_ARRIVALS) && !self.arrivals.contains_key(&path)
@@ -87,7 +87,7 @@ impl Moves {
         self.arrivals.entry(path).or_insert(Arrival { at, ready }).ready = ready;
     }
 
-    /// Notes that an untracked path is being written, if it came to be in this burst.
+    /// Records that an untracked path is being written, if it appeared in this burst.
     pub(super) fn written(&mut self, path: &Path, ready: Duration) {
         if let Some(arrival) = self.arrivals.get_mut(path) {
             arrival.ready = ready;
@@ -98,7 +98,7 @@ impl Moves {
         self.arrivals.remove(path);
     }
 
-    /// Notes that a tracked file of so many bytes vanished. Empty files are all alike: they are never told to have moved.
+    /// Records that a tracked file of this size vanished. Empty files are all alike and never count as moved.
     pub(super) fn vanished(&mut self, path: PathBuf, size: u64, at: Duration) {
         if size > 0 {
             self.vanished.retain(|other| other.path != path);
@@ -106,17 +106,17 @@ impl Moves {
         }
     }
 
-    /// Forgets a file that vanished: it was found again.
+    /// Forgets a vanished file that was found again.
     pub(super) fn found(&mut self, path: &Path) {
         self.vanished.retain(|vanished| vanished.path != path);
     }
 
-    /// The paths that came to be in this burst.
+    /// The paths that appeared in this burst.
     pub(super) fn arrivals(&self) -> Vec<PathBuf> {
         self.arrivals.keys().cloned().collect()
     }
 
-    /// Takes the complete paths that came to be, where files vanished with which to compare them.
+    /// Takes the complete new paths, if files vanished that they could be.
     pub(super) fn take_ready(&mut self, now: Duration) -> Vec<PathBuf> {
         if self.vanished.is_empty() {
             return Vec::new();
@@ -124,19 +124,19 @@ impl Moves {
         self.arrivals.extract_if(|_, arrival| arrival.ready <= now).map(|(path, _)| path).collect()
     }
 
-    /// The tracked files that vanished in this burst with so many bytes.
+    /// The tracked files of this size that vanished in this burst.
     pub(super) fn like(&self, size: u64) -> Vec<PathBuf> {
         let like = self.vanished.iter().filter(|vanished| vanished.size == size);
         like.map(|vanished| vanished.path.clone()).collect()
     }
 
-    /// When there is next something to compare.
+    /// When the next new path is complete.
     pub(super) fn next_ready(&self) -> Option<Duration> {
         let is_due = !self.vanished.is_empty();
         is_due.then(|| self.arrivals.values().map(|arrival| arrival.ready).min()).flatten()
     }
 
-    /// Forgets what is older than a burst.
+    /// Forgets everything older than a burst.
     pub(super) fn expire(&mut self, now: Duration, burst: Duration) {
         let is_old = |at: Duration| at + burst < now;
         self.arrivals.retain(|_, arrival| !is_old(arrival.at));

@@ -1,7 +1,9 @@
-//! The tracked files, what is doubtful about them, and what becomes of a doubt. All of a tracker that decides.
+//! The tracked files, which of them are in doubt, and how a doubt is resolved. All decisions of a tracker are made
+//! here.
 //!
-//! Signals make doubts: a set of paths, at most one for each tracked file, each with the time at which it is looked at. Must not
-//! look at the filesystem or the clock: times are given, counted from the tracker's start, and so is what was found.
+//! Signals make doubts: a set of paths, at most one per tracked file, each with the time at which to look at it. Must
+//! not look at the filesystem or the clock: the caller passes in times, counted from the tracker's start, and what
+//! was found.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -15,27 +17,27 @@ use super::{Signal, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus};
 
 mod doubts;
 
-/// Files that are looked at in one round; as many as one transaction holds.
+/// Files looked at in one round; as many as one transaction holds.
 const ROUND: usize = 200;
 
 #[derive(Debug)]
 pub(super) struct Roster {
     options: TrackerOptions,
     folders: HashMap<PathBuf, Folder>,
-    /// The folders above tracked files, and how many tracked folders each stands above or is.
+    /// Folders above tracked files, with the number of tracked folders at or below each.
     above: HashMap<PathBuf, usize>,
     doubts: HashMap<PathBuf, Doubt>,
     folder_doubts: HashMap<PathBuf, FolderDoubt>,
     moves: Moves,
     /// Number of the next doubt.
     next: u64,
-    /// The lowest number of the round that is under way.
+    /// The lowest doubt number of the current round.
     in_hand: Option<u64>,
-    /// Up to which doubt a rescan goes, and of how many files.
+    /// The doubt at which the running rescan ends, and its number of files.
     rescan: Option<(u64, usize)>,
     poll: Poll,
     next_sweep: Duration,
-    /// No doubt is due earlier.
+    /// No doubt is due before this time.
     soonest: Duration,
     failures: Vec<String>,
     files: usize,
@@ -51,7 +53,7 @@ struct Folder {
 
 #[derive(Debug, Clone, Copy)]
 struct FolderDoubt {
-    /// Whether it is watched anew even if it looks the same.
+    /// Whether to watch it anew even if it looks the same.
     force: bool,
     number: u64,
 }
@@ -59,7 +61,7 @@ struct FolderDoubt {
 #[derive(Debug, Default)]
 struct Poll {
     next: Duration,
-    /// When the one that is under way started, and up to which doubt it goes.
+    /// Start of the running poll, and the doubt at which it ends.
     running: Option<(Duration, u64)>,
 }
 
@@ -129,7 +131,7 @@ impl Roster {
         }
     }
 
-    /// Does what who was told of events wants done.
+    /// Follows a listener's reply.
     pub(super) fn obey(&mut self, reply: &TrackerReply, now: Duration) {
         for path in &reply.again {
             if let Some(state) = self.state_mut(path) {
@@ -174,7 +176,7 @@ impl Roster {
             }
             Signal::Overflow => self.check_all(now),
             Signal::Failed(problem) => {
-                // More would say the same, and what nobody takes must not pile up.
+                // More of them would say the same, and a listener that takes none must not make them pile up.
                 if self.failures.len() < ROUND {
                     self.failures.push(problem);
                 }
@@ -183,14 +185,14 @@ impl Roster {
         self.most_pending = self.most_pending.max(self.doubts.len());
     }
 
-    /// Has every file and folder looked at.
+    /// Doubts every file and folder.
     pub(super) fn check_all(&mut self, now: Duration) {
         self.doubt_all_folders(true);
         self.doubt_files(now, |_| true);
         self.rescan = Some((self.next, self.files));
     }
 
-    /// Has all that the system does not tell of looked at now: folders, and files that are polled. `all`: every file.
+    /// Doubts everything that the system does not report: folders, and polled files. `all`: every file.
     pub(super) fn check_untold(&mut self, all: bool, now: Duration) {
         self.doubt_all_folders(false);
         self.doubt_files(now, |folder| all || matches!(folder.watch, FolderState::Polled(_)));
@@ -209,14 +211,14 @@ impl Roster {
             && files.chain(folders).all(|doubt| doubt >= number)
     }
 
-    /// What is to be looked at now; `None` where there is nothing.
+    /// What to look at now; `None` if there is nothing.
     pub(super) fn take_round(&mut self, now: Duration) -> Option<Round> {
         self.start_checks(now);
         let folders = self.folder_doubts.drain().collect::<Vec<_>>();
         let files: Vec<_> = if folders.is_empty() {
             self.doubts.extract_if(|_, doubt| doubt.due <= now).take(ROUND).collect()
         } else {
-            // Folders come first: only files of folders that are watched can be vouched for.
+            // Folders come first: only files of watched folders are certain.
             Vec::new()
         };
         let arrivals = self.moves.take_ready(now);
@@ -232,7 +234,7 @@ impl Roster {
         })
     }
 
-    /// When there is next something to look at.
+    /// When there is something to look at next.
     pub(super) fn next_due(&mut self) -> Duration {
         let doubts = self.doubts.values().map(|doubt| doubt.due);
         let folders = self.folder_doubts.values().map(|_| Duration::ZERO);
@@ -242,12 +244,12 @@ impl Roster {
         self.soonest
     }
 
-    /// A time before which nothing is to be looked at, for little: [`Self::next_due`] asks every doubt.
+    /// A lower bound of [`Self::next_due`], which has to ask every doubt.
     pub(super) fn soonest(&self) -> Duration {
         self.soonest
     }
 
-    /// Takes what was found of a folder; its files are looked at if it is another one or was watched anew.
+    /// Records what was found of a folder. Doubts its files if it is another folder or was watched anew.
     pub(super) fn folder_checked(
         &mut self,
         path: &Path,
@@ -256,7 +258,7 @@ impl Roster {
     ) {
         let Some(folder) = self.folders.get_mut(path) else { return };
         folder.watch = found.0;
-        // What was known of a folder that is gone tells later whether its filesystem is.
+        // The identity of a folder that is gone shows later whether its filesystem is gone too.
         folder.identity = found.1.or(folder.identity);
         let names: Vec<OsString> = folder.files.keys().cloned().collect();
         for name in names {
@@ -264,7 +266,7 @@ impl Roster {
         }
     }
 
-    /// Takes what was found of a file. `moved`: where it stands now, if it does.
+    /// Resolves the doubt about a file. `moved`: where the file is now, if it moved.
     pub(super) fn resolve(
         &mut self,
         task: Task,
@@ -301,7 +303,7 @@ impl Roster {
                 let since = task.doubt.gone_since.unwrap_or(now);
                 let due = since + self.options.absence;
                 let waiting = Doubt { gone_since: Some(since), due, ..task.doubt };
-                // What was heard of it meanwhile counts more.
+                // A signal that came meanwhile counts more.
                 self.doubts.entry(path).or_insert(waiting);
             }
             Look::Missing if self.doubts.contains_key(&path) => {}
@@ -309,19 +311,19 @@ impl Roster {
         }
     }
 
-    /// Takes an untracked file that came to be.
+    /// Reports an untracked file that appeared, if it may be one that vanished.
     pub(super) fn appeared(&self, path: PathBuf, size: u64) -> Option<TrackerEvent> {
         let like = self.moves.like(size);
         (!like.is_empty() && !self.is_tracked(&path))
             .then_some(TrackerEvent::Appeared { path, like })
     }
 
-    /// The paths that came to be in this burst.
+    /// The paths that appeared in this burst.
     pub(super) fn arrivals(&self) -> Vec<PathBuf> {
         self.moves.arrivals()
     }
 
-    /// Ends a round: what else there is to tell.
+    /// Ends a round and adds the remaining events.
     pub(super) fn end_round(&mut self, now: Duration, events: &mut Vec<TrackerEvent>) {
         self.in_hand = None;
         self.moves.expire(now, self.options.burst);
@@ -369,7 +371,7 @@ impl Roster {
 }
 
 impl Roster {
-    /// A tracked file is not there and has not been for long enough.
+    /// Handles a tracked file that has been missing long enough.
     fn vanish(
         &mut self,
         path: PathBuf,

@@ -1,4 +1,4 @@
-//! What a tracker's thread is asked to look at in one round, and what makes it doubtful. Plain data.
+//! What a tracker's thread looks at in one round, and why. Plain data.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use super::look::{FolderIdentity, Seen};
 use super::{PollReason, TrackerOptions};
 
-/// What is to be looked at now.
+/// What to look at now.
 #[derive(Debug, Default)]
 pub(super) struct Round {
     pub folders: Vec<FolderTask>,
     pub files: Vec<Task>,
-    /// Untracked paths that came to be while tracked files vanished.
+    /// Untracked paths that appeared while tracked files vanished.
     pub arrivals: Vec<PathBuf>,
 }
 
@@ -20,26 +20,26 @@ pub(super) struct FolderTask {
     pub path: PathBuf,
     pub force: bool,
     pub identity: Option<FolderIdentity>,
-    /// `None` where no file of it is tracked any more.
+    /// `None` if none of its files is tracked any more.
     pub state: Option<FolderState>,
 }
 
 #[derive(Debug)]
 pub(super) struct Task {
     pub path: PathBuf,
-    /// Whether to try that the file can be read.
+    /// Whether to check that the file can be read.
     pub opens: bool,
-    /// Device of its folder, where it was known.
+    /// Device of its folder, if known.
     pub device: Option<u64>,
-    /// The file as it was last seen, where it was there.
+    /// The file as last seen, if it existed.
     pub was: Option<Seen>,
-    /// Where the system says that it went.
+    /// Where it went according to the system.
     pub destination: Option<PathBuf>,
     pub doubt: Doubt,
 }
 
 impl Task {
-    /// Whether its absence has lasted long enough to count.
+    /// Whether it has been missing long enough to count as deleted.
     pub(super) fn is_absence_over(&self, now: Duration, options: &TrackerOptions) -> bool {
         self.doubt.gone_since.is_some_and(|since| since + options.absence <= now)
     }
@@ -62,12 +62,12 @@ pub(super) enum State {
     Orphaned,
 }
 
-/// How sure it is that a file changed, least first.
+/// How likely it is that a file changed, least likely first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Weight {
-    /// Its mode or times: an equal stamp means that it did not.
+    /// Mode or times changed: an equal stamp means that the bytes did not.
     Metadata,
-    /// Nothing is known: an equal stamp that is not fresh means that it did not.
+    /// Unknown: an equal stamp that is not fresh means that the bytes did not change.
     Check,
     /// Its bytes were written.
     Data,
@@ -83,7 +83,7 @@ pub(super) struct Doubt {
 }
 
 impl Weight {
-    /// Whether a file may have other bytes than when it was seen before.
+    /// Whether a file may have other bytes than when it was last seen.
     pub(super) fn may_differ(self, old: Seen, new: Seen) -> bool {
         match self {
             Self::Data => true,

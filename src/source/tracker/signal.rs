@@ -1,31 +1,31 @@
-//! What a watcher says of paths, in the few words that a tracker needs. Must not look at the filesystem.
+//! A watcher's signals, reduced to what a tracker needs. Must not look at the filesystem.
 
 use std::path::PathBuf;
 
 use notify::event::{AccessKind, AccessMode, CreateKind, Event, EventKind, ModifyKind, RenameMode};
 
-/// What happened to a path, as far as a watcher knows.
+/// What happened to a path, as far as the watcher knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Signal {
-    /// Something came to be there; it may be empty yet.
+    /// Something appeared there; it may still be empty.
     Appeared(PathBuf),
-    /// Its bytes change; more may follow.
+    /// Its bytes are changing; more writes may follow.
     Changed(PathBuf),
-    /// Its bytes are written: the writer closed it, or a complete file took the place.
+    /// Its bytes are complete: the writer closed it, or a complete file took the place.
     Written(PathBuf),
     /// Its owner, mode or times changed.
     Metadata(PathBuf),
-    /// It is gone from there.
+    /// It is gone.
     Gone(PathBuf),
-    /// What was at the first path is at the second. Comes besides what is said of both.
+    /// The first path was renamed to the second. Comes in addition to the signals of both paths.
     Renamed(PathBuf, PathBuf),
     /// Events were lost: anything may have changed.
     Overflow,
-    /// Watching failed, in words.
+    /// Watching failed: the reason in words.
     Failed(String),
 }
 
-/// The signals of what the watcher's library says.
+/// Converts an event of the watcher's library.
 pub(super) fn signals(event: notify::Result<Event>) -> Vec<Signal> {
     match event {
         Ok(event) if event.need_rescan() => vec![Signal::Overflow],

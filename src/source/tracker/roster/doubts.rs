@@ -9,7 +9,7 @@ use super::{Folder, FolderDoubt, Roster};
 use crate::source::tracker::round::{Doubt, FolderState, Weight};
 
 impl Roster {
-    /// A path came to be, or its bytes are complete at `due`.
+    /// Handles a path that appeared or whose bytes are complete at `due`.
     pub(super) fn came(&mut self, path: PathBuf, due: Duration, now: Duration) {
         if self.is_tracked(&path) {
             self.written(&path, due, now);
@@ -24,7 +24,7 @@ impl Roster {
     pub(super) fn written(&mut self, path: &Path, due: Duration, now: Duration) {
         let latest = self.options.settle_at_most;
         let doubt = self.doubt(path, Weight::Data, due, now);
-        // More is to come, or now is the time.
+        // Waits for further writes, but not beyond the latest time.
         doubt.due = due.min(doubt.first + latest).max(now);
         doubt.gone_since = None;
         let due = doubt.due;
@@ -37,7 +37,7 @@ impl Roster {
             let due = now + self.options.absence;
             let doubt = self.doubt(path, Weight::Data, due, now);
             doubt.gone_since = Some(now);
-            // It may come and go without end.
+            // The file may come and go endlessly.
             doubt.due = due.min(doubt.first + latest).max(now);
             let due = doubt.due;
             self.soonest = self.soonest.min(due);
@@ -47,7 +47,7 @@ impl Roster {
         }
     }
 
-    /// Starts the sweep and the poll that are due.
+    /// Starts the sweep and the poll if they are due.
     pub(super) fn start_checks(&mut self, now: Duration) {
         if now >= self.next_sweep {
             self.next_sweep = now + self.options.sweep;
@@ -75,7 +75,7 @@ impl Roster {
         self.most_pending = self.most_pending.max(self.doubts.len());
     }
 
-    /// The doubt about a tracked file, made if there is none; one that there is keeps its time.
+    /// The doubt about a tracked file, created if necessary; an existing one keeps its time.
     pub(super) fn doubt(
         &mut self,
         path: &Path,
