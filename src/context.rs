@@ -18,6 +18,7 @@ pub mod ledger;
 pub mod lines_index;
 pub mod log_layout;
 pub mod model_rules;
+pub mod patch;
 pub mod payload;
 pub mod placeholder;
 pub mod pools_layout;

@@ -13,6 +13,7 @@ mod failed;
 mod files;
 mod full_output;
 mod guard;
+mod hazards;
 mod ingest;
 mod inspect;
 mod known_files;
@@ -258,7 +259,7 @@ impl LiveSession {
         let ids = Ids::stored(&store, &options, &key)?;
         withhold::refuse_forgotten(&store, &ids.session)?;
         let hazards = match &options.settings.hazards {
-            Some(path) => Hazards::read(&absolute_path(path, &options.cwd))?,
+            Some(path) => hazards::read(&absolute_path(path, &options.cwd))?,
             None => Hazards::shipped().clone(),
         };
         let exclude = Exclude::new(&options.settings.exclude_globs())?;

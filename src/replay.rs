@@ -9,6 +9,7 @@ pub mod dump;
 pub mod html;
 pub mod learn;
 pub mod measure;
+pub mod options;
 pub mod play;
 pub mod report;
 pub mod run;

@@ -7,6 +7,7 @@
 mod absence;
 mod bill;
 mod call_bill;
+mod call_note;
 mod chat;
 mod event;
 mod excerpt;
@@ -20,15 +21,14 @@ mod message;
 mod places;
 mod prices;
 mod record;
+mod report;
 mod sets;
 mod state;
 
 pub use absence::Amount;
-pub use bill::{Account, Bill, EpochBill, LastCall, ReportKind, Reported, ReportedSums, Warming};
-pub use call_bill::{
-    CallBill, CallNote, PlainCompaction, PriceNote, SUMMARY_COST, SUMMARY_TOKENS, Side, Terms,
-    plain_tokens,
-};
+pub use bill::{Account, Bill, EpochBill, LastCall, ReportedSums, Warming};
+pub use call_bill::{CallBill, SUMMARY_COST, SUMMARY_TOKENS, Side, Terms, plain_tokens};
+pub use call_note::{CallNote, PlainCompaction, PriceNote};
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
 pub use event::{Cause, Event, FileEvent, Fold, Opened, Part, Rewrite, Treatment};
 pub use excerpt::{Piece, join_pieces};
@@ -45,5 +45,6 @@ pub use prices::{Charge, Input, scaled};
 pub use record::{
     CallRecord, FailedCall, PayloadRecord, SlotEdit, SlotRecord, Withheld, WithheldReason,
 };
+pub use report::{ReportKind, Reported};
 pub use sets::{Active, ActiveView, Known, Sets};
 pub use state::{Effect, Sent, Session, Showing};

@@ -5,31 +5,28 @@
 //! the documentation follow from the row.
 
 mod exclude;
+mod kind;
+mod load;
 mod prices;
+mod store_place;
 mod table;
 mod validation;
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use crate::error::{Error, Result};
-use crate::source::{
-    self, DEFAULT_MAX_TEXT_BYTES, FileState, MountMapping, OwnFilesystem, absolute_path,
-    canonical_path, data_folder, read_file,
-};
+use crate::error::Result;
+use crate::source::{self, DEFAULT_MAX_TEXT_BYTES, MountMapping, OwnFilesystem, data_folder};
 use crate::store::{Query, Store};
 pub use exclude::DEFAULT_EXCLUDE;
+pub use kind::SettingType;
 pub use prices::{AUTO, PriceSetting, PriceTable, Prices, Reuse, Tier};
+pub use store_place::{StorePlace, store_place};
 pub use table::{SETTINGS, SettingDoc};
-pub use validation::SettingType;
 
 /// Name of the settings file, in both places.
 pub const SETTINGS_FILE: &str = "palimpsest.json";
-
-/// Largest settings file that is read.
-const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// What a user can set. Keys in the files are the camelCase forms of the fields.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,15 +103,6 @@ impl Layout {
     }
 }
 
-/// Where the store is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StorePlace {
-    /// In memory: gone when the process ends.
-    Memory,
-    /// A file, by its absolute path; it may not exist yet.
-    File(PathBuf),
-}
-
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -145,60 +133,6 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads the settings: defaults, the user's file over them, the project's file over both. A file that does not exist
-    /// sets nothing. The path in `hazards` comes out absolute.
-    ///
-    /// `agent_dir`: the harness's folder, if it has one. `trusted_project`: the project's folder, only if the user trusts
-    /// it. `hazards` becomes absolute: `~` is expanded, and a relative path counts from `agent_dir`.
-    ///
-    /// # Errors
-    /// `INVALID_SETTINGS` naming the file, each wrong key and what was expected.
-    pub fn load(agent_dir: Option<&Path>, trusted_project: Option<&Path>) -> Result<Self> {
-        let user = agent_dir.map(|folder| folder.join(SETTINGS_FILE));
-        let project = trusted_project.map(|folder| folder.join(".pi").join(SETTINGS_FILE));
-        let read = |path: Option<PathBuf>, may_set: MaySet| {
-            path.map_or_else(|| Ok(Map::new()), |path| read_values(&path, may_set))
-        };
-        let mut values = read(user, any_setting)?;
-        if let (Some(folder), Some(Value::String(path))) = (agent_dir, values.get_mut("hazards")) {
-            *path = absolute_path(path, folder).to_string_lossy().into_owned();
-        }
-        let mut project = read(project, project_setting)?;
-        if let Some(Value::Array(globs)) = project.get_mut("exclude") {
-            // The user's come last, and the last one decides: a repository that was cloned must not have stored what its
-            // user keeps out.
-            globs.extend(match values.remove("exclude") {
-                Some(Value::Array(globs)) => globs,
-                _ => DEFAULT_EXCLUDE.map(Value::from).to_vec(),
-            });
-        }
-        values.extend(
-            project.into_iter().filter(|(key, value)| key != "exclude" || !value.is_null()),
-        );
-        let mut settings = Self::from_checked(values)?;
-        if let (Some(hazards), Some(folder)) = (&mut settings.hazards, agent_dir) {
-            *hazards = absolute_path(hazards, folder).to_string_lossy().into_owned();
-        }
-        Ok(settings)
-    }
-
-    /// Takes settings that a program gives, complete or in part; what is missing has its default.
-    ///
-    /// # Errors
-    /// `INVALID_ARGUMENT` naming each wrong key and what was expected.
-    pub fn from_json(value: Value) -> Result<Self> {
-        let wrong = |problem: String| Error::argument("settings", problem);
-        let Value::Object(values) = value else {
-            return Err(wrong("must be an object with the settings as keys".to_owned()));
-        };
-        let problems = validation::problems(&values, any_setting);
-        if problems.is_empty() {
-            Self::from_checked(values)
-        } else {
-            Err(wrong(format!("has wrong values: {}", problems.join("; "))))
-        }
-    }
-
     /// Finds the filesystem namespace that files belong to, see [`source::own_filesystem`]. A machine without an ID
     /// of its own keeps one in the platform's data folder, or where there is none, beside the store.
     ///
@@ -213,347 +147,8 @@ impl Settings {
         source::own_filesystem(env, self.filesystem_id.as_deref(), &kept_in, holds_files)
     }
 
-    /// Takes what the environment says of the agent's sandbox in the place of the settings.
-    ///
-    /// `mounts`: the value of `PALIMPSEST_MOUNTS`, the setting as JSON. `sandbox`: that of `PALIMPSEST_SANDBOX`.
-    ///
-    /// # Errors
-    /// `INVALID_ARGUMENT` naming the variable and what is wrong.
-    pub fn in_sandbox(mut self, mounts: Option<&str>, sandbox: Option<&str>) -> Result<Self> {
-        let variables = [("PALIMPSEST_MOUNTS", "mounts"), ("PALIMPSEST_SANDBOX", "sandbox")];
-        let text = |value: &str| Ok(Value::from(value));
-        let values = [mounts.map(serde_json::from_str), sandbox.map(text)];
-        for ((variable, key), value) in variables.into_iter().zip(values) {
-            let Some(value) = value else { continue };
-            let wrong = |problem: String| Error::argument(variable, problem);
-            let value: Value = value.map_err(|error| wrong(format!("is not JSON: {error}")))?;
-            let values = Map::from_iter([(key.to_owned(), value)]);
-            if let Some(problem) = validation::problems(&values, any_setting).first() {
-                return Err(wrong(format!("is refused: {problem}")));
-            }
-            let given = Self::from_checked(values)?;
-            match key {
-                "mounts" => self.mounts = given.mounts,
-                _ => self.sandbox = given.sandbox,
-            }
-        }
-        Ok(self)
-    }
-
     /// The globs of files whose text is never stored.
     pub fn exclude_globs(&self) -> Vec<String> {
         self.exclude.clone().unwrap_or_else(|| DEFAULT_EXCLUDE.map(str::to_owned).to_vec())
-    }
-
-    fn from_checked(values: Map<String, Value>) -> Result<Self> {
-        serde_json::from_value(Value::Object(values))
-            .map_err(|error| Error::internal(format!("settings passed validation: {error}")))
-    }
-}
-
-/// Finds where the store is: `env` (the value of `PALIMPSEST_STORE`), else the setting, else
-/// `<agentDir>/palimpsest/store.sqlite`, else `store.sqlite` in the platform's data folder.
-///
-/// `~` is expanded. A relative path counts from `cwd` in `env` and from `agent_dir` in the setting.
-///
-/// # Errors
-/// `INVALID_ARGUMENT` if `env` or the setting is empty, or there is neither an agent folder nor a home folder.
-pub fn store_place(
-    env: Option<&str>,
-    settings: &Settings,
-    agent_dir: Option<&Path>,
-    cwd: &Path,
-) -> Result<StorePlace> {
-    let settings_folder = agent_dir.unwrap_or(cwd);
-    let given = match (env, &settings.store) {
-        (Some(path), _) => Some(("PALIMPSEST_STORE", path, cwd)),
-        (None, Some(path)) => Some(("store", path.as_str(), settings_folder)),
-        (None, None) => None,
-    };
-    match given {
-        Some((name, path, _)) if path.trim().is_empty() => Err(Error::argument(name, "is empty")),
-        Some((_, ":memory:", _)) => Ok(StorePlace::Memory),
-        Some((_, path, base)) => Ok(StorePlace::File(absolute_path(path, base))),
-        None => {
-            let folder = match agent_dir {
-                Some(agent_dir) => agent_dir.join("palimpsest"),
-                None => data_folder()?,
-            };
-            Ok(StorePlace::File(folder.join("store.sqlite")))
-        }
-    }
-}
-
-type MaySet = fn(&SettingDoc) -> bool;
-
-fn any_setting(_: &SettingDoc) -> bool {
-    true
-}
-
-fn project_setting(doc: &SettingDoc) -> bool {
-    doc.project
-}
-
-/// Reads and checks one file; no values if it does not exist.
-fn read_values(path: &Path, may_set: MaySet) -> Result<Map<String, Value>> {
-    let wrong = |problem: String| Error::InvalidSettings { path: path.to_owned(), problem };
-    // Read as sources are, so that a link to a device or a huge file cannot hang the host.
-    let text = match read_file(&canonical_path(path), MAX_FILE_BYTES).state {
-        FileState::Text { text, .. } => text,
-        FileState::Missing => return Ok(Map::new()),
-        FileState::Binary { .. } => return Err(wrong("it is not UTF-8".to_owned())),
-        FileState::TooLarge { size } => return Err(wrong(format!("{size} bytes are too many"))),
-        FileState::NotAFile | FileState::Excluded { .. } | FileState::NotRead => {
-            return Err(wrong("it is not a regular file".to_owned()));
-        }
-        FileState::Unreadable { reason } => return Err(wrong(reason)),
-    };
-    let value = serde_json::from_str(&text).map_err(|error| wrong(format!("not JSON: {error}")))?;
-    let Value::Object(values) = value else {
-        return Err(wrong("must be an object with the settings as keys".to_owned()));
-    };
-    let problems = validation::problems(&values, may_set);
-    if problems.is_empty() { Ok(values) } else { Err(wrong(problems.join("; "))) }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    struct Folders {
-        agent: tempfile::TempDir,
-        project: tempfile::TempDir,
-    }
-
-    impl Folders {
-        fn new(user: Option<&str>, project: Option<&str>) -> Self {
-            let folders =
-                Self { agent: tempfile::tempdir().unwrap(), project: tempfile::tempdir().unwrap() };
-            if let Some(text) = user {
-                std::fs::write(folders.agent.path().join(SETTINGS_FILE), text).unwrap();
-            }
-            if let Some(text) = project {
-                let folder = folders.project.path().join(".pi");
-                std::fs::create_dir(&folder).unwrap();
-                std::fs::write(folder.join(SETTINGS_FILE), text).unwrap();
-            }
-            folders
-        }
-
-        fn load(&self) -> Result<Settings> {
-            Settings::load(Some(self.agent.path()), Some(self.project.path()))
-        }
-
-        /// The error's text, with the folders by name.
-        fn refusal(&self) -> String {
-            let error = self.load().unwrap_err();
-            assert_eq!(error.code(), "INVALID_SETTINGS");
-            error
-                .to_string()
-                .replace(self.agent.path().to_str().unwrap(), "AGENT")
-                .replace(self.project.path().to_str().unwrap(), "PROJECT")
-                .replace('\\', "/")
-        }
-    }
-
-    #[test]
-    fn the_table_agrees_with_the_defaults() {
-        let Value::Object(defaults) = json!(Settings::default()) else { panic!("an object") };
-        let documented: Map<_, _> = SETTINGS
-            .iter()
-            .map(|doc| (doc.key.to_owned(), serde_json::from_str(doc.default).unwrap()))
-            .collect();
-        assert_eq!(documented, defaults);
-        assert_eq!(validation::problems(&documented, any_setting), Vec::<String>::new());
-    }
-
-    #[test]
-    fn every_choice_of_the_table_can_be_made() {
-        for doc in SETTINGS {
-            let SettingType::Choice(choices) = doc.kind else { continue };
-            for choice in choices {
-                let text = json!({ doc.key: choice }).to_string();
-                let settings = Folders::new(Some(&text), None).load().unwrap();
-                assert_eq!(json!(settings)[doc.key], json!(choice));
-            }
-        }
-    }
-
-    #[test]
-    fn missing_files_give_the_defaults() {
-        assert_eq!(Folders::new(None, None).load().unwrap(), Settings::default());
-        assert_eq!(Settings::load(None, None).unwrap(), Settings::default());
-        assert_eq!(Folders::new(Some("{}"), Some("{}")).load().unwrap(), Settings::default());
-    }
-
-    #[test]
-    fn the_project_stands_over_the_user_key_by_key() {
-        let user = r#"{"layout": "pools", "keepResults": 3, "store": "~/s.sqlite"}"#;
-        let project = r#"{"keepResults": 7, "enabled": false, "highWater": 1}"#;
-        let settings = Folders::new(Some(user), Some(project)).load().unwrap();
-        let expected = Settings {
-            layout: Layout::Pools,
-            keep_results: 7,
-            store: Some("~/s.sqlite".into()),
-            enabled: false,
-            high_water: 1.0,
-            ..Settings::default()
-        };
-        assert_eq!(settings, expected);
-    }
-
-    #[test]
-    fn a_project_adds_to_what_is_excluded_and_takes_nothing_away() {
-        let project = r#"{"exclude": ["*.dump", "!**"]}"#;
-        let mine = Folders::new(Some(r#"{"exclude": ["*.mine"]}"#), Some(project)).load().unwrap();
-        assert_eq!(mine.exclude_globs(), ["*.dump", "!**", "*.mine"]);
-        let default = Folders::new(None, Some(project)).load().unwrap().exclude_globs();
-        assert_eq!(default[..2], ["*.dump", "!**"]);
-        assert_eq!(default[2..], DEFAULT_EXCLUDE);
-        let none = Folders::new(Some(r#"{"exclude": []}"#), Some(r#"{"exclude": null}"#)).load();
-        assert_eq!(none.unwrap().exclude_globs(), Vec::<String>::new());
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn weights_of_hazards_are_found_beside_the_settings_file() {
-        for (set, expected) in [("w.json", "AGENT/w.json"), ("/w.json", "/w.json")] {
-            let folders = Folders::new(Some(&json!({ "hazards": set }).to_string()), None);
-            let expected = expected.replace("AGENT", folders.agent.path().to_str().unwrap());
-            assert_eq!(folders.load().unwrap().hazards, Some(expected));
-        }
-    }
-
-    #[test]
-    fn the_file_of_hazards_is_found_beside_the_settings() {
-        let folder = tempfile::tempdir().unwrap();
-        let of = |given: &str| {
-            let json = json!({ "hazards": given }).to_string();
-            std::fs::write(folder.path().join(SETTINGS_FILE), json).unwrap();
-            Settings::load(Some(folder.path()), None).unwrap().hazards.unwrap()
-        };
-        assert_eq!(of("mine.json"), folder.path().join("mine.json").to_string_lossy());
-        assert_eq!(of("/elsewhere/mine.json"), "/elsewhere/mine.json");
-    }
-
-    #[test]
-    fn a_project_may_not_choose_the_store_or_the_filesystem() {
-        let project = r#"{"store": "/tmp/theirs", "filesystemId": null}"#;
-        insta::assert_snapshot!(Folders::new(None, Some(project)).refusal().replace("; ", ";\n"), @"
-        settings in `PROJECT/.pi/palimpsest.json`: `store` may be set in the user's settings only;
-        `filesystemId` may be set in the user's settings only
-        ");
-    }
-
-    #[test]
-    fn every_wrong_key_is_named_with_what_was_expected() {
-        let user = r#"{"keepResult": 5, "colour": 1, "layout": "pool", "enabled": "yes", "store": "",
-            "filesystemId": 7, "poolTokens": -1, "activeTurns": 0, "previewTokens": 1.5, "highWater": 80, "KEEP_RESULTS": 1}"#;
-        let refusal = Folders::new(Some(user), None).refusal().replace("; ", ";\n");
-        insta::assert_snapshot!(refusal, @r#"
-        settings in `AGENT/palimpsest.json`: `keepResult` is not a setting, `keepResults` is;
-        `colour` is not a setting;
-        `layout` must be `"log"` or `"pools"`, is `"pool"`;
-        `enabled` must be `true` or `false`, is `"yes"`;
-        `store` must be a string that is not empty, or `null`, is `""`;
-        `filesystemId` must be a string that is not empty, or `null`, is `7`;
-        `poolTokens` must be a whole number from 0 to 100000000, is `-1`;
-        `activeTurns` must be a whole number from 1 to 100000000, is `0`;
-        `previewTokens` must be a whole number from 0 to 100000000, is `1.5`;
-        `highWater` must be a number above 0 and up to 1, is `80`;
-        `KEEP_RESULTS` is not a setting, `keepResults` is
-        "#);
-    }
-
-    #[test]
-    fn mounts_are_checked_and_are_the_users_alone() {
-        let mount = |agent: &str| json!([{ "agentPrefix": agent, "canonicalPrefix": "/h" }]);
-        let user = json!({ "mounts": mount("/w"), "sandbox": "box" }).to_string();
-        let settings = Folders::new(Some(&user), None).load().unwrap();
-        assert_eq!((settings.mounts.len(), settings.sandbox.as_deref()), (1, Some("box")));
-        let wrong = |mounts: Value| {
-            let refusal =
-                Folders::new(Some(&json!({ "mounts": mounts }).to_string()), None).refusal();
-            refusal.split_once(": ").unwrap().1.to_owned()
-        };
-        insta::assert_snapshot!(wrong(mount("w")), @"`mounts` have the agentPrefix `w`, which is no absolute path");
-        insta::assert_snapshot!(wrong(json!([mount("/w")[0], mount("/w/")[0]])), @"`mounts` map `/w` twice");
-        insta::assert_snapshot!(wrong(json!([{ "agent": "/w" }])), @r#"`mounts` must be a list of mount mappings, is `[{"agent":"/w"}]`"#);
-        let refusal = Folders::new(None, Some(r#"{"sandbox": "b", "mounts": []}"#)).refusal();
-        assert_eq!(refusal.matches("may be set in the user's settings only").count(), 2);
-    }
-
-    #[test]
-    fn the_environment_of_a_sandbox_stands_over_the_settings() {
-        let mounts = r#"[{"agentPrefix": "/w", "canonicalPrefix": "/h"}]"#;
-        let settings = Settings::default().in_sandbox(Some(mounts), Some("box")).unwrap();
-        assert_eq!(
-            (&*settings.mounts[0].agent_prefix, settings.sandbox.as_deref()),
-            ("/w", Some("box"))
-        );
-        let kept = settings.clone().in_sandbox(None, None).unwrap();
-        assert_eq!(kept, settings);
-        for (mounts, sandbox) in [(Some("{"), None), (Some("{}"), None), (None, Some(" "))] {
-            let error = Settings::default().in_sandbox(mounts, sandbox).unwrap_err();
-            assert_eq!(error.code(), "INVALID_ARGUMENT");
-        }
-    }
-
-    #[test]
-    fn settings_of_a_program_are_checked_like_those_of_a_file() {
-        let settings = Settings::from_json(json!({ "store": "s", "keepResults": 3 })).unwrap();
-        let expected = Settings { store: Some("s".into()), keep_results: 3, ..Settings::default() };
-        assert_eq!(settings, expected);
-        for wrong in [json!([]), json!(null), json!({ "highWater": -3 }), json!({ "layuot": 1 })] {
-            assert_eq!(Settings::from_json(wrong).unwrap_err().code(), "INVALID_ARGUMENT");
-        }
-    }
-
-    #[test]
-    fn files_that_are_no_object_are_refused() {
-        for (text, problem) in [
-            ("", "not JSON: EOF while parsing a value at line 1 column 0"),
-            ("{\"layout\": }", "not JSON: expected value at line 1 column 12"),
-            ("[]", "must be an object with the settings as keys"),
-        ] {
-            let refusal = Folders::new(Some(text), None).refusal();
-            assert_eq!(refusal, format!("settings in `AGENT/palimpsest.json`: {problem}"));
-        }
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_link_to_a_device_is_refused() {
-        let folders = Folders::new(None, None);
-        let link = folders.agent.path().join(SETTINGS_FILE);
-        std::os::unix::fs::symlink("/dev/zero", link).unwrap();
-        assert!(folders.refusal().ends_with("it is not a regular file"));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn the_store_is_where_the_first_that_says_so_puts_it() {
-        let agent = Some(Path::new("/agent"));
-        let set = |store: &str| Settings { store: Some(store.into()), ..Settings::default() };
-        let place = |env, settings: &Settings, agent| {
-            store_place(env, settings, agent, Path::new("/cwd")).unwrap()
-        };
-        let file = |path: &str| StorePlace::File(path.into());
-        let none = Settings::default();
-        assert_eq!(place(None, &none, agent), file("/agent/palimpsest/store.sqlite"));
-        let data = data_folder().unwrap().join("store.sqlite");
-        assert_eq!(place(None, &none, None), StorePlace::File(data));
-        assert_eq!(place(None, &set("a/../b"), agent), file("/agent/b"));
-        assert_eq!(place(None, &set("b"), None), file("/cwd/b"));
-        assert_eq!(place(Some("c"), &set("b"), agent), file("/cwd/c"));
-        assert_eq!(place(Some(":memory:"), &set("b"), agent), StorePlace::Memory);
-        let home = std::env::home_dir().unwrap();
-        assert_eq!(place(Some("~/d"), &none, agent), StorePlace::File(home.join("d")));
-        for (env, settings) in [(Some(""), set("b")), (None, set(""))] {
-            let error = store_place(env, &settings, agent, Path::new("/cwd")).unwrap_err();
-            assert_eq!(error.code(), "INVALID_ARGUMENT");
-        }
     }
 }

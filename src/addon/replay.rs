@@ -15,8 +15,9 @@ use crate::context::tokens::Counter;
 use crate::error::{Error, Result};
 use crate::replay::html;
 use crate::replay::measure::OVERHEAD_TOKENS;
+use crate::replay::options::Replaying;
 use crate::replay::report::{FileReport, Report};
-use crate::replay::run::{Replaying, replay};
+use crate::replay::run::replay;
 use crate::replay::transcript::Transcript;
 use crate::settings::Layout;
 

@@ -5,10 +5,10 @@
 //! between, and the cache falls back to system and tools. Ours stands on the person's own words before the first tool
 //! result: these never change. Must not touch anything else of a request.
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::forms;
+use super::patch::Patch;
 
 /// Breakpoints that a request may have, with every provider that takes them.
 const MAX_BREAKPOINTS: usize = 4;
@@ -22,31 +22,6 @@ const IMAGE_CHARS: usize = 4 * 1_200;
 
 /// First system block of a request made with an OAuth token. Its breakpoint serves nobody while the next block has one too.
 const IDENTITY: &str = "You are Claude Code, Anthropic's official CLI for Claude.";
-
-/// A change of a request, as in JSON Patch (RFC 6902): `path` is a JSON pointer.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "op", rename_all = "lowercase")]
-pub enum Patch {
-    /// Sets a member of an object, or inserts into an array before the index.
-    Add {
-        /// Where.
-        path: String,
-        /// What.
-        value: Value,
-    },
-    /// Puts a value in the place of another.
-    Replace {
-        /// Where.
-        path: String,
-        /// What.
-        value: Value,
-    },
-    /// Removes a member of an object.
-    Remove {
-        /// Where.
-        path: String,
-    },
-}
 
 /// How the two families of formats write a breakpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,29 +76,6 @@ pub fn breakpoint(request: &Value) -> Vec<Patch> {
     };
     let put = put(&messages[target.message], &target, style, (*last).clone());
     freed.into_iter().chain(put).collect()
-}
-
-/// Makes changes; those whose place is not there are left out.
-pub fn apply(request: &mut Value, patches: &[Patch]) {
-    for patch in patches {
-        let (path, value) = match patch {
-            Patch::Add { path, value } | Patch::Replace { path, value } => (path, Some(value)),
-            Patch::Remove { path } => (path, None),
-        };
-        let Some((parent, name)) = path.rsplit_once('/') else { continue };
-        match (request.pointer_mut(parent), value) {
-            (Some(Value::Object(members)), Some(value)) => {
-                members.insert(name.to_owned(), value.clone());
-            }
-            (Some(Value::Object(members)), None) => drop(members.shift_remove(name)),
-            (Some(Value::Array(values)), Some(value)) => {
-                if let Some(at) = name.parse().ok().filter(|at| *at <= values.len()) {
-                    values.insert(at, value.clone());
-                }
-            }
-            _ => {}
-        }
-    }
 }
 
 /// The breakpoints of a request in their order: tools, system, messages.
@@ -259,6 +211,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::context::patch::apply;
 
     fn words() -> String {
         "words ".repeat(1_000)

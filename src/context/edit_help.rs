@@ -4,12 +4,10 @@
 //! Knows no session and no disk. The work grows with the texts, not with their product.
 
 mod near;
-
-use std::borrow::Cow;
-
-use unicode_normalization::{UnicodeNormalization, is_nfkc_quick};
+mod places;
 
 use self::near::Grams;
+use self::places::{Place, loosened, place, unix_lines};
 use super::{forms, tokens};
 use crate::object::Handle;
 use crate::session::LineRange;
@@ -22,8 +20,6 @@ const HELP_TOKENS: u64 = 1_000;
 const MAX_EDITS: usize = 20;
 /// Texts of one call for which the nearest lines are searched.
 const MAX_SEARCHES: u64 = 5;
-/// Places that are named where a text stands several times.
-const NAMED_PLACES: usize = 10;
 /// Places that are shown where a text stands several times, and lines around each: enough to tell them apart.
 const SHOWN_PLACES: u64 = 3;
 const PLACE_CONTEXT: u64 = 2;
@@ -39,15 +35,6 @@ pub struct Target<'a> {
     pub path: &'a str,
     /// Its text.
     pub text: &'a str,
-}
-
-/// Where a text stands in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
-    Once,
-    /// The lines of the first places, and how many places there are.
-    Several(Vec<LineRange>, u64),
-    Nowhere,
 }
 
 /// What is left of the limits.
@@ -103,34 +90,6 @@ pub fn help(target: &Target<'_>, old_texts: &[&str]) -> Option<String> {
         }
     }
     (!parts.is_empty()).then(|| parts.join("\n"))
-}
-
-/// Where a text stands, both being normalized alike.
-fn place(text: &str, wanted: &str) -> Place {
-    if wanted.is_empty() {
-        return Place::Once;
-    }
-    let mut found = text.match_indices(wanted).map(|(start, _)| start);
-    let starts: Vec<usize> = found.by_ref().take(NAMED_PLACES).collect();
-    let total = (starts.len() + found.count()) as u64;
-    match total {
-        0 => Place::Nowhere,
-        1 => Place::Once,
-        _ => Place::Several(line_ranges(text, &starts, wanted), total),
-    }
-}
-
-/// The lines of matches that begin at these bytes, in order.
-fn line_ranges(text: &str, starts: &[usize], wanted: &str) -> Vec<LineRange> {
-    let breaks = |text: &str| text.matches('\n').count() as u64;
-    let more = breaks(wanted.strip_suffix('\n').unwrap_or(wanted));
-    let (mut line, mut before) = (1, 0);
-    let range = |start: &usize| {
-        line += breaks(&text[before..*start]);
-        before = *start;
-        LineRange { first: line, last: line + more }
-    };
-    starts.iter().map(range).collect()
 }
 
 /// A place of so many lines with some lines around it.
@@ -218,38 +177,6 @@ fn cut_line(line: &str, number: u64, handle: Handle, wanted: &Grams) -> String {
         parts.push(cut(characters.len() - end));
     }
     parts.join(" ")
-}
-
-/// A text with `\n` alone between lines, and without a byte order mark.
-fn unix_lines(text: &str) -> Cow<'_, str> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if !text.contains('\r') {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
-}
-
-/// A text as Pi's `edit` compares it where the very characters are not found.
-fn loosened(text: &str) -> String {
-    let text = unix_lines(text);
-    let composed = match is_nfkc_quick(text.chars()) {
-        unicode_normalization::IsNormalized::Yes => text,
-        _ => Cow::Owned(text.nfkc().collect()),
-    };
-    let lines: Vec<&str> = composed.split('\n').map(str::trim_end).collect();
-    let joined = lines.join("\n");
-    if joined.is_ascii() { joined } else { joined.chars().map(plain).collect() }
-}
-
-/// The ASCII character for typographic quotes, dashes and spaces; others as they are.
-fn plain(character: char) -> char {
-    match character {
-        '\u{2018}'..='\u{201b}' => '\'',
-        '\u{201c}'..='\u{201f}' => '"',
-        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
-        '\u{a0}' | '\u{2002}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
-        other => other,
-    }
 }
 
 #[cfg(test)]

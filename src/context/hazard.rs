@@ -5,7 +5,6 @@
 //! not decide anything. Which features, and why: docs/policy.md.
 
 use std::ops::RangeInclusive;
-use std::path::Path;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -126,19 +125,6 @@ impl Hazards {
             ));
         }
         Ok(hazards)
-    }
-
-    /// Reads weights from a file.
-    ///
-    /// # Errors
-    /// `FILE` if it cannot be read; as [`Self::parse`].
-    pub fn read(path: &Path) -> Result<Self> {
-        let json = std::fs::read_to_string(path).map_err(|source| Error::File {
-            act: "read",
-            path: path.to_owned(),
-            source,
-        })?;
-        Self::parse(&json)
     }
 
     /// Chance that a call needs an output: above 0, at most 1.

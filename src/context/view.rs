@@ -2,116 +2,21 @@
 //!
 //! Holds no decision; it is rebuilt from the session and the host's messages after a restart.
 
+mod edits;
+mod slot;
+
 use std::collections::BTreeMap;
 
 use serde_json::json;
 
+pub use self::edits::{
+    Edit, Replacement, edits_between, instructions, record_key, recorded, replacements,
+};
+pub use self::slot::Slot;
 use super::host::HostMessage;
-use super::payload::Said;
 use super::tokens::Counter;
 use crate::object::{Hash, RunningHash};
-use crate::session::{SlotEdit, SlotRecord};
-
-/// One message of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Slot {
-    /// As it is recorded.
-    pub record: SlotRecord,
-    /// Index in the host's list; `None` for messages of our own.
-    pub host: Option<usize>,
-    /// JSON of a message of our own.
-    pub message: Option<String>,
-    /// The content's JSON in place of the host's, where the record has only a part of it.
-    pub content: Option<String>,
-    /// SHA-256 of the message's JSON.
-    pub digest: Hash,
-    /// Its tokens.
-    pub tokens: u64,
-    /// What of it the provider's request is to say.
-    pub said: Option<Said>,
-}
-
-impl Slot {
-    /// A message of the host's, with another content if there is one.
-    pub fn of_host(index: usize, at: u64, message: &HostMessage, content: Option<String>) -> Self {
-        let (digest, tokens) = match &content {
-            Some(content) => {
-                (Hash::of(message.with_content(content)), message.tokens_with(content))
-            }
-            None => (message.digest(), message.tokens),
-        };
-        let said = Said::of_message(message, content.as_deref());
-        let record = SlotRecord::Chat { chat: at, content, folded: None };
-        Self { record, host: Some(index), message: None, content: None, digest, tokens, said }
-    }
-
-    /// A message of the host's, with another content if there is one, and lines of folded steps as its last block.
-    pub fn of_carrier(
-        index: usize,
-        at: u64,
-        message: &HostMessage,
-        content: Option<String>,
-        lines: String,
-    ) -> Self {
-        let whole = message.content_and_block(content.as_deref(), &lines);
-        let slot = Self::of_host(index, at, message, Some(whole.clone()));
-        let record = SlotRecord::Chat { chat: at, content, folded: Some(lines) };
-        Self { record, content: Some(whole), ..slot }
-    }
-
-    /// A message of the host's that changes on every call: it passes through, and its record holds all of it.
-    pub fn of_volatile(index: usize, message: &HostMessage) -> Self {
-        let record = SlotRecord::Message {
-            message: message.raw.clone(),
-            withheld: message.withheld.clone(),
-        };
-        Self { record, ..Self::of_host(index, 0, message, None) }
-    }
-
-    /// A message of our own.
-    pub fn of_ours(record: SlotRecord, message: String, counter: Counter) -> Self {
-        let parsed = HostMessage::parse(&message, counter);
-        let (tokens, said) = (parsed.tokens, Said::of_message(&parsed, None));
-        let digest = Hash::of(&message);
-        Self { record, host: None, digest, message: Some(message), content: None, tokens, said }
-    }
-
-    /// What the host's side needs to build the message: an index, with a content in place of its own, or a message.
-    fn instruction(&self) -> String {
-        let host = self.host.unwrap_or_default();
-        match (&self.message, self.content()) {
-            (Some(message), _) => format!(r#"{{"message":{message}}}"#),
-            (None, Some(content)) => format!(r#"{{"host":{host},"content":{content}}}"#),
-            (None, None) => format!(r#"{{"host":{host}}}"#),
-        }
-    }
-
-    /// The content's JSON in place of the host's.
-    pub fn content(&self) -> Option<&str> {
-        match (&self.content, &self.record) {
-            (Some(content), _) | (None, SlotRecord::Chat { content: Some(content), .. }) => {
-                Some(content)
-            }
-            _ => None,
-        }
-    }
-
-    /// What tells the slot of a message of the chat from those of others.
-    fn key(&self) -> Option<u64> {
-        record_key(&self.record)
-    }
-}
-
-/// A change of the list of slots.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
-    /// Index in the list before this edit and after those before it.
-    pub at: usize,
-    /// So many slots go.
-    pub remove: usize,
-    /// These come in their place.
-    pub insert: Vec<Slot>,
-}
+use crate::session::SlotRecord;
 
 /// The slots of a request with their running hash.
 #[derive(Debug, Clone, Default)]
@@ -222,97 +127,6 @@ impl View {
         self.hashes
             .extend(self.slots[first..].iter().map(|slot| running.push(slot.digest.as_str())));
     }
-}
-
-/// A replacement in a list: index, how many go, what comes.
-pub type Replacement<T> = (usize, usize, Vec<T>);
-
-/// The replacements that make one list of another, place by place: a list with a changing head and tail does not repeat
-/// what lies between. `key`: what tells an element from others, where that rises along the list; so elements are found
-/// again behind others that came or went.
-pub fn replacements<T: PartialEq + Clone>(
-    before: &[T],
-    after: &[T],
-    key: impl Fn(&T) -> Option<u64>,
-) -> Vec<Replacement<T>> {
-    let mut found: Vec<Replacement<T>> = Vec::new();
-    let (mut from, mut at) = (0, 0);
-    while from < before.len() || at < after.len() {
-        let (old, new) = (before.get(from), after.get(at));
-        if old == new {
-            (from, at) = (from + 1, at + 1);
-            continue;
-        }
-        let keys = old.and_then(&key).zip(new.and_then(&key));
-        let goes = old.filter(|_| keys.is_none_or(|(old, new)| old <= new));
-        let comes = new.filter(|_| keys.is_none_or(|(old, new)| old >= new));
-        let (remove, insert) = (usize::from(goes.is_some()), comes.cloned());
-        let came = usize::from(insert.is_some());
-        match found.last_mut() {
-            Some((start, removed, inserted)) if *start + inserted.len() == at => {
-                *removed += remove;
-                inserted.extend(insert);
-            }
-            _ => found.push((at, remove, insert.into_iter().collect())),
-        }
-        (from, at) = (from + remove, at + came);
-    }
-    found
-}
-
-/// What tells a record of a message of the chat from others.
-pub fn record_key(record: &SlotRecord) -> Option<u64> {
-    match record {
-        SlotRecord::Chat { chat, .. } => Some(*chat),
-        _ => None,
-    }
-}
-
-/// The edits that lead from one list of slots to another.
-pub fn edits_between(before: &[Slot], after: &[Slot]) -> Vec<Edit> {
-    let found = replacements(before, after, Slot::key);
-    found.into_iter().map(|(at, remove, insert)| Edit { at, remove, insert }).collect()
-}
-
-/// The edits as they are recorded, `first` being the first slot recorded before. A pool that only grew is recorded by what
-/// it gained.
-pub fn recorded(first: Option<&SlotRecord>, edits: Vec<Replacement<SlotRecord>>) -> Vec<SlotEdit> {
-    edits
-        .into_iter()
-        .map(|(at, remove, insert)| SlotEdit {
-            at: at as u64,
-            remove: remove as u64,
-            insert: insert.into_iter().map(|record| pool_gain(first, record)).collect(),
-        })
-        .collect()
-}
-
-fn pool_gain(first: Option<&SlotRecord>, record: SlotRecord) -> SlotRecord {
-    let SlotRecord::Pool { mut pool_add, time, .. } = record else { return record };
-    let known = match first {
-        Some(SlotRecord::Pool { pool_add, .. }) => pool_add.as_slice(),
-        _ => &[],
-    };
-    let keep = known.iter().zip(&pool_add).take_while(|(a, b)| a == b).count();
-    pool_add.drain(..keep);
-    SlotRecord::Pool { pool_keep: keep as u64, pool_add, time }
-}
-
-/// The edits as JSON for the host's side: `[{"at":0,"remove":1,"insert":[…]}]`.
-pub fn instructions(edits: &[Edit]) -> String {
-    let edits: Vec<String> = edits
-        .iter()
-        .map(|edit| {
-            let slots: Vec<String> = edit.insert.iter().map(Slot::instruction).collect();
-            format!(
-                r#"{{"at":{},"remove":{},"insert":[{}]}}"#,
-                edit.at,
-                edit.remove,
-                slots.join(",")
-            )
-        })
-        .collect();
-    format!("[{}]", edits.join(","))
 }
 
 /// A user message of our own.

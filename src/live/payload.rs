@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 
 use super::LiveSession;
 use super::record::{apply_edits, slots_of};
-use crate::context::breakpoints::{self, Patch};
+use crate::context::breakpoints;
 use crate::context::host::HostMessage;
+use crate::context::patch::{self, Patch};
 use crate::context::payload::{self, Said};
 use crate::context::tokens::Counter;
 use crate::context::view::{record_key, recorded, replacements};
@@ -85,7 +86,7 @@ impl LiveSession {
         let mut request: Value = serde_json::from_str(request_json)
             .map_err(|error| Error::argument("payload", error.to_string()))?;
         let patches = breakpoints::breakpoint(&request);
-        breakpoints::apply(&mut request, &patches);
+        patch::apply(&mut request, &patches);
         self.refresh_if_stale()?;
         if self.note_payload(&request)? {
             self.durably(Self::commit)?;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::measure::Measured;
 use super::measure::faults::Fault;
 use super::measure::side::SideCall;
-use super::run::Replaying;
+use super::options::Replaying;
 use crate::context::tokens::Counter;
 use crate::live::Notice;
 use crate::settings::Layout;

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::bill::Reported;
 use super::excerpt::Piece;
 use super::lines::{LineMap, LineRange};
 use super::message::{MessageKey, MessageKind, Shows};
 use super::record::{CallRecord, FailedCall, PayloadRecord};
+use super::report::Reported;
 use super::sets::ActiveView;
 use crate::object::{Hash, ObjectId, Timestamp};
 use crate::source::FileStamp;

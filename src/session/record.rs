@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::call_bill::CallNote;
+use super::call_note::CallNote;
 use super::lines::LineRange;
 use crate::object::{Hash, ObjectId, RedactionReason, Timestamp};
 

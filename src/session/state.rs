@@ -1,6 +1,8 @@
 //! The state of a session: the fold of its events. What it tells, `reading` says.
 
+mod moved;
 mod reading;
+mod window;
 
 use std::collections::BTreeMap;
 
@@ -14,8 +16,8 @@ use super::folds::{Folds, can_carry};
 use super::index::{SessionIndex, Subject};
 use super::lines::LineRange;
 use super::links::Links;
-use super::message::{MessageKind, ResultFact, Shows};
-use super::places::{Place, Role};
+use super::message::{MessageKind, Shows};
+use super::places::Place;
 use super::sets::{ActiveView, Sets};
 use crate::object::{Hash, ObjectId};
 
@@ -55,9 +57,6 @@ pub struct Sent {
     /// Tokens of the model's window, where the host said so.
     pub context_window: Option<u64>,
 }
-
-/// An output of no more tokens than this is not missed: its line says about as much.
-const SMALL_TOKENS: u64 = 60;
 
 /// Steps after which a need counts as late: what the model needs sooner mostly stands anyway.
 const LATE_STEPS: u32 = 10;
@@ -216,59 +215,6 @@ impl Session {
         }
     }
 
-    /// From here on the old object occurs in the state only where it is met anew.
-    fn go_on_as(&mut self, from: &ObjectId, to: &ObjectId, same: Option<&Hash>) {
-        let Some(subject) = self.index.get(from).map(|entry| entry.subject.clone()) else { return };
-        let path = subject.agent_path().to_owned();
-        let Subject::File { version, .. } = subject else { return };
-        let same = same.map(|now| (&version, now));
-        let go_on = |object: &mut ObjectId, of: Option<&mut Hash>| {
-            if object != from {
-                return;
-            }
-            *object = to.clone();
-            if let (Some(of), Some((was, now))) = (of, same)
-                && of == was
-            {
-                *of = now.clone();
-            }
-        };
-        self.chat.all_shows().chain(self.index.all_shows()).for_each(|shows| match shows {
-            Shows::File { object, version, .. } | Shows::Activated { object, version, .. } => {
-                go_on(object, Some(version));
-            }
-            Shows::Change { object } => go_on(object, None),
-            Shows::Own => {}
-        });
-        for treatment in self.treatments.values_mut() {
-            if let Treatment::Current { object, version, .. } = treatment {
-                go_on(object, Some(version));
-            }
-        }
-        for (_, effect) in &mut self.effects {
-            match effect {
-                Effect::Read(object, version) | Effect::Activated(object, version, _) => {
-                    go_on(object, Some(version));
-                }
-                Effect::Changed(object) => go_on(object, None),
-            }
-        }
-        if let Some(step) = self.edited.remove(from) {
-            let known = self.edited.entry(to.clone()).or_insert(step);
-            *known = step.max(*known);
-        }
-        self.files.go_on_as((from, &path), to, same);
-        self.index.go_on_as(from, to, same.map(|(_, now)| now));
-        self.sets.go_on_as(from, to);
-        self.links.leave(from);
-        let shown =
-            self.showings.iter().filter(|(_, showing)| [from, to].contains(&&showing.object));
-        let shown: Vec<u64> = shown.map(|(at, _)| *at).collect();
-        for at in shown {
-            self.show(at);
-        }
-    }
-
     /// The effect that a result shows belongs to no other result.
     fn settle_effect(&mut self, at: u64) {
         let Some(message) = self.chat.get(at) else { return };
@@ -362,66 +308,5 @@ impl Session {
             self.folds.enter(fold, &self.chat);
             (fold.first..=fold.last).for_each(|at| self.show(at));
         }
-    }
-
-    /// Works out anew what stands at a message.
-    fn show(&mut self, at: u64) {
-        let showing = self.showing_as(at, self.treatment(at)).filter(|_| !self.folds.hide(at));
-        match showing {
-            Some(showing) => {
-                self.files.show(&showing.object, &showing.version);
-                self.showings.insert(at, showing);
-            }
-            None => drop(self.showings.remove(&at)),
-        }
-        self.absence.settle(at, self.absent_tokens(at));
-        self.pack(at);
-    }
-
-    /// Packs a message for the decision.
-    fn pack(&mut self, at: u64) {
-        let (Ok(index), Some(message)) = (usize::try_from(at), self.chat.get(at)) else { return };
-        let role = match &message.kind {
-            MessageKind::User => Role::User,
-            MessageKind::Assistant => Role::Answer,
-            MessageKind::Result(fact) if fact.plain => Role::Output,
-            MessageKind::Result(_) => Role::Result,
-            MessageKind::Other => Role::Other,
-        };
-        let stands = *self.treatment(at) != Treatment::Reference;
-        let place = Place { step: message.step, role, stands, hidden: self.folds.hide(at) };
-        if index >= self.places.len() {
-            self.places.resize(index + 1, Place::default());
-        }
-        self.places[index] = place;
-    }
-
-    /// Tokens of a message of which not all stands; `None` where all of it does, or nothing of it can be missed.
-    fn absent_tokens(&self, at: u64) -> Option<u64> {
-        let message = self.chat.get(at)?;
-        let is_hidden = self.folds.hide(at);
-        let absent = match message.kind {
-            MessageKind::Assistant => is_hidden,
-            MessageKind::Result(_) => {
-                // Of an excerpt it is not known whether the lines needed are those shown.
-                let collapsed = *self.treatment(at) == Treatment::Reference;
-                (is_hidden || collapsed) && message.tokens > SMALL_TOKENS
-            }
-            MessageKind::User | MessageKind::Other => false,
-        };
-        absent.then_some(message.tokens)
-    }
-
-    /// Tokens of a result of one of our own tools, and of the answer that called it alone.
-    fn own_tokens_of(&self, at: u64) -> u64 {
-        if !self.result(at).is_some_and(ResultFact::is_own) {
-            return 0;
-        }
-        let of = |at: u64| self.chat.get(at).map_or(0, |message| message.tokens);
-        let call = at.checked_sub(1).and_then(|before| self.chat.get(before));
-        let alone = call.filter(|call| {
-            matches!(call.kind, MessageKind::Assistant) && call.key.calls.len() == 1
-        });
-        of(at) + alone.map_or(0, |call| call.tokens)
     }
 }

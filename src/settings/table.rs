@@ -1,20 +1,20 @@
-//! Every setting with its default and what it does, for the checks and for the documentation. Must not hold a rule.
+//! The table of settings: type, default and description of each, for validation and for docs/settings.md. Holds no rules.
 
-use super::SettingType;
+use super::kind::SettingType;
 
 /// One row of the settings table.
 #[derive(Debug, Clone, Copy)]
 pub struct SettingDoc {
     /// Key in the files.
     pub key: &'static str,
-    /// What its value must be.
+    /// Type of its value.
     pub kind: SettingType,
     /// The default, as JSON.
     pub default: &'static str,
-    /// What it does, for users.
+    /// What it does, as the documentation says it.
     pub description: &'static str,
-    /// Whether a project file may set it. A repository that was cloned must neither redirect the user's store nor make
-    /// its files pass for those of another filesystem, trusted or not.
+    /// Whether a project file may set it. A cloned repository, trusted or not, must neither redirect the user's store nor
+    /// pass its files off as those of another filesystem.
     pub project: bool,
 }
 
@@ -31,7 +31,7 @@ const fn user_only(doc: SettingDoc) -> SettingDoc {
     SettingDoc { project: false, ..doc }
 }
 
-/// Largest value of settings that count tokens or results; far above any window.
+/// Upper limit for settings that count tokens or results; far above any window.
 const MAX_COUNT: u64 = 100_000_000;
 
 const COUNT: SettingType = SettingType::Count { min: 0, max: MAX_COUNT };
@@ -43,127 +43,127 @@ pub const SETTINGS: &[SettingDoc] = &[
         "enabled",
         SettingType::Boolean,
         "true",
-        "Whether Palimpsest does anything; `false` leaves the plain host",
+        "`false` turns Palimpsest off: the host works as if it were not installed",
     ),
     setting(
         "layout",
         SettingType::Choice(&["log", "pools"]),
         "\"log\"",
-        "How the context is laid out: `log` keeps content where it appeared, `pools` puts it last",
+        "`log` keeps content where it first appeared; `pools` puts all active content at the end of the request",
     ),
     user_only(setting(
         "store",
         SettingType::OptionalText,
         "null",
-        "The store's file, or `:memory:`; relative to the settings file; `null` is `palimpsest/store.sqlite` beside it",
+        "Path of the store's file, or `:memory:`; relative to the settings file; `null`: `palimpsest/store.sqlite` beside it",
     )),
     user_only(setting(
         "filesystemId",
         SettingType::OptionalText,
         "null",
-        "ID of the filesystem that files belong to; `null` makes it from the machine's ID",
+        "ID of the filesystem that files belong to; `null`: derived from the machine's ID",
     )),
     user_only(setting(
         "mounts",
         SettingType::Mounts,
         "[]",
-        "Folders that an agent in a sandbox sees elsewhere than they are, see [Sandboxes](#sandboxes)",
+        "Folders that an agent in a sandbox sees under other paths, see [Sandboxes](sandboxes.md)",
     )),
     user_only(setting(
         "sandbox",
         SettingType::OptionalText,
         "null",
-        "ID or name of the container that holds what is not mapped, see [Sandboxes](#sandboxes)",
+        "ID or name of the container to which all unmapped files belong, see [Sandboxes](sandboxes.md)",
     )),
     setting(
         "keepResults",
         COUNT,
         "10",
-        "Layout `log`: how many of the last results always stay in the window",
+        "Layout `log`: how many of the newest results always stay in the window",
     ),
     setting(
         "collapseTokens",
         COUNT,
         "1000",
-        "Layout `log`: how many tokens an epoch frees at least",
+        "Layout `log`: a new epoch starts only if it frees at least this many tokens",
     ),
     setting(
         "extraShare",
         SettingType::Share,
         "0.01",
-        "Layout `log`: share of the plain bill by which ours may exceed it, see [Limits](#limits)",
+        "Layout `log`: how far our bill may exceed the plain bill, as a share of it, see [The bound](#the-bound-on-the-bill)",
     ),
     setting(
         "extraTokens",
         COUNT,
         "3000",
-        "Layout `log`: tokens by which our bill may exceed the plain one in any case",
+        "Layout `log`: how far our bill may exceed the plain bill in any case, in uncached input tokens",
     ),
     user_only(setting(
         "hazards",
         SettingType::OptionalText,
         "null",
-        "File with weights made by `palimpsest learn`; relative to the settings file; `null` takes those that are shipped",
+        "File with weights written by `palimpsest learn`; relative to the settings file; `null`: the built-in weights",
     )),
     setting(
         "previewTokens",
         COUNT,
         "1000",
-        "Outputs with more tokens are shown in part when first sent; 0 never",
+        "Outputs with more tokens than this are shown in part when first sent; 0: never",
     ),
     setting(
         "activePerTurn",
         COUNT,
         "5",
-        "Layout `pools`: how many of a turn's last toolcalls are active",
+        "Layout `pools`: how many of each turn's newest tool calls are active",
     ),
     setting(
         "activeTurns",
         POSITIVE,
         "3",
-        "Layout `pools`: how many turns, the current included, have active toolcalls",
+        "Layout `pools`: in how many of the newest turns, the current one included, tool calls are active",
     ),
     setting("poolTokens", COUNT, "8000", "Layout `pools`: token budget of the metadata pool"),
     setting(
         "linkedTokens",
         COUNT,
         "0",
-        "Tokens that a session may spend on metadata lines of files that its active Markdown files link to; 0 never",
+        "Token budget per session for metadata of linked files; 0: links are not followed",
     ),
     setting(
         "track",
         SettingType::Boolean,
         "true",
-        "Whether files whose text the model saw get their versions as they change, not only when they are looked at next",
+        "Watch the files whose text the model saw, and store new versions as they change",
     ),
     setting(
         "maxTextBytes",
         SettingType::Count { min: 0, max: 1 << 30 },
         "4194304",
-        "Files with more bytes are kept as metadata only",
+        "Files with more bytes than this are stored as metadata only",
     ),
     setting(
         "maxOutputBytes",
         SettingType::Count { min: 0, max: 1 << 30 },
         "16777216",
-        "Outputs that Pi cut are stored whole up to this many bytes; 0 never",
+        "Outputs that Pi cut are stored whole up to this many bytes; 0: never",
     ),
     setting(
         "highWater",
         SettingType::Share,
         "0.7",
-        "Share of the model's window above which `activate` and `pin` refuse",
+        "Share of the model's window above which `activate` and `pin` refuse and a new epoch starts",
     ),
     user_only(setting(
         "prices",
         SettingType::Prices,
         "\"auto\"",
-        "What input tokens cost; `auto` goes by what Pi knows of the model",
+        "What input tokens cost, see [Prices](#prices); `auto`: from Pi's model data",
     )),
     setting(
         "exclude",
         SettingType::Globs,
         "null",
-        "Files whose text is never stored, by globs as in a `.gitignore`; `null` is key files and `.env*`; a project's list is added to yours",
+        "Files whose text is never stored, as globs in the style of `.gitignore`; `null`: key files and `.env*`; a project's list is added to yours",
     ),
 ];

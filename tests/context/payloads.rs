@@ -34,7 +34,7 @@ fn request(messages: &[Value]) -> Value {
 fn prepare(host: &mut Host, request: &Value) -> Value {
     let mut request = request.clone();
     let patches = host.live.prepare_payload(&request.to_string()).unwrap();
-    breakpoints::apply(&mut request, &patches);
+    patch::apply(&mut request, &patches);
     request
 }
 

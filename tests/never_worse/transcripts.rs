@@ -11,8 +11,9 @@ use palimpsest::context::prices::Prices;
 use palimpsest::context::tokens::Counter;
 use palimpsest::replay::measure::OVERHEAD_TOKENS;
 use palimpsest::replay::measure::faults::Fault;
+use palimpsest::replay::options::Replaying;
 use palimpsest::replay::report::FileReport;
-use palimpsest::replay::run::{Replaying, replay};
+use palimpsest::replay::run::replay;
 use palimpsest::replay::transcript::Transcript;
 use palimpsest::settings::{Layout, Settings};
 

@@ -11,7 +11,7 @@ use crate::session::folds::{self, Folds};
 use crate::session::index::{SessionIndex, Subject};
 use crate::session::lines::LineRange;
 use crate::session::links::Links;
-use crate::session::message::{MessageKind, ResultFact, Shows};
+use crate::session::message::{MessageKind, ResultFact};
 use crate::session::places::Place;
 use crate::session::sets::{Active, Sets};
 use crate::session::{Bill, Chat, ChatMessage};
@@ -278,28 +278,5 @@ impl Session {
         ranges: &[LineRange],
     ) -> Vec<LineRange> {
         self.files.lines_now(object, version, ranges)
-    }
-
-    /// What of an object would stand at a message under a treatment.
-    pub fn showing_as(&self, at: u64, treatment: &Treatment) -> Option<Showing> {
-        let (object, version, ranges) = match (treatment, &self.result(at)?.shows) {
-            (Treatment::Current { object, version, ranges, .. }, _)
-            | (Treatment::Given, Shows::Activated { object, version, ranges }) => {
-                (object, version, ranges.clone())
-            }
-            (Treatment::Given, Shows::File { object, version, range }) => {
-                (object, version, vec![*range])
-            }
-            (Treatment::Reread { parts }, Shows::File { object, version, .. }) => {
-                let here = parts.iter().filter(|part| part.stands_at.is_none());
-                (object, version, here.map(|part| part.range).collect())
-            }
-            _ => return None,
-        };
-        if ranges.is_empty() {
-            return None;
-        }
-        let now = self.lines_now(object, version, &ranges);
-        Some(Showing { at, object: object.clone(), version: version.clone(), ranges, now })
     }
 }

@@ -1,0 +1,98 @@
+//! One message of a request: what is recorded of it, and what the host needs to build it.
+
+use super::edits::record_key;
+use crate::context::host::HostMessage;
+use crate::context::payload::Said;
+use crate::context::tokens::Counter;
+use crate::object::Hash;
+use crate::session::SlotRecord;
+
+/// One message of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slot {
+    /// As it is recorded.
+    pub record: SlotRecord,
+    /// Index in the host's list; `None` for messages of our own.
+    pub host: Option<usize>,
+    /// JSON of a message of our own.
+    pub message: Option<String>,
+    /// The content's JSON in place of the host's, where the record has only a part of it.
+    pub content: Option<String>,
+    /// SHA-256 of the message's JSON.
+    pub digest: Hash,
+    /// Its tokens.
+    pub tokens: u64,
+    /// What of it the provider's request is to say.
+    pub said: Option<Said>,
+}
+
+impl Slot {
+    /// A message of the host's, with another content if there is one.
+    pub fn of_host(index: usize, at: u64, message: &HostMessage, content: Option<String>) -> Self {
+        let (digest, tokens) = match &content {
+            Some(content) => {
+                (Hash::of(message.with_content(content)), message.tokens_with(content))
+            }
+            None => (message.digest(), message.tokens),
+        };
+        let said = Said::of_message(message, content.as_deref());
+        let record = SlotRecord::Chat { chat: at, content, folded: None };
+        Self { record, host: Some(index), message: None, content: None, digest, tokens, said }
+    }
+
+    /// A message of the host's, with another content if there is one, and lines of folded steps as its last block.
+    pub fn of_carrier(
+        index: usize,
+        at: u64,
+        message: &HostMessage,
+        content: Option<String>,
+        lines: String,
+    ) -> Self {
+        let whole = message.content_and_block(content.as_deref(), &lines);
+        let slot = Self::of_host(index, at, message, Some(whole.clone()));
+        let record = SlotRecord::Chat { chat: at, content, folded: Some(lines) };
+        Self { record, content: Some(whole), ..slot }
+    }
+
+    /// A message of the host's that changes on every call: it passes through, and its record holds all of it.
+    pub fn of_volatile(index: usize, message: &HostMessage) -> Self {
+        let record = SlotRecord::Message {
+            message: message.raw.clone(),
+            withheld: message.withheld.clone(),
+        };
+        Self { record, ..Self::of_host(index, 0, message, None) }
+    }
+
+    /// A message of our own.
+    pub fn of_ours(record: SlotRecord, message: String, counter: Counter) -> Self {
+        let parsed = HostMessage::parse(&message, counter);
+        let (tokens, said) = (parsed.tokens, Said::of_message(&parsed, None));
+        let digest = Hash::of(&message);
+        Self { record, host: None, digest, message: Some(message), content: None, tokens, said }
+    }
+
+    /// What the host's side needs to build the message: an index, with a content in place of its own, or a message.
+    pub(super) fn instruction(&self) -> String {
+        let host = self.host.unwrap_or_default();
+        match (&self.message, self.content()) {
+            (Some(message), _) => format!(r#"{{"message":{message}}}"#),
+            (None, Some(content)) => format!(r#"{{"host":{host},"content":{content}}}"#),
+            (None, None) => format!(r#"{{"host":{host}}}"#),
+        }
+    }
+
+    /// The content's JSON in place of the host's.
+    pub fn content(&self) -> Option<&str> {
+        match (&self.content, &self.record) {
+            (Some(content), _) | (None, SlotRecord::Chat { content: Some(content), .. }) => {
+                Some(content)
+            }
+            _ => None,
+        }
+    }
+
+    /// What tells the slot of a message of the chat from those of others.
+    pub(super) fn key(&self) -> Option<u64> {
+        record_key(&self.record)
+    }
+}

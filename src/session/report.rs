@@ -1,0 +1,62 @@
+//! What a provider reports about a request, as it is stored. Plain data.
+
+use serde::{Deserialize, Serialize};
+
+/// What a provider said that a request used.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reported {
+    /// Number of the call; `None` where it is none of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<u64>,
+    /// What the request was for.
+    #[serde(default, skip_serializing_if = "ReportKind::is_call")]
+    pub kind: ReportKind,
+    /// The host's ID of the report; one that is known is not taken again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// When the request was made, in ms since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<i64>,
+    /// Tokens of input neither read from the cache nor written to it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub input: u64,
+    /// Tokens read from the cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_read: u64,
+    /// Tokens written to the cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write: u64,
+    /// Tokens of output.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub output: u64,
+}
+
+/// What a request was for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportKind {
+    /// A call of the model.
+    #[default]
+    Call,
+    /// Keeping the cache of the newest call alive.
+    CacheWarm,
+}
+
+impl ReportKind {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+    fn is_call(&self) -> bool {
+        *self == Self::Call
+    }
+}
+
+impl Reported {
+    /// Tokens of the whole input.
+    pub fn total(&self) -> u64 {
+        self.input + self.cache_read + self.cache_write
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}

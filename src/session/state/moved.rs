@@ -1,0 +1,62 @@
+//! A moved file goes on as another object: everything that the state holds about the old one passes to the new one.
+
+use super::{Effect, Session};
+use crate::object::{Hash, ObjectId};
+use crate::session::event::Treatment;
+use crate::session::index::Subject;
+use crate::session::message::Shows;
+
+impl Session {
+    /// From here on the old object occurs in the state only where it is met anew.
+    pub(super) fn go_on_as(&mut self, from: &ObjectId, to: &ObjectId, same: Option<&Hash>) {
+        let Some(subject) = self.index.get(from).map(|entry| entry.subject.clone()) else { return };
+        let path = subject.agent_path().to_owned();
+        let Subject::File { version, .. } = subject else { return };
+        let same = same.map(|now| (&version, now));
+        let go_on = |object: &mut ObjectId, of: Option<&mut Hash>| {
+            if object != from {
+                return;
+            }
+            *object = to.clone();
+            if let (Some(of), Some((was, now))) = (of, same)
+                && of == was
+            {
+                *of = now.clone();
+            }
+        };
+        self.chat.all_shows().chain(self.index.all_shows()).for_each(|shows| match shows {
+            Shows::File { object, version, .. } | Shows::Activated { object, version, .. } => {
+                go_on(object, Some(version));
+            }
+            Shows::Change { object } => go_on(object, None),
+            Shows::Own => {}
+        });
+        for treatment in self.treatments.values_mut() {
+            if let Treatment::Current { object, version, .. } = treatment {
+                go_on(object, Some(version));
+            }
+        }
+        for (_, effect) in &mut self.effects {
+            match effect {
+                Effect::Read(object, version) | Effect::Activated(object, version, _) => {
+                    go_on(object, Some(version));
+                }
+                Effect::Changed(object) => go_on(object, None),
+            }
+        }
+        if let Some(step) = self.edited.remove(from) {
+            let known = self.edited.entry(to.clone()).or_insert(step);
+            *known = step.max(*known);
+        }
+        self.files.go_on_as((from, &path), to, same);
+        self.index.go_on_as(from, to, same.map(|(_, now)| now));
+        self.sets.go_on_as(from, to);
+        self.links.leave(from);
+        let shown =
+            self.showings.iter().filter(|(_, showing)| [from, to].contains(&&showing.object));
+        let shown: Vec<u64> = shown.map(|(at, _)| *at).collect();
+        for at in shown {
+            self.show(at);
+        }
+    }
+}

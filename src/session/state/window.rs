@@ -1,0 +1,95 @@
+//! What stands at each message of the window, and what the decisions need to know of it.
+
+use super::{Session, Showing};
+use crate::session::event::Treatment;
+use crate::session::message::{MessageKind, ResultFact, Shows};
+use crate::session::places::{Place, Role};
+
+/// An output of no more tokens than this is not missed: its line says about as much.
+const SMALL_TOKENS: u64 = 60;
+
+impl Session {
+    /// What of an object would stand at a message under a treatment.
+    pub fn showing_as(&self, at: u64, treatment: &Treatment) -> Option<Showing> {
+        let (object, version, ranges) = match (treatment, &self.result(at)?.shows) {
+            (Treatment::Current { object, version, ranges, .. }, _)
+            | (Treatment::Given, Shows::Activated { object, version, ranges }) => {
+                (object, version, ranges.clone())
+            }
+            (Treatment::Given, Shows::File { object, version, range }) => {
+                (object, version, vec![*range])
+            }
+            (Treatment::Reread { parts }, Shows::File { object, version, .. }) => {
+                let here = parts.iter().filter(|part| part.stands_at.is_none());
+                (object, version, here.map(|part| part.range).collect())
+            }
+            _ => return None,
+        };
+        if ranges.is_empty() {
+            return None;
+        }
+        let now = self.lines_now(object, version, &ranges);
+        Some(Showing { at, object: object.clone(), version: version.clone(), ranges, now })
+    }
+
+    /// Works out anew what stands at a message.
+    pub(super) fn show(&mut self, at: u64) {
+        let showing = self.showing_as(at, self.treatment(at)).filter(|_| !self.folds.hide(at));
+        match showing {
+            Some(showing) => {
+                self.files.show(&showing.object, &showing.version);
+                self.showings.insert(at, showing);
+            }
+            None => drop(self.showings.remove(&at)),
+        }
+        self.absence.settle(at, self.absent_tokens(at));
+        self.pack(at);
+    }
+
+    /// Packs a message for the decision.
+    pub(super) fn pack(&mut self, at: u64) {
+        let (Ok(index), Some(message)) = (usize::try_from(at), self.chat.get(at)) else { return };
+        let role = match &message.kind {
+            MessageKind::User => Role::User,
+            MessageKind::Assistant => Role::Answer,
+            MessageKind::Result(fact) if fact.plain => Role::Output,
+            MessageKind::Result(_) => Role::Result,
+            MessageKind::Other => Role::Other,
+        };
+        let stands = *self.treatment(at) != Treatment::Reference;
+        let place = Place { step: message.step, role, stands, hidden: self.folds.hide(at) };
+        if index >= self.places.len() {
+            self.places.resize(index + 1, Place::default());
+        }
+        self.places[index] = place;
+    }
+
+    /// Tokens of a message of which not all stands; `None` where all of it does, or nothing of it can be missed.
+    pub(super) fn absent_tokens(&self, at: u64) -> Option<u64> {
+        let message = self.chat.get(at)?;
+        let is_hidden = self.folds.hide(at);
+        let absent = match message.kind {
+            MessageKind::Assistant => is_hidden,
+            MessageKind::Result(_) => {
+                // Of an excerpt it is not known whether the lines needed are those shown.
+                let collapsed = *self.treatment(at) == Treatment::Reference;
+                (is_hidden || collapsed) && message.tokens > SMALL_TOKENS
+            }
+            MessageKind::User | MessageKind::Other => false,
+        };
+        absent.then_some(message.tokens)
+    }
+
+    /// Tokens of a result of one of our own tools, and of the answer that called it alone.
+    pub(super) fn own_tokens_of(&self, at: u64) -> u64 {
+        if !self.result(at).is_some_and(ResultFact::is_own) {
+            return 0;
+        }
+        let of = |at: u64| self.chat.get(at).map_or(0, |message| message.tokens);
+        let call = at.checked_sub(1).and_then(|before| self.chat.get(before));
+        let alone = call.filter(|call| {
+            matches!(call.kind, MessageKind::Assistant) && call.key.calls.len() == 1
+        });
+        of(at) + alone.map_or(0, |call| call.tokens)
+    }
+}
