@@ -1,7 +1,7 @@
 // The documents against what they name: the example of the README runs, commands and files exist.
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { pinnedNode, root } from "../scripts/setup.js";
 
@@ -23,7 +23,9 @@ test("the README's example is the one that is type-checked, and it runs", () => 
   });
 });
 
-describe.each(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"])("%s names", (name) => {
+const pages = readdirSync(join(root, "docs")).map((name) => `docs/${name}`);
+
+describe.each(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", ...pages])("%s names", (name) => {
   const text = read(name);
 
   test("commands that exist", () => {
@@ -34,7 +36,7 @@ describe.each(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"
 
   test("files that exist", () => {
     const paths = findAll(text, /`((?:src|tests|benches|scripts|bin|pi-extension|__test__|\.ci)\/[\w./-]*)`/g);
-    const links = findAll(text, /\]\((?!https?:)([^)#]+)\)/g);
+    const links = findAll(text, /\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g).map((link) => join(dirname(name), link));
     expect([...paths, ...links].filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 });
@@ -43,7 +45,7 @@ test("the README lists the commands as their help does", () => {
   const { stdout } = spawnSync(pinnedNode(), [join(root, "bin", "palimpsest.js"), "--help"], { encoding: "utf8" });
   const rows = [...stdout.matchAll(/^ {2}(\S.*?) {2,}(\S.*)$/gm)].map(([, command, summary]) => ({ command, summary }));
   expect(rows.length).toBeGreaterThan(0);
-  const [section] = read("README.md").split("## Command line")[1].split("\n## ");
+  const [section] = read("README.md").split("## Commands\n")[1].split("\n## ");
   const listed = [...section.matchAll(/^\| `(.+?)` +\| (.+?) +\|$/gm)];
   expect(listed.map(([, command, summary]) => ({ command, summary }))).toEqual(rows);
 });

@@ -1,11 +1,12 @@
-//! What `README.md` says of settings and of lines that the model sees, against the code.
+//! The documents against the code: the table of settings and the lines that the model sees.
 
 use palimpsest::context::forms;
 use palimpsest::object::{Handle, ObjectId};
 use palimpsest::session::{LineRange, OutputClass, RequestKey, ResultFact, Shows};
 use palimpsest::settings::{SETTINGS, SettingDoc};
 
-const README: &str = include_str!("../README.md");
+const SETTINGS_PAGE: &str = include_str!("../docs/settings.md");
+const LINES_PAGE: &str = include_str!("../docs/what-the-model-sees.md");
 
 fn row(doc: &SettingDoc) -> String {
     let SettingDoc { key, kind, default, description, project } = doc;
@@ -21,10 +22,10 @@ fn plain(row: &str) -> String {
 #[test]
 fn the_settings_table_is_that_of_the_code() {
     let heading = "| setting | default | must be | what it does |";
-    let table = README.lines().skip_while(|line| plain(line) != heading).skip(2);
+    let table = SETTINGS_PAGE.lines().skip_while(|line| plain(line) != heading).skip(2);
     let found: Vec<String> = table.take_while(|line| line.starts_with('|')).map(plain).collect();
     let expected: Vec<String> = SETTINGS.iter().map(row).collect();
-    assert!(found == expected, "the rows in README.md should be:\n{}", expected.join("\n"));
+    assert!(found == expected, "the rows in docs/settings.md should be:\n{}", expected.join("\n"));
 }
 
 #[test]
@@ -59,6 +60,7 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
         forms::activated_line(t17, "bash", &[range(1, 40)], 412),
         forms::fold_line(handle("t31"), handle("t44"), 6, &deeds),
     ] {
-        assert!(README.lines().any(|found| found.trim() == line), "README.md lacks `{line}`");
+        let is_there = LINES_PAGE.lines().any(|found| found.trim() == line);
+        assert!(is_there, "docs/what-the-model-sees.md lacks `{line}`");
     }
 }
