@@ -24,7 +24,7 @@ pub mod placeholder;
 pub mod pools_layout;
 pub mod preview;
 pub mod prices;
-pub mod settle;
+pub mod standing;
 pub mod statement;
 pub mod tokens;
 pub mod tool_kind;

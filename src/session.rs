@@ -1,8 +1,7 @@
 //! The session as a state machine: chat, session index, metadata pool, active and pinned set, handles, treatments.
 //!
-//! Every change is an [`Event`]; the state is the fold of its events and nothing else, so a restart that reads the events
-//! again has the same state. No I/O, no clock, no randomness, no knowledge of any host's message format. Sources: SSOT
-//! section 3, DESIGN.md sections 6 and 7.
+//! Every change is an [`Event`]; the state is the fold of its events and nothing else. A restart that reads the events
+//! again therefore has the same state. No I/O, no clock, no randomness, no knowledge of any host's message format.
 
 mod absence;
 mod bill;

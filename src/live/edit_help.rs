@@ -52,7 +52,7 @@ impl LiveSession {
             return Ok(None);
         }
         let seen = self.state.seen(&file).cloned();
-        let before = self.state.told_at(&file).map(str::to_owned);
+        let before = self.state.announced_path(&file).map(str::to_owned);
         let cause = if is_known { Cause::Changed } else { Cause::Found };
         let Some((file, now)) = self.index_file(path, cause, None)? else { return Ok(None) };
         let mut parts = Vec::new();

@@ -246,8 +246,8 @@ impl LiveSession {
                 continue;
             };
             let Some(location) = self.location_of(&file)? else { continue };
-            let Some(told) = self.state.told(&file).cloned() else { continue };
-            let before = self.state.told_at(&file).map(str::to_owned);
+            let Some(told) = self.state.announced(&file).cloned() else { continue };
+            let before = self.state.announced_path(&file).map(str::to_owned);
             let is_settled = before.is_none() && self.state.orphaned(&file).is_none();
             let Some(open) = &location.open else { continue };
             let now = source::stamp(open);
@@ -408,8 +408,8 @@ impl LiveSession {
                 if known == version && *before == stamp
         );
         let is_settled =
-            self.state.told_at(object).is_none() && self.state.orphaned(object).is_none();
-        is_known && is_settled && self.state.told(object) == Some(version)
+            self.state.announced_path(object).is_none() && self.state.orphaned(object).is_none();
+        is_known && is_settled && self.state.announced(object) == Some(version)
     }
 
     /// Text of the version that the session knew before, if the file has another one now.

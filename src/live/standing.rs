@@ -6,7 +6,7 @@ use super::LiveSession;
 use crate::context::first_sight::{self, Output};
 use crate::context::lines_index::{Block, LinesIndex};
 use crate::context::log_layout::Texts;
-use crate::context::settle;
+use crate::context::standing;
 use crate::error::{Error, Result};
 use crate::session::Subject;
 
@@ -49,7 +49,7 @@ impl LiveSession {
     }
 
     fn enter_lines(&self, lines: &mut LinesIndex, at: u64) -> Result<()> {
-        let Some(standing) = settle::standing(&self.state, at, self.state.treatment(at)) else {
+        let Some(standing) = standing::standing(&self.state, at, self.state.treatment(at)) else {
             return Ok(());
         };
         let text: Arc<str> = match self.text(&standing.object, &standing.version) {

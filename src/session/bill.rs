@@ -1,8 +1,8 @@
-//! The ledger of a session: what its calls cost, beside what they would have cost the plain host. Plain data and its fold.
+//! The ledger of a session: what its calls cost, and what they would have cost the plain host. Plain data and its fold.
 //!
-//! What a call cost is worked out in `context` before it is recorded; here it is only added up. Costs are in prices of a
-//! plain input token of the call's model, cumulative since the session's first call (of a fork, since its parent's). Must not
-//! decide anything. Source: DESIGN.md section 7, rule 3, and section 13.
+//! `context` works out what a call costs before it is recorded; the ledger only adds up. The unit of cost is the price of one
+//! uncached input token of the call's model. Sums run from the session's first call; a fork goes on from its parent's sums.
+//! Must not decide anything.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -15,12 +15,12 @@ use super::record::CallRecord;
 use super::report::{ReportKind, Reported};
 use crate::object::Hash;
 
-/// So many calls with a report say how the provider counts.
+/// Number of newest reports from which the provider's way of counting is estimated.
 const RECENT_REPORTS: usize = 5;
-/// A provider that seems to count beyond these factors reported something else than the whole input.
+/// Plausible factors between a provider's count and ours. Beyond these, a report cannot be about the whole input.
 const FACTORS: std::ops::RangeInclusive<f64> = 0.25..=4.0;
 
-/// Sums of one side.
+/// Sums of one side: ours or the plain host's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Account {
@@ -28,7 +28,7 @@ pub struct Account {
     pub sent: u64,
     /// Tokens read from the cache.
     pub cached: u64,
-    /// All others.
+    /// All other input tokens.
     pub written: u64,
     /// Cost.
     pub cost: f64,
@@ -66,18 +66,18 @@ pub struct ReportedSums {
     pub output: u64,
     /// Cost of the input.
     pub cost: f64,
-    /// What the same calls were estimated to cost.
+    /// Our estimate for the same calls.
     pub estimated_cost: f64,
 }
 
 /// Requests that kept a cache alive.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Warming {
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
     /// Their cost.
     pub ours: f64,
-    /// What they would have cost the plain host, whose window is larger.
+    /// What they would have cost the plain host, whose request is larger.
     pub plain: f64,
 }
 
@@ -88,19 +88,19 @@ pub struct EpochBill {
     pub number: u32,
     /// Why it started.
     pub reason: String,
-    /// The call that it started with.
+    /// Number of the call that it started with.
     pub call: u64,
-    /// Tokens that it freed, by the provider's count.
+    /// Tokens that it freed, in the provider's count.
     pub freed: u64,
-    /// What its start cost.
+    /// Cost of the rewrite that started it.
     pub cost: f64,
-    /// What the freed tokens would have cost since, less `cost`; negative until it has paid.
+    /// What the freed tokens would have cost since then, minus `cost`; negative until the epoch has paid off.
     pub saved: f64,
-    /// Whether what it freed is still counted: not any more once the host rewrote its list.
+    /// Whether savings are still credited: no longer once the host rewrote its list.
     stands: bool,
 }
 
-/// The newest call, as the next one needs it.
+/// What the next call needs to know about the newest one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LastCall {
     /// Its number.
@@ -143,22 +143,22 @@ impl Bill {
         self.calls
     }
 
-    /// Our cost so far: all requests with what is ours in them, warming, faults.
+    /// Our cost so far: all requests including our overhead, cache warming and faults.
     pub fn ours(&self) -> f64 {
         self.ours.cost + self.warming.ours + self.faults.1
     }
 
-    /// What the plain host's requests would have cost so far, warming included.
+    /// What the plain host's requests would have cost so far, cache warming included.
     pub fn plain(&self) -> f64 {
         self.plain.cost + self.warming.plain
     }
 
-    /// What of [`Self::ours`] our tools and guidance cost.
+    /// The part of [`Self::ours`] that our tools and guidance cost.
     pub fn overhead(&self) -> f64 {
         self.overhead
     }
 
-    /// [`Self::ours`] by [`Self::plain`]; `None` before the first call.
+    /// [`Self::ours`] divided by [`Self::plain`]; `None` before the first call.
     pub fn ratio(&self) -> Option<f64> {
         (self.plain() > 0.0).then(|| self.ours() / self.plain())
     }
@@ -178,12 +178,12 @@ impl Bill {
         self.warming
     }
 
-    /// Faults: how many, and what they cost.
+    /// Number of faults, and their cost.
     pub fn faults(&self) -> (u64, f64) {
         self.faults
     }
 
-    /// Whether the model has ever needed what did not stand: it faulted, or called our own tools alone.
+    /// Whether the model has ever needed absent content: there was a fault, or a call made only to use our own tools.
     pub fn has_missed(&self) -> bool {
         self.faults.0 + self.extra_calls > 0
     }
@@ -208,7 +208,7 @@ impl Bill {
         self.last.as_ref()
     }
 
-    /// How the plain host's list stands compacted.
+    /// The plain host's compaction that is in effect.
     pub fn compaction(&self) -> Option<PlainCompaction> {
         self.compaction
     }
@@ -218,18 +218,18 @@ impl Bill {
         self.compactions
     }
 
-    /// When the cache was last kept alive by a request for that, in ms since 1970.
+    /// Time of the last request that kept the cache alive, in ms since 1970.
     pub fn warmed_at(&self) -> Option<i64> {
         self.warmed_at
     }
 
-    /// Whether a report with this ID was taken.
+    /// Whether a report with this ID is already counted.
     pub fn knows_report(&self, id: &str) -> bool {
         self.known_reports.contains(id)
     }
 
-    /// Tokens as the provider of a model counts them for one counted here: the median over the newest calls with a report,
-    /// 1 before the first.
+    /// The provider's token count for a model divided by ours: the median over the newest calls with a report, 1 before the
+    /// first.
     pub fn factor(&self, model: Option<&str>) -> f64 {
         let Some(recent) = self.recent.get(model.unwrap_or_default()) else { return 1.0 };
         #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
@@ -338,14 +338,14 @@ impl Bill {
         }
     }
 
-    /// Cost of a reported input by the prices of the newest call; 0 before the first.
+    /// Cost of a reported input at the prices of the newest call; 0 before the first call.
     fn cost_reported(&self, reported: &Reported) -> f64 {
         let Reported { input, cache_read, cache_write, .. } = *reported;
         let prices = self.prices.as_ref().map(|note| &note.prices);
         prices.map_or(0.0, |prices| prices.cost_reported(input, cache_read, cache_write))
     }
 
-    /// Size of the plain host's newest request by that of ours: the plain host would have kept its own cache alive.
+    /// Size of the plain host's newest request divided by ours: the plain host would have had to keep its own cache alive.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     fn plain_by_ours(&self) -> f64 {
         self.last.as_ref().map_or(1.0, |last| {

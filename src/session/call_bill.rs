@@ -1,53 +1,52 @@
-//! The bill of one call: what its record says of it, and what that comes to, for us and for the plain host. Pure.
+//! The bill of one call, for us and for the plain host, worked out from its record and the bill of the previous call. Pure.
 //!
-//! A record holds what cannot be known from the calls before; the rest follows. Must not decide anything. Source: DESIGN.md
-//! section 13, *Measuring in replay*.
+//! Must not decide anything.
 
 use super::call_note::{CallNote, PlainCompaction, PriceNote};
 use super::prices::{Charge, Input, scaled};
 use super::record::CallRecord;
 use crate::settings::Prices;
 
-/// Tokens of the summary that takes the place of what the plain host compacts away.
+/// Tokens of the summary that replaces what the plain host compacts away.
 pub const SUMMARY_TOKENS: u64 = 2_000;
-/// What making it costs, besides reading what it sums up.
+/// Cost of writing that summary, besides reading what it sums up.
 pub const SUMMARY_COST: f64 = 7_500.0;
 
-/// The bill of a call. Tokens by the provider's count where not said otherwise.
+/// The bill of a call. Tokens are in the provider's count unless stated otherwise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallBill {
-    /// Tokens of system prompt and tools, as counted here.
+    /// Tokens of system prompt and tools, in our count.
     pub fixed: u64,
-    /// How many of these are ours, as counted here.
+    /// The part of `fixed` that is ours, in our count.
     pub overhead: u64,
-    /// Whether the cache of the request before still lived.
+    /// Whether the previous request's cache was still alive.
     pub warm: bool,
-    /// Tokens as the provider counts them for one counted here.
+    /// The provider's token count divided by ours.
     pub factor: f64,
     /// Our request.
     pub ours: Side,
     /// The plain host's.
     pub plain: Side,
-    /// What `overhead` cost; part of `ours`.
+    /// Cost of `overhead`; part of `ours`.
     pub overhead_cost: f64,
-    /// Price of a token that stands in the request for one call more.
+    /// Price of keeping one token in the request for one more call.
     pub carry: f64,
-    /// Slots of our request.
+    /// Number of slots in our request.
     pub slots: u64,
-    /// Tokens that the epoch that began with this call freed.
+    /// Tokens freed by the epoch that began with this call.
     pub freed: u64,
-    /// What that epoch cost: tokens written anew that a request which only grew would have read from the cache.
+    /// Cost of that epoch: of tokens written again that a request which only grew would have read from the cache.
     pub rewrite_cost: f64,
 }
 
-/// One side of a call's bill. Tokens by the provider's count, save for `messages`.
+/// One side of a call's bill. Tokens are in the provider's count, except for `messages`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Side {
-    /// Tokens of the messages, as counted here.
+    /// Tokens of the messages, in our count.
     pub messages: u64,
     /// Tokens read from the cache.
     pub cached: u64,
-    /// All others, system prompt and tools included.
+    /// All other input tokens, system prompt and tools included.
     pub written: u64,
     /// Cost.
     pub cost: f64,
@@ -60,20 +59,20 @@ impl Side {
     }
 }
 
-/// What the two sides of a call have in common.
+/// What both sides of a call share.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms<'a> {
     /// Prices.
     pub prices: &'a Prices,
-    /// Whether the cache of the request before still lives.
+    /// Whether the previous request's cache is still alive.
     pub warm: bool,
-    /// Tokens as the provider counts them for one counted here.
+    /// The provider's token count divided by ours.
     pub factor: f64,
 }
 
 impl Terms<'_> {
-    /// Bills a request: `fixed` tokens of system prompt and tools, messages, and how many of these are shared with the
-    /// request before; `None` for all `before` of them.
+    /// Bills a request with `fixed` tokens of system prompt and tools and `messages` tokens of messages. `shared`: message
+    /// tokens at the front that equal the previous request's; `None`: all its `before` tokens do.
     pub fn side(&self, fixed: u64, messages: u64, shared: Option<u64>, before: u64) -> Side {
         let grown = shared.is_none();
         let shared = shared.unwrap_or(before).min(messages);
@@ -82,8 +81,8 @@ impl Terms<'_> {
         Side { messages, cached, written, cost }
     }
 
-    /// Bills the plain host's request. `window`: tokens of its list before it compacts anything. `standing`: its compaction
-    /// so far; `compacted`: the one for this call.
+    /// Bills the plain host's request. `window`: tokens of its uncompacted list. `standing`: the compaction in effect before
+    /// this call. `call`: the shared tokens as in [`Self::side`], and a compaction made for this call.
     pub fn plain(
         &self,
         fixed: u64,
@@ -102,21 +101,22 @@ impl Terms<'_> {
         side
     }
 
-    /// Price of a token that stands in a request of so many tokens for one call more.
+    /// Price of keeping one token for one more call in a request of this many tokens.
     pub fn carry(&self, tokens: u64) -> f64 {
         let (read, write) = self.prices.at(tokens);
         if self.warm { read } else { write }
     }
 }
 
-/// Tokens of the plain host's messages under a compaction.
+/// Tokens of the plain host's messages after a compaction.
 pub fn plain_tokens(window: u64, compaction: Option<PlainCompaction>) -> u64 {
     let left = |compaction: PlainCompaction| window.saturating_sub(compaction.dropped);
     compaction.map_or(window, |compaction| left(compaction) + SUMMARY_TOKENS)
 }
 
 impl CallBill {
-    /// What a record's note comes to. `before`: the bill of the call before; `standing`: the plain host's compaction so far.
+    /// Works out the bill of a recorded call. `before`: the previous call's bill; `standing`: the plain host's compaction in
+    /// effect.
     pub(super) fn new(
         note: &CallNote,
         record: &CallRecord,
@@ -158,18 +158,18 @@ impl CallBill {
             rewrite_cost: 0.0,
         };
         if let Some(kept) = note.kept {
-            bill.settle_epoch(kept, note.plain_shared, &terms, before);
+            bill.bill_epoch(kept, note.plain_shared, &terms, before);
         }
         bill
     }
 
-    /// Tokens of the request as counted here.
+    /// Tokens of the request in our count.
     pub fn counted(&self) -> u64 {
         self.fixed + self.ours.messages
     }
 
-    /// What the epoch freed and cost that began with this call.
-    fn settle_epoch(
+    /// Works out what the epoch that began with this call freed and cost.
+    fn bill_epoch(
         &mut self,
         kept: u64,
         plain_shared: Option<u64>,
@@ -178,7 +178,7 @@ impl CallBill {
     ) {
         let messages = self.ours.messages;
         if plain_shared.is_some() {
-            // The host rewrote its list: what is less than the plain host's is this epoch's doing.
+            // The host rewrote its list, so nothing was cached: the epoch freed whatever the plain host would still send.
             self.freed = scaled(self.plain.messages.saturating_sub(messages), self.factor);
             return;
         }

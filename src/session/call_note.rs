@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::Prices;
 
-/// Prices, and where they are from.
+/// Prices and where they come from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PriceNote {
@@ -14,12 +14,13 @@ pub struct PriceNote {
     pub name: String,
     /// The figures.
     pub prices: Prices,
-    /// US dollars for a million plain input tokens, where the host knows.
+    /// US dollars for a million uncached input tokens, if the host knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usd_per_million: Option<f64>,
 }
 
-/// What the record of a call says of its bill. What is left out is as at the call before, or none. Tokens as counted here.
+/// What the record of a call says about its bill. A missing field means: as in the previous call, or none. Tokens are in our
+/// own count.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallNote {
     /// The prices.
@@ -28,34 +29,34 @@ pub struct CallNote {
     /// Tokens of system prompt and tools, ours included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed: Option<u64>,
-    /// How many of these are ours: tools and guidance.
+    /// The part of `fixed` that is ours: tools and guidance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<u64>,
-    /// Whether the cache of the request before was gone.
+    /// Whether the previous request's cache had expired.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cold: bool,
-    /// Tokens as the provider counts them for one counted here, where that is not 1.
+    /// The provider's token count divided by ours, if that is not 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factor: Option<f64>,
-    /// Tokens of our messages at the front that are those of the request before; left out where all of them are.
+    /// Tokens at the front of our messages that equal the previous request's; missing if all of its messages do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<u64>,
-    /// The same of the plain host's messages.
+    /// The same for the plain host's messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plain_shared: Option<u64>,
-    /// How the plain host would have compacted for this call.
+    /// The compaction that the plain host would have made for this call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compacted: Option<PlainCompaction>,
-    /// Where an epoch began: tokens of the messages of the request before as they stand now.
+    /// If an epoch began: tokens that the previous request's messages have now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<u64>,
-    /// Whether the plain host would not make this call: the model used our own tools alone since the call before.
+    /// Whether the plain host would not make this call: since the previous call, the model used only our own tools.
     #[serde(default, skip_serializing_if = "is_false")]
     pub extra: bool,
-    /// Tokens of the host's list that the plain host has not: calls of our own tools and their results.
+    /// Tokens in the host's list that the plain host would not have: calls of our own tools, and their results.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub own: u64,
-    /// Faults noticed since the call before.
+    /// Faults noticed since the previous call.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub faults: u64,
     /// What they cost.
@@ -63,12 +64,12 @@ pub struct CallNote {
     pub fault_cost: f64,
 }
 
-/// How the plain host's list would be compacted.
+/// A compaction of the plain host's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlainCompaction {
     /// Position in the chat of the first message that it keeps.
     pub from: u64,
-    /// Tokens of all messages of the window before that.
+    /// Tokens of all messages in the window before that position.
     pub dropped: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The chat along the host's current branch: messages, turns and steps, and which of them the host's list holds now.
+//! The chat along the host's current branch: its messages, turns and steps, and which messages the host's list holds now.
 
 use super::message::{MessageKey, MessageKind, Shows};
 use crate::object::Hash;
@@ -8,7 +8,7 @@ use crate::object::Hash;
 pub struct ChatMessage {
     /// Identity.
     pub key: MessageKey,
-    /// SHA-256 of the message's JSON, to notice changed text.
+    /// SHA-256 of the message's JSON; reveals changed text.
     pub digest: Hash,
     /// What it is.
     pub kind: MessageKind,
@@ -20,15 +20,15 @@ pub struct ChatMessage {
     pub step: u32,
     /// How often its text changed under its identity.
     pub changes: u32,
-    /// Whether its text is stored nowhere: it goes out as the host gives it, always.
+    /// Whether its text must not be stored. Such a message always goes out as the host gives it.
     pub withheld: bool,
 }
 
-/// A message whose text changed so often under one identity is taken to change on every call, from the next change on.
+/// Number of changes of text under one identity; a message that changes once more is assumed to change on every call.
 pub const VOLATILE_CHANGES: u32 = 3;
 
 impl ChatMessage {
-    /// Whether its text changes on every call: it passes through and is not stored anew.
+    /// Whether its text changes on every call. Such a message passes through and is not stored again.
     pub fn is_volatile(&self) -> bool {
         self.changes > VOLATILE_CHANGES
     }
@@ -58,7 +58,7 @@ impl Chat {
         self.messages.get(usize::try_from(at).ok()?)
     }
 
-    /// All messages by position.
+    /// All messages, indexed by position.
     pub fn messages(&self) -> &[ChatMessage] {
         &self.messages
     }
@@ -83,10 +83,10 @@ impl Chat {
         self.messages.last().map_or(0, |message| message.step)
     }
 
-    /// Adds a message at the end of chat and window.
+    /// Appends a message to the chat and the window; returns its position.
     ///
-    /// Steering messages arrive while a turn runs: a user message right after tool results, or after another user
-    /// message, belongs to the turn that it steers.
+    /// Steering messages arrive while a turn runs: a user message right after tool results or after another user message
+    /// belongs to the current turn.
     pub(super) fn push(
         &mut self,
         key: MessageKey,
@@ -110,7 +110,7 @@ impl Chat {
         at
     }
 
-    /// Whether the newest messages are tool results (the model has not yet answered them) or a user message.
+    /// Whether the newest message is a user message or a tool result, which the model has not answered yet.
     fn turn_is_running(&self) -> bool {
         self.messages
             .iter()
@@ -121,7 +121,7 @@ impl Chat {
             })
     }
 
-    /// Replaces a message of the window whose text changed.
+    /// Replaces a message whose text changed.
     pub(super) fn edit(
         &mut self,
         at: u64,
@@ -140,7 +140,7 @@ impl Chat {
         }
     }
 
-    /// What all tool results show, to be changed.
+    /// What each tool result shows, for changing it.
     pub(super) fn all_shows(&mut self) -> impl Iterator<Item = &mut Shows> {
         self.messages.iter_mut().filter_map(|message| match &mut message.kind {
             MessageKind::Result(fact) => Some(&mut fact.shows),
@@ -148,7 +148,7 @@ impl Chat {
         })
     }
 
-    /// Takes the host's list after it stopped continuing the one before: `chat_len` messages stay, `window` shows.
+    /// Applies a rewritten host list: the first `chat_len` messages stay, and `window` holds the positions of the list.
     pub(super) fn rewrite(&mut self, chat_len: u64, window: Vec<u64>) {
         self.messages.truncate(usize::try_from(chat_len).unwrap_or(usize::MAX));
         self.window = window;

@@ -1,4 +1,4 @@
-//! What can happen to a session, as it is stored: facts observed and decisions taken. Plain data.
+//! The events of a session, as they are stored: observed facts and decisions. Plain data.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,72 +11,71 @@ use super::sets::ActiveView;
 use crate::object::{Hash, ObjectId, Timestamp};
 use crate::source::FileStamp;
 
-/// One thing that happened, in the order in which it did.
+/// One thing that happened to a session. Events are stored in the order in which they happened.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// The session was opened: first, resumed, or forked from another.
     Opened(Opened),
-    /// A file became known, or got another version.
+    /// A file became known, or got a new version.
     File(FileEvent),
-    /// A file was moved: what was known of it as one object goes on as another, with its handle, sets and showings. The
-    /// event of the file at its new place follows.
+    /// A file was moved: its handle, its places in the sets and its showings pass from the old object to the new one. The
+    /// event of the file at its new path follows.
     Moved {
-        /// The object at the old place. It leaves the session index; met again, it is another file.
+        /// The object at the old path. It leaves the session index; if it is met again, it is a different file.
         from: ObjectId,
-        /// The object at the new place.
+        /// The object at the new path.
         to: ObjectId,
-        /// `content_hash` of the version there that has the text which the latest version known at the old place had;
-        /// `None` where it has another text.
+        /// `content_hash` of the new object's version, if its text equals that of the old object's latest known version.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         same: Option<Hash>,
     },
-    /// A file cannot be looked at any more, and is not known to be deleted; what was known of it stands.
+    /// A file is out of reach: it can no longer be read, but is not known to be deleted. What was known of it stays valid.
     Orphaned {
         /// The file.
         object: ObjectId,
-        /// Why, as the system says it.
+        /// The operating system's reason.
         reason: String,
     },
-    /// A file that was out of reach can be looked at again.
+    /// A file that was out of reach can be read again.
     Resumed {
         /// The file.
         object: ObjectId,
     },
-    /// The model was told of a version of a file elsewhere than in a note: in the answer to an `edit` that failed.
+    /// The answer to a failed `edit` told the model about a version of a file, so no note has to repeat it.
     Told {
         /// The file.
         object: ObjectId,
         /// `content_hash` of the version.
         version: Hash,
     },
-    /// The links of a version of a file were followed; the files met that way came right before, as [`Event::File`].
+    /// The links in a version of a file were followed. The files found come right before this event, as [`Event::File`].
     Linked {
-        /// The file that they stand in.
+        /// The file that contains the links.
         object: ObjectId,
         /// `content_hash` of its version.
         version: Hash,
-        /// Tokens of the metadata lines of the files met.
+        /// Tokens of the metadata lines of the files found.
         tokens: u64,
     },
-    /// A tool call got an object; its result stands at the message that follows, if there is one.
+    /// A tool call got an object. Its result is in the message that follows, if there is one.
     Toolcall {
         /// The object.
         object: ObjectId,
         /// Tool name.
         tool: String,
-        /// Whether the call came out well.
+        /// Whether the call succeeded.
         ok: bool,
         /// `content_hash` of its version.
         version: Hash,
-        /// What its result shows, where that is not its own text: for a `read` the lines of a file.
+        /// What its result shows, if not its own text: the lines of a file for a `read`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shows: Option<Shows>,
-        /// What it asked for, in a few words, where what it shows does not say it: of a command its first words.
+        /// What it asked for, in a few words, such as the first words of a command; empty if `shows` already says it.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         brief: String,
     },
-    /// A message joined the chat and the window, at their ends.
+    /// A message was appended to the chat and to the window.
     Message {
         /// Identity.
         key: MessageKey,
@@ -86,11 +85,11 @@ pub enum Event {
         kind: MessageKind,
         /// Its tokens.
         tokens: u64,
-        /// Whether its text is stored nowhere.
+        /// Whether its text must not be stored.
         #[serde(default, skip_serializing_if = "is_false")]
         withheld: bool,
     },
-    /// The text of a known message changed under its identity (another extension redacted it, say).
+    /// The text of a known message changed, for example because another extension redacted it.
     Edited {
         /// Position in the chat.
         at: u64,
@@ -100,7 +99,7 @@ pub enum Event {
         kind: MessageKind,
         /// Its tokens now.
         tokens: u64,
-        /// Whether its text is stored nowhere now.
+        /// Whether its text now must not be stored.
         #[serde(default, skip_serializing_if = "is_false")]
         withheld: bool,
     },
@@ -108,12 +107,12 @@ pub enum Event {
     Rewritten {
         /// How.
         how: Rewrite,
-        /// So many messages of the chat stay.
+        /// Number of messages that stay at the front of the chat.
         chat_len: u64,
         /// The window from now on, as runs of positions, both ends included.
         window: Vec<(u64, u64)>,
     },
-    /// An object was activated (and pinned).
+    /// An object was activated, and maybe pinned.
     Activated {
         /// The object.
         object: ObjectId,
@@ -123,7 +122,7 @@ pub enum Event {
         view: ActiveView,
         /// Whether it is pinned too.
         pin: bool,
-        /// The call that asked for it, and the lines that its result shows; the call is empty for a person's command.
+        /// The tool call that asked for it; empty for a person's command.
         call: String,
         /// The lines shown in the call's result.
         ranges: Vec<LineRange>,
@@ -138,51 +137,51 @@ pub enum Event {
         /// The object.
         object: ObjectId,
     },
-    /// An answer of the model has lines that it had from outputs before and that nobody had said.
+    /// An answer of the model repeats lines of earlier outputs that neither the model nor a person had written before.
     Needed {
         /// Position of the answer in the chat.
         at: u64,
-        /// Position of each output, with the number of its lines.
+        /// Position of each output, with the number of its lines that the answer repeats.
         outputs: Vec<(u64, u32)>,
     },
-    /// How a message is shown from its first sight on (`log`).
+    /// How a message is shown from its first request on (`log`).
     Treated {
         /// Position in the chat.
         at: u64,
         /// How.
         treatment: Treatment,
     },
-    /// A note that is shown in a message, there and nowhere else, until the epoch ends (`log`).
+    /// A note was added to a message, where it is shown until the epoch ends (`log`).
     Noted {
         /// Position in the chat.
         at: u64,
         /// The text.
         text: String,
     },
-    /// A new epoch: messages before may be shown otherwise from now on (`log`).
+    /// A new epoch starts: earlier messages may be shown differently from now on (`log`).
     Epoch {
         /// Its number, from 1.
         number: u32,
         /// Why it started.
         reason: String,
-        /// Position of the message whose notes stay: the newest. All others go.
+        /// Position of the newest message, whose notes stay; all other notes go.
         keep_notes: Option<u64>,
-        /// What changes.
+        /// The new treatments, by position.
         treatments: Vec<(u64, Treatment)>,
-        /// Steps that one line stands for from now on, until the window no longer holds them so.
+        /// Steps that are replaced by one line from now on, for as long as the window holds them unchanged.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         folds: Vec<Fold>,
     },
     /// A request to the model was assembled.
     Called(CallRecord),
-    /// A provider said what a request used.
+    /// A provider reported the usage of a request.
     Reported(Reported),
-    /// Calls went out with the host's own messages, because something failed; they come before the next [`Event::Called`].
+    /// Calls that went out with the host's own messages because something failed, before the next [`Event::Called`].
     FailedOpen {
-        /// One entry a call.
+        /// One entry per call.
         calls: Vec<FailedCall>,
     },
-    /// The provider's request of a call, as the host showed it before it went out.
+    /// The provider's request of a call, as the host showed it right before sending it.
     Payload(PayloadRecord),
 }
 
@@ -193,32 +192,33 @@ pub struct Opened {
     pub harness: String,
     /// The host's own session ID.
     pub host_session: String,
-    /// Canonical path of the working folder; in a sandbox the path by which the agent sees it.
+    /// Canonical path of the working folder; in a sandbox, the path that the agent sees.
     pub cwd: String,
     /// When.
     pub time: Timestamp,
-    /// The session whose events stand before this one, where it is a fork.
+    /// For a fork: the parent session, whose events precede this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ObjectId>,
 }
 
-/// Why a file got a version, or became known.
+/// Why a file became known or got a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// The model read it.
     Read,
-    /// The model changed it by `edit`.
+    /// The model changed it with `edit`.
     Edited,
-    /// The model wrote it.
+    /// The model wrote it with `write`.
     Written,
     /// A listing or search showed its path, or a command named it.
     Found,
     /// A file whose text the model knows links to it.
     Linked,
-    /// It changed on disk, not by `edit` or `write`.
+    /// It changed on disk by other means than `edit` or `write`.
     Changed,
-    /// It changed on disk, which is yet to be told where its text stands: the look before a call does.
+    /// It changed on disk, and the model has not been told yet. The check before the next call does that if the file's text
+    /// stands in the window.
     Checked,
 }
 
@@ -236,10 +236,10 @@ pub struct FileEvent {
     pub object: ObjectId,
     /// Canonical absolute path.
     pub path: String,
-    /// The filesystem that it is in, where that is not the session's own.
+    /// ID of its filesystem, if that is not the session's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filesystem_id: Option<String>,
-    /// Absolute path by which the agent sees it, where that is another (a mount's).
+    /// Absolute path that the agent sees, if a mount makes it differ from `path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_path: Option<String>,
     /// `content_hash` of the version.
@@ -254,12 +254,12 @@ pub struct FileEvent {
     /// State of the file on disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamp: Option<FileStamp>,
-    /// How lines moved since the version before; only where both have text.
+    /// How lines moved since the previous version; only if both versions have text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<LineMap>,
 }
 
-/// How the host's list stopped continuing the one before.
+/// Why the host's list does not simply continue the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rewrite {
@@ -267,14 +267,14 @@ pub enum Rewrite {
     Branch,
     /// The host compacted.
     Compaction,
-    /// Messages vanished or changed places.
+    /// Messages were removed or reordered.
     Rearranged,
     /// The text of known messages changed.
     Edited,
 }
 
 impl Rewrite {
-    /// Word for messages and events.
+    /// The word used in messages and events.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Branch => "branch",
@@ -285,7 +285,7 @@ impl Rewrite {
     }
 }
 
-/// How a message is shown, where it is not shown as the host gave it.
+/// How a message is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "as", rename_all = "snake_case")]
 pub enum Treatment {
@@ -293,19 +293,19 @@ pub enum Treatment {
     Given,
     /// A reference line in place of the content.
     Reference,
-    /// In part: lines shown, lines counted, lines that stand in another message. Earlier releases stored `preview`.
+    /// In part: some lines are shown, some are counted, some stand in another message. Earlier releases stored `preview`.
     #[serde(alias = "preview")]
     Excerpt {
         /// All lines of the output, in order.
         #[serde(flatten, with = "super::excerpt::stored")]
         pieces: Vec<Piece>,
     },
-    /// A read of lines some of which stand in this window already.
+    /// A read of lines, some of which stand in the window already.
     Reread {
-        /// The lines asked for, in order.
+        /// The requested lines, in order.
         parts: Vec<Part>,
     },
-    /// The current text of a file, after the host's own text where that is no showing of the file (`edit`, `write`).
+    /// The current text of a file, after the host's own text if that is not text of the file (`edit`, `write`).
     Current {
         /// The file.
         object: ObjectId,
@@ -313,13 +313,13 @@ pub enum Treatment {
         version: Hash,
         /// The lines.
         ranges: Vec<LineRange>,
-        /// Whether the host's text stays, before the lines.
+        /// Whether the host's text stays, in front of the lines.
         after_host: bool,
     },
 }
 
-/// Whole steps that are next to each other, with one line in their place at the user message before them (`log`). One that
-/// takes in older folds replaces them.
+/// Adjacent whole steps, replaced by one line at the user message before them (`log`). A fold that covers older folds
+/// replaces them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fold {
     /// Position of the first message: the answer that starts the first step.
@@ -330,12 +330,12 @@ pub struct Fold {
     pub line: String,
 }
 
-/// A part of a read.
+/// One part of a read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// The lines.
     pub range: LineRange,
-    /// Position of the message in which they stand; `None` where they are shown here.
+    /// Position of the message in which the lines stand; `None` if they are shown here.
     pub stands_at: Option<u64>,
 }
 

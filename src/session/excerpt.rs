@@ -1,12 +1,12 @@
-//! An output that is shown in part: its pieces, in the order of its lines, and how they are stored. Plain data.
+//! The pieces of an output that is shown in part, in the order of its lines, and how they are stored. Plain data.
 
 use serde::{Deserialize, Serialize};
 
 use super::lines::LineRange;
 
-/// Characters to which the previews of earlier releases cut a line.
+/// Length in characters to which previews of earlier releases cut a line.
 const EARLIER_CHARS: u64 = 400;
-/// Line numbers from here on are counted from the end: an earlier release stored previews without the number of lines.
+/// Line numbers above this count from the end. Earlier releases stored previews without the number of lines.
 const FROM_END: u64 = u64::MAX / 2;
 
 /// A run of lines of an output that is shown in part.
@@ -17,22 +17,22 @@ pub enum Piece {
     Shown {
         /// The lines.
         shown: LineRange,
-        /// Longer lines are cut to so many characters, half at each end; `None` cuts none.
+        /// Longer lines are cut to this many characters, half at each end; `None`: lines are not cut.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         chars: Option<u64>,
     },
-    /// Lines that are counted.
+    /// Lines that are left out and counted.
     Between {
         /// The lines.
         between: LineRange,
     },
-    /// Lines that stand, whole and verbatim, in another message of the window.
+    /// Lines that stand verbatim in another message of the window.
     Standing {
         /// The lines.
         standing: LineRange,
         /// Position of that message.
         at: u64,
-        /// The first of them there: a line of what that message shows, a file or an output.
+        /// Number of the first of them there: a line of the file or output that the message shows.
         first: u64,
     },
 }
@@ -47,7 +47,7 @@ impl Piece {
         }
     }
 
-    /// Where the lines stand: position of the message, and the lines of what it shows.
+    /// Where the lines stand: the position of the message, and the lines of the object that it shows.
     pub fn stands_at(&self) -> Option<(u64, LineRange)> {
         match self {
             Self::Standing { standing, at, first } => {
@@ -59,7 +59,7 @@ impl Piece {
     }
 }
 
-/// Joins neighbours of one form, and drops pieces without a line.
+/// Joins adjacent pieces of the same form, and drops empty ones.
 pub fn join_pieces(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
     let mut joined: Vec<Piece> = Vec::new();
     for piece in pieces.into_iter().filter(|piece| !piece.lines().is_empty()) {
@@ -88,8 +88,8 @@ pub fn join_pieces(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
     joined
 }
 
-/// Puts the lines of an output of so many into pieces that an earlier release stored.
-pub(super) fn settle_lines(pieces: &mut Vec<Piece>, total: u64) {
+/// Replaces line numbers counted from the end, which an earlier release stored, by real ones. `total`: lines of the output.
+pub(super) fn resolve_early_lines(pieces: &mut Vec<Piece>, total: u64) {
     let known = |line: u64| {
         if line < FROM_END { line } else { (total + 1).saturating_sub(u64::MAX - line) }
     };
@@ -102,7 +102,7 @@ pub(super) fn settle_lines(pieces: &mut Vec<Piece>, total: u64) {
         let (Piece::Shown { shown: lines, .. }
         | Piece::Between { between: lines }
         | Piece::Standing { standing: lines, .. }) = piece;
-        // Head and tail of a short output meet.
+        // The head and tail of a short output may overlap.
         lines.first = known(lines.first).max(next);
         lines.last = known(lines.last).min(total);
         next = next.max(lines.last + 1);
@@ -110,7 +110,7 @@ pub(super) fn settle_lines(pieces: &mut Vec<Piece>, total: u64) {
     *pieces = join_pieces(std::mem::take(pieces));
 }
 
-/// Pieces as they are stored, or the head and tail that an earlier release stored instead.
+/// Stored form: the pieces, or the head and tail that an earlier release stored instead.
 pub(super) mod stored {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -194,7 +194,7 @@ mod tests {
             let Treatment::Excerpt { mut pieces } = serde_json::from_str(&json).unwrap() else {
                 panic!("{json} is an excerpt now")
             };
-            settle_lines(&mut pieces, total);
+            resolve_early_lines(&mut pieces, total);
             let lines: Vec<(u64, u64)> = pieces.iter().map(|piece| piece.lines().into()).collect();
             assert_eq!(lines, expected, "{json} of {total} lines");
         }

@@ -1,5 +1,5 @@
-//! The versions of each file that a session met: how lines moved between them, which of them and which place the model knows
-//! of, and which files are out of reach.
+//! The versions of each file that a session met: how lines moved between them, which version and path the model knows, and
+//! which files are out of reach.
 
 use std::collections::HashMap;
 
@@ -11,35 +11,37 @@ use crate::object::{Hash, ObjectId};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Files {
     by_id: HashMap<ObjectId, Versions>,
-    /// Where files went that were moved, until another is met in their place.
+    /// The new object of each moved file, until another file is met at the old path.
     moved: HashMap<ObjectId, ObjectId>,
-    /// The objects that files were before they were moved, in the order of the moves.
+    /// The former objects of each moved file, in the order of the moves.
     origins: HashMap<ObjectId, Vec<ObjectId>>,
-    /// Why files are out of reach.
+    /// Files out of reach, with the reason.
     orphaned: HashMap<ObjectId, String>,
-    /// Those of which the model saw text, in the order in which it first did.
+    /// Files of which the model saw text, in the order in which it first did.
     seen: Vec<ObjectId>,
 }
 
 #[derive(Debug, Clone)]
 struct Versions {
-    /// In order, each with the way in which lines moved to it.
+    /// In order, each with how lines moved from the previous version.
     all: Vec<(Hash, Option<LineMap>)>,
-    told: Hash,
-    /// Path under which the model knows the file, where it was moved since.
-    told_at: Option<String>,
+    /// The version that the model was last told about, or made itself.
+    announced: Hash,
+    /// The path under which the model knows the file, if the file was moved since.
+    announced_path: Option<String>,
+    /// The newest version of whose text the model knows anything.
     seen: Option<Hash>,
 }
 
 impl Files {
-    /// Takes a file event; returns whether it brought another version.
+    /// Applies a file event; returns whether it brought a new version.
     ///
-    /// `stands`: whether text of the file stands in the window. If none does, there is nothing to be told of.
+    /// `stands`: whether text of the file stands in the window. If none does, the model need not be told about a change.
     pub(super) fn enter(&mut self, event: &FileEvent, stands: bool) -> bool {
         let known = self.by_id.entry(event.object.clone()).or_insert_with(|| Versions {
             all: vec![(event.version.clone(), None)],
-            told: event.version.clone(),
-            told_at: None,
+            announced: event.version.clone(),
+            announced_path: None,
             seen: None,
         });
         self.moved.remove(&event.object);
@@ -47,11 +49,12 @@ impl Files {
         if changed {
             known.all.push((event.version.clone(), event.moved.clone()));
         }
-        // A check that finds a file as it was brings a stamp, or none where the machine is fast: nothing follows from it.
+        // A check of an unchanged file may or may not bring a stamp, depending on the speed of the machine. Nothing may depend
+        // on that.
         let is_news = changed || event.cause != Cause::Checked;
         if event.cause.by_model() || event.cause == Cause::Changed || (!stands && is_news) {
-            known.told = event.version.clone();
-            known.told_at = None;
+            known.announced = event.version.clone();
+            known.announced_path = None;
             if event.cause.by_model() || event.cause == Cause::Read || stands {
                 self.see(&event.object, &event.version);
             }
@@ -59,9 +62,9 @@ impl Files {
         changed
     }
 
-    /// A file that the model knows at `path` was moved; `was`: its latest known version, `same`: the version of the new
-    /// object that has its text.
-    pub(super) fn go_on_as(
+    /// Moves everything about a file, known to the model at `path`, to the object at its new path. `same`: its latest known
+    /// version, and the new object's version with the same text.
+    pub(super) fn move_object(
         &mut self,
         (from, path): (&ObjectId, &str),
         to: &ObjectId,
@@ -79,28 +82,28 @@ impl Files {
         let Some(mut versions) = self.by_id.remove(from) else { return };
         if let Some((was, now)) = same {
             let all = versions.all.iter_mut().map(|(version, _)| version);
-            all.chain([&mut versions.told])
+            all.chain([&mut versions.announced])
                 .chain(&mut versions.seen)
                 .filter(|version| *version == was)
                 .for_each(|version| *version = now.clone());
         }
-        versions.told_at.get_or_insert_with(|| path.to_owned());
+        versions.announced_path.get_or_insert_with(|| path.to_owned());
         if versions.seen.is_some() {
             self.seen.retain(|file| file != to);
         }
         self.seen.iter_mut().filter(|file| *file == from).for_each(|file| *file = to.clone());
         if let Some(before) = self.by_id.remove(to) {
-            // Of text that stood in this place before nobody can say where it is now.
+            // Text of the file that was overwritten has no place in the new one.
             versions.all.splice(0..0, before.all);
             versions.seen = versions.seen.or(before.seen);
         }
         self.by_id.insert(to.clone(), versions);
     }
 
-    /// The object as which a file goes on that is no longer known at its own place; itself where it was not moved.
+    /// The current object of a file that may have been moved.
     pub(super) fn current<'a>(&'a self, file: &'a ObjectId) -> &'a ObjectId {
         let mut file = file;
-        // A cycle is cut where it closes, so this ends; the bound says so.
+        // `move_object` never closes a cycle; the bound makes sure that this ends.
         for _ in 0..=self.moved.len() {
             match self.moved.get(file) {
                 Some(to) => file = to,
@@ -110,7 +113,7 @@ impl Files {
         file
     }
 
-    /// The objects that a file was before it was moved, in the order of the moves.
+    /// The former objects of a moved file, in the order of the moves.
     pub(super) fn origins(&self, file: &ObjectId) -> &[ObjectId] {
         self.origins.get(file).map_or(&[], Vec::as_slice)
     }
@@ -120,35 +123,35 @@ impl Files {
         !self.origins.is_empty()
     }
 
-    /// The path under which the model knows a file that was moved since.
-    pub(super) fn told_at(&self, file: &ObjectId) -> Option<&str> {
-        self.by_id.get(file)?.told_at.as_deref()
+    /// The path under which the model knows a file, if the file was moved since.
+    pub(super) fn announced_path(&self, file: &ObjectId) -> Option<&str> {
+        self.by_id.get(file)?.announced_path.as_deref()
     }
 
-    /// Takes a file out of reach.
+    /// Marks a file as out of reach.
     pub(super) fn orphan(&mut self, file: &ObjectId, reason: &str) {
         self.orphaned.insert(file.clone(), reason.to_owned());
     }
 
-    /// Takes a file back into reach.
+    /// Marks a file as within reach again.
     pub(super) fn resume(&mut self, file: &ObjectId) {
         self.orphaned.remove(file);
     }
 
-    /// Why a file is out of reach; `None` where it is not.
+    /// Why a file is out of reach; `None` if it is not.
     pub(super) fn orphaned(&self, file: &ObjectId) -> Option<&str> {
         self.orphaned.get(file).map(String::as_str)
     }
 
-    /// The model was told of a version.
-    pub(super) fn tell(&mut self, file: &ObjectId, version: &Hash) {
+    /// Records that the model was told about a version.
+    pub(super) fn announce(&mut self, file: &ObjectId, version: &Hash) {
         if let Some(known) = self.by_id.get_mut(file) {
-            known.told = version.clone();
+            known.announced = version.clone();
         }
         self.see(file, version);
     }
 
-    /// Text of a version stands in the window.
+    /// Records that text of a version stands in the window.
     pub(super) fn show(&mut self, file: &ObjectId, version: &Hash) {
         let latest = self.by_id.get(file).and_then(|known| known.all.last());
         if latest.is_some_and(|(latest, _)| latest == version) {
@@ -163,23 +166,23 @@ impl Files {
         }
     }
 
-    /// The files of which the model saw text, in the order in which it first did.
+    /// Files of which the model saw text, in the order in which it first did.
     pub(super) fn all_seen(&self) -> &[ObjectId] {
         &self.seen
     }
 
-    /// The newest version that the model saw text of, made itself or was told of.
+    /// The newest version of which the model saw text, that it made itself, or that it was told about.
     pub(super) fn seen(&self, file: &ObjectId) -> Option<&Hash> {
         self.by_id.get(file)?.seen.as_ref()
     }
 
-    /// The version of a file that the model was told of last, or made itself.
-    pub(super) fn told(&self, file: &ObjectId) -> Option<&Hash> {
-        self.by_id.get(file).map(|versions| &versions.told)
+    /// The version of a file that the model was last told about, or made itself.
+    pub(super) fn announced(&self, file: &ObjectId) -> Option<&Hash> {
+        self.by_id.get(file).map(|versions| &versions.announced)
     }
 
-    /// Where lines of a version of an object are in its latest one; empty if they are gone, or nobody can say. Objects
-    /// that are no files have one version.
+    /// Where lines of a version are in the latest one; empty if they are gone or cannot be located. Objects other than files
+    /// have only one version.
     pub(super) fn lines_now(
         &self,
         object: &ObjectId,

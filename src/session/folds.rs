@@ -1,4 +1,4 @@
-//! Folded steps: the messages that they hide, and the user message at which the line for them stands.
+//! Folded steps: which messages they hide, and which user message carries their line.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,14 +6,14 @@ use super::chat::{Chat, ChatMessage};
 use super::event::Fold;
 use super::message::MessageKind;
 
-/// The folds of a session. What one hides stands together in the window, after a user message that carries its line and
-/// before an answer of the model, so that roles alternate as before.
+/// The folds of a session. The messages that a fold hides are adjacent in the window. They stand after a user message, which
+/// carries the fold's line, and before an answer of the model, so that roles still alternate.
 #[derive(Debug, Clone, Default)]
 pub struct Folds {
     by_first: BTreeMap<u64, Carried>,
 }
 
-/// A fold and the position of the user message that carries its line.
+/// A fold, with the position of the user message that carries its line.
 #[derive(Debug, Clone)]
 struct Carried {
     fold: Fold,
@@ -37,27 +37,27 @@ impl Folds {
         before.is_some_and(|(_, carried)| carried.fold.last >= at)
     }
 
-    /// The lines that a user message carries, in order, as one text; `None` if it carries none.
+    /// The lines that a user message carries, in order and joined; `None` if it carries none.
     pub fn lines(&self, carrier: u64) -> Option<String> {
         let here = self.by_first.values().filter(|carried| carried.carrier == carrier);
         let lines: Vec<&str> = here.map(|carried| carried.fold.line.as_str()).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
-    /// Whether a message goes out otherwise than by other folds.
+    /// Whether a message goes out differently under these folds than under `other`.
     pub fn differ_at(&self, at: u64, other: &Self) -> bool {
         let are_none = self.is_empty() && other.is_empty();
         !are_none && (self.hide(at) != other.hide(at) || self.lines(at) != other.lines(at))
     }
 
-    /// Folds steps; folds inside of them give way. Nothing happens where no user message can carry the line.
+    /// Adds a fold, replacing those inside it. Does nothing if no user message can carry the line.
     pub(super) fn enter(&mut self, fold: &Fold, chat: &Chat) {
         let Some(carrier) = carrier(chat, fold.first) else { return };
         self.by_first.retain(|first, _| !(fold.first..=fold.last).contains(first));
         self.by_first.insert(fold.first, Carried { fold: fold.clone(), carrier });
     }
 
-    /// Drops the folds whose lines a message carries that cannot carry any; returns them.
+    /// Drops the folds whose lines this message carries, because it no longer can; returns them.
     pub(super) fn drop_carried(&mut self, carrier: u64) -> Vec<Fold> {
         let mut gone = Vec::new();
         self.by_first.retain(|_, carried| {
@@ -70,8 +70,8 @@ impl Folds {
         gone
     }
 
-    /// Drops what the window no longer holds as it was folded, after the host's list changed.
-    pub(super) fn settle(&mut self, chat: &Chat) {
+    /// Drops the folds whose messages the window no longer holds in one piece, after the host rewrote its list.
+    pub(super) fn drop_broken(&mut self, chat: &Chat) {
         let window = chat.window();
         let places: HashMap<u64, usize> = window.iter().copied().zip(0..).collect();
         let is_whole = |fold: &Fold| {
@@ -91,7 +91,7 @@ impl Folds {
     }
 }
 
-/// The user message that carries the line for steps which begin at a position: the newest before them, if it can.
+/// The user message that carries the line for steps beginning at `first`: the last one before them, if it can carry lines.
 pub(super) fn carrier(chat: &Chat, first: u64) -> Option<u64> {
     let window = chat.window();
     let place = window.iter().rposition(|at| *at == first)?;
@@ -100,7 +100,7 @@ pub(super) fn carrier(chat: &Chat, first: u64) -> Option<u64> {
     can_carry(message).then_some(at)
 }
 
-/// Whether a user message can carry lines: not where it goes out as the host gives it, always.
+/// Whether a user message can carry lines. One that always goes out as the host gives it cannot.
 pub(super) fn can_carry(message: &ChatMessage) -> bool {
     !message.withheld && !message.is_volatile()
 }

@@ -1,4 +1,4 @@
-//! The session index: every content object met, append-only, with its handle. Nothing ever leaves it.
+//! The session index: every content object that the session met, with its handle. Append-only.
 
 use std::collections::HashMap;
 
@@ -13,28 +13,28 @@ pub enum Subject {
     File {
         /// Canonical absolute path.
         path: String,
-        /// The filesystem that it is in, where that is not the session's own.
+        /// ID of its filesystem, if that is not the session's own.
         filesystem_id: Option<String>,
-        /// Absolute path by which the agent sees it, where that is another.
+        /// Absolute path that the agent sees, if it differs from `path`.
         agent_path: Option<String>,
         /// `content_hash` of the latest version known to the session.
         version: Hash,
         /// Lines of its text; `None` without text.
         lines: Option<u64>,
-        /// State on disk when last looked at.
+        /// State on disk at the last check.
         stamp: Option<FileStamp>,
     },
     /// A tool call.
     Toolcall {
         /// Tool name.
         tool: String,
-        /// Whether it came out well.
+        /// Whether it succeeded.
         ok: bool,
         /// `content_hash` of its version.
         version: Hash,
-        /// What its result shows, where that is not its own text.
+        /// What its result shows, if not its own text.
         shows: Option<Shows>,
-        /// What it asked for, in a few words, where what it shows does not say it.
+        /// What it asked for, in a few words; empty if `shows` already says it.
         brief: String,
     },
 }
@@ -91,9 +91,8 @@ impl SessionIndex {
         self.entries.iter().filter(move |entry| entry.id.as_str().starts_with(prefix))
     }
 
-    /// Lets the entry of a moved file go on as that of its new object. Where that has a handle of its own, this stays a name
-    /// of it.
-    pub(super) fn go_on_as(&mut self, from: &ObjectId, to: &ObjectId, same: Option<&Hash>) {
+    /// Makes the entry of a moved file that of its new object. If the new object already has a handle, both handles name it.
+    pub(super) fn move_object(&mut self, from: &ObjectId, to: &ObjectId, same: Option<&Hash>) {
         let Some(at) = self.by_id.remove(from) else { return };
         self.by_id.insert(to.clone(), at);
         for entry in self.entries.iter_mut().filter(|entry| entry.id == *from) {
@@ -104,7 +103,7 @@ impl SessionIndex {
         }
     }
 
-    /// What all tool calls show, to be changed.
+    /// What each tool call shows, for changing it.
     pub(super) fn all_shows(&mut self) -> impl Iterator<Item = &mut Shows> {
         self.entries.iter_mut().filter_map(|entry| match &mut entry.subject {
             Subject::Toolcall { shows, .. } => shows.as_mut(),
@@ -112,12 +111,12 @@ impl SessionIndex {
         })
     }
 
-    /// Whether an entry is the one under which its object is shown: a file that was moved to where another was has two.
+    /// Whether its object is shown under this entry's handle. A file that was moved over a known one has two entries.
     pub fn is_shown(&self, entry: &IndexEntry) -> bool {
         self.get(&entry.id).is_some_and(|shown| shown.handle == entry.handle)
     }
 
-    /// Enters an object or updates what is known of it; the handle stays.
+    /// Adds an object, or updates its entry and keeps its handle.
     pub(super) fn enter(&mut self, id: &ObjectId, subject: Subject) {
         if let Some(at) = self.by_id.get(id) {
             self.entries[*at].subject = subject;

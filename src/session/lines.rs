@@ -46,7 +46,7 @@ impl LineRange {
         self.last < self.first
     }
 
-    /// The lines in both.
+    /// The lines that are in both ranges.
     pub fn intersect(self, other: Self) -> Option<Self> {
         let both = Self { first: self.first.max(other.first), last: self.last.min(other.last) };
         (!both.is_empty()).then_some(both)
@@ -84,7 +84,8 @@ pub fn merge_ranges(ranges: &[LineRange]) -> Vec<LineRange> {
     merged
 }
 
-/// Reads lines of a text that has `lines` of them: `40-80`, `7`, `1-3,9`. In order, overlaps merged, ends beyond the text cut.
+/// Parses ranges such as `40-80`, `7` or `1-3,9` for a text with this many `lines`. The result is in order, without overlaps,
+/// and does not reach beyond the text.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` for anything else, and for lines beyond the text.
@@ -108,7 +109,7 @@ pub fn parse_ranges(text: &str, lines: u64) -> Result<Vec<LineRange>> {
     Ok(merge_ranges(&ranges))
 }
 
-/// The lines of a text as they stand in it, each with its `\n`. `ranges`: in order, without overlaps.
+/// These lines of a text, each with its `\n`. `ranges`: in order, without overlaps.
 pub fn cut_ranges(text: &str, ranges: &[LineRange]) -> String {
     let is_wanted =
         |line: u64| ranges.iter().any(|range| range.first <= line && line <= range.last);
@@ -116,7 +117,7 @@ pub fn cut_ranges(text: &str, ranges: &[LineRange]) -> String {
     lines.filter(|(number, _)| is_wanted(*number)).map(|(_, line)| line).collect()
 }
 
-/// Above so many changed lines the difference is taken as one block: the exact one would cost seconds.
+/// With more changed lines than this, the difference is taken as one block; an exact one would take seconds.
 const MAX_DIFF_LINES: usize = 4_000;
 
 /// How lines moved between two versions of a text: changed blocks as `(old_first, old_len, new_first, new_len)`, from 1.
@@ -152,13 +153,13 @@ impl LineMap {
         )
     }
 
-    /// Whether the texts differ in so many lines that nobody worked out which.
+    /// Whether too many lines differ for an exact comparison.
     pub fn is_coarse(&self) -> bool {
         let lines = |(_, old, _, new): &(u64, u64, u64, u64)| old + new;
         self.0.iter().any(|block| lines(block) > MAX_DIFF_LINES as u64)
     }
 
-    /// Lines that the new text has and the old has not, and the reverse.
+    /// Number of lines added and removed.
     pub fn added_removed(&self) -> (u64, u64) {
         self.0
             .iter()
@@ -167,7 +168,7 @@ impl LineMap {
 
     /// Where a range of the old text is in the new one; `None` if all its lines are gone.
     ///
-    /// A changed block that the range touches is taken in whole, since nobody can say which of its lines belong to it.
+    /// If the range touches a changed block, the result includes the whole block, since its lines cannot be told apart.
     pub fn map(&self, range: LineRange) -> Option<LineRange> {
         let mut first = range.first;
         let mut last = range.last;

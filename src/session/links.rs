@@ -1,4 +1,4 @@
-//! Which files had their links followed, and what the files met that way cost (memory-system-v0 section 5.2).
+//! Which files had their links followed, and how many tokens of metadata that brought in.
 
 use std::collections::HashMap;
 
@@ -12,17 +12,17 @@ pub struct Links {
 }
 
 impl Links {
-    /// Tokens of the metadata lines of all files that links brought in, as they were when they came.
+    /// Tokens of the metadata lines of all files that links brought in, as of when they came in.
     pub fn tokens(&self) -> u64 {
         self.tokens
     }
 
-    /// Whether the links of this version of a file were followed last.
+    /// Whether this version of the file is the one whose links were followed last.
     pub fn are_followed(&self, file: &ObjectId, version: &Hash) -> bool {
         self.followed.get(file) == Some(version)
     }
 
-    /// A file was moved. Its links are followed anew: those that are relative lead elsewhere.
+    /// Forgets a moved file, so that its links are followed again: relative ones now lead elsewhere.
     pub(super) fn leave(&mut self, file: &ObjectId) {
         self.followed.remove(file);
     }

@@ -1,4 +1,4 @@
-//! How the host's list of messages continues the chat that is known: grown, branched, or rewritten.
+//! Compares the host's list of messages with the known chat: it grew, branched, or was rewritten.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,32 +9,32 @@ use super::message::MessageKey;
 /// One message of the host's list, matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostEntry {
-    /// Known, at this position of the chat.
+    /// A known message, by its position in the chat.
     Known(u64),
-    /// Not known: this index of the list.
+    /// A new message, by its index in the list.
     New(usize),
 }
 
 /// How a host's list continues the chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostMatch {
-    /// So many messages of the window still stand at the front of the list.
+    /// Number of messages at the front of the window that the list still starts with.
     pub kept: usize,
     /// The list from `kept` on.
     pub rest: Vec<HostEntry>,
-    /// Set where the list does not simply continue the window.
+    /// Set if the list does not simply continue the window.
     pub rewrite: Option<Rewrite>,
-    /// Messages of the chat that stay known.
+    /// Number of messages at the front of the chat that stay.
     pub chat_len: u64,
 }
 
-/// Matches the host's list with the chat by message identity; nothing is doubled, nothing lost.
+/// Matches the host's list with the chat by message identity. No message is matched twice or lost.
 ///
-/// `skip`: so many messages at the front are known to be unchanged and are not in `keys`, which holds the keys of the rest.
+/// `skip`: number of messages at the front that are known to be unchanged; `keys` holds the keys of the rest.
 ///
-/// The longest common prefix with the window is kept. If that is the whole window the rest is new. Otherwise: where messages
-/// of the chat stand later in the list, or it starts with a compaction summary, the host rewrote its list and the chat
-/// keeps everything; else the list is another branch and the chat goes back to where they part.
+/// The longest common prefix with the window is kept. If that is the whole window, the rest is new. Otherwise, if later
+/// entries are known messages or include a compaction summary, the host rewrote its list and the chat keeps everything. If
+/// not, the list is another branch, and the chat goes back to where the two part.
 pub fn match_host_list(chat: &Chat, skip: usize, keys: &[MessageKey]) -> HostMatch {
     let window = chat.window();
     let skip = skip.min(window.len());
@@ -66,8 +66,8 @@ pub fn match_host_list(chat: &Chat, skip: usize, keys: &[MessageKey]) -> HostMat
     HostMatch { kept, rest: entries, rewrite: Some(Rewrite::Branch), chat_len }
 }
 
-/// Finds each key in the chat, outside the messages that are `kept`: in rising order behind these, since hosts keep the
-/// order; else wherever it is, if the key can be that of one message only.
+/// Finds the message for each key, apart from those that are `kept`. Hosts mostly keep the order, so messages after the
+/// previous match come first; a key that identifies a single message is accepted anywhere.
 fn find_known(chat: &Chat, kept: &[u64], keys: &[MessageKey]) -> Vec<Option<u64>> {
     let mut places: HashMap<&MessageKey, Vec<u64>> = HashMap::new();
     for (at, message) in (0..).zip(chat.messages()) {

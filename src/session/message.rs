@@ -1,4 +1,4 @@
-//! What a message is, for the session: its identity, its kind, and what a tool result shows. Plain data.
+//! What the session knows of a message: its identity, its kind, and what a tool result shows. Plain data.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,21 +8,21 @@ use crate::object::{Hash, ObjectId};
 /// Digits of a [`RequestKey`].
 const REQUEST_DIGITS: usize = 16;
 
-/// Identity of a message apart from its place: the same key at the same place is the same message, whatever its text
-/// (DESIGN.md section 2: role, timestamp, call IDs, position).
+/// Identity of a message, apart from its position. The same key at the same position is the same message, whatever its text:
+/// another extension may change or redact it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MessageKey {
     /// The host's role name.
     pub role: String,
-    /// The host's time stamp in ms, where it gives one.
+    /// The host's time stamp in ms, if it gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<i64>,
-    /// IDs of the calls that the message makes, or of the one that it answers.
+    /// IDs of the tool calls that the message makes, or of the one that it answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
 }
 
-/// What kind of message it is, as far as the session cares.
+/// The kind of a message, as far as it matters to the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[expect(
@@ -30,55 +30,55 @@ pub struct MessageKey {
     reason = "every second message is a result: boxes would cost more"
 )]
 pub enum MessageKind {
-    /// Typed by a person (or sent by rpc); starts a turn, unless it steers one that still runs.
+    /// Typed by a person or sent by rpc. Starts a turn, unless it steers the running one.
     User,
-    /// Answer of the model; starts a step.
+    /// An answer of the model. Starts a step.
     Assistant,
-    /// Result of a tool call.
+    /// The result of a tool call.
     Result(ResultFact),
-    /// Anything else: passes through untouched.
+    /// Anything else. Passes through untouched.
     Other,
 }
 
-/// What a tool result is, for the session.
+/// What the session knows of a tool result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultFact {
-    /// Object of the call; `None` for context tools, which make none.
+    /// Object of the call; `None` for our own tools, whose calls make no object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectId>,
     /// Tool name.
     pub tool: String,
-    /// Tool and arguments: equal for identical requests.
+    /// Identifies tool and arguments: equal for identical requests.
     pub request: RequestKey,
-    /// Whether the call came out well.
+    /// Whether the call succeeded.
     pub ok: bool,
-    /// Exit code, for tools that have one.
+    /// Exit code, if the tool reports one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i64>,
-    /// Lines of its text (split on `\n`, as everywhere: a last line may be empty).
+    /// Number of lines of its text, split on `\n`; the last line may be empty.
     pub lines: u64,
     /// Last line that is not blank, cut to 80 characters.
     pub last: String,
-    /// Whether it is one text block (and not images or several blocks) that the store holds.
+    /// Whether it is a single text block that the store holds, as opposed to images or several blocks.
     pub plain: bool,
-    /// Tokens of the call's arguments that a line for it would not show.
+    /// Tokens of the call's arguments that a fold line would not show.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub argument_tokens: u64,
-    /// What kind of text it is.
+    /// The kind of its text.
     #[serde(default, skip_serializing_if = "OutputClass::is_other")]
     pub class: OutputClass,
     /// What it shows.
     pub shows: Shows,
 }
 
-/// What a tool was asked: the first 16 digits of a SHA-256. A hash takes its full size on disk, for nothing compresses it, and
-/// among the calls of one session 64 bits do not meet by chance. Earlier releases stored all 64 digits.
+/// Identifies what a tool was asked: the first 16 digits of a SHA-256. Hashes do not compress, so they cost disk space, and 64
+/// bits are enough to tell the calls of one session apart. Earlier releases stored all 64 digits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String")]
 pub struct RequestKey(String);
 
 impl RequestKey {
-    /// The key of a request's canonical JSON.
+    /// The key of a request, given as canonical JSON.
     pub fn of(request: impl AsRef<[u8]>) -> Self {
         Hash::of(request).as_str().to_owned().into()
     }
@@ -91,7 +91,7 @@ impl From<String> for RequestKey {
 }
 
 impl ResultFact {
-    /// Whether it is the result of one of our own tools, which the plain host has not.
+    /// Whether it is the result of one of our own tools, which the plain host does not have.
     pub fn is_own(&self) -> bool {
         is_own_tool(&self.tool)
     }
@@ -120,16 +120,16 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Whether a tool is one of ours: its calls make no object, and the plain host has none.
+/// Whether a tool is one of our own. Its calls make no object, and the plain host would not make them.
 pub fn is_own_tool(tool: &str) -> bool {
     matches!(tool, "activate" | "deactivate" | "pin" | "unpin")
 }
 
-/// What kind of text a tool result is, as far as its chance to be needed again goes.
+/// The kind of a tool result's text, which tells how likely it is needed again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputClass {
-    /// Lines of a file, by whatever tool.
+    /// Lines of a file, whichever tool showed them.
     Read,
     /// Names of files.
     Listing,
@@ -160,12 +160,12 @@ pub enum Shows {
         /// The lines.
         range: LineRange,
     },
-    /// That a file was changed by the model.
+    /// The report of a change that the model made to a file.
     Change {
         /// The file.
         object: ObjectId,
     },
-    /// Lines of an object that was activated.
+    /// Lines of an activated object.
     Activated {
         /// The object.
         object: ObjectId,

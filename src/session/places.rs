@@ -1,14 +1,14 @@
-//! What the decision about an epoch looks at in every message before each call, packed: one small record for each message of
-//! the chat, kept as events change it. Must not decide anything.
+//! One small record per message of the chat, kept up to date by events: what the decision about an epoch looks at in every
+//! message before each call. Must not decide anything.
 
-/// A message as the decision sees it first.
+/// A message as the decision sees it at first glance.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Place {
     /// Its step.
     pub step: u32,
     /// What it is.
     pub role: Role,
-    /// Whether it stands otherwise than by a line.
+    /// Whether more of it stands than a reference line.
     pub stands: bool,
     /// Whether a fold hides it.
     pub hidden: bool,
@@ -21,9 +21,9 @@ pub enum Role {
     User,
     /// An answer of the model.
     Answer,
-    /// A result of one text that the store holds.
+    /// A tool result that is a single text block which the store holds.
     Output,
-    /// Another result.
+    /// Any other tool result.
     Result,
     /// Anything else.
     #[default]

@@ -1,22 +1,22 @@
-//! What input tokens cost: the bill of one request by a price table. Pure.
+//! The bill of one request, by a price table. Pure.
 //!
-//! All prices are relative to a plain input token of the model, so that bills of different models compare. Must not know
-//! where a table is from. Rules: DESIGN.md sections 7 and 13.
+//! All prices are relative to one uncached input token of the model, so that bills of different models can be compared. Must
+//! not know where a table comes from.
 
 use crate::settings::{Prices, Reuse};
 
 /// The input of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Input {
-    /// Tokens of system prompt and tools, the same as in the request before.
+    /// Tokens of system prompt and tools, which equal the previous request's.
     pub fixed: u64,
     /// Tokens of the messages.
     pub messages: u64,
-    /// Tokens of the messages at the front that are those of the request before.
+    /// Tokens at the front of the messages that equal the previous request's.
     pub shared: u64,
-    /// Whether the request before is a prefix of this one.
+    /// Whether the previous request is a prefix of this one.
     pub grown: bool,
-    /// Whether the cache of the request before still lives; never at the first call.
+    /// Whether the previous request's cache is still alive; `false` at the first call.
     pub warm: bool,
 }
 
@@ -25,14 +25,14 @@ pub struct Input {
 pub struct Charge {
     /// Tokens read from the cache.
     pub cached: u64,
-    /// All others.
+    /// All other input tokens.
     pub written: u64,
-    /// Cost, in prices of a plain input token.
+    /// Cost; 1 is the price of one uncached input token.
     pub cost: f64,
 }
 
 impl Prices {
-    /// Prices of reading and writing in a request with so many tokens of input.
+    /// Prices of reading and writing in a request with this many input tokens.
     pub fn at(&self, tokens: u64) -> (f64, f64) {
         let passed = self.tiers.iter().filter(|tier| tokens > tier.above_tokens);
         let highest = passed.max_by_key(|tier| tier.above_tokens);
@@ -50,15 +50,15 @@ impl Prices {
         Charge { cached, written, cost: self.cost(cached, written) }
     }
 
-    /// Cost of a request's tokens: those read from the cache, and all others.
+    /// Cost of a request: tokens read from the cache, and all other input tokens.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub fn cost(&self, cached: u64, written: u64) -> f64 {
         let (read, write) = self.at(cached + written);
         cached as f64 * read + written as f64 * write
     }
 
-    /// Cost of input as a provider reports it: neither read from the cache nor written to it, read, written. Plain input costs
-    /// 1, as much more in a long request as writing does.
+    /// Cost of an input as a provider reports it: uncached tokens, tokens read from the cache, tokens written to it. Uncached
+    /// input costs 1; in a long request it rises by the same factor as writing.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub fn cost_reported(&self, input: u64, cache_read: u64, cache_write: u64) -> f64 {
         let (read, write) = self.at(input + cache_read + cache_write);
@@ -66,8 +66,8 @@ impl Prices {
         input as f64 * plain + cache_read as f64 * read + cache_write as f64 * write
     }
 
-    /// [`Self::charge`] for a provider that counts `factor` tokens for one counted here: the answer is in the provider's, by
-    /// which prices of long requests go too.
+    /// [`Self::charge`] in the provider's tokens, on which the prices of long requests depend. `factor`: the provider's count
+    /// divided by ours.
     pub fn charge_counted(&self, input: &Input, factor: f64) -> Charge {
         let counted = self.charge(input);
         let cached = scaled(counted.cached, factor);
@@ -76,7 +76,7 @@ impl Prices {
     }
 }
 
-/// Tokens counted here as a provider counts them.
+/// Converts our token count to the provider's.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

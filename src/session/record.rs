@@ -1,4 +1,4 @@
-//! Records of requests, as they are stored (DESIGN.md section 8). Plain data.
+//! Records of requests, as they are stored. Plain data.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,25 +6,25 @@ use super::call_note::CallNote;
 use super::lines::LineRange;
 use crate::object::{Hash, ObjectId, RedactionReason, Timestamp};
 
-/// Record of one request (DESIGN.md section 8): enough to render it again, byte for byte.
+/// Record of one request: enough to render it again, byte for byte.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CallRecord {
     /// Number of the call in the session, from 1.
     pub number: u64,
-    /// The call before, where the host asks again with the same list. What is sent may differ, by a new epoch.
+    /// The call that this one retries: the host asks again with the same list. If a new epoch started, the request differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<u64>,
     /// Provider and model, as the host names them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Layout.
+    /// Name of the layout.
     pub layout: String,
-    /// Epoch.
+    /// Number of the epoch.
     pub epoch: u32,
     /// `content_hash` of the version of `system_prompt:{session}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<Hash>,
-    /// How the slots differ from those of the record before, in order of place.
+    /// How the slots differ from the previous record's, in order of position.
     pub edits: Vec<SlotEdit>,
     /// Running hash over the SHA-256 of each message's JSON, in order.
     pub hash: Hash,
@@ -32,10 +32,10 @@ pub struct CallRecord {
     pub sent_tokens: u64,
     /// Tokens of the messages as the host would have sent them.
     pub plain_tokens: u64,
-    /// Tokens of the model's window, where the host said so.
+    /// Tokens of the model's window, if the host stated it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
-    /// What it cost, beside the plain host; records of earlier versions have none.
+    /// What the bill depends on; records of earlier versions have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bill: Option<CallNote>,
     /// When.
@@ -45,11 +45,11 @@ pub struct CallRecord {
 /// A change of the list of slots.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotEdit {
-    /// Index in the list before this edit and after those before it.
+    /// Index at which the edit applies, after all earlier edits.
     pub at: u64,
-    /// So many slots go.
+    /// Number of slots to remove there.
     pub remove: u64,
-    /// These come in their place.
+    /// Slots to insert in their place.
     pub insert: Vec<SlotRecord>,
 }
 
@@ -57,18 +57,18 @@ pub struct SlotEdit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SlotRecord {
-    /// A message of the chat; with `content`, this JSON stands in place of its content. Folded messages have no slot.
+    /// A message of the chat; `content`, if set, is JSON that replaces its content. Folded messages have no slot.
     Chat {
         /// Position.
         chat: u64,
         /// The content's JSON.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content: Option<String>,
-        /// Lines of folded steps, which stand behind the content as its last block.
+        /// Lines of folded steps, appended to the content as its last block.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         folded: Option<String>,
     },
-    /// The metadata pool as one user message (`pools`): the lines of the slot before that stay, and those that follow.
+    /// The metadata pool as one user message (`pools`): the first lines of the previous slot, and the lines after them.
     Pool {
         /// Lines kept.
         pool_keep: u64,
@@ -88,17 +88,17 @@ pub enum SlotRecord {
         /// Time stamp of the message.
         time: i64,
     },
-    /// A message of the host's that the chat does not hold so: it changes on every call, or the call failed.
+    /// A host message that the chat does not hold in this form: it changes on every call, or the call failed.
     Message {
         /// The message's JSON.
         message: String,
-        /// Set where that is a placeholder.
+        /// Set if the message is a placeholder.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         withheld: Option<Withheld>,
     },
 }
 
-/// A message whose text is stored nowhere; a placeholder stands in its place (DESIGN.md section 4).
+/// What is kept of a message whose text must not be stored. A placeholder takes its place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Withheld {
     /// Why.
@@ -115,16 +115,16 @@ pub struct Withheld {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WithheldReason {
-    /// It was shown from a file that the setting `exclude` names: it was never stored.
+    /// It shows a file that the setting `exclude` matches, and was never stored.
     Excluded,
-    /// A person had it forgotten.
+    /// A person removed it with `forget`.
     Forgotten,
-    /// What looked like a secret was replaced when an archive was written.
+    /// It looked like a secret and was replaced when an archive was written.
     Redacted,
 }
 
 impl WithheldReason {
-    /// Word for messages and events.
+    /// The word used in messages and events.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Excluded => "excluded",
@@ -143,15 +143,15 @@ impl From<RedactionReason> for WithheldReason {
     }
 }
 
-/// The provider's request of a call, as the host showed it right before it went out.
+/// The provider's request of a call, as the host showed it right before sending it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PayloadRecord {
     /// Number of the call.
     pub call: u64,
     /// SHA-256 of the request as canonical JSON.
     pub hash: Hash,
-    /// Set where its messages are not those that we gave the host: how its list, in the provider's format, differs from
-    /// that of the record before which has one, the first from an empty list.
+    /// Set if its messages differ from those that we gave the host. The edits lead from the list, in the provider's format, of
+    /// the last record that has one (at first from an empty list) to this one's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edits: Option<Vec<SlotEdit>>,
 }
@@ -161,8 +161,8 @@ pub struct PayloadRecord {
 pub struct FailedCall {
     /// Why.
     pub reason: String,
-    /// How the host's list differed from that of the failed call before, the first from an empty list; `None` where it is
-    /// not known what went out: then it is taken to be the list of the call after.
+    /// The edits that lead from the previous failed call's host list (at first from an empty list) to this one's. `None` if it
+    /// is not known what went out; it is then assumed to be the next call's list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edits: Option<Vec<SlotEdit>>,
 }

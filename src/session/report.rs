@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a provider said that a request used.
+/// The usage of one request as a provider reports it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reported {
-    /// Number of the call; `None` where it is none of ours.
+    /// Number of the call; `None` if the request is not one of our calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<u64>,
     /// What the request was for.
     #[serde(default, skip_serializing_if = "ReportKind::is_call")]
     pub kind: ReportKind,
-    /// The host's ID of the report; one that is known is not taken again.
+    /// The host's ID of the report; a report with a known ID is ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// When the request was made, in ms since 1970.

@@ -1,7 +1,7 @@
-//! Metadata pool, active set and pinned set, and what the tools do to them (SSOT 3.1 to 3.4, 4.3).
+//! Metadata pool, active set and pinned set, and how the tools change them.
 //!
-//! The `pools` layout renders these sets. In `log` an object is active while its content stands; there the sets carry what
-//! the model asked for: pinned, activated, deactivated.
+//! The layout `pools` renders these sets. In `log`, an object is active while its content stands; there the sets record what
+//! the model pinned, activated and deactivated.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,7 +16,7 @@ use crate::object::ObjectId;
 pub enum ActiveView {
     /// All of it.
     Whole,
-    /// Some lines, of the version that is latest now.
+    /// Some lines of the latest version.
     Lines(Vec<LineRange>),
 }
 
@@ -39,7 +39,7 @@ pub struct Active {
     pub id: ObjectId,
     /// How much of it.
     pub view: ActiveView,
-    /// Turn in which it was produced or activated last.
+    /// Turn in which it was last produced or activated.
     pub turn: u32,
 }
 
@@ -48,13 +48,13 @@ pub struct Active {
 pub struct Known {
     /// The object.
     pub id: ObjectId,
-    /// Order in which it was last met: larger is later.
+    /// When it was last met: larger is later.
     pub seen: u64,
     /// Whether its content was ever active.
     pub activated: bool,
 }
 
-/// The three sets. Each keeps the order of entry; pinned ⊆ active ⊆ pool.
+/// The three sets, each in order of entry; pinned ⊆ active ⊆ pool.
 #[derive(Debug, Clone, Default)]
 pub struct Sets {
     pool: Vec<Known>,
@@ -67,12 +67,12 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// Objects known to the model, in the order in which they became so.
+    /// Objects known to the model, in the order in which they became known.
     pub fn pool(&self) -> &[Known] {
         &self.pool
     }
 
-    /// Objects whose content is to be in the window, in order of activation.
+    /// Objects whose content should be in the window, in order of activation.
     pub fn active(&self) -> impl DoubleEndedIterator<Item = &Active> {
         self.active.values()
     }
@@ -92,7 +92,7 @@ impl Sets {
         self.pinned.contains(id)
     }
 
-    /// Whether the model deactivated anything that was not shown again since.
+    /// Whether the model deactivated any object that was not shown again since.
     pub fn lets_go(&self) -> bool {
         !self.deactivated.is_empty()
     }
@@ -107,7 +107,7 @@ impl Sets {
         self.meet(id, false);
     }
 
-    /// Makes an object's content active, as fresh as if just produced. More lines join those that are active.
+    /// Activates content and makes it as fresh as if it had just been produced. New lines join those that are already active.
     pub(super) fn activate(&mut self, id: &ObjectId, view: ActiveView, turn: u32) {
         self.meet(id, true);
         self.deactivated.remove(id);
@@ -115,7 +115,7 @@ impl Sets {
         if let Some(before) = self.drop_active(id) {
             fresh.view.join(before.view);
         }
-        // Meeting the object gave it a number that is larger than all before.
+        // `meet` made `seen` larger than the number of any other active object.
         self.activations.insert(id.clone(), self.seen);
         self.active.insert(self.seen, fresh);
     }
@@ -127,26 +127,26 @@ impl Sets {
         }
     }
 
-    /// Takes the exemption away; the object stays active.
+    /// Ends the exemption; the object stays active.
     pub(super) fn unpin(&mut self, id: &ObjectId) {
         self.pinned.retain(|other| other != id);
     }
 
-    /// Leaves an object known but not active, on the model's word; overrides every rule that would keep it.
+    /// Deactivates an object because the model said so. This overrides every rule that would keep it.
     pub(super) fn deactivate(&mut self, id: &ObjectId) {
         self.drop_active(id);
         self.unpin(id);
         self.deactivated.insert(id.clone());
     }
 
-    /// Leaves an object known but not active when the conversation goes back to before it was produced.
+    /// Deactivates an object because the conversation went back to before it was produced; a pinned one stays.
     pub(super) fn leave_behind(&mut self, id: &ObjectId) {
         if !self.is_pinned(id) {
             self.drop_active(id);
         }
     }
 
-    /// Moves the active lines of a file with its text; an object whose lines are gone is no longer active.
+    /// Adjusts the active lines of a file that changed. If none are left, the file is no longer active.
     pub(super) fn move_lines(&mut self, id: &ObjectId, moved: Option<&LineMap>) {
         let active = self.activations.get(id).and_then(|number| self.active.get_mut(number));
         let Some(Active { view: ActiveView::Lines(ranges), .. }) = active else { return };
@@ -160,8 +160,8 @@ impl Sets {
         }
     }
 
-    /// Lets a moved file go on as its new object, in every set where it was.
-    pub(super) fn go_on_as(&mut self, from: &ObjectId, to: &ObjectId) {
+    /// Replaces a moved file's object by the new one in every set.
+    pub(super) fn move_object(&mut self, from: &ObjectId, to: &ObjectId) {
         if let Some(mut active) = self.activations.get(from).and_then(|at| self.active.remove(at)) {
             let number = self.activations.remove(from).unwrap_or_default();
             if let Some(before) = self.drop_active(to) {
@@ -249,7 +249,7 @@ mod tests {
         sets.activate(&a, lines(1, 5), 1);
         sets.pin(&a);
         sets.discover(&c);
-        sets.go_on_as(&a, &b);
+        sets.move_object(&a, &b);
         let active: Vec<_> = sets.active().collect();
         let joined = ActiveView::Lines(merge_ranges(&[
             LineRange { first: 1, last: 5 },
@@ -261,7 +261,7 @@ mod tests {
         sets.activate(&c, ActiveView::Whole, 2);
         assert_eq!(sets.pool().len(), 2);
         sets.deactivate(&b);
-        sets.go_on_as(&b, &a);
+        sets.move_object(&b, &a);
         assert!(sets.is_deactivated(&a) && !sets.is_deactivated(&b) && !sets.is_active(&a));
     }
 

@@ -1,4 +1,5 @@
-//! The state of a session: the fold of its events. What it tells, `reading` says.
+//! The state of a session: the fold of its events. `reading` has the accessors, `moved` passes a moved file's state on, and
+//! `window` works out what stands at each message.
 
 mod moved;
 mod reading;
@@ -21,7 +22,7 @@ use super::places::Place;
 use super::sets::{ActiveView, Sets};
 use crate::object::{Hash, ObjectId};
 
-/// Lines of an object that stand in the window, at one message.
+/// Lines of an object that stand in the window at one message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Showing {
     /// Position of the message.
@@ -32,11 +33,11 @@ pub struct Showing {
     pub version: Hash,
     /// The lines shown, of that version.
     pub ranges: Vec<LineRange>,
-    /// Where those lines are in the latest version; empty if they are gone.
+    /// Where these lines are in the latest version; empty if they are gone.
     pub now: Vec<LineRange>,
 }
 
-/// What a tool call did, noted when it ran; its result comes with the host's next list.
+/// What a tool call did, recorded when it ran. Its result comes with the host's next list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// It read a version of a file.
@@ -54,14 +55,14 @@ pub struct Sent {
     pub sent_tokens: u64,
     /// Tokens of the messages as the host would have sent them.
     pub plain_tokens: u64,
-    /// Tokens of the model's window, where the host said so.
+    /// Tokens of the model's window, if the host stated it.
     pub context_window: Option<u64>,
 }
 
-/// Steps after which a need counts as late: what the model needs sooner mostly stands anyway.
+/// Number of steps after which a need counts as late. What the model needs sooner mostly still stands.
 const LATE_STEPS: u32 = 10;
 
-/// State of a session. Changes by [`Session::apply`] alone.
+/// State of a session. Only [`Session::apply`] changes it.
 #[derive(Debug, Clone, Default)]
 pub struct Session {
     opened: Option<Opened>,
@@ -96,15 +97,15 @@ impl Session {
         session
     }
 
-    /// Takes one event.
+    /// Applies one event.
     pub fn apply(&mut self, event: &Event) {
         match event {
             Event::Opened(opened) => self.opened = Some(opened.clone()),
             Event::File(file) => self.file(file),
-            Event::Moved { from, to, same } => self.go_on_as(from, to, same.as_ref()),
+            Event::Moved { from, to, same } => self.move_object(from, to, same.as_ref()),
             Event::Orphaned { object, reason } => self.files.orphan(object, reason),
             Event::Resumed { object } => self.files.resume(object),
-            Event::Told { object, version } => self.files.tell(object, version),
+            Event::Told { object, version } => self.files.announce(object, version),
             Event::Linked { object, version, tokens } => {
                 self.links.follow(object, version, *tokens);
             }
@@ -119,7 +120,7 @@ impl Session {
                 let at = self.chat.push(key, digest, kind.clone(), tokens, *withheld);
                 self.own_tokens += self.own_tokens_of(at);
                 self.pack(at);
-                self.settle_effect(at);
+                self.use_effect(at);
                 self.enter_result(at);
             }
             Event::Edited { at, digest, kind, tokens, withheld } => {
@@ -183,7 +184,7 @@ impl Session {
             lines: file.lines,
             stamp: file.stamp,
         };
-        // When a file gets a stamp that is trusted depends on the speed of the machine: what is shown must not.
+        // When a stamp becomes trustworthy depends on the speed of the machine. What the model sees must not.
         let brings_nothing = matches!(file.cause, Cause::Changed | Cause::Checked)
             && self.index.get(&file.object).is_some_and(|known| {
                 matches!(&known.subject, Subject::File { version, .. } if *version == file.version)
@@ -215,8 +216,8 @@ impl Session {
         }
     }
 
-    /// The effect that a result shows belongs to no other result.
-    fn settle_effect(&mut self, at: u64) {
+    /// Removes the effect that a result shows, so that no other result claims it.
+    fn use_effect(&mut self, at: u64) {
         let Some(message) = self.chat.get(at) else { return };
         let (Some(call), MessageKind::Result(fact)) = (message.key.calls.first(), &message.kind)
         else {
@@ -239,8 +240,8 @@ impl Session {
         }
     }
 
-    /// A tool result makes its object active (SSOT 4.3 and 5.6), and the file that it shows. What is more than one text
-    /// (images) stands in the chat as the host gave it and is not activated.
+    /// A tool result activates its object and the file that it shows. A result of more than one text block (images, for
+    /// example) stays in the chat as the host gave it and is not activated.
     fn enter_result(&mut self, at: u64) {
         let Some(fact) = self.result(at).cloned() else { return };
         if let Some(object) = fact.object.as_ref().filter(|_| fact.plain) {
@@ -271,7 +272,7 @@ impl Session {
         self.bill.rewritten(how, chat_len);
         self.treatments.retain(|at, _| *at < chat_len);
         self.notes.retain(|at, _| *at < chat_len);
-        self.folds.settle(&self.chat);
+        self.folds.drop_broken(&self.chat);
         self.showings.clear();
         self.absence.forget();
         self.own_tokens = window.iter().map(|at| self.own_tokens_of(*at)).sum();
@@ -283,7 +284,7 @@ impl Session {
     fn treat(&mut self, at: u64, treatment: &Treatment) {
         let mut treatment = treatment.clone();
         if let Treatment::Excerpt { pieces } = &mut treatment {
-            excerpt::settle_lines(pieces, self.result(at).map_or(0, |fact| fact.lines));
+            excerpt::resolve_early_lines(pieces, self.result(at).map_or(0, |fact| fact.lines));
         }
         if treatment == Treatment::Given {
             self.treatments.remove(&at);

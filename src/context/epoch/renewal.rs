@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::working_set::is_let_go;
-use crate::context::settle;
+use crate::context::standing;
 use crate::object::{Hash, ObjectId};
 use crate::session::{LineRange, Session, Shows, Subject, Treatment, merge_ranges};
 
@@ -21,7 +21,7 @@ pub(super) fn treatments(
         changes.extend(showings.map(|at| (at, Treatment::Reference)));
         changes.insert(at, Treatment::Current { object: file, version, ranges, after_host });
     }
-    settle::settle(session, working, &mut changes);
+    standing::repair_references(session, working, &mut changes);
     changes.into_iter().filter(|(at, treatment)| session.treatment(*at) != treatment).collect()
 }
 

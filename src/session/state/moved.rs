@@ -7,8 +7,9 @@ use crate::session::index::Subject;
 use crate::session::message::Shows;
 
 impl Session {
-    /// From here on the old object occurs in the state only where it is met anew.
-    pub(super) fn go_on_as(&mut self, from: &ObjectId, to: &ObjectId, same: Option<&Hash>) {
+    /// Replaces `from` by `to` everywhere in the state. `same`: the version of `to` whose text equals that of the latest known
+    /// version of `from`.
+    pub(super) fn move_object(&mut self, from: &ObjectId, to: &ObjectId, same: Option<&Hash>) {
         let Some(subject) = self.index.get(from).map(|entry| entry.subject.clone()) else { return };
         let path = subject.agent_path().to_owned();
         let Subject::File { version, .. } = subject else { return };
@@ -48,9 +49,9 @@ impl Session {
             let known = self.edited.entry(to.clone()).or_insert(step);
             *known = step.max(*known);
         }
-        self.files.go_on_as((from, &path), to, same);
-        self.index.go_on_as(from, to, same.map(|(_, now)| now));
-        self.sets.go_on_as(from, to);
+        self.files.move_object((from, &path), to, same);
+        self.index.move_object(from, to, same.map(|(_, now)| now));
+        self.sets.move_object(from, to);
         self.links.leave(from);
         let shown =
             self.showings.iter().filter(|(_, showing)| [from, to].contains(&&showing.object));

@@ -1,4 +1,4 @@
-//! What a session's state tells. Must not change it.
+//! Accessors of a session's state. Must not change it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -52,22 +52,22 @@ impl Session {
         self.sent
     }
 
-    /// The ledger: what the calls cost, beside the plain host.
+    /// The ledger: what the calls cost, and what they would have cost the plain host.
     pub fn bill(&self) -> &Bill {
         &self.bill
     }
 
-    /// Needs of what did not stand, since the newest call.
+    /// Faults since the newest call.
     pub fn faults(&self) -> Amount {
         self.absence.faults()
     }
 
-    /// Tokens of the window's messages that the plain host has not: calls of our own tools and their results.
+    /// Tokens in the window that the plain host would not have: calls of our own tools, and their results.
     pub fn own_tokens(&self) -> u64 {
         self.own_tokens
     }
 
-    /// Whether the plain host would not make the coming call: since the call before the model used our own tools alone.
+    /// Whether the plain host would not make the coming call: since the previous one, the model used only our own tools.
     pub fn is_extra_call(&self) -> bool {
         let mut results =
             self.window().rev().map(|(at, _)| self.result(at)).take_while(Option::is_some);
@@ -75,7 +75,7 @@ impl Session {
         newest.is_some_and(ResultFact::is_own) && results.flatten().all(ResultFact::is_own)
     }
 
-    /// The message at a position of the chat, packed.
+    /// The packed record of the message at a position of the chat.
     pub fn place(&self, at: u64) -> Place {
         let place = usize::try_from(at).ok().and_then(|at| self.places.get(at));
         place.copied().unwrap_or_default()
@@ -101,7 +101,7 @@ impl Session {
         self.index.get(id).map(|entry| entry.handle)
     }
 
-    /// What a tool call asked for, in a few words; empty where that is not known, or what it shows says it.
+    /// What a tool call asked for, in a few words; empty if that is not known or if what it shows already says it.
     pub fn brief(&self, toolcall: &ObjectId) -> &str {
         match self.index.get(toolcall).map(|entry| &entry.subject) {
             Some(Subject::Toolcall { brief, .. }) => brief,
@@ -109,8 +109,7 @@ impl Session {
         }
     }
 
-    /// Late needs per call so far, smoothed: lines that the model wrote and had from an output of more than
-    /// [`LATE_STEPS`] steps before.
+    /// Late needs per step so far, smoothed: lines that the model took from an output more than 10 steps old.
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     pub fn late_needs(&self) -> f64 {
         (self.late_needs as f64 + 0.5) / (f64::from(self.chat.step()) + 50.0)
@@ -129,7 +128,7 @@ impl Session {
         self.chat.window().iter().filter_map(|at| Some((*at, self.chat.get(*at)?)))
     }
 
-    /// The window's messages that go out, with their positions: all but the folded ones.
+    /// The window's messages with their positions, without the folded ones.
     pub fn shown_window(&self) -> impl DoubleEndedIterator<Item = (u64, &ChatMessage)> {
         self.window().filter(|(at, _)| !self.folds.hide(*at))
     }
@@ -139,12 +138,12 @@ impl Session {
         &self.folds
     }
 
-    /// Position of the user message that carries the line for steps which begin at a position, if one can.
+    /// Position of the user message that can carry the line for steps beginning at a position.
     pub fn carrier(&self, first: u64) -> Option<u64> {
         folds::carrier(&self.chat, first)
     }
 
-    /// The state as it is when these steps are folded too.
+    /// The state as it would be with these folds added.
     pub fn with_folds(&self, folds: &[Fold]) -> Cow<'_, Self> {
         let mut session = Cow::Borrowed(self);
         if !folds.is_empty() {
@@ -153,7 +152,7 @@ impl Session {
         session
     }
 
-    /// What stands in the window of an object, in the order of the messages.
+    /// What stands of an object in the window, in the order of the messages.
     pub fn showings<'a>(
         &'a self,
         object: &'a ObjectId,
@@ -161,12 +160,12 @@ impl Session {
         self.showings.values().filter(move |showing| showing.object == *object)
     }
 
-    /// Everything that stands in the window of objects other than a result's own text.
+    /// Everything that stands in the window apart from results' own texts.
     pub fn all_showings(&self) -> impl Iterator<Item = &Showing> {
         self.showings.values()
     }
 
-    /// An agent's path as the model sees it in `log`: relative to the working folder where it lies inside. Of a file it is
+    /// A path as the model sees it in `log`: relative to the working folder if it lies inside. `path`: the agent's path, see
     /// [`Subject::agent_path`].
     pub fn shown_path<'a>(&self, path: &'a str) -> &'a str {
         let cwd = self.opened.as_ref().map_or("", |opened| opened.cwd.as_str());
@@ -179,8 +178,8 @@ impl Session {
         self.edited.iter().map(|(file, step)| (file, *step))
     }
 
-    /// The active set by the collapse window of SSOT 4.3: of the toolcalls the newest `per_turn` of each of the last `turns`
-    /// turns, the current one included; pinned objects and files as they are.
+    /// The active set of the layout `pools`: the newest `per_turn` tool calls of each of the last `turns` turns, the current
+    /// one included, and all active files and pinned objects.
     pub fn active_by_window(&self, per_turn: u64, turns: u64) -> Vec<&Active> {
         let oldest = (u64::from(self.chat.turn()) + 1).saturating_sub(turns);
         let mut in_turn: HashMap<u32, u64> = HashMap::new();
@@ -210,7 +209,7 @@ impl Session {
         &self.links
     }
 
-    /// Files with text that are active or that the model changed, in order of entry: ID, path, latest version.
+    /// Files with text that are active or that the model changed: ID, path and latest version, in order of entry.
     pub fn files_with_known_text(&self) -> impl Iterator<Item = (&ObjectId, &str, &Hash)> {
         self.index.entries().iter().filter_map(|entry| match &entry.subject {
             Subject::File { path, version, lines: Some(_), .. }
@@ -223,23 +222,23 @@ impl Session {
         })
     }
 
-    /// What calls with a provider's ID did since the last request, in order; local servers repeat IDs.
+    /// What the tool calls with this ID did since the last request, in order. Local servers reuse IDs.
     pub fn effects<'a>(&'a self, call: &'a str) -> impl Iterator<Item = &'a Effect> {
         self.effects.iter().filter(move |(id, _)| id == call).map(|(_, effect)| effect)
     }
 
-    /// The version of a file that the model was told of last, or made itself.
-    pub fn told(&self, file: &ObjectId) -> Option<&Hash> {
-        self.files.told(file)
+    /// The version of a file that the model was last told about, or made itself.
+    pub fn announced(&self, file: &ObjectId) -> Option<&Hash> {
+        self.files.announced(file)
     }
 
-    /// The object as which a file goes on that was moved; itself where it was not, or where another was met in its place.
+    /// The current object of a file that may have been moved. It is the file itself if it was not moved, or if another file
+    /// was met at the old path.
     pub fn current<'a>(&'a self, file: &'a ObjectId) -> &'a ObjectId {
         self.files.current(file)
     }
 
-    /// The objects that a file was before it was moved, in the order of the moves: versions of theirs are among those known
-    /// of it.
+    /// The former objects of a moved file, in the order of the moves. Their versions count as versions of the file.
     pub fn origins(&self, file: &ObjectId) -> &[ObjectId] {
         self.files.origins(file)
     }
@@ -249,28 +248,28 @@ impl Session {
         self.files.any_moved()
     }
 
-    /// The path under which the model knows a file that was moved, until it is told; `None` for others.
-    pub fn told_at(&self, file: &ObjectId) -> Option<&str> {
-        self.files.told_at(file)
+    /// The path under which the model knows a moved file, until it is told about the move; `None` for other files.
+    pub fn announced_path(&self, file: &ObjectId) -> Option<&str> {
+        self.files.announced_path(file)
     }
 
-    /// Why a file is out of reach: neither can it be looked at nor is it known to be deleted. `None` where it is not.
+    /// Why a file is out of reach, that is, unreadable but not known to be deleted; `None` if it is not.
     pub fn orphaned(&self, file: &ObjectId) -> Option<&str> {
         self.files.orphaned(file)
     }
 
-    /// The newest version of a file whose text the model saw, made itself or was told of; `None` if there is none. Unlike
-    /// [`Self::told`], what changed while nothing of the file stood does not count.
+    /// The newest version of a file of which the model saw text, that it made itself, or that it was told about. Unlike
+    /// [`Self::announced`], changes do not count while nothing of the file stands.
     pub fn seen(&self, file: &ObjectId) -> Option<&Hash> {
         self.files.seen(file)
     }
 
-    /// The files of which the model saw text, in the order in which it first did.
+    /// Files of which the model saw text, in the order in which it first did.
     pub fn seen_files(&self) -> &[ObjectId] {
         self.files.all_seen()
     }
 
-    /// Where lines of a version of an object are in its latest one; empty if they are gone, or nobody can say.
+    /// Where lines of a version are in the latest one; empty if they are gone or cannot be located.
     pub fn lines_now(
         &self,
         object: &ObjectId,

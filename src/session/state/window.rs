@@ -5,11 +5,11 @@ use crate::session::event::Treatment;
 use crate::session::message::{MessageKind, ResultFact, Shows};
 use crate::session::places::{Place, Role};
 
-/// An output of no more tokens than this is not missed: its line says about as much.
+/// An output of at most this many tokens is never absent, since its reference line says about as much.
 const SMALL_TOKENS: u64 = 60;
 
 impl Session {
-    /// What of an object would stand at a message under a treatment.
+    /// What would stand at a message under a treatment.
     pub fn showing_as(&self, at: u64, treatment: &Treatment) -> Option<Showing> {
         let (object, version, ranges) = match (treatment, &self.result(at)?.shows) {
             (Treatment::Current { object, version, ranges, .. }, _)
@@ -32,7 +32,7 @@ impl Session {
         Some(Showing { at, object: object.clone(), version: version.clone(), ranges, now })
     }
 
-    /// Works out anew what stands at a message.
+    /// Works out again what stands at a message.
     pub(super) fn show(&mut self, at: u64) {
         let showing = self.showing_as(at, self.treatment(at)).filter(|_| !self.folds.hide(at));
         match showing {
@@ -42,11 +42,11 @@ impl Session {
             }
             None => drop(self.showings.remove(&at)),
         }
-        self.absence.settle(at, self.absent_tokens(at));
+        self.absence.update(at, self.absent_tokens(at));
         self.pack(at);
     }
 
-    /// Packs a message for the decision.
+    /// Updates the packed record of a message.
     pub(super) fn pack(&mut self, at: u64) {
         let (Ok(index), Some(message)) = (usize::try_from(at), self.chat.get(at)) else { return };
         let role = match &message.kind {
@@ -64,14 +64,14 @@ impl Session {
         self.places[index] = place;
     }
 
-    /// Tokens of a message of which not all stands; `None` where all of it does, or nothing of it can be missed.
+    /// Tokens of a message that does not stand in full; `None` if it does, or if nothing of it can be missed.
     pub(super) fn absent_tokens(&self, at: u64) -> Option<u64> {
         let message = self.chat.get(at)?;
         let is_hidden = self.folds.hide(at);
         let absent = match message.kind {
             MessageKind::Assistant => is_hidden,
             MessageKind::Result(_) => {
-                // Of an excerpt it is not known whether the lines needed are those shown.
+                // An excerpt does not count: it is unknown whether the needed lines are among those shown.
                 let collapsed = *self.treatment(at) == Treatment::Reference;
                 (is_hidden || collapsed) && message.tokens > SMALL_TOKENS
             }
@@ -80,7 +80,7 @@ impl Session {
         absent.then_some(message.tokens)
     }
 
-    /// Tokens of a result of one of our own tools, and of the answer that called it alone.
+    /// Tokens of a result of one of our own tools, and of the answer if that made no other call.
     pub(super) fn own_tokens_of(&self, at: u64) -> u64 {
         if !self.result(at).is_some_and(ResultFact::is_own) {
             return 0;

@@ -43,7 +43,11 @@ pub fn standing(session: &Session, at: u64, treatment: &Treatment) -> Option<Sho
 /// says where they stand now; others collapse too.
 ///
 /// `changes`: the treatments that an epoch brings, by position in the chat; what is settled is added.
-pub fn settle(session: &Session, stays: &BTreeSet<u64>, changes: &mut BTreeMap<u64, Treatment>) {
+pub fn repair_references(
+    session: &Session,
+    stays: &BTreeSet<u64>,
+    changes: &mut BTreeMap<u64, Treatment>,
+) {
     let anew: BTreeSet<ObjectId> = changes
         .values()
         .filter_map(|change| match change {
@@ -67,7 +71,7 @@ pub fn settle(session: &Session, stays: &BTreeSet<u64>, changes: &mut BTreeMap<u
             }
             (Treatment::Excerpt { pieces }, _) if !above.hold_all(session, pieces) => {
                 Some(if stays.contains(&at) {
-                    above.settled(session, at, pieces)
+                    above.repaired(session, at, pieces)
                 } else {
                     Treatment::Reference
                 })
@@ -119,8 +123,8 @@ impl Above {
     }
 
     /// An excerpt of which not all lines stand any more where they are said to.
-    fn settled(&mut self, session: &Session, at: u64, pieces: &[Piece]) -> Treatment {
-        let mut settled = Vec::with_capacity(pieces.len());
+    fn repaired(&mut self, session: &Session, at: u64, pieces: &[Piece]) -> Treatment {
+        let mut repaired = Vec::with_capacity(pieces.len());
         let mut moved = Vec::new();
         for piece in pieces {
             match piece.stands_at() {
@@ -134,15 +138,15 @@ impl Above {
                         let (from, lines_there) = (place, LineRange { first, last });
                         Moved { from, lines: lines_there, to: at, first: lines.first }
                     }));
-                    settled.extend(parts);
+                    repaired.extend(parts);
                 }
-                _ => settled.push(*piece),
+                _ => repaired.push(*piece),
             }
         }
         self.moved.extend(moved);
-        let settled = join_pieces(settled);
-        let is_whole = matches!(settled.as_slice(), [Piece::Shown { chars: None, .. }]);
-        if is_whole { Treatment::Given } else { Treatment::Excerpt { pieces: settled } }
+        let repaired = join_pieces(repaired);
+        let is_whole = matches!(repaired.as_slice(), [Piece::Shown { chars: None, .. }]);
+        if is_whole { Treatment::Given } else { Treatment::Excerpt { pieces: repaired } }
     }
 
     /// Whether lines still stand at a message, those of what it showed before the epoch.
