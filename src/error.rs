@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::object::{ObjectId, TxId};
 
-/// Result with the crate's error.
+/// Result with the crate's error type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A cause from another library, kept for the error chain.
@@ -15,29 +15,29 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No version of the object is visible at the time asked for.
+    /// The object has no version as of the requested transaction or time.
     #[error("object `{id}` has no version {at}")]
     NotFound {
-        /// The object asked for.
+        /// The object.
         id: ObjectId,
-        /// The version or time asked for, in words.
+        /// The requested version or time, in words.
         at: String,
     },
-    /// A name fits no object.
+    /// No object has this name.
     #[error("nothing is named `{name}`")]
     UnknownName {
         /// The name as given.
         name: String,
     },
-    /// A name fits several objects.
+    /// Several objects match this name.
     #[error("`{name}` fits {} objects: {}", candidates.len(), quoted(candidates))]
     AmbiguousName {
         /// The name as given.
         name: String,
-        /// What it fits.
+        /// The matching objects.
         candidates: Vec<String>,
     },
-    /// A nickname has a form that could be mistaken for another kind of name, or is taken.
+    /// A nickname is taken, or looks like another kind of name.
     #[error("`{name}` cannot be a nickname: {reason}")]
     InvalidNickname {
         /// The nickname as given.
@@ -45,29 +45,29 @@ pub enum Error {
         /// Why not.
         reason: String,
     },
-    /// A put expected another latest version than there is.
+    /// A put expected another latest version than the store has.
     #[error("object `{id}` was changed by another writer (latest is {})", winner_text(*winner))]
     Conflict {
         /// The object.
         id: ObjectId,
-        /// The latest version's transaction; `None` where the object does not exist.
+        /// The latest version's transaction; `None` if the object does not exist.
         winner: Option<TxId>,
     },
-    /// A person had the object forgotten; it is not stored again.
+    /// A person removed the object with `forget`; it is not stored again.
     #[error("object `{id}` was forgotten")]
     Forgotten {
         /// The object.
         id: ObjectId,
     },
-    /// A query names a field that no object of the store has.
+    /// A query names a field that no object in the store has.
     #[error("no object has the field `{field}`{}", near_text(known))]
     UnknownField {
         /// The field as given.
         field: String,
-        /// Fields that there are and that come close.
+        /// Existing fields with similar names.
         known: Vec<String>,
     },
-    /// An archive cannot be read; nothing of it was imported.
+    /// An archive cannot be read. Nothing of it was imported.
     #[error("line {line} of the archive {problem}")]
     MalformedArchive {
         /// Line, from 1.
@@ -75,7 +75,7 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// A file is no session file of an agent that is known.
+    /// A file is not a session file of a supported agent.
     #[error("line {line} of `{}` {problem}", path.display())]
     MalformedTranscript {
         /// The file.
@@ -85,17 +85,17 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// Sessions show too little of what is needed again to learn from them.
-    #[error("too few needs of {what}: there are {found}, and {wanted} are wanted")]
+    /// The sessions have too few needs to learn from.
+    #[error("too few needs of {what} to learn from: {found}, at least {wanted} are required")]
     TooFewNeeds {
         /// `outputs` or `steps`.
         what: &'static str,
-        /// So many times one was.
+        /// Number of needs found.
         found: u64,
-        /// So many times at least are wanted.
+        /// Least number of needs.
         wanted: u64,
     },
-    /// The object is infrastructure and has no place among the active objects.
+    /// The object is infrastructure, which cannot be active.
     #[error("`{id}` is a {kind} and cannot be activated")]
     NotActivatable {
         /// The object.
@@ -103,14 +103,14 @@ pub enum Error {
         /// Its type.
         kind: &'static str,
     },
-    /// Activating or pinning would take more of the window than it may.
+    /// Activating or pinning would take up too much of the window.
     #[error("`{name}` is {tokens} tokens, {room} are free for it")]
     NoRoom {
         /// The object as named.
         name: String,
-        /// What it would cost.
+        /// Tokens that it would take.
         tokens: u64,
-        /// What is left.
+        /// Tokens that are left.
         room: u64,
     },
     /// An argument has the wrong shape or value.
@@ -121,7 +121,7 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// A `read` starts after the file's last line. The text is Pi's own, since the model gets it.
+    /// A `read` starts after the file's last line. The message is Pi's own, because the model sees it.
     #[error("Offset {offset} is beyond end of file ({total_lines} lines total)")]
     OffsetBeyondEnd {
         /// The offset as the model gave it.
@@ -134,7 +134,7 @@ pub enum Error {
     InvalidSettings {
         /// The file.
         path: PathBuf,
-        /// What is wrong, the key in backticks.
+        /// What is wrong, with the key in backticks.
         problem: String,
     },
     /// Stored bytes do not hash to what was recorded.
@@ -142,7 +142,7 @@ pub enum Error {
     HashMismatch {
         /// What was checked.
         what: String,
-        /// The hash of what is there.
+        /// The hash of the stored bytes.
         found: String,
         /// The hash that was recorded.
         recorded: String,
@@ -175,13 +175,13 @@ pub enum Error {
         /// Cause.
         source: BoxError,
     },
-    /// The store may be read but not written.
+    /// The store can be read but not written.
     #[error("store `{path}` is read-only")]
     ReadOnly {
         /// The store.
         path: PathBuf,
     },
-    /// No space is left for a write.
+    /// The disk is full.
     #[error("no space left for the store `{path}`")]
     NoSpace {
         /// The store.
@@ -197,10 +197,10 @@ pub enum Error {
         /// Cause.
         source: std::io::Error,
     },
-    /// The backend lacks an ability that not all have.
+    /// The backend lacks an optional feature.
     #[error("the {backend} backend has no {what}")]
     Unsupported {
-        /// The ability.
+        /// The feature.
         what: &'static str,
         /// The backend's name.
         backend: &'static str,
@@ -211,16 +211,16 @@ pub enum Error {
         /// What is closed.
         what: &'static str,
     },
-    /// A defect of this program.
+    /// A bug in this program.
     #[error("internal error: {problem}")]
     Internal {
-        /// What was found.
+        /// What went wrong.
         problem: String,
     },
 }
 
 impl Error {
-    /// Stable upper-snake code, for programs.
+    /// Stable code in upper snake case, for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotFound { .. } => "NOT_FOUND",
@@ -251,43 +251,43 @@ impl Error {
         }
     }
 
-    /// What the user can do about it, where there is something.
+    /// What the user can do about it, if anything.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::AmbiguousName { .. } => "give more of the name, or the full ID",
             Self::UnknownName { .. } => {
-                "name it by its path, its ID or a nickname, or within a session by a handle such as `t17`"
+                "use its path, ID or nickname, or within a session a handle such as `t17`"
             }
             Self::UnknownField { .. } => {
-                "fields of a payload are named by path (`args.command`), odd names in quotes; a text to compare with goes \
-                 to the right"
+                "name a payload's field by its path (`args.command`), and quote names with special characters; the text to \
+                 compare with goes to the right of the operator"
             }
             Self::NoRoom { .. } => "give a line range or a pattern, or deactivate something first",
             Self::MalformedTranscript { .. } => {
-                "session files of Pi, Claude Code and Codex can be read, plain or gzipped, and the neutral form: a line \
-                 `{\"session\":{…}}`, then one message a line"
+                "supported are session files of Pi, Claude Code and Codex, plain or gzipped, and the neutral form: a line \
+                 `{\"session\":{…}}`, then one message per line"
             }
             Self::TooFewNeeds { .. } => {
-                "take more sessions, or longer ones; until then the weights that are shipped serve better"
+                "use more or longer sessions; until then, the built-in weights are better"
             }
             Self::NewerSchema { .. } => "update palimpsest",
             Self::StoreCorrupt { .. } => {
-                "`palimpsest doctor` says what is damaged; `palimpsest doctor --set-aside` moves the file away, so \
+                "`palimpsest doctor` lists what is damaged; `palimpsest doctor --set-aside` moves the file away, so \
                  that a new store can start"
             }
             Self::ReadOnly { .. } => {
-                "make the file and its folder writable, or set PALIMPSEST_STORE to another place"
+                "make the file and its folder writable, or set PALIMPSEST_STORE to another path"
             }
             Self::StoreUnavailable { .. } => {
-                "check the path, or set PALIMPSEST_STORE to another place"
+                "check the path, or set PALIMPSEST_STORE to another path"
             }
             Self::NoSpace { .. } => "free some space on the disk",
-            Self::Internal { .. } => "please report this with the text of the error",
+            Self::Internal { .. } => "please report this, with the text of the error",
             _ => return None,
         })
     }
 
-    /// What an ambiguous name fits; empty for other errors.
+    /// The objects that match an ambiguous name; empty for other errors.
     pub fn candidates(&self) -> &[String] {
         match self {
             Self::AmbiguousName { candidates, .. } => candidates,
@@ -295,7 +295,7 @@ impl Error {
         }
     }
 
-    /// The message, its causes and the hint, on one line each: for logs.
+    /// The message, its causes and the hint, one per line, for logs.
     pub fn report(&self) -> String {
         let mut text = format!("{}: {self}", self.code());
         let mut cause = std::error::Error::source(self);
@@ -311,7 +311,7 @@ impl Error {
         text
     }
 
-    /// Shorthand for a defect of this program.
+    /// Shorthand for a bug in this program.
     pub(crate) fn internal(problem: impl Into<String>) -> Self {
         Self::Internal { problem: problem.into() }
     }
@@ -322,7 +322,7 @@ impl Error {
     }
 }
 
-/// What is wrong with a file, for the model too, which sees no cause.
+/// What is wrong with a file. This is part of the message because the model does not see causes.
 fn file_problem(source: &std::io::Error) -> String {
     match source.kind() {
         ErrorKind::NotFound => "there is no such file".to_owned(),
@@ -335,7 +335,7 @@ fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The rest of the message where names come near.
+/// The rest of the message if there are similar names.
 fn near_text(names: &[String]) -> String {
     if names.is_empty() { String::new() } else { format!("; near it: {}", quoted(names)) }
 }

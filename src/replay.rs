@@ -1,8 +1,8 @@
-//! Recorded sessions through the same code as live use, and what they would have cost: the bill beside the plain host's, the
-//! window, and what was missing when it was needed.
+//! Plays recorded sessions through the code that live sessions use, and measures what they would have cost: the bill beside
+//! the plain host's, the window, and content that was missing when it was needed.
 //!
-//! Nothing of this machine but the transcript is read, and nothing is stored. Must not decide how a request looks: that is the
-//! session's. Source of all rules of counting: DESIGN.md section 13, *Measuring in replay*.
+//! Reads nothing of this machine but the transcript, and stores nothing. Must not decide how a request looks; that is the
+//! session's task. docs/policy.md explains the figures.
 
 pub mod compaction;
 pub mod dump;

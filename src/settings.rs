@@ -1,8 +1,8 @@
-//! Settings: one validated file, read in one place.
+//! Settings: validated, and read in one place.
 //!
-//! `<agentDir>/palimpsest.json` holds the user's settings; in a trusted project `<project>/.pi/palimpsest.json` stands over
-//! it. To add a setting: a field of [`Settings`] with its default, and a row of [`SETTINGS`] in `table.rs`; validation and the tests of
-//! the documentation follow from the row.
+//! `<agentDir>/palimpsest.json` holds the user's settings; in a trusted project, `<project>/.pi/palimpsest.json` overrides
+//! them. To add a setting, add a field with its default to [`Settings`] and a row to [`SETTINGS`] in `table.rs`. Validation
+//! and the tests of the documentation follow from the row.
 
 mod exclude;
 mod kind;
@@ -36,50 +36,50 @@ pub struct Settings {
     pub enabled: bool,
     /// How the session's sets become messages. Default `log`.
     pub layout: Layout,
-    /// The store: a path or `:memory:`. Default `None`: `<agentDir>/palimpsest/store.sqlite`. Not in project files.
+    /// The store's path, or `:memory:`. Default `None`: `<agentDir>/palimpsest/store.sqlite`. Not in project files.
     pub store: Option<String>,
-    /// ID of the filesystem namespace. Default `None`: made from the machine's ID. Not in project files.
+    /// ID of the filesystem that files belong to. Default `None`: derived from the machine's ID. Not in project files.
     pub filesystem_id: Option<String>,
-    /// Folders that an agent in a sandbox sees elsewhere than they are, see [`crate::source::Namespace`]. Default: none. Not in
+    /// Folders that an agent in a sandbox sees under other paths, see [`crate::source::Namespace`]. Default: none. Not in
     /// project files.
     pub mounts: Vec<MountMapping>,
-    /// ID or name of the agent's sandbox, whose files are those that `mounts` does not map. Default `None`: there is none, or
-    /// with `mounts` one that is the session's alone. Not in project files.
+    /// ID or name of the agent's sandbox, to which all files belong that `mounts` does not map. Default `None`: no sandbox, or
+    /// with `mounts` one that belongs to this session alone. Not in project files.
     pub sandbox: Option<String>,
-    /// Layout `log`: this many last results are in the working set. Default 10.
+    /// Layout `log`: number of newest results that always stay in the window. Default 10.
     pub keep_results: u64,
-    /// Layout `log`: an epoch frees at least so many tokens. Default 1,000.
+    /// Layout `log`: least number of tokens that a new epoch must free. Default 1,000.
     pub collapse_tokens: u64,
-    /// Layout `log`: what ours may cost above the plain host's bill, as a share of that. Default 0.01.
+    /// Layout `log`: how far our bill may exceed the plain host's, as a share of it. Default 0.01.
     pub extra_share: f64,
-    /// Layout `log`: and so many tokens more, at the price of a plain input token. Default 3,000.
+    /// Layout `log`: how far our bill may exceed the plain host's besides, in uncached input tokens. Default 3,000.
     pub extra_tokens: u64,
-    /// File with the weights of the hazards, made by `palimpsest learn`; a relative path counts from the settings file, given
-    /// by a program from the session's working folder. Default `None`: those that are shipped. Not in project files.
+    /// File with the weights of the hazards, written by `palimpsest learn`. A relative path is resolved from the settings
+    /// file or, if a program gives it, from the session's working folder. Default `None`: the built-in weights. Not in project
+    /// files.
     pub hazards: Option<String>,
-    /// Outputs above this many tokens are previewed when first sent; 0 means never. Default 1,000.
+    /// Outputs with more tokens than this are previewed when first sent; 0: never. Default 1,000.
     pub preview_tokens: u64,
-    /// Layout `pools`: so many toolcalls of each turn are active. Default 5.
+    /// Layout `pools`: number of newest tool calls of each turn that are active. Default 5.
     pub active_per_turn: u64,
-    /// Layout `pools`: so many turns, the current included, have active toolcalls. Default 3.
+    /// Layout `pools`: number of newest turns, the current one included, with active tool calls. Default 3.
     pub active_turns: u64,
     /// Layout `pools`: token budget of the metadata pool. Default 8,000.
     pub pool_tokens: u64,
-    /// So many tokens of metadata lines may be brought in, in a session, of files that files the model knows link to; 0 brings in
-    /// none. Default 0.
+    /// Token budget per session for metadata of linked files; 0: links are not followed. Default 0.
     pub linked_tokens: u64,
     /// Whether the files whose text the model saw are tracked while a session is open. Default `true`.
     pub track: bool,
-    /// Files above this many bytes are kept as metadata only. Default 4 MiB.
+    /// Files with more bytes than this are stored as metadata only. Default 4 MiB.
     pub max_text_bytes: u64,
-    /// Outputs that the host cut are stored whole up to this many bytes; 0 never. Default 16 MiB.
+    /// Outputs that the host cut are stored whole up to this many bytes; 0: never. Default 16 MiB.
     pub max_output_bytes: u64,
-    /// Share of the model's window above which `activate` and `pin` refuse. Default 0.7.
+    /// Share of the model's window above which `activate` and `pin` refuse and a new epoch starts. Default 0.7.
     pub high_water: f64,
-    /// What input tokens cost. Default `auto`: by what the host says of the model. Not in project files.
+    /// What input tokens cost. Default `auto`: from the host's data about the model. Not in project files.
     pub prices: PriceSetting,
-    /// Globs of files whose text is never stored, see [`crate::source::Exclude`]. Default `None`: [`DEFAULT_EXCLUDE`]. The user's list
-    /// stands in place of it; a project's is added.
+    /// Globs of files whose text is never stored, see [`crate::source::Exclude`]. Default `None`: [`DEFAULT_EXCLUDE`]. The
+    /// user's list replaces the default; a project's list is added.
     pub exclude: Option<Vec<String>>,
 }
 
@@ -87,9 +87,9 @@ pub struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layout {
-    /// Content stands where it appeared; what was sent stays sent until removing it pays.
+    /// Content stays where it first appeared until removing it pays.
     Log,
-    /// The source documents' order: pool, chat, active content at the tail.
+    /// Metadata pool first, then the chat, then all active content.
     Pools,
 }
 
@@ -133,8 +133,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Finds the filesystem namespace that files belong to, see [`source::own_filesystem`]. A machine without an ID
-    /// of its own keeps one in the platform's data folder, or where there is none, beside the store.
+    /// Finds the filesystem that files belong to, see [`source::own_filesystem`]. A machine without an ID of its own keeps one
+    /// in the platform's data folder or, if there is none, beside the store.
     ///
     /// `env`: the value of `PALIMPSEST_FILESYSTEM_ID`.
     pub fn own_filesystem(&self, env: Option<&str>, store: &Store) -> Result<OwnFilesystem> {

@@ -144,7 +144,10 @@ fn weights_are_tested_on_sessions_that_they_are_not_learned_from() {
 #[test]
 fn too_few_needs_and_a_wrong_caution_are_refused() {
     let few = learned(&[session("a", often(200, 200))]).unwrap_err();
-    assert_eq!(few.to_string(), "too few needs of outputs: there are 2, and 30 are wanted");
+    assert_eq!(
+        few.to_string(),
+        "too few needs of outputs to learn from: 2, at least 30 are required"
+    );
     assert_eq!(few.code(), "TOO_FEW_NEEDS");
     let none = Learned::from_samples(&Samples::default(), None, None).unwrap_err();
     assert_eq!(none.code(), "TOO_FEW_NEEDS");

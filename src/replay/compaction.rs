@@ -1,27 +1,27 @@
-//! How a host compacts, as Pi does: above the window's reserve it keeps the last messages behind a summary (DESIGN.md section
-//! 13, *Measuring in replay*). Pure.
+//! Compaction as Pi does it: once a request reaches into the window's reserve, a summary replaces all but the last messages.
+//! Pure.
 
 use crate::context::ledger::{KEPT_TOKENS, RESERVED_TOKENS};
 use crate::context::tokens::Counter;
 use crate::session::SUMMARY_COST;
 
-/// A message of the list that is compacted.
+/// A message of the list to be compacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sized {
     /// Its size in units of the counter.
     pub units: u64,
-    /// Whether it is a tool result, on which no list may start.
+    /// Whether it is a tool result, with which no list may start.
     pub is_result: bool,
 }
 
-/// Whether a request of so many units, system prompt and tools included, has to be compacted.
+/// Whether a request of this size, system prompt and tools included, has to be compacted.
 pub fn is_due(window_tokens: u64, request_units: u64, counter: Counter) -> bool {
     let limit = window_tokens.saturating_sub(RESERVED_TOKENS);
     request_units > limit * counter.units_per_token()
 }
 
-/// Index of the first message that is kept: the first from where the last tokens begin that is no tool result; where there is
-/// none, the last before. `None` where nothing would be dropped.
+/// Index of the first message to keep. It is the first message of the kept tail that is not a tool result or, if there is
+/// none, the last such message before the tail. `None` if nothing would be dropped.
 pub fn first_kept(messages: &[Sized], counter: Counter) -> Option<usize> {
     let mut kept = 0;
     let begins = (0..messages.len()).rev().find(|index| {
@@ -33,7 +33,7 @@ pub fn first_kept(messages: &[Sized], counter: Counter) -> Option<usize> {
     first.filter(|first| *first > 0)
 }
 
-/// What a compaction that drops so many units costs, in prices of a plain input token.
+/// Cost of a compaction that drops this many units, in uncached input tokens.
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
 pub fn cost(dropped_units: u64, counter: Counter) -> f64 {
     dropped_units as f64 / counter.units_per_token() as f64 + SUMMARY_COST

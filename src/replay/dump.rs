@@ -1,4 +1,4 @@
-//! Writes what would be sent: for each call one line `{"call":N,"messages":[…]}`, gzipped, so that anyone can price it.
+//! Writes the requests: one line `{"call":N,"messages":[…]}` for each call, gzipped, so that anyone can price them.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use super::play::{Change, Sent};
 use crate::error::{Error, Result};
 
-/// A dump that is written.
+/// A dump that is being written.
 #[derive(Debug)]
 pub struct Dump {
     path: PathBuf,
@@ -20,10 +20,10 @@ pub struct Dump {
 }
 
 impl Dump {
-    /// Begins `<name>.jsonl.gz` in a folder, which is made where it is missing; a file of that name is replaced.
+    /// Begins `<name>.jsonl.gz` in a folder. A missing folder is created; an existing file is replaced.
     ///
     /// # Errors
-    /// `FILE` if it cannot be made.
+    /// `FILE` if it cannot be created.
     pub fn create(folder: &Path, name: &str) -> Result<Self> {
         let path = folder.join(format!("{name}.jsonl.gz"));
         let made = std::fs::create_dir_all(folder).and_then(|()| File::create(&path));
@@ -45,7 +45,7 @@ impl Dump {
         written.map_err(|source| failed(&self.path, source))
     }
 
-    /// Ends the file.
+    /// Finishes the file.
     ///
     /// # Errors
     /// `FILE` if it cannot be written.

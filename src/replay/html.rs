@@ -1,7 +1,7 @@
-//! One HTML page from the report of a replay: everything in one file, nothing loaded from elsewhere.
+//! Makes one HTML page from the report of a replay: everything in one file, nothing loaded from elsewhere.
 //!
-//! The page's own files are in `html/`: `page.html` with comments in the places of the others, `page.css`, `chart.js`, `page.js`. Must not
-//! count anything anew: figures are the report's, rounded, and long sessions are thinned to what a screen can show.
+//! The parts of the page are in `html/`: `page.html` has placeholders for `page.css`, `chart.js` and `page.js`. Must not count
+//! anything: figures are the report's, rounded, and long sessions are thinned to what a screen can show.
 
 mod thin;
 
@@ -14,15 +14,15 @@ const STYLE: &str = include_str!("html/page.css");
 const CHART: &str = include_str!("html/chart.js");
 const SCRIPT: &str = include_str!("html/page.js");
 
-/// The page of a report, as `palimpsest replay --json` prints it: an object with `files` and `sum`.
+/// The page for a report in the form that `palimpsest replay --json` prints: an object with `files` and `sum`.
 ///
-/// Names and reasons are data of the page and become text in it, never markup.
+/// Names and reasons become text in the page, never markup.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if `report` has no list `files`, or one of these has no `name` or no list `series`.
 pub fn page(report: &Value) -> Result<String> {
     let data = thin::report(report)?;
-    // In a script element only `<` can end the data or open a comment; in JSON it stands in strings alone.
+    // In a script element only `<` can end the data or open a comment, and in JSON it occurs only in strings.
     let data = data.to_string().replace('<', "\\u003c");
     let values = [
         ("/* {style} */", STYLE),
@@ -33,7 +33,7 @@ pub fn page(report: &Value) -> Result<String> {
     fill(TEMPLATE, &values)
 }
 
-/// The template with each place replaced by its value, in the order of the values. What is put in is not searched again.
+/// Fills each placeholder of the template, in the order of `values`. Inserted text is not searched again.
 fn fill(template: &str, values: &[(&str, &str)]) -> Result<String> {
     let mut filled = String::with_capacity(
         template.len() + values.iter().map(|(_, value)| value.len()).sum::<usize>(),

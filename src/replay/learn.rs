@@ -1,8 +1,8 @@
-//! Learns the weights of the hazards from recorded sessions: how often an output or a step was needed again, by what was known
-//! of it at each call before.
+//! Learns the weights of the hazards from recorded sessions: how often outputs and steps with certain features were needed
+//! again.
 //!
-//! The same sessions give the same weights on every machine, in whatever order they come. Must not decide anything, nor read
-//! anything but the transcripts it is given.
+//! The same sessions give the same weights on every machine, in any order. Must not decide anything, nor read anything but
+//! the given transcripts.
 
 mod auc;
 mod fit;
@@ -14,7 +14,7 @@ pub use self::samples::Samples;
 use crate::context::hazard::{Hazards, OutputWeights, StepWeights};
 use crate::error::{Error, Result};
 
-/// Fewer needs than this of outputs, or of steps, say nothing.
+/// Least number of needs, of outputs and of steps each, to learn from.
 pub const MIN_NEEDS: u64 = 30;
 
 /// What was learned.
@@ -23,34 +23,34 @@ pub const MIN_NEEDS: u64 = 30;
 pub struct Learned {
     /// The weights.
     pub hazards: Hazards,
-    /// Sessions they are learned from.
+    /// Number of sessions they were learned from.
     pub sessions: u64,
-    /// Calls of these.
+    /// Number of calls in these sessions.
     pub calls: u64,
-    /// Of outputs.
+    /// Quality of the model of outputs.
     pub outputs: Quality,
-    /// Of steps.
+    /// Quality of the model of steps.
     pub steps: Quality,
 }
 
-/// How well one of the models tells what is needed from what is not.
+/// How well a model tells what is needed from what is not.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Quality {
-    /// How often one was needed again, by the sessions it is learned from.
+    /// Number of needs in the sessions that it was learned from.
     pub needs: u64,
-    /// Chance that of two, one needed within the next calls and one not, the model holds the former for more likely: 0.5 is a
-    /// guess, 1 never wrong. On the sessions that it is tested on; `None` where these have no needs.
+    /// Area under the curve on the test sessions: the chance that the model rates a needed item above one that is not needed.
+    /// 0.5 is guessing, 1 never wrong. `None` if these sessions have no needs.
     pub auc: Option<f64>,
 }
 
 impl Learned {
-    /// Learns from what was collected. `caution`: how many times its price a fault weighs; `None`: as shipped. `tested`: what
-    /// the models are tested on; `None`: what they are learned from.
+    /// Learns from samples. `caution`: factor by which a fault weighs more than its price; `None`: the built-in one. `tested`:
+    /// samples to test the models on; `None`: those they are learned from.
     ///
     /// # Errors
-    /// `TOO_FEW_NEEDS` where outputs or steps were needed again fewer than [`MIN_NEEDS`] times; `INVALID_ARGUMENT` where
-    /// `caution` is not a number above 0.
+    /// `TOO_FEW_NEEDS` if outputs or steps were needed again fewer than [`MIN_NEEDS`] times; `INVALID_ARGUMENT` if `caution`
+    /// is not a number above 0.
     pub fn from_samples(
         samples: &Samples,
         caution: Option<f64>,

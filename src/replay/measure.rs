@@ -1,8 +1,7 @@
-//! What the requests of a transcript cost, beside the plain host's: bill, window, faults (DESIGN.md section 13, *Measuring in
-//! replay*). Pure.
+//! Measures the requests of a transcript beside the plain host's: bill, window, faults. Pure.
 //!
-//! The longest common prefix of two requests is that of their texts: role, then texts, thinking, tool names and arguments in
-//! order. Within the first message that differs it goes to the first other character.
+//! The cached prefix of a request is the longest common prefix with the previous one. Requests are compared by text: role,
+//! then texts, thinking, tool names and arguments in order, up to the first character that differs.
 
 pub mod faults;
 pub mod message;
@@ -26,7 +25,7 @@ use crate::context::tokens::Counter;
 /// Tokens of system prompt and tools of the plain host.
 pub const FIXED_TOKENS: u64 = 4_000;
 
-/// Tokens that the extension adds to system prompt and tools. `npm run overhead` measures them, and fails where this is less.
+/// Tokens that the extension adds to system prompt and tools. `npm run overhead` measures them, and fails if this is too low.
 pub const OVERHEAD_TOKENS: u64 = 276;
 
 /// How a transcript is measured.
@@ -38,7 +37,7 @@ pub struct Measuring {
     pub counter: Counter,
     /// Tokens of the model's window; `None`: no limit.
     pub window_tokens: Option<u64>,
-    /// Tokens of system prompt and tools that we have and the plain host has not.
+    /// Tokens of our own system prompt and tools, which the plain host does not have.
     pub overhead_tokens: u64,
 }
 
@@ -49,7 +48,7 @@ pub struct Measure {
     ours: Side,
     plain: Side,
     host: PlainHost,
-    /// Index of the answer to the call before.
+    /// Index of the answer to the previous call.
     answered: Option<usize>,
 }
 
@@ -65,7 +64,7 @@ pub struct Measured {
 }
 
 impl Measure {
-    /// Begins with a transcript's messages, each as JSON.
+    /// Begins to measure a transcript. `messages`: its messages, each as JSON.
     pub fn new(messages: &[String], measuring: &Measuring) -> Self {
         let counter = measuring.counter;
         let parsed: Vec<Message> =
@@ -114,8 +113,8 @@ impl Measure {
     }
 }
 
-/// Whether the cache of the call that `answered` answers still lives at the next call, before which stand `before` messages.
-/// Where times are not known, it does.
+/// Whether the cache of the call that `answered` answers is still alive at the next call, which `before` messages precede. If
+/// times are unknown, it is.
 fn is_warm(terms: &Terms, answered: usize, before: usize) -> bool {
     let Some(lifetime_seconds) = terms.prices.lifetime_seconds else { return true };
     let time = |index: usize| terms.given[index].message.timestamp;

@@ -11,24 +11,24 @@ use crate::settings::{Layout, PriceSetting, PriceTable, Settings};
 /// How transcripts are replayed.
 #[derive(Debug, Clone)]
 pub struct Replaying {
-    /// The layout; `None`: the messages as they are, without anything of ours.
+    /// The layout; `None`: plain messages, without Palimpsest.
     pub layout: Option<Layout>,
     /// Prices.
     pub prices: Prices,
     /// Tokens of the model's window; `None`: no limit, and the plain host never compacts.
     pub window_tokens: Option<u64>,
-    /// How tokens are counted, for the session's decisions too.
+    /// How tokens are counted, for the session's decisions as well.
     pub counter: Counter,
-    /// Tokens of system prompt and tools that are ours.
+    /// Tokens of our own system prompt and tools.
     pub overhead_tokens: u64,
-    /// The session's settings, but for layout and prices.
+    /// The session's settings, except layout and prices.
     pub settings: Settings,
-    /// Folder that the requests are written to.
+    /// Folder to write the requests to; `None`: they are not written.
     pub dump: Option<PathBuf>,
 }
 
 impl Replaying {
-    /// How a session of this layout is played, with so much of ours in system prompt and tools.
+    /// The options for playing a session in this layout. `overhead_tokens`: our own system prompt and tools.
     pub fn playing(&self, layout: Layout, overhead_tokens: u64) -> Playing {
         let prices = PriceTable::Own(self.prices.clone());
         let prices = PriceSetting::ByModel([("*".to_owned(), prices)].into());

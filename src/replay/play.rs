@@ -1,6 +1,6 @@
-//! Plays a transcript through a session as live use does: one call before each message of the assistant.
+//! Plays a transcript through a live session: one call before each message of the assistant.
 //!
-//! The session is in memory and looks at no file of this machine. Must not measure anything.
+//! The session's store is in memory, and it reads no file of this machine. Must not measure anything.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -28,14 +28,14 @@ pub struct Playing {
     pub window_tokens: Option<u64>,
     /// Tokens of system prompt and tools.
     pub fixed_tokens: u64,
-    /// Those of them that are ours.
+    /// The part of `fixed_tokens` that is ours.
     pub overhead_tokens: u64,
 }
 
 /// A message of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sent {
-    /// A message of the transcript as it is, by its index.
+    /// An unchanged message of the transcript, by its index.
     Given(usize),
     /// A message of the transcript with another content.
     Changed {
@@ -48,36 +48,36 @@ pub enum Sent {
     Ours(String),
 }
 
-/// A change of a request's list of messages against that of the call before.
+/// A change of the list of messages compared with the previous request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Index in the list before this change and after those before it.
+    /// Index at which the change applies, after all earlier changes.
     pub at: usize,
-    /// So many messages go.
+    /// Number of messages to remove there.
     pub remove: usize,
-    /// These come in their place.
+    /// Messages to insert in their place.
     pub insert: Vec<Sent>,
 }
 
-/// A call that is played.
+/// A played call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Played {
     /// Its number, from 0.
     pub call: usize,
-    /// So many messages of the transcript stand before the answer.
+    /// Number of messages of the transcript that precede the answer.
     pub before: usize,
-    /// How the request differs from the one before.
+    /// How the request differs from the previous one.
     pub changes: Vec<Change>,
-    /// What a person may want to know.
+    /// Notices for a person.
     pub notices: Vec<Notice>,
-    /// What a compaction of the host's before it cost, in prices of a plain input token.
+    /// Cost of a compaction by the host before the call, in uncached input tokens.
     pub compaction_cost: f64,
 }
 
-/// Plays a transcript; `each` gets every call in order. Returns the session as the last call left it.
+/// Plays a transcript; `each` gets every call in order. Returns the session after the last call.
 ///
 /// # Errors
-/// What the session or `each` reports.
+/// Errors of the session or of `each`.
 pub fn play(
     transcript: &Transcript,
     playing: &Playing,
@@ -86,10 +86,10 @@ pub fn play(
     play_watched(transcript, playing, &mut |played, _| each(played))
 }
 
-/// Plays a transcript as [`play`] does; `each` gets the session's state too, as it is when the call goes out.
+/// Like [`play`], but `each` also gets the session's state as of when the call goes out.
 ///
 /// # Errors
-/// What the session or `each` reports.
+/// Errors of the session or of `each`.
 pub fn play_watched(
     transcript: &Transcript,
     playing: &Playing,
@@ -112,11 +112,11 @@ pub fn play_watched(
     Ok(host.live)
 }
 
-/// Plays a transcript as the host alone would: its messages as they are, compacted where there is a window. Of the settings
-/// none counts.
+/// Plays a transcript as the plain host would: its messages as they are, compacted if the window is limited. Settings do not
+/// matter.
 ///
 /// # Errors
-/// What `each` reports.
+/// Errors of `each`.
 pub fn play_plain(
     transcript: &Transcript,
     playing: &Playing,
@@ -168,21 +168,21 @@ fn role(message: &str) -> Option<String> {
 /// A message of the host's list.
 #[derive(Debug)]
 enum Listed {
-    /// One of the transcript, by its index.
+    /// A message of the transcript, by its index.
     Given(usize),
     /// The summary of a compaction.
     Summary(String),
 }
 
-/// The host that the session is played to: it hands over its list and, where that has to be, compacts it.
+/// The host of the played session: it hands over its list and compacts it if necessary.
 struct Host<'a> {
     transcript: &'a Transcript,
     playing: &'a Playing,
     live: LiveSession,
     list: Vec<Listed>,
-    /// Messages at the front of the list that the session has seen there.
+    /// Number of messages at the front of the list that the session knows already.
     known: usize,
-    /// Messages of the transcript that entered the list.
+    /// Number of messages of the transcript that entered the list.
     read: usize,
 }
 
@@ -202,7 +202,7 @@ impl<'a> Host<'a> {
         Ok(Self { transcript, playing, live, list: Vec::new(), known: 0, read: 0 })
     }
 
-    /// Hands over what is new in the list.
+    /// Hands over the new messages of the list.
     fn transform(&mut self) -> Result<(Vec<Change>, Vec<Notice>)> {
         let fresh: Vec<&str> = self.list[self.known..].iter().map(|one| self.json(one)).collect();
         let fresh = format!("[{}]", fresh.join(","));
@@ -221,8 +221,8 @@ impl<'a> Host<'a> {
         Ok((self.changes(&edits)?, notices))
     }
 
-    /// Puts a summary in the place of the oldest messages, where what was made of the list leaves too little of the window free;
-    /// says what it cost.
+    /// Replaces the oldest messages by a summary if the session's request leaves too little of the window free; returns the
+    /// cost.
     fn compact_if_due(&mut self) -> Option<f64> {
         let counter = self.playing.counter;
         let tokens = self.playing.fixed_tokens + self.live.status().window_tokens;
@@ -251,7 +251,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Reads the session's edits as the host's side does.
+    /// Applies the session's edits as the host's side does.
     fn changes(&self, edits: &str) -> Result<Vec<Change>> {
         let edits: Vec<Edit<'_>> = serde_json::from_str(edits)
             .map_err(|error| Error::internal(format!("edits cannot be read: {error}")))?;
@@ -288,7 +288,7 @@ fn sized(json: &str, counter: Counter) -> Sized {
     Sized { units: message.units, is_result: message.speaker() == Speaker::Tool }
 }
 
-/// A user message in the place of what a compaction dropped. A transcript has no text for it, only its size counts.
+/// The user message that replaces what a compaction dropped. Only its size matters; the transcript has no text for it.
 fn summary(timestamp: i64) -> String {
     let length = SUMMARY_TOKENS * Counter::Characters.units_per_token();
     let length = usize::try_from(length).unwrap_or_default() - "user".len();
@@ -306,7 +306,7 @@ struct Edit<'a> {
     insert: Vec<Slot<'a>>,
 }
 
-/// A slot as the session tells it: a message, or the index of the host's with a content in the place of its own.
+/// A slot in the session's JSON: a message, or the index of a host message with an optional other content.
 #[derive(Deserialize)]
 struct Slot<'a> {
     host: Option<usize>,

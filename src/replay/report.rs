@@ -1,6 +1,6 @@
-//! What a replay found: per transcript and in sum, as it is printed and handed on. Pure.
+//! The report of a replay, for each transcript and in sum. Pure.
 //!
-//! Tokens and costs are not rounded: a token may be four characters. Costs are in prices of a plain input token.
+//! Tokens and costs are not rounded, since a token may be four characters. Costs are in uncached input tokens.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ pub struct Pair {
     pub plain: f64,
 }
 
-/// Both bills and what ours is of the plain host's.
+/// Both bills and their ratio.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Bill {
@@ -33,7 +33,7 @@ pub struct Bill {
     pub ours: f64,
     /// The plain host's, faults and compactions included.
     pub plain: f64,
-    /// Ours by the plain host's; 1 where nothing was billed.
+    /// Ours divided by the plain host's; 1 if nothing was billed.
     pub ratio: f64,
 }
 
@@ -43,11 +43,11 @@ pub struct Bill {
 pub struct Faults {
     /// Calls with a fault.
     pub raw: u64,
-    /// Of these, those that miss a line of an output with fewer than two origins.
+    /// Number of these that miss a line of an output with fewer than two origins.
     pub strict: u64,
-    /// Of these, those that miss what a person or the model wrote.
+    /// Number of these that miss something that a person or the model wrote.
     pub own_words: u64,
-    /// What they cost.
+    /// Their cost.
     pub cost: f64,
 }
 
@@ -77,7 +77,7 @@ pub struct Contents {
     pub assistant: f64,
     /// Outputs of tools.
     pub output: f64,
-    /// What stands for content.
+    /// Text in place of content.
     pub reference: f64,
 }
 
@@ -117,27 +117,27 @@ pub struct FileReport {
     pub peak_window: Pair,
     /// Epochs after the first.
     pub epochs: Vec<Epoch>,
-    /// Compactions of the host's on our side.
+    /// Compactions by the host on our side.
     pub compactions: u64,
-    /// Compactions of the plain host.
+    /// Compactions by the plain host.
     pub plain_compactions: u64,
     /// Our faults.
     pub faults: Faults,
     /// The plain host's faults.
     pub plain_faults: Faults,
-    /// What of the file was left out or mended, one line each with its count.
+    /// What was left out of the file or mended, one line each with its count.
     pub notes: Vec<String>,
     /// Every call.
     pub series: Vec<CallReport>,
 }
 
-/// All transcripts together. Those under 15 calls are left out of all but `files` and `calls_left_out`.
+/// All transcripts together. Those under 15 calls count only in `files` and `left_out`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sum {
-    /// Transcripts.
+    /// Number of transcripts.
     pub files: u64,
-    /// Of these, those under 15 calls.
+    /// Number of these with fewer than 15 calls.
     pub left_out: u64,
     /// Calls.
     pub calls: u64,
@@ -179,7 +179,7 @@ pub struct Report {
     pub window: Option<u64>,
     /// How tokens were counted.
     pub tokens: Counter,
-    /// Tokens of system prompt and tools that are ours.
+    /// Tokens of our own system prompt and tools.
     pub overhead_tokens: u64,
     /// Each transcript.
     pub files: Vec<FileReport>,
@@ -188,7 +188,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Joins the reports of transcripts; `prices`: name of the price table.
+    /// Joins the reports of all transcripts; `prices`: name of the price table.
     pub fn new(files: Vec<FileReport>, replaying: &Replaying, prices: String) -> Self {
         let (window, tokens) = (replaying.window_tokens, replaying.counter);
         let sum = Sum::of(&files);
@@ -205,12 +205,12 @@ impl Report {
 }
 
 impl FileReport {
-    /// A report of no call yet. `notes`: what of the file was left out or mended.
+    /// A report without calls. `notes`: what was left out of the file or mended.
     pub fn new(name: &str, notes: &[String]) -> Self {
         Self { name: name.to_owned(), notes: notes.to_vec(), ..Self::default() }
     }
 
-    /// Takes a call in.
+    /// Adds a call.
     pub fn add(&mut self, measured: Measured, contents: Contents, notices: &[Notice]) {
         let call = self.calls;
         self.calls += 1;
@@ -310,7 +310,7 @@ fn share(part: Pair, whole: Pair) -> Pair {
     Pair { ours: of(part.ours, whole.ours), plain: of(part.plain, whole.plain) }
 }
 
-/// The middle of sorted ratios, or between the two in the middle; 1 where there is none.
+/// The median of sorted ratios; 1 if there are none.
 fn median(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     match sorted {

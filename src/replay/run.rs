@@ -1,4 +1,4 @@
-//! Replays one transcript: plays it, measures each call, and writes the requests where that is asked for.
+//! Replays one transcript: plays it, measures each call, and writes the requests if asked to.
 
 use super::dump::Dump;
 use super::measure::{FIXED_TOKENS, Measure, Measured, Measuring};
@@ -12,7 +12,7 @@ use crate::settings::Layout;
 /// Replays a transcript.
 ///
 /// # Errors
-/// What the session reports; `FILE` if the dump cannot be written.
+/// Errors of the session; `FILE` if the dump cannot be written.
 pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileReport> {
     let measuring = Measuring {
         prices: replaying.prices.clone(),

@@ -1,6 +1,6 @@
-//! Session files of several agents, read into one shape: pi-ai messages in the order in which the model had them.
+//! Reads session files of several agents into one shape: pi-ai messages in the order in which the model saw them.
 //!
-//! The format is recognised by content, not by name. Reading is lenient: what cannot be used is left out or mended, and
+//! Formats are recognised by content, not by file name. Reading is lenient: what cannot be used is left out or mended, and
 //! counted in [`Transcript::notes`]. Must not interpret what tools did, count tokens or change a text.
 
 mod claude_code;
@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 /// The program that wrote a session file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// A first line `{"session":{…}}`, then one pi-ai message a line.
+    /// A first line `{"session":{…}}`, then one pi-ai message per line.
     Neutral,
     /// Pi: `~/.pi/agent/sessions/*/*.jsonl`, versions 1 to 3.
     Pi,
@@ -36,7 +36,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that a line belongs to. `None` for lines that occur in several, or in none.
+    /// The format that a line belongs to; `None` if it occurs in several formats or in none.
     fn of(line: &Line<'_>) -> Option<Self> {
         let readers = [
             (neutral::knows as fn(&Line<'_>) -> bool, Self::Neutral),
@@ -59,23 +59,23 @@ impl fmt::Display for Format {
     }
 }
 
-/// A session as its file tells it.
+/// A recorded session.
 ///
 /// Every tool call has exactly one result, after its assistant message and before the next other message. An assistant
-/// message has at least one block. System messages and compactions are not there; a compaction's summary is a user
-/// message, and what stood before it is still there.
+/// message has at least one block. System messages and compactions are left out; a compaction's summary is a user message,
+/// and the messages before it are kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transcript {
     /// File name without `.jsonl` or `.jsonl.gz`.
     pub name: String,
     /// What wrote the file.
     pub format: Format,
-    /// The session's ID, where the file has one.
+    /// The session's ID, if the file has one.
     pub session_id: Option<String>,
-    /// pi-ai messages as JSON, one each, `timestamp` in ms. User messages that no person typed have `meta`:
-    /// `injected`, or `compaction_summary`.
+    /// pi-ai messages, each as JSON, with `timestamp` in ms. User messages that no person typed have a `meta` of `injected` or
+    /// `compaction_summary`.
     pub messages: Vec<String>,
-    /// Tool name to kind (`read`, `write`, `edit`, `ls`, `find`, `grep`, `bash`, `other`), where the file says it.
+    /// Kind of each tool (`read`, `write`, `edit`, `ls`, `find`, `grep`, `bash`, `other`) by its name, if the file says it.
     pub tool_kinds: BTreeMap<String, String>,
     /// What was left out or mended, one line each with its count.
     pub notes: Vec<String>,
@@ -85,7 +85,7 @@ impl Transcript {
     /// Reads a session file, plain or gzipped.
     ///
     /// # Errors
-    /// `FILE` if it cannot be read; `MALFORMED_TRANSCRIPT` with the line if it is no session file.
+    /// `FILE` if it cannot be read; `MALFORMED_TRANSCRIPT` with the line if it is not a session file.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|source| Error::File {
             act: "read",
@@ -98,7 +98,7 @@ impl Transcript {
     /// Reads the bytes of a session file, plain or gzipped; `path` gives its name.
     ///
     /// # Errors
-    /// `MALFORMED_TRANSCRIPT` with the line if they are no session file.
+    /// `MALFORMED_TRANSCRIPT` with the line if they are not a session file.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
         let mut notes = Notes::default();
         let text = lines::text_of(bytes, &mut notes);

@@ -1,6 +1,6 @@
-//! What is excluded where the user says nothing. Matching is in `source`.
+//! The default of the setting `exclude`. Matching is in `source`.
 
-/// Files that hold secrets: `.env*` but not their templates, keys, and the files in which programs keep passwords.
+/// Files that hold secrets: `.env*` except templates, keys, and files in which programs keep passwords.
 pub const DEFAULT_EXCLUDE: [&str; 29] = [
     ".env*",
     "!.env*.example",

@@ -32,7 +32,7 @@ pub enum SettingType {
 }
 
 impl SettingType {
-    /// What is expected, in words that follow "must be".
+    /// The expected values, in words that follow "must be".
     pub fn expectation(self) -> String {
         match self {
             Self::Boolean => "`true` or `false`".to_owned(),
@@ -50,7 +50,7 @@ impl SettingType {
         }
     }
 
-    /// Whether a value is one of these.
+    /// Whether a value is of this type.
     pub(super) fn accepts(self, value: &Value) -> bool {
         match self {
             Self::Boolean => value.is_boolean(),

@@ -13,14 +13,14 @@ use crate::source::{FileState, absolute_path, canonical_path, read_file};
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 impl Settings {
-    /// Reads the settings: defaults, the user's file over them, the project's file over both. A file that does not exist
-    /// sets nothing. The path in `hazards` comes out absolute.
+    /// Reads the settings. The user's file overrides the defaults, and the project's file overrides both. A missing file sets
+    /// nothing.
     ///
-    /// `agent_dir`: the harness's folder, if it has one. `trusted_project`: the project's folder, only if the user trusts
-    /// it. `hazards` becomes absolute: `~` is expanded, and a relative path counts from `agent_dir`.
+    /// `agent_dir`: the harness's folder, if it has one. `trusted_project`: the project's folder, only if the user trusts it.
+    /// The path in `hazards` becomes absolute: `~` is expanded, and a relative path is resolved from `agent_dir`.
     ///
     /// # Errors
-    /// `INVALID_SETTINGS` naming the file, each wrong key and what was expected.
+    /// `INVALID_SETTINGS`, which names the file, each wrong key and what was expected.
     pub fn load(agent_dir: Option<&Path>, trusted_project: Option<&Path>) -> Result<Self> {
         let user = agent_dir.map(|folder| folder.join(SETTINGS_FILE));
         let project = trusted_project.map(|folder| folder.join(".pi").join(SETTINGS_FILE));
@@ -33,8 +33,8 @@ impl Settings {
         }
         let mut project = read(project, project_setting)?;
         if let Some(Value::Array(globs)) = project.get_mut("exclude") {
-            // The user's come last, and the last one decides: a repository that was cloned must not have stored what its
-            // user keeps out.
+            // The user's globs come last, and the last match decides: a cloned repository must not get stored what its user
+            // excludes.
             globs.extend(match values.remove("exclude") {
                 Some(Value::Array(globs)) => globs,
                 _ => DEFAULT_EXCLUDE.map(Value::from).to_vec(),
@@ -50,10 +50,10 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Takes settings that a program gives, complete or in part; what is missing has its default.
+    /// Reads settings that a program gives; missing ones have their defaults.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` naming each wrong key and what was expected.
+    /// `INVALID_ARGUMENT`, which names each wrong key and what was expected.
     pub fn from_json(value: Value) -> Result<Self> {
         let wrong = |problem: String| Error::argument("settings", problem);
         let Value::Object(values) = value else {
@@ -67,12 +67,12 @@ impl Settings {
         }
     }
 
-    /// Takes what the environment says of the agent's sandbox in the place of the settings.
+    /// Overrides `mounts` and `sandbox` by the environment.
     ///
-    /// `mounts`: the value of `PALIMPSEST_MOUNTS`, the setting as JSON. `sandbox`: that of `PALIMPSEST_SANDBOX`.
+    /// `mounts`: the value of `PALIMPSEST_MOUNTS`, the setting as JSON. `sandbox`: the value of `PALIMPSEST_SANDBOX`.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` naming the variable and what is wrong.
+    /// `INVALID_ARGUMENT`, which names the variable and what is wrong.
     pub fn in_sandbox(mut self, mounts: Option<&str>, sandbox: Option<&str>) -> Result<Self> {
         let variables = [("PALIMPSEST_MOUNTS", "mounts"), ("PALIMPSEST_SANDBOX", "sandbox")];
         let text = |value: &str| Ok(Value::from(value));
@@ -100,10 +100,10 @@ impl Settings {
     }
 }
 
-/// Reads and checks one file; no values if it does not exist.
+/// Reads and checks one file; returns no values if it does not exist.
 fn read_values(path: &Path, may_set: MaySet) -> Result<Map<String, Value>> {
     let wrong = |problem: String| Error::InvalidSettings { path: path.to_owned(), problem };
-    // Read as sources are, so that a link to a device or a huge file cannot hang the host.
+    // Read like a source, so that a link to a device or a huge file cannot hang the host.
     let text = match read_file(&canonical_path(path), MAX_FILE_BYTES).state {
         FileState::Text { text, .. } => text,
         FileState::Missing => return Ok(Map::new()),
@@ -127,6 +127,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::settings::{Layout, SETTINGS, SettingType};
 
     struct Folders {
         agent: tempfile::TempDir,

@@ -1,27 +1,27 @@
-//! The setting `prices`: a preset by name, or the user's own price tables by model. Plain data and its reading.
+//! The setting `prices`: the name of a preset, or price tables by model. Plain data.
 //!
-//! What a request costs by a table is worked out in `context`. Must not know a session or a model's data.
+//! `session` works out what a request costs by such a table. Must not know a session or a model's data.
 
 use std::collections::BTreeMap;
 
 use globset::GlobBuilder;
 use serde::{Deserialize, Serialize};
 
-/// The choice that takes prices from what the host says of the model.
+/// The choice that takes prices from the host's data about the model.
 pub const AUTO: &str = "auto";
 
-/// What a provider can reuse of the request before.
+/// What a provider can reuse of the previous request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Reuse {
     /// Any common prefix.
     AnyPrefix,
-    /// The whole request before, if this one only grew; else no more than system prompt and tools: breakpoints stand behind
-    /// these and at the end.
+    /// The whole previous request if this one only grew, else only system prompt and tools. These are the places at which
+    /// hosts set cache breakpoints: after the tools, and at the end.
     Breakpoints,
 }
 
-/// A price table, in prices of a plain input token of the model: one that is neither read from the cache nor written to it.
+/// A price table, relative to the price of one uncached input token of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Prices {
@@ -29,13 +29,13 @@ pub struct Prices {
     pub read: f64,
     /// Price of a token that is not read from the cache.
     pub write: f64,
-    /// What can be reused. Default any prefix.
+    /// What can be reused. Default: any prefix.
     #[serde(default = "any_prefix_reuse")]
     pub reuse: Reuse,
-    /// Seconds after which the cache is gone; `None` where it stays.
+    /// Seconds after which the cache expires; `None` if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime_seconds: Option<u64>,
-    /// Other prices for long requests, each for the whole of it; the highest threshold that is passed counts.
+    /// Other prices for long requests, each applying to the whole request. The highest threshold that is exceeded counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiers: Vec<Tier>,
 }
@@ -44,7 +44,7 @@ pub struct Prices {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Tier {
-    /// Requests with more tokens of input than this.
+    /// Applies to requests with more input tokens than this.
     pub above_tokens: u64,
     /// Price of a token read from the cache.
     pub read: f64,
@@ -58,7 +58,7 @@ pub struct Tier {
 pub enum PriceTable {
     /// `auto`, or a preset's name.
     Named(String),
-    /// A table of the user's.
+    /// The user's own table.
     Own(Prices),
 }
 
@@ -68,7 +68,7 @@ pub enum PriceTable {
 pub enum PriceSetting {
     /// `auto`, or a preset's name, for every model.
     Named(String),
-    /// By pattern of `provider/model`, in which `*` stands for anything; of those that fit the longest counts.
+    /// By pattern of `provider/model`, in which `*` stands for anything. The longest pattern that matches counts.
     ByModel(BTreeMap<String, PriceTable>),
 }
 
@@ -81,7 +81,7 @@ impl Default for PriceSetting {
 /// A preset: its name and its table.
 type Preset = (&'static str, Prices);
 
-/// The presets (DESIGN.md section 13; issue 5, *Prices*).
+/// The presets. Prices are those of the providers' public price lists, relative to uncached input.
 static PRESETS: [Preset; 7] = [
     ("anthropic", breakpoints(1.25, 300)),
     ("anthropic-1h", breakpoints(2.0, 3_600)),
@@ -107,7 +107,7 @@ const fn any_prefix_reuse() -> Reuse {
 }
 
 impl Prices {
-    /// The preset of a name.
+    /// The preset with this name.
     pub fn preset(name: &str) -> Option<Self> {
         PRESETS.iter().find(|(known, _)| *known == name).map(|(_, prices)| prices.clone())
     }
@@ -117,7 +117,7 @@ impl Prices {
         PRESETS.iter().map(|(name, _)| *name)
     }
 
-    /// Whether every price is one: not negative, and writing costs something.
+    /// Whether no price is negative and writing costs something.
     fn is_valid(&self) -> bool {
         let tiers = self.tiers.iter().map(|tier| (tier.read, tier.write));
         tiers.chain([(self.read, self.write)]).all(|(read, write)| {
@@ -140,7 +140,7 @@ impl PriceSetting {
         }
     }
 
-    /// Whether every name is known, every table has prices and every pattern can be read.
+    /// Whether every name is known, every table is valid and every pattern can be parsed.
     pub(super) fn is_valid(&self) -> bool {
         let is_known = |name: &str| name == AUTO || Prices::presets().any(|known| known == name);
         match self {
@@ -156,7 +156,7 @@ impl PriceSetting {
     }
 }
 
-/// Whether a model's name fits a pattern; one that cannot be read fits none.
+/// Whether a model's name matches a pattern; a pattern that cannot be parsed matches none.
 fn fits(pattern: &str, model: &str) -> bool {
     GlobBuilder::new(pattern).build().is_ok_and(|glob| glob.compile_matcher().is_match(model))
 }

@@ -15,10 +15,10 @@ pub enum StorePlace {
     File(PathBuf),
 }
 
-/// Finds where the store is: `env` (the value of `PALIMPSEST_STORE`), else the setting, else
-/// `<agentDir>/palimpsest/store.sqlite`, else `store.sqlite` in the platform's data folder.
+/// Finds where the store is. The first of these that is given counts: `env` (the value of `PALIMPSEST_STORE`), the setting,
+/// `<agentDir>/palimpsest/store.sqlite`, `store.sqlite` in the platform's data folder.
 ///
-/// `~` is expanded. A relative path counts from `cwd` in `env` and from `agent_dir` in the setting.
+/// `~` is expanded. A relative path is resolved from `cwd` in `env`, and from `agent_dir` in the setting.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if `env` or the setting is empty, or there is neither an agent folder nor a home folder.

@@ -1,4 +1,4 @@
-//! Checks the values of a settings file against the table of settings. Says everything that is wrong, not the first.
+//! Checks the values of a settings file against the table of settings, and reports every problem.
 
 use serde_json::{Map, Value};
 
@@ -19,7 +19,7 @@ pub(super) fn project_setting(doc: &SettingDoc) -> bool {
     doc.project
 }
 
-/// Everything that is wrong with the values of a file, in its order.
+/// All problems with the values of a file, in the file's order.
 pub(super) fn problems(values: &Map<String, Value>, may_set: MaySet) -> Vec<String> {
     values.iter().filter_map(|(key, value)| problem(key, value, may_set)).collect()
 }
@@ -48,9 +48,9 @@ fn unknown(key: &str, may_set: MaySet) -> String {
     }
 }
 
-/// The key that is written most like `key`, if any is close; case and separators do not count.
+/// The setting whose key is most like `key`, if any is close; case and separators do not count.
 fn nearest(key: &str, docs: impl Iterator<Item = &'static SettingDoc>) -> Option<&'static str> {
-    /// Share of characters that two keys must have in common to pass for a slip of the pen.
+    /// Least similarity of two keys for one to be taken as a misspelling of the other.
     const CLOSE: f32 = 0.6;
 
     let plain = |key: &str| key.to_lowercase().replace(['_', '-', ' '], "");

@@ -1,6 +1,6 @@
 //! The provider's request: its hash beside the call's record, what went out where another extension changed it, replays.
 
-use palimpsest::context::breakpoints;
+use palimpsest::context::patch;
 use palimpsest::object::{AsOf, Hash, canonical_json};
 use palimpsest::settings::Settings;
 use serde_json::{Value, json};

@@ -1,25 +1,25 @@
-//! A report as the page needs it: columns instead of objects, whole numbers, and of long sessions as many calls as a
+//! Thins a report for the page: columns instead of objects, whole numbers, and only as many calls of a long session as a
 //! screen can show.
 //!
-//! Must not count anything anew, save the bills up to a call.
+//! Must not count anything except the running bills.
 
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
 
-/// Calls, epochs and faults of a file that the page shows at most: a chart has about as many pixels.
+/// Most calls, epochs and faults that the page shows of a file: a chart has about this many pixels.
 const MOST_OF_A_FILE: usize = 600;
 
-/// And at least, where many files share a page.
+/// Least number of them, if many files share a page.
 const LEAST_OF_A_FILE: usize = 60;
 
 /// Calls of all files together, about 60 bytes each.
 const MOST_OF_A_PAGE: usize = 24_000;
 
-/// Kinds of content, as they are stacked from below.
+/// Kinds of content, in the order in which the chart stacks them, from the bottom.
 const KINDS: [&str; 5] = ["fixed", "user", "assistant", "output", "reference"];
 
-/// Figures of a file that the page shows as they are.
+/// Figures of a file that the page shows unchanged.
 const FIGURES: [&str; 10] = [
     "name",
     "calls",
@@ -63,7 +63,7 @@ fn file(report: &Value, limit: usize) -> Result<Value> {
     Ok(Value::Object(page))
 }
 
-/// The columns: of each of at most `limit` groups of calls the one with the largest window of ours.
+/// The columns: the call with our largest window from each of at most `limit` groups of calls.
 fn points(series: &[Value], limit: usize) -> Value {
     let mut bills = (0.0, 0.0);
     let rows: Vec<Row> = series.iter().map(|call| Row::of(call, &mut bills)).collect();
@@ -89,7 +89,7 @@ struct Row {
     call: Value,
     contents: [f64; KINDS.len()],
     plain: f64,
-    /// Ours and the plain host's, up to this call.
+    /// Our bill and the plain host's, up to this call.
     bills: (f64, f64),
 }
 
@@ -111,7 +111,7 @@ impl Row {
     }
 }
 
-/// The first call, the last, and the peak of each group between.
+/// The first call, the last, and the peak of each group in between.
 fn peaks(rows: &[Row], limit: usize) -> Vec<&Row> {
     let start = |group: usize| group * rows.len() / limit;
     let of = |group: usize| {
@@ -147,7 +147,7 @@ fn fault(call: &Value) -> Option<Value> {
     Some(json!({ "call": call["call"], "kind": kind, "lines": fault.get("lines"), "cost": cost }))
 }
 
-/// Compactions of the host's before a call, on either side.
+/// The host's compactions before a call, on either side.
 fn compactions(call: &Value) -> impl Iterator<Item = Value> {
     let sides =
         ["ours", "plain"].into_iter().filter(|side| number(&call[*side]["compaction"]) > 0.0);

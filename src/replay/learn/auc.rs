@@ -1,9 +1,9 @@
-//! How well weights tell what is needed from what is not. Pure.
+//! How well weights tell needed items from others: the area under the curve. Pure.
 
 use super::samples::{Alike, Seen};
 
-/// Chance that of a call that needed something and one that did not, the former has the higher rate; those of one rate count
-/// half. `None` where either is missing.
+/// The chance that a sample which was needed has a higher rate than one which was not; equal rates count half. `None` if there
+/// is no sample of either kind.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 pub(super) fn auc<const N: usize>(samples: &Alike<N>, weights: [f64; N]) -> Option<f64> {
     let rate = |bits: &[u64; N]| {

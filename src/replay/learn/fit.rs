@@ -1,23 +1,22 @@
 //! Fits a log-linear model of rates: Newton's method on the likelihood of the counts, with a ridge penalty. Pure.
 //!
-//! Sums run in the order of the samples, and powers are computed in software: the same samples give the same weights
-//! everywhere.
+//! Sums run in the order of the samples, and powers are computed in software, so that the same samples give the same weights
+//! on every machine.
 
 use super::samples::{Alike, Seen};
 
-/// Penalty on the square of every weight but the first, in needs: what few needs say counts little.
+/// Penalty on the square of every weight but the first, in needs. It keeps weights small if there are few needs.
 const RIDGE: f64 = 1.0;
-/// A call that needs something is looked at from so many calls before.
+/// Number of samples in which each call that needs something is counted: one for each earlier call that looks ahead to it.
 const TIMES_COUNTED: f64 = 20.0;
-/// Weights have so many digits behind the point.
+/// Weights are rounded to 1 / this.
 const DIGITS: f64 = 1e4;
 const MAX_ROUNDS: usize = 100;
 const MAX_HALVINGS: usize = 40;
-/// Rates above this are taken for this.
+/// Upper limit for the logarithm of a rate, against overflow.
 const MAX_LOG_RATE: f64 = 30.0;
 
-/// Weights of the logarithm of the rate at which those with these inputs are needed, in the order of the inputs. The first
-/// input is 1 everywhere.
+/// The weights of the inputs in the logarithm of the rate at which items are needed. The first input is always 1.
 pub(super) fn fit<const N: usize>(samples: &Alike<N>) -> [f64; N] {
     let rows: Vec<([f64; N], Seen)> =
         samples.iter().map(|(bits, seen)| (bits.map(f64::from_bits), *seen)).collect();
@@ -44,7 +43,7 @@ fn mean_log_rate<const N: usize>(samples: &Alike<N>) -> f64 {
     libm::log((needs as f64 + 0.5) / (calls as f64 + 1.0))
 }
 
-/// The largest part of a step that raises the score, by halves.
+/// Takes the step, halved until it raises the score.
 fn improved<const N: usize>(
     rows: &[([f64; N], Seen)],
     weights: &[f64; N],
@@ -63,7 +62,7 @@ fn improved<const N: usize>(
     None
 }
 
-/// Logarithm of the likelihood, penalty taken off.
+/// Logarithm of the likelihood, minus the penalty.
 fn score<const N: usize>(rows: &[([f64; N], Seen)], weights: &[f64; N]) -> f64 {
     let likelihood: f64 = rows
         .iter()
@@ -100,7 +99,7 @@ fn slopes<const N: usize>(
     (gradient, curvature)
 }
 
-/// Solves linear equations by elimination, the largest pivot first; what has no answer stays 0.
+/// Solves linear equations by elimination with partial pivoting. Unknowns without a solution are 0.
 fn solve<const N: usize>(mut matrix: [[f64; N]; N], mut right: [f64; N]) -> [f64; N] {
     for column in 0..N {
         let size = |row: &usize| matrix[*row][column].abs();

@@ -1,5 +1,4 @@
-//! Collects what is learned from: at each call what is known of every older output and step, and in how many of the next calls
-//! it is needed.
+//! Collects samples: at each call the features of every older output and step, and how many of the next calls need it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -16,33 +15,33 @@ use crate::replay::transcript::Transcript;
 use crate::session::Session;
 use crate::settings::Settings;
 
-/// An output or step counts when so many newer ones stand behind it: before, it stays whatever its hazard is.
+/// Number of newer outputs or steps after which one counts. Until then it stays in the window, whatever its hazard.
 const MIN_AGE: u32 = 6;
-/// So many calls ahead are looked at, about as long as an epoch.
+/// Number of calls to look ahead, about the length of an epoch.
 const AHEAD_CALLS: usize = 20;
 
-/// Those whose features are the same, as bits, in whatever session.
+/// Counts of all items with the same features (as bits), over all sessions.
 pub(super) type Alike<const N: usize> = BTreeMap<[u64; N], Seen>;
 
-/// What became of them.
+/// How often items were needed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// Calls ahead.
+    /// Number of calls looked at.
     pub(super) calls: u64,
-    /// Those of them that needed it.
+    /// Number of these that needed the item.
     pub(super) needs: u64,
 }
 
-/// What was collected. Counts alone, so no order of the sessions shows in it.
+/// The samples. These are only counts, so the order of the sessions does not matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Samples {
     /// Sessions.
     pub sessions: u64,
     /// Calls.
     pub calls: u64,
-    /// Calls that needed an older output, once for each such output.
+    /// Needs of older outputs: one for each call and each output that it needs.
     pub output_needs: u64,
-    /// Calls that needed an older step, once for each such step.
+    /// Needs of older steps: one for each call and each step that it needs.
     pub step_needs: u64,
     /// Outputs.
     pub(super) outputs: Alike<{ OutputWeights::COUNT }>,
@@ -51,7 +50,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Plays a transcript and adds what it shows.
+    /// Plays a transcript and adds its samples.
     ///
     /// # Errors
     /// What the session reports.
@@ -67,7 +66,7 @@ impl Samples {
         Ok(())
     }
 
-    /// The outputs before a call.
+    /// Adds the outputs before a call.
     fn take_outputs(&mut self, session: &Session, told: &Told, call: usize, before: usize) {
         let older = told.outputs.partition_point(|at| *at < before);
         for at in &told.outputs[..older.saturating_sub(MIN_AGE as usize)] {
@@ -79,7 +78,7 @@ impl Samples {
         }
     }
 
-    /// The steps before a call.
+    /// Adds the steps before a call.
     fn take_steps(&mut self, session: &Session, told: &Told, call: usize, before: usize) {
         let older = told.steps.partition_point(|range| *range.start() < before);
         for range in &told.steps[..older] {
@@ -103,14 +102,14 @@ impl Seen {
     }
 }
 
-/// What a transcript tells without being played.
+/// What is known of a transcript without playing it.
 struct Told {
     calls: usize,
     /// Indexes of the outputs.
     outputs: Vec<usize>,
     /// Indexes of the messages of each step with calls.
     steps: Vec<RangeInclusive<usize>>,
-    /// The calls that need an output, or the model's own words, by the index of the message; in order.
+    /// For each message that is an output or the model's own words, the calls that need it, in order.
     needed: HashMap<usize, Vec<usize>>,
 }
 
@@ -137,7 +136,7 @@ impl Told {
         }
     }
 
-    /// What the calls from this one on need of a message, and whether this one does.
+    /// How many of the calls from this one on need a message, and whether this one does.
     fn ahead(&self, at: usize, call: usize) -> (Seen, bool) {
         let end = (call + AHEAD_CALLS).min(self.calls);
         let calls = (end - call) as u64;
@@ -148,8 +147,8 @@ impl Told {
     }
 }
 
-/// The calls that need each message: an output whose lines nobody had said before, or an answer whose words would be lost with
-/// its step, since neither a line for that nor what a person wrote holds them.
+/// The calls that need each message. That is an output whose lines neither the model nor a person had written before, or an
+/// answer whose words would be lost with its step because neither the fold line nor a person's message holds them.
 fn needed(messages: &[Message]) -> HashMap<usize, Vec<usize>> {
     let needs = Needs::find(messages);
     let mut by_person: HashSet<usize> = HashSet::new();
@@ -176,12 +175,12 @@ fn needed(messages: &[Message]) -> HashMap<usize, Vec<usize>> {
     found
 }
 
-/// Whether the line that would stand for a step shows this line of its answer.
+/// Whether the fold line of a step would show this line of its answer.
 fn is_in_line(answer: &Message, line: &str) -> bool {
     answer.calls.iter().any(|call| deeds::brief(&call.args).contains(line))
 }
 
-/// Nothing leaves the window and nothing is shown in part: the features do not depend on it, and it takes no time.
+/// Options with which nothing leaves the window and nothing is previewed. The features do not depend on that, and it is fast.
 fn playing() -> Playing {
     Playing {
         settings: Settings { collapse_tokens: u64::MAX, preview_tokens: 0, ..Settings::default() },

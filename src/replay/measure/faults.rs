@@ -1,4 +1,4 @@
-//! Faults: lines that the model needed and that were nowhere in the request. Pure.
+//! Faults: lines that the model needed and that stood nowhere in the request. Pure.
 
 use std::collections::BTreeSet;
 
@@ -7,32 +7,33 @@ use serde::{Deserialize, Serialize};
 use super::needs::{Need, Needs};
 use super::request::Request;
 
-/// Tokens of asking for what is missing.
+/// Tokens of a call that asks for missing content.
 const ASKING_TOKENS: f64 = 60.0;
-/// Most tokens of one source that are charged.
+/// Upper limit of the tokens charged for one source.
 const MAX_SOURCE_TOKENS: f64 = 2_000.0;
-/// Origins from which a line of an output cannot be said to have come from one place.
+/// Number of origins from which on a line counts as common, not as taken from one place.
 const COMMON_ORIGINS: usize = 2;
 
-/// A call of which needs were missing.
+/// A call whose request lacked something that the model needed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fault {
-    /// Lines missing.
+    /// Number of missing lines.
     pub lines: u64,
-    /// Whether one of them is a line of an output with fewer than two origins.
+    /// Whether one of them comes from an output and has fewer than two origins.
     pub strict: bool,
-    /// Whether one of them has its source in what a person or the model wrote.
+    /// Whether one of them comes from a message that a person or the model wrote.
     pub own_words: bool,
-    /// Indexes of the messages that they come from.
+    /// Indexes of the messages that the lines come from.
     pub sources: Vec<u64>,
-    /// What it costs, in prices of a plain input token.
+    /// Cost, in uncached input tokens.
     pub cost: f64,
 }
 
-/// Looks for the needs of a call in its request.
+/// Looks up the needs of a call in its request.
 ///
-/// Prices are those of reading and writing a token. `request_tokens`: all of the request, system prompt and tools included. `size_tokens`: of a message of the transcript.
+/// Prices are those of reading and writing a token. `request_tokens`: the whole request, system prompt and tools included.
+/// `size_tokens`: size of a message of the transcript.
 pub fn fault(
     needs: &Needs,
     call: &[Need],

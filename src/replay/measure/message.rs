@@ -1,6 +1,6 @@
 //! A message as it is measured: its texts, its size, its lines. Pure.
 //!
-//! What counts is role, text, thinking, tool name and arguments as JSON; times, IDs and details are not sent or cost next to
+//! Role, text, thinking, tool names and arguments (as JSON) count. Times, IDs and details are not sent, or cost next to
 //! nothing.
 
 use serde_json::Value;
@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::context::host::{frame_units, image_units};
 use crate::context::tokens::Counter;
 
-/// Shortest line that can be needed, in Unicode scalars, without the blanks around it.
+/// Least length of a line that counts as a need, in Unicode scalars, without surrounding white space.
 const NEEDED_CHARACTERS: usize = 30;
 
-/// What a piece of a message is.
+/// Kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Text.
@@ -39,14 +39,14 @@ pub struct Piece {
     pub strings: Vec<String>,
 }
 
-/// Who a message is from.
+/// Who wrote a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaker {
     /// The model.
     Assistant,
     /// A tool.
     Tool,
-    /// A person, the host, or whoever else.
+    /// A person, the host, or anyone else.
     Other,
 }
 
@@ -68,16 +68,16 @@ pub struct Message {
     pub pieces: Vec<Piece>,
     /// Its size in units of the counter.
     pub units: u64,
-    /// Milliseconds since 1970, where they are known.
+    /// Milliseconds since 1970, if known.
     pub timestamp: Option<i64>,
-    /// Calls that it makes.
+    /// Tool calls that it makes.
     pub calls: Vec<Call>,
-    /// The call that it answers.
+    /// ID of the tool call that it answers.
     pub answers: Option<String>,
 }
 
 impl Message {
-    /// Reads a message; whatever has an unknown shape has no pieces.
+    /// Parses a message; parts of unknown shape are ignored.
     pub fn parse(json: &str, counter: Counter) -> Self {
         let value: Value = serde_json::from_str(json).unwrap_or_default();
         let text = |name: &str| value.get(name).and_then(Value::as_str);
@@ -107,7 +107,7 @@ impl Message {
         message
     }
 
-    /// Who it is from.
+    /// Who wrote it.
     pub fn speaker(&self) -> Speaker {
         match self.role.as_str() {
             "assistant" => Speaker::Assistant,
@@ -116,17 +116,17 @@ impl Message {
         }
     }
 
-    /// Its lines that could be needed: of texts, thinking and string values of arguments, without the blanks around them.
+    /// Its lines that can be needed: of texts, thinking and string values of arguments, without surrounding white space.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().flat_map(Piece::lines)
     }
 
-    /// Whether both are the same to a cache.
+    /// Whether a cache would take both for the same.
     pub fn equals(&self, other: &Self) -> bool {
         self.role == other.role && self.pieces == other.pieces
     }
 
-    /// Size of the front that both share. A role is shared whole or not at all.
+    /// Size of the common prefix. A role is shared as a whole or not at all.
     pub fn shared_units(&self, other: &Self, counter: Counter) -> u64 {
         if self.role != other.role {
             return 0;
@@ -172,7 +172,7 @@ impl Message {
 }
 
 impl Piece {
-    /// Its lines that could be needed.
+    /// Its lines that can be needed.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
         let own = matches!(self.kind, Kind::Text | Kind::Thinking).then_some(&self.text);
         let texts = own.into_iter().chain(&self.strings);
@@ -193,7 +193,7 @@ fn collect_strings(value: &Value, strings: &mut Vec<String>) {
     }
 }
 
-/// The characters at the front that both texts share.
+/// The longest common prefix of two texts.
 fn common_prefix<'a>(a: &'a str, b: &str) -> &'a str {
     let mut same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     while !a.is_char_boundary(same) {

@@ -1,4 +1,4 @@
-//! What the model needed: lines that it wrote and had from an earlier message, and where it had them from. Pure.
+//! What the model needed: lines that it took from an earlier message, and from which one. Pure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,26 +7,26 @@ use serde_json::Value;
 use super::message::{Message, Speaker};
 use crate::object::canonical_json;
 
-/// Names of the argument that is a path, in the order in which they are looked for.
+/// Names of the argument that holds a path, in the order in which they are tried.
 const PATH_ARGUMENTS: [&str; 3] = ["path", "file_path", "filePath"];
 
-/// A line that the model wrote in answer to a call and had from an earlier message.
+/// A line in an answer of the model that comes from an earlier message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Need {
     /// Index of the line in [`Needs::lines`].
     pub line: usize,
-    /// Index of the message that it had it from: the latest that a person or the model wrote with it, else the latest output.
+    /// Index of the source: the latest message with the line that a person or the model wrote, else the latest output.
     pub source: usize,
-    /// Whether the source is what a person or the model wrote.
+    /// Whether a person or the model wrote the source.
     pub said: bool,
 }
 
-/// All that is needed in a transcript.
+/// All needs of a transcript.
 #[derive(Debug, Default)]
 pub struct Needs {
     /// Each line that is ever needed.
     pub lines: Vec<NeededLine>,
-    /// Of each call in order, its needs.
+    /// The needs of each call, in order.
     pub calls: Vec<Vec<Need>>,
     by_text: HashMap<String, usize>,
 }
@@ -34,9 +34,9 @@ pub struct Needs {
 /// A line that is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NeededLine {
-    /// Its text without the blanks around it.
+    /// Its text, without surrounding white space.
     pub text: String,
-    /// Origins of the outputs that hold it, over the whole transcript.
+    /// Number of different origins of the outputs that hold it, over the whole transcript.
     pub origins: usize,
 }
 
@@ -102,8 +102,8 @@ impl Needs {
     }
 }
 
-/// Of each output that answers a call, its origin as a number: equal where the path argument is, else the arguments are. IDs
-/// may repeat: the newest call before counts.
+/// The origin of each output as a number. Two outputs have the same origin if their calls have the same path argument or, if
+/// there is none, the same arguments. IDs may repeat: the newest call before the output counts.
 fn origins(messages: &[Message]) -> HashMap<usize, usize> {
     let mut asked: HashMap<&str, &Value> = HashMap::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();

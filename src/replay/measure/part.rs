@@ -14,8 +14,8 @@ impl Part {
         Self::new(message, kinds, needs)
     }
 
-    /// A message of the transcript with another content: what of it was in the message before is of its kind, the rest stands
-    /// for content.
+    /// A message of the transcript with another content. Lines that were in the given message keep their kind; all others
+    /// count as reference.
     pub fn changed(message: Message, given: &Message, needs: &Needs) -> Self {
         let known: HashSet<&str> =
             given.pieces.iter().flat_map(|piece| piece.text.split('\n')).collect();
@@ -52,7 +52,7 @@ impl Kinds {
     }
 }
 
-/// Units of the lines of a piece that are not among the known ones, by their share of its bytes.
+/// Units of a piece's lines that are not among the known ones, by their share of its bytes.
 fn foreign_units(piece: &Piece, known: &HashSet<&str>) -> u64 {
     let bytes = |line: &str| line.len() as u64 + 1;
     let all: u64 = piece.text.split('\n').map(bytes).sum();

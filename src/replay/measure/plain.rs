@@ -1,4 +1,4 @@
-//! The plain host: it sends the transcript's messages as they are and, where there is a window, compacts as Pi does. Pure.
+//! The plain host: it sends the transcript's messages as they are and, if the window is limited, compacts as Pi does. Pure.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub struct PlainHost {
     window_tokens: Option<u64>,
     /// Index of the first message that is sent.
     start: usize,
-    /// Messages of the transcript that were sent or dropped.
+    /// Number of messages of the transcript that were sent or dropped.
     known: usize,
     compactions: u64,
     units: u64,
@@ -25,9 +25,9 @@ pub struct PlainHost {
 /// What a call of the plain host sends.
 #[derive(Debug)]
 pub struct PlainCall {
-    /// How the request differs from the one before.
+    /// How the request differs from the previous one.
     pub changes: Vec<PartChange>,
-    /// What a compaction before it cost.
+    /// Cost of a compaction before it.
     pub compaction_cost: f64,
 }
 
@@ -38,7 +38,7 @@ impl PlainHost {
         Self { counter, fixed_units, window_tokens, start, known, compactions, units }
     }
 
-    /// The next call: the messages before `before` stand before its answer.
+    /// The next call. `before`: number of messages that precede its answer.
     pub fn call(&mut self, given: &[Arc<Part>], before: usize) -> PlainCall {
         let sent = usize::from(self.compactions > 0) + self.known - self.start;
         let fresh = given[self.known..before].to_vec();
@@ -74,11 +74,11 @@ impl PlainHost {
         compaction::first_kept(&messages, self.counter).map(|first| self.start + first)
     }
 
-    /// The summary, of which only the size is known.
+    /// The summary; only its size is known.
     fn summary(&self) -> Part {
         let units = SUMMARY_TOKENS * self.counter.units_per_token();
         let message = Message {
-            // No cache knows it.
+            // Differs for each compaction, so that no cache holds it.
             role: format!("summary {}", self.compactions),
             pieces: Vec::new(),
             units,

@@ -1,6 +1,6 @@
-//! The request of one side from call to call: its size, what of it is as in the request before, which lines stand in it.
+//! The request of one side from call to call: its size, what it shares with the previous request, which lines stand in it.
 //!
-//! A change costs what it touches; only a rewrite looks at all behind it.
+//! A change takes time in proportion to what it touches; only a rewrite looks at everything behind it.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub struct Kinds {
     pub assistant: u64,
     /// Outputs of tools.
     pub output: u64,
-    /// What stands for content: reference lines, folds, notes, the pool.
+    /// Text in place of content: reference lines, folds, notes, the pool.
     pub reference: u64,
 }
 
@@ -30,27 +30,27 @@ pub struct Part {
     pub message: Message,
     /// Its size by kind of content, in units.
     pub kinds: Kinds,
-    /// Lines of it that are ever needed, by index; one as often as it stands there.
+    /// Indexes of its lines that are ever needed, each as often as it occurs.
     pub lines: Vec<usize>,
 }
 
-/// What a request shares with the one before.
+/// What a request shares with the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shared {
-    /// Units at the front.
+    /// Units of the common prefix.
     pub units: u64,
-    /// Whether all of the request before is a prefix of this one.
+    /// Whether the whole previous request is a prefix of this one.
     pub grown: bool,
 }
 
 /// A change of the list of parts.
 #[derive(Debug)]
 pub struct PartChange {
-    /// Index in the list before this change and after those before it.
+    /// Index at which the change applies, after all earlier changes.
     pub at: usize,
-    /// So many parts go.
+    /// Number of parts to remove there.
     pub remove: usize,
-    /// These come in their place.
+    /// Parts to insert in their place.
     pub insert: Vec<Arc<Part>>,
 }
 
@@ -59,7 +59,7 @@ pub struct PartChange {
 pub struct Request {
     counter: Counter,
     parts: Vec<Arc<Part>>,
-    /// Units of the parts up to and with each.
+    /// Units of all parts up to and including each.
     ends: Vec<u64>,
     kinds: Kinds,
     /// How often each needed line stands as a line of its own.
@@ -93,7 +93,7 @@ impl Request {
         self.kinds
     }
 
-    /// Makes changes, in order, and says what stayed.
+    /// Applies changes in order; returns what the request shares with the previous one.
     pub fn apply(&mut self, changes: Vec<PartChange>) -> Shared {
         let first = changes.iter().map(|change| change.at).min().unwrap_or(self.parts.len());
         let first = first.min(self.parts.len());
@@ -118,7 +118,7 @@ impl Request {
         self.shared(first, &before)
     }
 
-    /// Whether a needed line stands anywhere in the messages: as it is or as JSON has it, in a longer line too.
+    /// Whether a needed line occurs anywhere in the messages: verbatim or escaped as in JSON, or inside a longer line.
     pub fn holds(&self, line: usize, text: &str) -> bool {
         self.standing[line] > 0 || self.mentions(text)
     }
@@ -136,7 +136,7 @@ impl Request {
         })
     }
 
-    /// What stayed at the front, `before` being the parts from `first` on as they were.
+    /// What is shared at the front. `before`: the former parts from `first` on.
     fn shared(&self, first: usize, before: &[Arc<Part>]) -> Shared {
         let same = |a: &Arc<Part>, b: &Arc<Part>| Arc::ptr_eq(a, b) || a.message.equals(&b.message);
         let now = &self.parts[first..];

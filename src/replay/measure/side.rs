@@ -23,14 +23,14 @@ pub struct Terms {
     pub given: Vec<Arc<Part>>,
 }
 
-/// What stands before a call.
+/// What is known before a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment<'a> {
-    /// Whether the cache of the call before still lives.
+    /// Whether the previous call's cache is still alive.
     pub warm: bool,
     /// What the answer needs.
     pub needs: &'a [Need],
-    /// What the host's compaction before it cost, on this side.
+    /// Cost of the host's compaction before the call, on this side.
     pub compaction_cost: f64,
 }
 
@@ -47,18 +47,18 @@ pub struct Side {
 pub struct SideCall {
     /// Tokens of the request, system prompt and tools included.
     pub tokens: f64,
-    /// Of these, read from the cache.
+    /// The part of `tokens` that was read from the cache.
     pub cached: f64,
-    /// What it costs without a fault, in prices of a plain input token; a compaction before it included.
+    /// Cost in uncached input tokens, a compaction before it included, a fault not.
     pub cost: f64,
-    /// Of this, what the host's compaction before it cost; 0 where there was none.
+    /// The part of `cost` that is due to the host's compaction before it; 0 if there was none.
     pub compaction: f64,
-    /// What was missing.
+    /// What was missing, if anything.
     pub fault: Option<Fault>,
 }
 
 impl Side {
-    /// A side with so much system prompt and tools.
+    /// A side before its first call. `fixed_units`: size of system prompt and tools.
     pub fn new(terms: &Terms, fixed_units: u64) -> Self {
         Self { fixed_units, request: Request::new(terms.counter, &terms.needs) }
     }
@@ -99,7 +99,7 @@ impl Side {
 
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
 impl Terms {
-    /// Tokens of so many units, not rounded.
+    /// Converts units to tokens, not rounded.
     pub fn tokens(&self, units: u64) -> f64 {
         units as f64 / self.per_token()
     }

@@ -1,8 +1,8 @@
-//! Session files of Claude Code: one line per block of a message and per event, a tree by `uuid` and `parentUuid`. The
-//! format has no published description; what stands here was found in recorded files.
+//! Session files of Claude Code: one line for each block of a message and for each event, linked as a tree by `uuid` and
+//! `parentUuid`. The format is not documented publicly; these rules come from recorded files.
 //!
-//! Kept is the path to the last message; parallel calls fork it, so all lines of a response and all results of its calls
-//! belong to it. Must not apply compactions: what stood before one is reached by `logicalParentUuid`.
+//! The path to the last message is kept. Parallel calls fork that path, so all lines of a response and all results of its
+//! calls belong to it. Must not apply compactions: `logicalParentUuid` leads to what came before one.
 
 mod blocks;
 
@@ -17,7 +17,7 @@ use super::message::{COMPACTION_SUMMARY, INJECTED, Message, time_of, usage};
 use super::notes::Notes;
 use super::path::{Node, Parent, path_to};
 
-/// `model` of lines that Claude Code wrote in the assistant's name, such as errors of the API.
+/// `model` of lines that Claude Code itself wrote in the assistant's name, such as API errors.
 const SYNTHETIC: &str = "<synthetic>";
 
 /// Whether a line is one of a session.
@@ -45,8 +45,8 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     Parts { session_id, messages: session.messages, ..Parts::default() }
 }
 
-/// The lines that have a place in the tree, without those of sub-agents and without repetitions. A sub-agent's own file
-/// has only its lines.
+/// The lines that have a place in the tree, without repetitions and without lines of sub-agents, unless the file is a
+/// sub-agent's own.
 fn entries_of<'a>(lines: Vec<Line<'a>>, notes: &mut Notes) -> Vec<Line<'a>> {
     let own_file = !lines.iter().any(|line| is_message(line) && !line.flag("isSidechain"));
     let mut known = HashSet::new();
@@ -137,7 +137,7 @@ fn answered_by(block: &Value) -> Option<&str> {
 #[derive(Default)]
 struct Session {
     messages: Vec<Message>,
-    /// The response that may go on in a later line, results of its first calls between: its ID and its message's place.
+    /// The response that later lines may continue, even after results of its first calls: its ID and its message's index.
     open: Option<(String, usize)>,
 }
 
@@ -238,7 +238,7 @@ impl Session {
     }
 }
 
-/// pi-ai's word for why a response ended. Lines written while it still ran do not say.
+/// pi-ai's word for why a response ended. Lines written while it was still running do not say why.
 fn stop_reason(given: Option<&str>, has_calls: bool) -> &'static str {
     match given {
         Some("max_tokens" | "model_context_window_exceeded") => "length",

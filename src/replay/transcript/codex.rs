@@ -1,8 +1,8 @@
-//! Rollouts of Codex: one item a line as it went to or came from the Responses API, wrapped as `{timestamp, type,
-//! payload}`, or bare in files of 2025's first half.
+//! Rollouts of Codex: one item of the Responses API per line, wrapped as `{timestamp, type, payload}`, or bare in files from
+//! the first half of 2025.
 //!
-//! The items of one response become one assistant message; tool outputs and what the provider counted end it. Must not
-//! apply compactions: replay decides itself what later calls see.
+//! The items of one response become one assistant message, which ends at a tool output or a usage report. Must not apply
+//! compactions: replay decides itself what later calls see.
 
 use serde_json::{Map, Value, json};
 
@@ -18,7 +18,7 @@ use super::notes::Notes;
 const WRAPPERS: [&str; 5] =
     ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
 
-/// How user messages begin that Codex puts in itself.
+/// Beginnings of user messages that Codex itself inserts.
 const INJECTED_STARTS: [&str; 7] = [
     "<environment_context>",
     "<user_instructions>",
@@ -77,17 +77,17 @@ struct Rollout {
     session_id: Option<String>,
     provider: String,
     model: String,
-    /// Time of the line, or of the last that had one.
+    /// Time of this line or of the last line that had one.
     now: Option<i64>,
     messages: Vec<Message>,
-    /// The message of the assistant to which further items of the response belong.
+    /// Index of the assistant message to which further items of the response belong.
     open: Option<usize>,
-    /// What the provider had counted in all when it last told.
+    /// The provider's total counts in its last report.
     total: Option<Value>,
 }
 
 impl Rollout {
-    /// The first line. A fork has that of its origin too, after its own.
+    /// Reads the first line. A fork also has its parent's first line, after its own.
     fn start(&mut self, meta: &Map<String, Value>) {
         if self.session_id.is_none() {
             self.session_id = text(meta, "id").map(str::to_owned);
@@ -113,7 +113,7 @@ impl Rollout {
                     self.say(thinking_block(&thought, None));
                 }
             }
-            // A search by the provider itself has no output that could be seen.
+            // A search by the provider itself has no visible output.
             ("web_search_call", _) => notes.count("calls of the provider's own tools left out"),
             (kind, Some(id)) if kind.ends_with("_call") => {
                 self.say(call_block(id, tool_of(item, kind), &arguments_of(item)));
@@ -154,17 +154,17 @@ impl Rollout {
                 let turns = event.get("num_turns").and_then(Value::as_u64).unwrap_or_default();
                 self.roll_back(turns, notes);
             }
-            // The rest tells the user interface what the items say.
+            // The rest repeats the items for the user interface.
             _ => {}
         }
     }
 
-    /// The provider's counts end a response. They come after its outputs.
+    /// Handles a usage report, which ends a response.
     fn counted(&mut self, event: &Map<String, Value>) {
         let Some(info) = event.get("info").filter(|info| info.is_object()) else { return };
         let total = info.get("total_token_usage");
         if total.is_some() && total == self.total.as_ref() {
-            // Only limits were told anew, maybe within a response.
+            // Only the limits are new, maybe within a response.
             return;
         }
         self.total = total.cloned();
@@ -181,7 +181,7 @@ impl Rollout {
         message.set("usage", usage(input, count("output_tokens"), cached, 0));
     }
 
-    /// The person went back: the last turns are no longer part of the conversation.
+    /// Drops the last turns, because the person went back.
     fn roll_back(&mut self, turns: u64, notes: &mut Notes) {
         self.open = None;
         for _ in 0..turns {
@@ -229,12 +229,12 @@ fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     object.get(key)?.as_str()
 }
 
-/// A call's tool: its name, or what its type calls it (`local_shell_call`).
+/// A call's tool: its name, or the one that its type implies (`local_shell_call`).
 fn tool_of<'a>(item: &'a Map<String, Value>, kind: &'a str) -> &'a str {
     text(item, "name").unwrap_or_else(|| kind.trim_end_matches("_call"))
 }
 
-/// A call's arguments: of a function JSON in a string, of a custom tool a text, of the local shell its action.
+/// A call's arguments: a function has JSON in a string, a custom tool a text, the local shell an action.
 fn arguments_of(item: &Map<String, Value>) -> Value {
     if let Some(input) = item.get("input") {
         return json!({ "input": input });
@@ -261,7 +261,7 @@ fn blocks_of(content: &Value, notes: &mut Notes) -> Vec<Value> {
             items.iter().filter_map(|item| block_of(item, notes)).collect()
         }
         Value::Null => Vec::new(),
-        // The tools that a search found, and what else is no text.
+        // Tools that a search found, and anything else that is not text.
         other => vec![text_block(&other.to_string())],
     }
 }
@@ -288,7 +288,7 @@ fn texts_of(items: &Value) -> impl Iterator<Item = &str> {
     items.as_array().into_iter().flatten().filter_map(|item| item.get("text")?.as_str())
 }
 
-/// Whether an output says that its call failed: by its own word, or by an exit code in its first lines.
+/// Whether an output says that its call failed: in a field, or by an exit code in its first lines.
 fn has_failed(output: &Value) -> bool {
     if let Some(success) = output.get("success").and_then(Value::as_bool) {
         return !success;

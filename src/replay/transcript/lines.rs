@@ -1,4 +1,4 @@
-//! The lines of a session file as JSON objects: decompression, broken text, torn and foreign lines.
+//! Reads the lines of a session file as JSON objects. Handles compression, invalid text, and torn and foreign lines.
 //!
 //! Must not know a format of sessions.
 
@@ -18,19 +18,19 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 pub(super) struct Line<'a> {
     /// Counted from 1, blank lines too.
     pub(super) number: u64,
-    /// Its text, where that is what `object` was read from; `None` where it had to be mended.
+    /// Its text if `object` was parsed from it; `None` if the text had to be mended.
     pub(super) text: Option<&'a str>,
     /// The object.
     pub(super) object: Map<String, Value>,
 }
 
 impl Line<'_> {
-    /// A string of the object.
+    /// The string at a key of the object.
     pub(super) fn text_at(&self, key: &str) -> Option<&str> {
         self.object.get(key)?.as_str()
     }
 
-    /// An object of the object.
+    /// The object at a key of the object.
     pub(super) fn object_at(&self, key: &str) -> Option<&Map<String, Value>> {
         self.object.get(key)?.as_object()
     }
@@ -44,14 +44,14 @@ impl Line<'_> {
 /// The lines of a file.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
-    /// Those that are JSON objects, in their order.
+    /// The lines that are JSON objects, in order.
     pub(super) found: Vec<Line<'a>>,
-    /// The first line that is none: its number and what is wrong with it.
+    /// The first line that is not: its number and what is wrong with it.
     bad: Option<(u64, String)>,
 }
 
 impl<'a> Lines<'a> {
-    /// Reads the lines; those that are no JSON object are left out.
+    /// Reads the lines; those that are not JSON objects are left out.
     pub(super) fn parse(text: &'a str, notes: &mut Notes) -> Self {
         let mut lines = Self { found: Vec::new(), bad: None };
         for (number, line) in (1..).zip(text.split('\n')) {
@@ -77,7 +77,7 @@ impl<'a> Lines<'a> {
         lines
     }
 
-    /// Why the file is no session file: the line to look at and what is wrong with it.
+    /// Why the file is not a session file: the line to look at and what is wrong with it.
     pub(super) fn complaint(self) -> (u64, String) {
         match (self.found.first(), self.bad) {
             (Some(line), bad) if bad.as_ref().is_none_or(|(number, _)| line.number < *number) => {
@@ -91,7 +91,7 @@ impl<'a> Lines<'a> {
 
 const NOT_OBJECTS: &str = "lines that are no JSON object left out";
 
-/// The text of a file. What is compressed is decompressed, as far as it can be; bytes that are no UTF-8 become U+FFFD.
+/// The text of a file, decompressed as far as possible. Bytes that are not UTF-8 become U+FFFD.
 pub(super) fn text_of<'a>(bytes: &'a [u8], notes: &mut Notes) -> Cow<'a, str> {
     let bytes = if bytes.starts_with(&GZIP) {
         let mut plain = Vec::new();
@@ -120,8 +120,8 @@ fn line_end(text: &str, line: &str) -> usize {
     line.as_ptr() as usize - text.as_ptr() as usize + line.len()
 }
 
-/// The object of a line, and whether the line is it as given. JavaScript writes half a surrogate pair, which is no text,
-/// as an escape; such escapes become U+FFFD.
+/// Parses a line; also returns whether it is unchanged. JavaScript writes lone surrogates, which are not valid text, as
+/// escapes; these become U+FFFD.
 fn object_of(line: &str) -> Result<(Map<String, Value>, bool), String> {
     let error = match serde_json::from_str(line) {
         Ok(object) => return Ok((object, true)),
@@ -145,7 +145,7 @@ fn without_lone_surrogates(line: &str) -> Option<String> {
         let (length, replaced) = match (unit(escape), escape.get(6..).and_then(unit)) {
             (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (12, false),
             (Some(0xd800..=0xdfff), _) => (6, true),
-            // A backslash and what it escapes, which may be another backslash.
+            // A backslash and the character it escapes, which may be another backslash.
             _ => (1 + escape[1..].chars().next().map_or(0, char::len_utf8), false),
         };
         mended.push_str(&rest[..at]);

@@ -1,4 +1,4 @@
-//! A message in pi-ai's shape, made from what a file holds or taken over from it, and its parts.
+//! A message in pi-ai's shape and its blocks, built by a reader or taken over from a file.
 //!
 //! Must not know a format of session files.
 
@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use super::notes::Notes;
 use crate::object::Timestamp;
 
-/// `meta` of a user message that the harness put in.
+/// `meta` of a user message that the harness inserted.
 pub(super) const INJECTED: &str = "injected";
 
-/// `meta` of a user message that is the summary which the agent's own compaction wrote.
+/// `meta` of a user message that is the summary of the agent's own compaction.
 pub(super) const COMPACTION_SUMMARY: &str = "compaction_summary";
 
 const ASSISTANT: &str = "assistant";
@@ -20,7 +20,7 @@ const TOOL_RESULT: &str = "toolResult";
 #[derive(Debug)]
 pub(super) struct Message {
     object: Map<String, Value>,
-    /// Its JSON as it stood in the file, as long as nothing was changed.
+    /// Its JSON as in the file, as long as nothing was changed.
     text: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl Message {
         message
     }
 
-    /// The result of a call; `content` is blocks. Its tool gets its name when it is paired.
+    /// The result of a call; `content` is a list of blocks. Pairing adds the tool's name.
     pub(super) fn result(call: &str, content: Vec<Value>, failed: bool) -> Self {
         let mut message = Self::made(TOOL_RESULT, Value::Array(content));
         message.set("toolCallId", call.into());
@@ -52,8 +52,8 @@ impl Message {
         message
     }
 
-    /// A message that a file holds in pi-ai's shape, `text` being its JSON there. `None` if it is none: no role that is
-    /// known, no content of a known shape, a result without a call. Blocks of unknown shape are left out and counted.
+    /// A message that the file holds in pi-ai's shape; `text` is its JSON there. `None` if its role or the shape of its content
+    /// is unknown, or if it is a result without a call. Blocks of unknown shape are left out and counted.
     pub(super) fn taken(
         mut object: Map<String, Value>,
         text: Option<&str>,
@@ -101,17 +101,17 @@ impl Message {
         self.role() == ASSISTANT
     }
 
-    /// The call that it answers.
+    /// ID of the call that it answers.
     pub(super) fn answers(&self) -> Option<&str> {
         if self.role() == TOOL_RESULT { self.object.get("toolCallId")?.as_str() } else { None }
     }
 
-    /// The tool that it is a result of, where it says so.
+    /// Name of the tool that it is a result of, if stated.
     pub(super) fn tool_name(&self) -> Option<&str> {
         self.object.get("toolName")?.as_str()
     }
 
-    /// Whether a person wrote it: a user message that neither the harness nor a compaction put in.
+    /// Whether a person typed it: a user message that neither the harness nor a compaction inserted.
     pub(super) fn is_typed(&self) -> bool {
         self.role() == "user" && !self.object.contains_key("meta")
     }
@@ -120,29 +120,29 @@ impl Message {
         self.object.get("role").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Its blocks; none where the content is a string.
+    /// Its blocks; none if the content is a string.
     pub(super) fn blocks(&self) -> &[Value] {
         self.object.get("content").and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// Its blocks, to be changed.
+    /// Its blocks, for changing them.
     pub(super) fn blocks_mut(&mut self) -> Option<&mut Vec<Value>> {
         self.text = None;
         self.object.get_mut("content")?.as_array_mut()
     }
 
-    /// IDs of its calls with the places of their blocks, in order.
+    /// IDs of its calls with the indexes of their blocks, in order.
     pub(super) fn calls(&self) -> impl Iterator<Item = (usize, &str)> {
         let calls = if self.is_assistant() { self.blocks() } else { &[] };
         calls.iter().enumerate().filter_map(|(at, block)| Some((at, call_of(block)?)))
     }
 
-    /// Whether a value is set.
+    /// Whether a field is set.
     pub(super) fn has(&self, key: &str) -> bool {
         self.object.contains_key(key)
     }
 
-    /// Sets a value beside the content.
+    /// Sets a field beside the content.
     pub(super) fn set(&mut self, key: &str, value: Value) {
         self.text = None;
         self.object.insert(key.to_owned(), value);
@@ -155,13 +155,13 @@ impl Message {
         }
     }
 
-    /// Its time in ms, where it has one.
+    /// Its time in ms, if it has one.
     fn timestamp(&self) -> Option<i64> {
         self.object.get("timestamp").and_then(time_of)
     }
 }
 
-/// Gives each message a time in ms; one without gets that of the message before it, the first 0.
+/// Gives each message a time in ms. A message without one gets the previous message's; the first gets 0.
 pub(super) fn timed(mut messages: Vec<Message>, notes: &mut Notes) -> Vec<Message> {
     let mut last = 0;
     for message in &mut messages {
@@ -182,7 +182,7 @@ pub(super) fn time_of(value: &Value) -> Option<i64> {
     if let Some(text) = value.as_str() {
         return Timestamp::parse(text).map(|time| time.0);
     }
-    // A fraction of a millisecond says nothing; the cast saturates.
+    // Fractions of a millisecond do not matter; the cast saturates.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "saturates, and times are far from the ends"
@@ -195,7 +195,7 @@ pub(super) fn text_block(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 
-/// A block of the model's thinking; `signature` is what the provider wants to see again.
+/// A block of the model's thinking; `signature` is what the provider expects to get back.
 pub(super) fn thinking_block(thinking: &str, signature: Option<&str>) -> Value {
     let mut block = json!({ "type": "thinking", "thinking": thinking });
     if let Some(signature) = signature {
@@ -214,7 +214,7 @@ pub(super) fn image_block(mime_type: &str, data: &str) -> Value {
     json!({ "type": "image", "data": data, "mimeType": mime_type })
 }
 
-/// Tokens as the provider counted them, in pi-ai's words.
+/// The provider's token counts, in pi-ai's words.
 pub(super) fn usage(input: i64, output: i64, cache_read: i64, cache_write: i64) -> Value {
     json!({ "input": input, "output": output, "cacheRead": cache_read, "cacheWrite": cache_write })
 }

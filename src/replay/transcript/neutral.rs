@@ -1,6 +1,6 @@
-//! The neutral form: a first line `{"session":{…}}`, then one pi-ai message a line, given on as they stand.
+//! The neutral form: a first line `{"session":{…}}`, then one pi-ai message per line, which is passed on unchanged.
 //!
-//! Of the first line only `id` and `tools` (name to `{kind}`) are used. Must not know another format.
+//! Only `id` and `tools` (name to `{kind}`) of the first line are used. Must not know another format.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Counts of what a reader left out or mended, in the order in which it was first met. Plain data.
+//! Counts of what a reader left out or mended, in the order of first occurrence. Plain data.
 
 /// Counts, by what happened.
 #[derive(Debug, Default)]
@@ -10,12 +10,12 @@ pub(super) struct Notes {
 struct Note {
     what: String,
     count: u64,
-    /// Where it happened first; line from 1.
+    /// Line of the first occurrence, from 1.
     line: Option<u64>,
 }
 
 impl Notes {
-    /// Counts something that has no place.
+    /// Counts something that has no line.
     pub(super) fn count(&mut self, what: &str) {
         self.add(what, None);
     }
@@ -32,7 +32,7 @@ impl Notes {
         }
     }
 
-    /// One line each: what, how often, and the line of the first.
+    /// One line each: what, how often, and the line of the first occurrence.
     pub(super) fn into_lines(self) -> Vec<String> {
         let text = |Note { what, count, line }| match line {
             Some(line) if count == 1 => format!("{what}: 1 (line {line})"),

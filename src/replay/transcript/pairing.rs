@@ -1,7 +1,9 @@
-//! Exactly one result for every call: what has no partner is left out, what came late goes to its place.
+//! Pairs calls and results, so that every call has exactly one result: what has no partner is left out, and late results move
+//! to their place.
 //!
-//! Must not know a format of session files. Rule: a result belongs to the first call of the newest assistant message
-//! that has its ID and no result yet (DESIGN.md section 2); only where no earlier message has it, to a later one.
+//! A result belongs to the first call with its ID and without a result yet in the newest assistant message before it that has
+//! one. Only if no earlier message does, it belongs to a later one. Local servers repeat IDs such as `call_0`, so the ID alone
+//! is not enough. Must not know a format of session files.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -50,10 +52,10 @@ pub(super) fn pair(messages: Vec<Message>, notes: &mut Notes) -> Vec<Message> {
     paired
 }
 
-/// Says of each result, in file order, which call it answers. Results that answer none are not there.
+/// The call that each result answers, by the result's index. Results that answer none are left out.
 fn answers(messages: &[Message]) -> BTreeMap<usize, Call> {
     let mut found = BTreeMap::new();
-    // Calls that wait, by ID; the newest message last, the first call of each message last.
+    // Calls without a result yet, by ID; the newest message last, the first call of each message last.
     let mut waiting: HashMap<&str, Vec<Call>> = HashMap::new();
     let mut early = Vec::new();
     for (at, message) in messages.iter().enumerate() {
@@ -89,7 +91,7 @@ fn is_out_of_place(slots: &[Option<Message>], at: usize, result: usize) -> bool 
     between.is_none_or(|between| between.iter().flatten().any(|other| other.answers().is_none()))
 }
 
-/// Gives results the tool's name where their file does not say it.
+/// Adds the tool's name to results whose file does not say it.
 fn name_results(
     message: &Message,
     at: usize,

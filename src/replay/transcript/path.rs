@@ -1,9 +1,9 @@
-//! The path through a tree of entries that the session ended on: entries name the one before them, and going back in a
-//! conversation leaves branches behind. Must not know what entries hold.
+//! Finds the path through a tree of entries to the one on which the session ended. Each entry names its parent; going back in
+//! a conversation leaves branches behind. Must not know what entries hold.
 
 use std::collections::HashMap;
 
-/// What an entry says of the one before it.
+/// An entry's parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Parent<'a> {
     /// It is the first.
@@ -26,11 +26,11 @@ pub(super) struct Node<'a> {
 pub(super) struct Path {
     /// For each entry whether it is on the path.
     pub(super) on: Vec<bool>,
-    /// Entries on the path that name an entry that is not there; they follow the one before them in the file.
+    /// Number of entries on the path whose named parent is missing; they follow the previous entry in the file instead.
     pub(super) mended: u64,
 }
 
-/// The path that leads to the entry at `leaf`. An ID that occurs twice names the first that has it.
+/// The path to the entry at `leaf`. An ID that occurs twice names its first occurrence.
 pub(super) fn path_to(nodes: &[Node<'_>], leaf: Option<usize>) -> Path {
     let mut by_id = HashMap::new();
     for (index, node) in nodes.iter().enumerate() {
@@ -40,7 +40,7 @@ pub(super) fn path_to(nodes: &[Node<'_>], leaf: Option<usize>) -> Path {
     }
     let mut path = Path { on: vec![false; nodes.len()], mended: 0 };
     let mut next = leaf;
-    // A damaged file may lead in circles.
+    // A damaged file may contain cycles.
     while let Some(index) = next.filter(|index| !path.on[*index]) {
         path.on[index] = true;
         next = match nodes[index].parent {

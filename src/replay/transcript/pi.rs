@@ -1,8 +1,8 @@
 //! Session files of Pi, versions 1 to 3: a header, then entries that form a tree; the session ended on the last entry.
 //!
-//! Messages are given on as they stand; those of Pi's own roles become the user messages that Pi makes of them for the
-//! model (`convertToLlm` of pi-coding-agent 0.87). Must not apply compactions or context edits: both say what later
-//! calls saw, and replay decides that itself.
+//! Messages are passed on unchanged. Those of Pi's own roles become the user messages that Pi makes of them for the model
+//! (`convertToLlm` of pi-coding-agent 0.87). Must not apply compactions or context edits: both determine what later calls saw,
+//! and replay decides that itself.
 
 use serde_json::{Map, Value, json};
 
@@ -51,7 +51,7 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     parts
 }
 
-/// An entry's place. Version 1 had no IDs: each entry follows the one before it.
+/// An entry's place in the tree. Version 1 had no IDs: each entry follows the previous one.
 fn node_of<'a>(entry: &'a Line<'_>) -> Node<'a> {
     let parent = match entry.object.get("parentId") {
         Some(Value::Null) => Parent::None,

@@ -1,13 +1,13 @@
-//! Blocks of Anthropic's Messages API and attachments of Claude Code, as blocks of pi-ai.
+//! Converts blocks of Anthropic's Messages API and attachments of Claude Code to blocks of pi-ai.
 //!
-//! Must not know the lines that they stand in.
+//! Must not know the lines that contain them.
 
 use serde_json::{Value, json};
 
 use crate::replay::transcript::message::{call_block, image_block, text_block, thinking_block};
 use crate::replay::transcript::notes::Notes;
 
-/// Attachments whose text the model got. Of others the file holds no text, or it is for the terminal.
+/// Attachments whose text the model saw. For others the file has no text, or it was meant for the terminal.
 const SHOWN_ATTACHMENTS: [&str; 6] = [
     "file",
     "edited_text_file",
@@ -17,7 +17,7 @@ const SHOWN_ATTACHMENTS: [&str; 6] = [
     "critical_system_reminder",
 ];
 
-/// A block of the assistant. `None` for what has no place in pi-ai's shape, which is counted.
+/// Converts a block of the assistant. What has no counterpart in pi-ai's shape is counted and gives `None`.
 pub(super) fn assistant_block(block: &Value, notes: &mut Notes) -> Option<Value> {
     let text = |key: &str| block.get(key).and_then(Value::as_str);
     if is_empty(block) {
@@ -87,7 +87,7 @@ fn image_of(source: &Value) -> Option<Value> {
     }
 }
 
-/// The content of an attachment's user message, and whether a person typed it, as far as the file holds it.
+/// The content of an attachment as a user message, and whether a person typed it; `None` if the file does not hold it.
 pub(super) fn attachment_content(attachment: &Value) -> Option<(Value, bool)> {
     let kind = attachment.get("type")?.as_str()?;
     if kind == "queued_command" {
