@@ -1,26 +1,26 @@
-//! Where one more cache breakpoint goes into a provider's request (DESIGN.md section 7, *Breakpoints*). Pure: the request
-//! alone decides, so that a host that replays it to keep the cache warm gets the same one.
+//! Finds the place for one more cache breakpoint in a provider's request. Pure: it depends on the request alone, so that a host
+//! that repeats the request to keep the cache warm gets the same breakpoint.
 //!
-//! The host's own breakpoints stand at the end of system and tools and at the newest message. A new epoch changes what lies
-//! between, and the cache falls back to system and tools. Ours stands on the person's own words before the first tool
-//! result: these never change. Must not touch anything else of a request.
+//! The host's own breakpoints are at the end of system prompt and tools and at the newest message. A new epoch changes what lies
+//! between, and the cache falls back to system prompt and tools. Ours is on the person's words before the first tool result,
+//! which never change. Must not touch anything else in the request.
 
 use serde_json::{Value, json};
 
 use super::forms;
 use super::patch::Patch;
 
-/// Breakpoints that a request may have, with every provider that takes them.
+/// Most breakpoints that a request may have, at every provider that takes them.
 const MAX_BREAKPOINTS: usize = 4;
 
-/// Less text than this before the breakpoint is not worth one: the least that Anthropic caches, 1,024 tokens of about four
+/// Least number of characters before a breakpoint: the least that Anthropic caches, which is 1,024 tokens of about four
 /// characters.
 const LEAST_CHARS: usize = 4 * 1_024;
 
-/// What an image counts for, in characters: as in the tokens of a request.
+/// Characters that an image counts for, which match its tokens in a request.
 const IMAGE_CHARS: usize = 4 * 1_200;
 
-/// First system block of a request made with an OAuth token. Its breakpoint serves nobody while the next block has one too.
+/// First system block of a request made with an OAuth token. Its breakpoint is useless if the next block has one too.
 const IDENTITY: &str = "You are Claude Code, Anthropic's official CLI for Claude.";
 
 /// How the two families of formats write a breakpoint.
@@ -44,15 +44,15 @@ impl Style {
 /// The block on which the breakpoint goes.
 struct Target {
     message: usize,
-    /// Index of the block; `None` where the content is a string.
+    /// Index of the block; `None` if the content is a string.
     block: Option<usize>,
 }
 
-/// The changes that give a request one more breakpoint, to be made in order; none where it takes none, has four, has one
-/// there already, or has little before it.
+/// The changes, in order, that add one more breakpoint to a request. There are none if the request has four already, has one in
+/// that place, or has too little text before it.
 ///
-/// Requests without any breakpoint are left alone: their provider has none, or the host's user wants none. The new one is a
-/// copy of the last of the host's, with its lifetime.
+/// Requests without any breakpoint are left alone: the provider takes none, or the user wants none. The new breakpoint is a copy
+/// of the host's last one, with its lifetime.
 pub fn breakpoint(request: &Value) -> Vec<Patch> {
     let Some(messages) = request.get("messages").and_then(Value::as_array) else {
         return Vec::new();
@@ -78,7 +78,7 @@ pub fn breakpoint(request: &Value) -> Vec<Patch> {
     freed.into_iter().chain(put).collect()
 }
 
-/// The breakpoints of a request in their order: tools, system, messages.
+/// The breakpoints of a request in order: tools, system, messages.
 fn breakpoints(request: &Value, style: Style) -> Vec<&Value> {
     let tools = array(request.get("tools")).chain(array(request.pointer("/toolConfig/tools")));
     let messages = array(request.get("messages"));
@@ -96,7 +96,7 @@ fn array(value: Option<&Value>) -> impl Iterator<Item = &Value> {
     value.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// The last text of a person's own before the first tool result and before what folding left.
+/// The last text of the person's own before the first tool result and before any fold lines.
 fn target(messages: &[Value]) -> Option<Target> {
     let mut found = None;
     for (message, value) in messages.iter().enumerate() {
@@ -143,7 +143,7 @@ fn holds_result(message: &Value) -> bool {
         || blocks.is_some_and(|blocks| blocks.iter().any(is_result))
 }
 
-/// Whether a breakpoint stands at the target already.
+/// Whether the target has a breakpoint already.
 fn is_marked(message: &Value, target: &Target, style: Style) -> bool {
     let blocks = message.get("content").and_then(Value::as_array);
     let Some((blocks, block)) = blocks.zip(target.block) else { return false };
@@ -154,7 +154,7 @@ fn is_marked(message: &Value, target: &Target, style: Style) -> bool {
     place.is_some_and(|place| place.get(style.name()).is_some_and(|mark| !mark.is_null()))
 }
 
-/// Characters of the messages up to the target, images counted by their tokens.
+/// Characters of the messages up to the target; images count by their tokens.
 fn chars_before(messages: &[Value], target: &Target) -> usize {
     let chars = |block: &Value| match block {
         Value::String(text) => text.chars().count(),
@@ -171,7 +171,7 @@ fn chars_before(messages: &[Value], target: &Target) -> usize {
         None => 0,
     };
     let before = messages[..target.message].iter().filter(|message| {
-        // The system prompt is cached as it is.
+        // The system prompt is cached in any case.
         message.get("role").is_some_and(|role| role == "user" || role == "assistant")
     });
     before.map(|message| of(message, None)).sum::<usize>()
@@ -197,7 +197,7 @@ fn put(message: &Value, target: &Target, style: Style, mark: Value) -> Option<Pa
     })
 }
 
-/// Whether the first system block is an OAuth token's identity with a breakpoint that the block after it makes needless.
+/// Whether the first system block is the identity block of an OAuth request, with a breakpoint that the next block makes useless.
 fn has_identity(request: &Value) -> bool {
     let marked =
         |at: &str| request.pointer(at).is_some_and(|block| block.get("cache_control").is_some());

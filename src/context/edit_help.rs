@@ -1,7 +1,7 @@
-//! What helps a model whose `edit` failed: the current lines that its old text resembles, or the places where it stands
-//! several times (DESIGN.md section 7, *Rules*). Pure text; the file's own lines are given as they are, to be copied.
+//! Helps a model whose `edit` failed: shows the current lines that its old text resembles, or the places where it occurs several
+//! times. Pure text. The file's lines are shown unchanged, so that the model can copy them.
 //!
-//! Knows no session and no disk. The work grows with the texts, not with their product.
+//! Knows no session and no disk. Takes time in proportion to the sum of the texts, not to their product.
 
 mod near;
 mod places;
@@ -12,18 +12,18 @@ use super::{forms, tokens};
 use crate::object::Handle;
 use crate::session::LineRange;
 
-/// Lines that the help for one call shows.
+/// Most lines that the help for one call shows.
 const HELP_LINES: u64 = 40;
-/// Tokens of lines that the help for one call shows.
+/// Most tokens of lines that the help for one call shows.
 const HELP_TOKENS: u64 = 1_000;
-/// Edits of one call that are looked at.
+/// Most edits of one call that are examined.
 const MAX_EDITS: usize = 20;
-/// Texts of one call for which the nearest lines are searched.
+/// Most texts of one call for which the nearest lines are searched.
 const MAX_SEARCHES: u64 = 5;
-/// Places that are shown where a text stands several times, and lines around each: enough to tell them apart.
+/// Most places that are shown if a text occurs several times, and lines around each, enough to tell them apart.
 const SHOWN_PLACES: u64 = 3;
 const PLACE_CONTEXT: u64 = 2;
-/// Characters of a line that are shown, as in a preview.
+/// Most characters of a line that are shown, as in a preview.
 const LINE_CHARS: usize = 400;
 
 /// The file that an edit was meant for, as it is now.
@@ -44,18 +44,19 @@ struct Room {
     searches: u64,
 }
 
-/// The help for an edit that failed; `None` where every text stands exactly once, or nothing in the file is like them.
+/// The help for a failed edit; `None` if every text occurs exactly once or nothing in the file is like them.
 ///
-/// `old_texts`: what was to be replaced, in the order of the call. Texts match as Pi's tool matches them: line endings,
-/// white space at line ends, typographic quotes, dashes and spaces make no difference. At most 20 texts are looked for, and
-/// for five that stand nowhere the nearest lines. At most 40 lines and 1,000 tokens of the file are shown; a line of more than 400 characters is cut around what is wanted.
+/// `old_texts`: the texts to be replaced, in the order of the call. Texts match as in Pi's tool: line endings, white space at
+/// line ends, and typographic quotes, dashes and spaces make no difference. At most 20 texts are examined, and the nearest lines
+/// are searched for at most five that do not occur. At most 40 lines and 1,000 tokens of the file are shown; lines of more than
+/// 400 characters are cut around the part that matches best.
 pub fn help(target: &Target<'_>, old_texts: &[&str]) -> Option<String> {
     let old_texts = &old_texts[..old_texts.len().min(MAX_EDITS)];
     let loose = loosened(target.text);
     let mut places: Vec<Place> =
         old_texts.iter().map(|old| place(&loose, &loosened(old))).collect();
     if places.iter().all(|place| *place == Place::Once) {
-        // Another host may ask for the very characters.
+        // Another host may require the exact characters.
         let exact = unix_lines(target.text);
         places = old_texts.iter().map(|old| place(&exact, &unix_lines(old))).collect();
     }
@@ -92,7 +93,7 @@ pub fn help(target: &Target<'_>, old_texts: &[&str]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
-/// A place of so many lines with some lines around it.
+/// A place with some lines around it.
 fn around(place: LineRange, last_line: u64) -> LineRange {
     LineRange {
         first: place.first.saturating_sub(PLACE_CONTEXT).max(1),
@@ -100,7 +101,7 @@ fn around(place: LineRange, last_line: u64) -> LineRange {
     }
 }
 
-/// Lines of the file under a line that says which they are; of many the first and the last.
+/// Lines of the file under a heading. If there are too many, the first and the last are shown.
 fn shown(
     target: &Target<'_>,
     lines: &[&str],
@@ -127,7 +128,7 @@ fn shown(
 /// Numbered lines.
 type Numbered = Vec<(u64, String)>;
 
-/// The first and the last lines of a range for which there is room; all of them as first ones where they fit.
+/// The first and the last lines of a range for which there is room. If all fit, all are first lines.
 fn fitting(
     range: LineRange,
     room: &mut Room,
@@ -156,7 +157,7 @@ fn fitting(
     (first, last)
 }
 
-/// A line of which, if it is long, the part is shown that is most like what is wanted.
+/// A line; if it is long, only the part that is most like the wanted text.
 fn cut_line(line: &str, number: u64, handle: Handle, wanted: &Grams) -> String {
     if line.len() <= LINE_CHARS {
         return line.to_owned();

@@ -1,8 +1,14 @@
-//! When a new epoch starts and what it leaves standing (`log`): a pure decision.
+//! Decides when a new epoch starts and what it leaves standing (`log`). Pure.
 //!
-//! What was sent stays sent until removing it pays. A batch is made when what its items would have saved has reached what
-//! rewriting costs, and the bill stays within its bound; on a cold cache, where the rewrite is free; under window pressure;
-//! and where the host rewrote its list. Source: DESIGN.md section 7, *When a new epoch starts*; figures: docs/policy.md.
+//! Providers charge a fraction of the price for a cached prefix, so a message stays as it was sent until removing it pays. A
+//! new epoch starts
+//!
+//! - when the items that would leave have cost as much as rewriting costs, and the bill stays within its bound;
+//! - on a cold cache, when rewriting is free;
+//! - when the window is nearly full;
+//! - when the host rewrote its list.
+//!
+//! docs/policy.md has the figures.
 
 mod economics;
 mod items;
@@ -21,35 +27,35 @@ use super::model_rules::ModelRules;
 use crate::session::{Fold, MessageKind, Rewrite, Session, Treatment};
 use crate::settings::{Prices, Reuse};
 
-/// Of the tokens at which the window is under pressure so many hundredths are left when an epoch ends it.
+/// Size of the request after an epoch that relieves the window, in percent of the size at which the window is under pressure.
 const LOW_WATER_PERCENT: u64 = 40;
 
 /// What the decision depends on besides the session.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms<'a> {
-    /// So many of the newest results and steps always stay.
+    /// Number of newest results that always stay.
     pub keep_results: u64,
-    /// An epoch frees at least so many tokens.
+    /// Least number of tokens that an epoch frees.
     pub collapse_tokens: u64,
-    /// Tokens of the request above which the window is under pressure; `None` where the model's window is not known.
+    /// Tokens of the request above which the window is under pressure; `None` if the model's window is unknown.
     pub high_water_tokens: Option<u64>,
-    /// Tokens of the messages above which the host compacts; `None` where that is not known.
+    /// Tokens of the messages above which the host compacts; `None` if unknown.
     pub full_tokens: Option<u64>,
-    /// Set where the host's list did not continue the one before: how, and the window index from which it differs.
+    /// Set if the host rewrote its list: how, and the window index from which the list differs.
     pub rewrite: Option<(Rewrite, usize)>,
-    /// Index in the window of the first message that the request before did not have.
+    /// Index in the window of the first message that the previous request did not have.
     pub first_new: usize,
     /// Prices of this call.
     pub prices: &'a Prices,
-    /// Whether the cache of the request before still lives.
+    /// Whether the previous request's cache is still alive.
     pub warm: bool,
     /// Tokens of system prompt and tools.
     pub fixed_tokens: u64,
     /// The bill so far.
     pub bound: Bound,
-    /// What the model's thinking is bound to.
+    /// What the model requires of changes.
     pub rules: ModelRules,
-    /// Chances that things are needed again.
+    /// The chances that outputs and steps are needed again.
     pub hazards: &'a Hazards,
 }
 
@@ -58,20 +64,20 @@ pub struct Terms<'a> {
 pub struct NewEpoch {
     /// Why.
     pub reason: String,
-    /// What changes, by position in the chat.
+    /// New treatments, by position in the chat.
     pub treatments: Vec<(u64, Treatment)>,
-    /// Steps that are folded.
+    /// Steps to fold.
     pub folds: Vec<Fold>,
-    /// Messages collapsed.
+    /// Number of messages that collapse.
     pub collapsed: u64,
-    /// Tokens that collapses and folds free.
+    /// Tokens freed by collapses and folds.
     pub freed_tokens: u64,
 }
 
 /// Why an epoch starts, and what leaves the window with it.
 struct Cause {
     reason: String,
-    /// What the bill has to bear besides the rewrite, where it has to bear that.
+    /// If the bill must stay within its bound: the cost to reserve besides that of the rewrite.
     reserve: Option<f64>,
     leaving: Vec<Item<Leaving>>,
 }
@@ -87,7 +93,7 @@ pub fn decide(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option<New
     decide_in_full(session, shown, terms)
 }
 
-/// Decides without a look ahead.
+/// Decides without the quick check.
 fn decide_in_full(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option<NewEpoch> {
     let standing = Standing::new(session, shown, terms);
     let cause = rewritten(&standing, terms)
@@ -96,7 +102,7 @@ fn decide_in_full(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option
         .or_else(|| paid(&standing, terms))?;
     let reserve = cause.reserve;
     let new = epoch(session, &standing, cause);
-    // Besides what leaves, text before it may be shown otherwise: then the rewrite begins there.
+    // Text before what leaves may be shown differently too; the rewrite then begins there.
     let is_borne = reserve.is_none_or(|reserve| {
         let cost = standing.rewrite_from(first_changed(session, &new), new.freed_tokens);
         terms.bound.affords(cost + reserve)
@@ -104,7 +110,7 @@ fn decide_in_full(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option
     is_borne.then_some(new)
 }
 
-/// The host rewrote its list: from there on nothing is cached, and everything is decided afresh.
+/// The host rewrote its list. Nothing is cached from the first difference on, so everything behind it is decided afresh.
 fn rewritten(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     let (how, index) = terms.rewrite?;
     let first = if terms.prices.reuse == Reuse::Breakpoints { 0 } else { index };
@@ -114,8 +120,9 @@ fn rewritten(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     Some(Cause { reason, reserve: None, leaving })
 }
 
-/// The window is nearly full, and the bill can bear the rewrite or the host is about to compact: all outputs that can
-/// collapse do, then the oldest steps fold, down to the low-water mark. Nothing happens where that would not free a twentieth of the window.
+/// The window is nearly full, and either the bill can afford the rewrite or the host is about to compact. All outputs that can
+/// collapse do, then the oldest steps fold, down to the low-water mark. Nothing happens if that would free less than a
+/// twentieth of the window.
 fn pressed(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     let mark = terms.high_water_tokens.filter(|mark| standing.total() > *mark)?;
     let (outputs, steps) = standing.all();
@@ -131,14 +138,14 @@ fn pressed(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     let gain: u64 = leaving.iter().map(|item| item.gain).sum();
     let is_full = terms.full_tokens.is_none_or(|full| standing.total() > full);
     if !is_full && terms.warm && !terms.bound.affords(standing.rewrite_all(gain)) {
-        // The host has room left: until it has none, the bill need not bear what it cannot.
+        // The host does not compact yet, so the bill need not exceed its bound.
         return None;
     }
     let reason = format!("window pressure: {} tokens, {gain} of them can go", standing.total());
     (gain * 20 >= mark).then_some(Cause { reason, reserve: None, leaving })
 }
 
-/// The cache is gone: all has to be written, and what does not pay its rent need not be.
+/// The cache has expired. The whole request is written again anyway, so everything leaves that is not worth writing.
 fn cold(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     if terms.warm || terms.first_new == 0 {
         return None;
@@ -150,7 +157,7 @@ fn cold(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     may.then_some(Cause { reason, reserve: None, leaving })
 }
 
-/// What the items of a suffix would have saved has reached what rewriting it costs, and the bill can bear it.
+/// The items of a suffix have cost as much as rewriting the suffix costs, and the bill can afford that.
 fn paid(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     let is_bound = terms.rules.bound_thinking || terms.rules.positional_ids;
     if !terms.warm || (is_bound && !standing.begins_turn()) {
@@ -160,7 +167,7 @@ fn paid(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     let suffix = standing.suffix_tokens();
     let rewrite = |index: usize, gain: u64| standing.rewrite_cost(&suffix, index, gain);
     let best = batch(&items, &rewrite)?;
-    // Where the bill cannot bear the best batch: one nearer to the end.
+    // If the bill cannot afford the best batch, try smaller ones, nearer to the end.
     let counts =
         std::iter::successors(Some(best), |count| Some(count / 2).filter(|half| *half > 0));
     counts.map(|count| &items[..count]).find_map(|leaving| {
@@ -191,7 +198,7 @@ fn epoch(session: &Session, standing: &Standing<'_>, cause: Cause) -> NewEpoch {
     NewEpoch { reason: cause.reason, treatments, folds, collapsed, freed_tokens }
 }
 
-/// Index in the window of the first message that an epoch shows otherwise.
+/// Index in the window of the first message that an epoch changes.
 fn first_changed(session: &Session, new: &NewEpoch) -> usize {
     let window = session.chat().window();
     let newest = window.last().copied();
@@ -201,7 +208,7 @@ fn first_changed(session: &Session, new: &NewEpoch) -> usize {
     window.iter().position(|at| changed.contains(at)).unwrap_or(window.len())
 }
 
-/// Whether the newest message is one that a person typed.
+/// Whether a person typed the newest message.
 fn is_typed(session: &Session) -> bool {
     let newest = session.window().next_back();
     newest.is_some_and(|(_, message)| matches!(message.kind, MessageKind::User))

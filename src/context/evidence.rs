@@ -1,52 +1,51 @@
-//! What the model needed of what it had been shown: lines that it writes and had from an earlier output (DESIGN.md section
-//! 13, *Need*).
+//! Finds what the model needed of earlier outputs: lines that it writes and that come from one of them.
 //!
-//! Derived from the texts of the window alone and kept in memory; what it finds is recorded as events, so a restart finds the
-//! same. Must not decide anything.
+//! Derived only from the texts of the window and kept in memory. Needs are recorded as events, so that a restart has the same
+//! ones. Must not decide anything.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::host::HostMessage;
 
-/// Lines with fewer characters say too little of where they are from.
+/// Lines with fewer characters do not show where they come from.
 const MIN_LINE_CHARS: usize = 30;
 
-/// Which lines stood where.
+/// Which lines occurred where.
 #[derive(Debug, Default)]
 pub struct Evidence {
     lines: HashMap<u64, Seen>,
     taken: usize,
 }
 
-/// Where a line stood.
+/// Where a line occurred.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Position of the newest output that held it.
+    /// Position of the newest output with the line.
     output: Option<u64>,
-    /// Whether a person or the model said it.
+    /// Whether a person or the model wrote the line.
     said: bool,
 }
 
 impl Evidence {
-    /// Messages of the window taken so far.
+    /// Number of messages of the window handled so far.
     pub fn len(&self) -> usize {
         self.taken
     }
 
-    /// Whether nothing was taken yet.
+    /// Whether no message was handled yet.
     pub fn is_empty(&self) -> bool {
         self.taken == 0
     }
 
-    /// Passes over the next message of the window; it needed nothing.
+    /// Skips the next message of the window, which needs nothing.
     pub fn pass(&mut self) -> Vec<(u64, u32)> {
         self.taken += 1;
         Vec::new()
     }
 
-    /// Takes the next message of the window. For an answer of the model: positions of the outputs that it had lines from,
-    /// which nobody had said before, each with the number of such lines, in order of position.
+    /// Handles the next message of the window. For an answer of the model, returns the positions of the outputs from which it
+    /// repeats lines that nobody had written before, each with the number of such lines, in order of position.
     pub fn take(&mut self, at: u64, message: &HostMessage) -> Vec<(u64, u32)> {
         self.taken += 1;
         if message.withheld.is_some() {
@@ -77,7 +76,7 @@ impl Evidence {
     }
 }
 
-/// A hash of a line that is long enough. Two lines with one hash would only make a need look like another's.
+/// The hash of a line; `None` if the line is too short. A collision would only attribute a need to the wrong line.
 fn key(line: &str) -> Option<u64> {
     let line = line.trim();
     if line.len() < MIN_LINE_CHARS || line.chars().nth(MIN_LINE_CHARS - 1).is_none() {

@@ -1,18 +1,18 @@
-//! Renders an output that is shown in part, by its pieces. Pure text.
+//! Renders an output that is shown in part, from its pieces. Pure text.
 
 use super::forms;
 use crate::error::{Error, Result};
 use crate::object::Handle;
 use crate::session::{LineRange, Piece};
 
-/// The line that says where lines stand: given the position of the message and the lines there, as what it shows counts
-/// them; `None` if that message shows no lines.
+/// Makes the line that says where lines stand, from the position of the message and the lines of the object that it shows.
+/// `None` if that message shows no lines.
 pub type StandingLine<'a> = &'a dyn Fn(u64, LineRange) -> Option<String>;
 
-/// Renders the pieces of an output. `handle`: of the output.
+/// Renders the pieces of an output. `handle`: the output's handle.
 ///
 /// # Errors
-/// `INTERNAL` if lines are said to stand where there are none.
+/// `INTERNAL` if a piece refers to a message that shows no lines.
 pub fn render(
     text: &str,
     pieces: &[Piece],
@@ -43,7 +43,7 @@ pub fn render(
     Ok(rendered.join("\n"))
 }
 
-/// A line of which at most `chars` characters are shown, half at each end.
+/// Cuts a line to at most `chars` characters, half at each end.
 fn cut_line(line: &str, number: u64, handle: Handle, chars: usize) -> String {
     let characters = if line.len() <= chars { 0 } else { line.chars().count() };
     if characters <= chars {
@@ -56,7 +56,7 @@ fn cut_line(line: &str, number: u64, handle: Handle, chars: usize) -> String {
     format!("{head} {cut} {tail}")
 }
 
-/// Puts lines into pieces by what becomes of each: `of` gives a piece of one line for its number.
+/// Joins lines into pieces; `of` gives the one-line piece for each line number.
 pub fn pieces_by_line(total: u64, of: impl Fn(u64) -> Piece) -> Vec<Piece> {
     crate::session::join_pieces((1..=total).map(of))
 }

@@ -1,6 +1,6 @@
-//! How a tool result is shown when the model first sees it (`log`): a pure decision.
+//! Decides how a tool result is shown when the model first sees it (`log`). Pure.
 //!
-//! What was sent stays sent until the epoch ends, so this is the one moment to spare what already stands in the window.
+//! A message stays as it was sent until the epoch ends, so this is the moment to leave out what stands in the window already.
 
 use serde_json::Value;
 
@@ -11,10 +11,10 @@ use super::{excerpt, forms, preview};
 use crate::object::{Handle, Hash, ObjectId};
 use crate::session::{LineRange, Part, Piece, ResultFact, Session, Showing, Shows, Treatment};
 
-/// Blocks of an answer that asked for certain lines are shown again unless they have so many lines.
+/// Least number of lines of a block that is left out although the model asked for certain lines.
 const MIN_BLOCK_ASKED_FOR: usize = 20;
 
-/// A tool result as the model sees it first.
+/// A tool result that the model has not seen yet.
 #[derive(Debug, Clone, Copy)]
 pub struct Output<'a> {
     /// Its position in the chat.
@@ -35,8 +35,8 @@ pub struct Output<'a> {
 
 /// Decides how a tool result is shown.
 ///
-/// `standing`: its blocks that stand in the window already, by [`block_lines`]. `preview_tokens`: outputs above are
-/// previewed; 0 turns previews off.
+/// `standing`: its blocks that stand in the window already, see [`block_lines`]. `preview_tokens`: outputs with more tokens are
+/// previewed; 0: never.
 pub fn decide(
     session: &Session,
     output: &Output<'_>,
@@ -59,8 +59,8 @@ pub fn decide(
     }
 }
 
-/// The least number of lines of a block of a result that need not be shown where it stands already; `None` where the whole
-/// text is to be shown, or does not stand for itself.
+/// The least number of lines of a block that can be left out because it stands already. `None` if the whole text must be shown,
+/// or if the result does not show its own text.
 pub fn block_lines(session: &Session, output: &Output<'_>) -> Option<usize> {
     let fact = output.fact;
     if fact.shows != Shows::Own
@@ -72,14 +72,14 @@ pub fn block_lines(session: &Session, output: &Output<'_>) -> Option<usize> {
     }
     let kind = tool_kind::kind(&fact.tool, output.args);
     if kind == ToolKind::Edit && !fact.ok {
-        // The lines that help after a failed edit are there to be copied.
+        // The lines that help after a failed edit are meant to be copied.
         return None;
     }
     let asked_for = kind == ToolKind::Search || tool_kind::picks_lines(kind, output.args);
     Some(if asked_for { MIN_BLOCK_ASKED_FOR } else { MIN_BLOCK_LINES })
 }
 
-/// A result of which lines that stand elsewhere are not shown, and of the others a part if they are many.
+/// Leaves out the lines that stand elsewhere, and previews the others if there are too many.
 fn in_part(output: &Output<'_>, standing: &[Block], preview_tokens: u64) -> Treatment {
     let kind = tool_kind::kind(&output.fact.tool, output.args);
     let (text, tokens, said) = (output.text, output.tokens, output.said);
@@ -90,7 +90,7 @@ fn in_part(output: &Output<'_>, standing: &[Block], preview_tokens: u64) -> Trea
     let whole = preview::without_standing(output.fact.lines, standing);
     let whole_tokens = tokens - standing.iter().map(|block| block.tokens).sum::<u64>().min(tokens);
     match plan.filter(|_| !is_whole) {
-        // A preview that spares less than a quarter is not worth a look at the rest.
+        // A preview that saves less than a quarter is not worth the risk of a second look.
         Some(pieces) if rendered_tokens(output, &pieces) * 4 <= whole_tokens * 3 => {
             Treatment::Excerpt { pieces }
         }
@@ -99,7 +99,7 @@ fn in_part(output: &Output<'_>, standing: &[Block], preview_tokens: u64) -> Trea
     }
 }
 
-/// What an excerpt costs, about: handles differ in length.
+/// Approximate tokens of an excerpt, since handles differ in length.
 fn rendered_tokens(output: &Output<'_>, pieces: &[Piece]) -> u64 {
     let Some(sample) = Handle::parse("t100") else { return u64::MAX };
     let line = |_: u64, there: LineRange| Some(forms::as_in_line(sample, there, None));
@@ -107,7 +107,7 @@ fn rendered_tokens(output: &Output<'_>, pieces: &[Piece]) -> u64 {
     rendered.map_or(u64::MAX, |text| output.counter.count(&text))
 }
 
-/// Splits the lines of a read into those that stand above, by `standing`, and those to show.
+/// Splits the lines of a read into those that stand above, according to `standing`, and those to show.
 pub fn split_read<'a>(
     (object, version, range): (&ObjectId, &Hash, LineRange),
     standing: impl Iterator<Item = &'a Showing>,
@@ -129,7 +129,7 @@ pub fn split_read<'a>(
     parts
 }
 
-/// How a read is shown whose lines are split so.
+/// The treatment of a read with these parts.
 pub fn as_parts(parts: Vec<Part>) -> Treatment {
     if parts.iter().all(|part| part.stands_at.is_none()) {
         return Treatment::Given;
@@ -137,7 +137,7 @@ pub fn as_parts(parts: Vec<Part>) -> Treatment {
     Treatment::Reread { parts }
 }
 
-/// An identical request in this step or the one before always gets its content again: the model insists.
+/// Whether the same request was made in this step or the previous one. It then gets its content again: the model insists.
 fn repeats_right_away(session: &Session, at: u64, fact: &ResultFact) -> bool {
     let Some(step) = session.chat().get(at).map(|message| message.step) else { return false };
     session.window().rev().take_while(|(_, message)| message.step + 1 >= step).any(|(other, _)| {

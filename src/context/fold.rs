@@ -1,7 +1,7 @@
-//! Which steps can fold, and the lines that stand for them (DESIGN.md section 7, *Fold*). Pure.
+//! Which steps can fold, and the lines that replace them. Pure.
 //!
-//! Must not decide when steps fold: that is an epoch's. What can fold leaves a request whose roles alternate as before and
-//! in which every call has its result.
+//! Must not decide when steps fold; an epoch does. After a fold, roles still alternate and every call has its result, because
+//! providers refuse requests otherwise.
 
 use std::ops::RangeInclusive;
 
@@ -13,11 +13,11 @@ use crate::session::{ChatMessage, Fold, MessageKind, ResultFact, Session, Shows,
 /// What folding depends on besides the session.
 #[derive(Clone, Copy)]
 pub struct Terms<'a> {
-    /// So many of the newest steps stay.
+    /// Number of newest steps that stay.
     pub keep_steps: u64,
-    /// Whether the steps after the newest user message stay, since the model's thinking in them is bound to its place.
+    /// Whether the steps after the newest user message stay, because the model's thinking in them is bound to its place.
     pub keep_turn: bool,
-    /// Whether the output at a position of the chat, of so many tokens as it is shown, keeps its step.
+    /// Whether the output at a position of the chat keeps its step from folding. The second argument is its tokens as shown.
     pub stands: &'a dyn Fn(u64, u64) -> bool,
 }
 
@@ -30,9 +30,9 @@ pub struct Step {
     pub last: u64,
     /// Index of its first message in the window.
     pub index: usize,
-    /// Tokens of its messages as they are shown now.
+    /// Tokens of its messages as shown now.
     pub tokens: u64,
-    /// Tokens of what it adds to a line, about: counting them would cost more than the decision.
+    /// Approximate tokens that it adds to a fold line; exact counts would take longer than the decision.
     pub line_tokens: u64,
 }
 
@@ -45,9 +45,9 @@ impl Step {
 
 /// The steps that can fold, in the order of the window.
 ///
-/// A step can if all its calls are answered, an answer of the model follows it, and a user message before it can carry its
-/// line. It stays if it is among the newest or is folded already; if a message in it is withheld, changes on every call, or
-/// is not a call or a result; and if it holds an image, something pinned, or an output that keeps it.
+/// A step can fold if all its calls are answered, an answer of the model follows it, and a user message before it can carry its
+/// line. It stays if it is among the newest, is folded already, or holds an image, something pinned or an output that keeps it.
+/// It also stays if one of its messages is withheld, changes on every call, or is neither a call nor a result.
 ///
 /// `shown`: tokens of each message of the window as it would be sent now, in order.
 pub fn foldable_steps(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Vec<Step> {
@@ -90,8 +90,8 @@ pub fn foldable_steps(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Ve
     steps
 }
 
-/// The folds of these steps, which are in the order of the window. Steps next to each other, and those next to steps that
-/// are folded already, get one line: it names each file and each command once.
+/// The folds of these steps, which are in the order of the window. Adjacent steps share one line, also with steps that are
+/// folded already. A line names each file and each command once.
 pub fn folds_of(session: &Session, steps: &[Step]) -> Vec<Fold> {
     let mut ranges: Vec<(RangeInclusive<u64>, bool)> =
         session.folds().all().map(|fold| (fold.first..=fold.last, false)).collect();
@@ -116,7 +116,7 @@ pub fn folds_of(session: &Session, steps: &[Step]) -> Vec<Fold> {
     new.filter_map(|(range, _)| fold(session, range)).collect()
 }
 
-/// The fold of the messages at these positions; `None` where no handle names a call in it.
+/// The fold of the messages at these positions; `None` if none of its calls has a handle.
 fn fold(session: &Session, range: RangeInclusive<u64>) -> Option<Fold> {
     let facts = || range.clone().filter_map(|at| session.result(at));
     let handles = || facts().filter_map(|fact| handle(session, fact));
@@ -133,7 +133,7 @@ fn handle(session: &Session, fact: &ResultFact) -> Option<Handle> {
     fact.object.as_ref().and_then(|object| session.handle(object))
 }
 
-/// A step whose end is not reached.
+/// A step whose end is not reached yet.
 struct Open<'a> {
     step: Step,
     /// Calls without a result.
@@ -141,7 +141,7 @@ struct Open<'a> {
     is_named: bool,
 }
 
-/// Tokens of the head of a line, and of a deed besides its words.
+/// Tokens of a line's head, and of a deed in addition to its words.
 const HEAD_TOKENS: u64 = 10;
 const DEED_TOKENS: u64 = 4;
 
@@ -152,7 +152,7 @@ impl<'a> Open<'a> {
         Self { step, calls, is_named: false }
     }
 
-    /// With a result; `None` where it answers no call of the step, or the step is known by no handle at its end.
+    /// The step with one more result; `None` if the result answers no call of the step, or if the step ends and has no handle.
     fn with(
         mut self,
         session: &Session,
@@ -173,7 +173,7 @@ impl<'a> Open<'a> {
     }
 }
 
-/// Tokens of a deed, about: of its words, or of a handle and a path.
+/// Approximate tokens of a deed: of its words, or of a handle and a path.
 fn deed_tokens(session: &Session, fact: &ResultFact) -> u64 {
     let object = match &fact.shows {
         Shows::File { object, .. } | Shows::Change { object } => session.index().get(object),

@@ -1,6 +1,6 @@
-//! The lines that stand for content (DESIGN.md section 7, *Rules*). Golden files hold them: models learn these forms.
+//! The lines that replace content. Golden files hold them, because models learn these forms.
 //!
-//! Pure text. A line never reads like an error or like an invitation to repeat a call.
+//! Pure text. No line reads like an error or like an invitation to repeat a call.
 
 use crate::object::Handle;
 use crate::session::{LineRange, ResultFact};
@@ -42,7 +42,7 @@ pub fn standing_line(file: Handle, range: LineRange, tool: &str, result: Option<
     format!("{file} unchanged; {lines} in the {tool} result above{place}.")
 }
 
-/// What a preview leaves between head and tail: `… 1,240 lines between (t17:81-1320) …`
+/// Lines that a preview leaves out: `… 1,240 lines between (t17:81-1320) …`
 pub fn between_line(handle: Handle, range: LineRange) -> String {
     format!("… {} between ({handle}:{range}) …", count(range.len(), "line"))
 }
@@ -54,13 +54,13 @@ pub fn as_in_line(subject: Handle, range: LineRange, result: Option<Handle>) -> 
     format!("… {} as in {subject}:{range}{place} …", count(range.len(), "line"))
 }
 
-/// What a cut leaves of a long line: `… 3,100 characters between (t17:5) …`
+/// Characters that are cut from a long line: `… 3,100 characters between (t17:5) …`
 pub fn long_line_cut(handle: Handle, line: u64, characters: u64) -> String {
     format!("… {} between ({handle}:{line}) …", count(characters, "character"))
 }
 
-/// First line of a note: `[f3] src/main.rs changed on disk after t12 (+4 -1):`; where another session of the same store
-/// edited or wrote the file, `[f3] src/main.rs changed on disk after t12, by another session (+4 -1):`
+/// First line of a note: `[f3] src/main.rs changed on disk after t12 (+4 -1):`. If another session of the same store edited or
+/// wrote the file: `[f3] src/main.rs changed on disk after t12, by another session (+4 -1):`
 pub fn changed_line(
     file: Handle,
     path: &str,
@@ -87,18 +87,18 @@ pub fn no_text_line(file: Handle, path: &str, after: Option<Handle>) -> String {
     )
 }
 
-/// What stands in the place of text that a file has not: `[f3] a.bin · no text: it is binary, 1,240 bytes`
+/// The answer for a file without text: `[f3] a.bin · no text: it is binary, 1,240 bytes`
 pub fn textless_line(file: Handle, path: &str, why: &str) -> String {
     format!("[{file}] {path} · no text: {why}")
 }
 
-/// A note on a file that was gone and is there again: `[f3] src/main.rs is on disk again, as it was in t12.`
+/// A note on a file that exists again: `[f3] src/main.rs is on disk again, as it was in t12.`
 pub fn back_line(file: Handle, path: &str, seen: Option<Handle>) -> String {
     let seen = seen.map_or_else(|| "before".to_owned(), |handle| format!("in {handle}"));
     format!("[{file}] {path} is on disk again, as it was {seen}.")
 }
 
-/// A note on a file that was moved as it was: `[f3] src/a.rs is now src/b.rs`
+/// A note on a file that was moved unchanged: `[f3] src/a.rs is now src/b.rs`
 pub fn moved_line(file: Handle, before: &str, now: &str) -> String {
     format!("[{file}] {before} is now {now}")
 }
@@ -115,30 +115,29 @@ pub fn moved_changed_line(
     format!("[{file}] {before} is now {now}, and changed{after} (+{added} -{removed}):")
 }
 
-/// A note on a file that cannot be looked at for now: `[f3] src/main.rs is out of reach for now; its text of t12 is kept as f3.`
+/// A note on a file that cannot be read for now: `[f3] src/main.rs is out of reach for now; its text of t12 is kept as f3.`
 pub fn out_of_reach_line(file: Handle, path: &str, after: Option<Handle>) -> String {
     let of = after.map_or_else(String::new, |handle| format!(" of {handle}"));
     format!("[{file}] {path} is out of reach for now; its text{of} is kept as {file}.")
 }
 
-/// A note on a file that can be looked at again: `[f3] src/main.rs is within reach again, as it was in t12.`
+/// A note on a file that can be read again: `[f3] src/main.rs is within reach again, as it was in t12.`
 pub fn within_reach_line(file: Handle, path: &str, seen: Option<Handle>) -> String {
     let seen = seen.map_or_else(|| "before".to_owned(), |handle| format!("in {handle}"));
     format!("[{file}] {path} is within reach again, as it was {seen}.")
 }
 
-/// The rest of a difference that is longer than a note may be: `… 31 more changed lines in f3 …`
+/// The rest of a diff that is too long for a note: `… 31 more changed lines in f3 …`
 pub fn more_changes_line(file: Handle, lines: u64) -> String {
     format!("… {} in {file} …", count(lines, "more changed line"))
 }
 
-/// What a failed `edit` is told of lines that it may have meant, which follow:
-/// `[f3] src/main.rs · lines 35-49, nearest to oldText:`
+/// Heading of the lines that a failed `edit` may have meant: `[f3] src/main.rs · lines 35-49, nearest to oldText:`
 pub fn nearest_line(file: Handle, path: &str, range: LineRange, text: &str) -> String {
     format!("[{file}] {path} · {}, nearest to {text}:", lines_phrase(&[range]))
 }
 
-/// What a failed `edit` is told of a text that stands several times:
+/// For a failed `edit`, the places of a text that occurs several times:
 /// `[f3] src/main.rs · oldText stands 12 times: lines 12-14, 40-42, …`
 pub fn places_line(
     file: Handle,
@@ -151,13 +150,13 @@ pub fn places_line(
     format!("[{file}] {path} · {text} stands {total} times: {}{rest}", lines_phrase(first))
 }
 
-/// Folded steps, by their first and last call: `[t31-t44] 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok`.
+/// Folded steps, with their first and last call: `[t31-t44] 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok`.
 pub fn fold_line(first: Handle, last: Handle, steps: u64, deeds: &[String]) -> String {
     let calls = if first == last { first.to_string() } else { format!("{first}-{last}") };
     format!("[{calls}] {}: {}", count(steps, "step"), deeds.join(", "))
 }
 
-/// Whether a text is what folding left: nothing but lines of [`fold_line`].
+/// Whether a text consists of nothing but lines of [`fold_line`].
 pub fn is_folded(text: &str) -> bool {
     let is_line = |line: &str| {
         let rest = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));

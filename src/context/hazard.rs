@@ -1,8 +1,8 @@
-//! The hazard of an output or a step: how likely one call needs it. Two small log-linear models over what is known at the
-//! call, with weights that are data.
+//! The hazard of an output or a step: how likely a call needs it. Two small log-linear models of what is known at the call;
+//! their weights are data.
 //!
-//! Pure: the same numbers give the same hazard on every machine, for powers and logarithms are computed in software. Must
-//! not decide anything. Which features, and why: docs/policy.md.
+//! Pure. The same numbers give the same hazard on every machine, because powers and logarithms are computed in software. Must
+//! not decide anything. docs/policy.md explains the choice of features.
 
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
@@ -12,87 +12,87 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::session::{OutputClass, Session};
 
-/// The weights that are shipped: what `palimpsest learn` makes of recorded sessions, made more careful (docs/policy.md).
+/// The built-in weights: learned from recorded sessions with `palimpsest learn`, and made more cautious (docs/policy.md).
 const SHIPPED: &str = include_str!("hazards.json");
 
-/// Format of the weights.
+/// Version of the format.
 const VERSION: u32 = 1;
 
 /// Both models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Hazards {
-    /// Format: 1.
+    /// Version of the format: 1.
     pub version: u32,
-    /// How many times its price a fault weighs: what is missing costs more than tokens.
+    /// Factor by which a fault weighs more than its price, since missing content costs more than tokens.
     pub caution: f64,
-    /// Of an output.
+    /// Weights of an output's hazard.
     pub outputs: OutputWeights,
-    /// Of a step.
+    /// Weights of a step's hazard.
     pub steps: StepWeights,
 }
 
-/// Weights of an output's hazard.
+/// Weights of an output's hazard, each for one feature.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OutputWeights {
-    /// Of every output.
+    /// Constant term.
     pub base: f64,
-    /// Where it shows lines of a file.
+    /// Whether it shows lines of a file.
     pub read: f64,
-    /// Where it lists names of files.
+    /// Whether it lists names of files.
     pub listing: f64,
-    /// Of the logarithm of the session's late needs per call.
+    /// Logarithm of the session's late needs, see [`Session::late_needs`].
     pub late_needs: f64,
-    /// Of the logarithm of one more than the turns since.
+    /// Logarithm of 1 + the number of turns since then.
     pub turns_since: f64,
 }
 
-/// Weights of a step's hazard.
+/// Weights of a step's hazard, each for one feature.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StepWeights {
-    /// Of every step.
+    /// Constant term.
     pub base: f64,
-    /// Where its arguments hold more than a line for it would show.
+    /// Whether its arguments hold more than its fold line would show.
     pub long_arguments: f64,
-    /// Of the logarithm of one more than the tokens of such arguments.
+    /// Logarithm of 1 + the number of tokens of such arguments.
     pub argument_tokens: f64,
-    /// Of the logarithm of one more than the steps since.
+    /// Logarithm of 1 + the number of steps since then.
     pub steps_since: f64,
 }
 
-/// What is known of an output at a call.
+/// The features of an output at a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OutputFeatures {
-    /// What it shows.
+    /// The kind of its text.
     pub class: OutputClass,
-    /// The session's late needs per call so far, smoothed: see [`Session::late_needs`].
+    /// The session's late needs, see [`Session::late_needs`].
     pub late_needs: f64,
-    /// Turns since it came.
+    /// Number of turns since it came.
     pub turns_since: u32,
 }
 
-/// What is known of a step at a call.
+/// The features of a step at a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepFeatures {
-    /// Tokens of arguments that a line for it would not show.
+    /// Tokens of its arguments that its fold line would not show.
     pub argument_tokens: u64,
-    /// Steps since.
+    /// Number of steps since then.
     pub steps_since: u32,
 }
 
 impl Hazards {
-    /// The weights that are shipped.
+    /// The built-in weights.
     pub fn shipped() -> &'static Self {
         static PARSED: LazyLock<Hazards> = LazyLock::new(|| {
-            // Held by a test; weights that could not be read would leave everything standing.
+            // A test makes sure that they can be parsed. If not, everything stays in the window.
             Hazards::parse(SHIPPED).unwrap_or(Hazards::ALWAYS)
         });
         &PARSED
     }
 
-    /// Everything is always needed.
+    /// Weights by which everything is always needed.
     const ALWAYS: Self = Self {
         version: VERSION,
         caution: 1.0,
@@ -111,7 +111,7 @@ impl Hazards {
         },
     };
 
-    /// Reads weights from their JSON.
+    /// Parses weights.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if it is not JSON of this form and version.
@@ -198,14 +198,14 @@ impl StepWeights {
     }
 }
 
-/// The features of the output at a position of the chat; `None` where no result stands there.
+/// The features of the output at a position of the chat; `None` if there is no tool result.
 pub fn output_features(session: &Session, at: u64) -> Option<OutputFeatures> {
     let fact = session.result(at)?;
     let turns_since = session.chat().turn().saturating_sub(session.chat().get(at)?.turn);
     Some(OutputFeatures { class: fact.class, late_needs: session.late_needs(), turns_since })
 }
 
-/// The features of the step whose messages stand at these positions of the chat.
+/// The features of the step at these positions of the chat.
 pub fn step_features(session: &Session, range: RangeInclusive<u64>) -> Option<StepFeatures> {
     let answer = session.chat().get(*range.start())?;
     let steps_since = session.chat().step().saturating_sub(answer.step);

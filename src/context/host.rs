@@ -1,7 +1,7 @@
-//! A host's message, read from its JSON: what the session needs of it, and its exact text around the content.
+//! A host's message, parsed from its JSON: what the session needs of it, and its exact text around the content.
 //!
-//! Lenient: whatever has no role, or a role or shape that is not known, is a message too and passes through. Must not
-//! interpret tools or decide anything. Shapes: pi-ai's messages.
+//! Expects the shapes of pi-ai's messages, but is lenient: a message without a role, or of an unknown role or shape, passes
+//! through. Must not interpret tools or decide anything.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,11 +15,11 @@ use crate::error::{Error, Result};
 use crate::object::Hash;
 use crate::session::{MessageKey, Withheld};
 
-/// Tokens of a message besides its content, where the tokenizer counts: its role is one. Else the role counts as text.
+/// Tokens of a message besides its content, if the tokenizer counts: the role is one token. Otherwise the role counts as text.
 pub const MESSAGE_TOKENS: u64 = 1;
 
-/// Tokens counted for an image, as hosts estimate one: its real price depends on provider and size. None where characters
-/// are counted.
+/// Tokens counted for an image, as hosts estimate it; the real price depends on provider and size. If characters are counted,
+/// images count nothing.
 const IMAGE_TOKENS: u64 = 1_200;
 
 /// A tool call in an assistant message.
@@ -38,7 +38,7 @@ pub struct HostCall {
 pub struct HostMessage {
     /// Its JSON, as the host's `JSON.stringify` gives it.
     pub raw: String,
-    /// Where the value of `content` stands in `raw`.
+    /// Byte range of the value of `content` in `raw`.
     pub content_span: Option<Range<usize>>,
     /// Identity.
     pub key: MessageKey,
@@ -60,7 +60,7 @@ pub struct HostMessage {
     pub tokens: u64,
     /// How they are counted.
     pub counter: Counter,
-    /// Set where `raw` is a placeholder for what the host gave; the host's own message goes out.
+    /// Set if `raw` is a placeholder; the host's own message goes out.
     pub withheld: Option<Withheld>,
 }
 
@@ -119,7 +119,7 @@ impl HostMessage {
         message
     }
 
-    /// A `!!` message: its output is stored nowhere, only that it was there.
+    /// A `!!` message. Its output must not be stored, only that there was one.
     fn without_output(timestamp: Option<i64>, counter: Counter) -> Self {
         let role = "bashExecution".to_owned();
         let raw =
@@ -142,7 +142,7 @@ impl HostMessage {
         }
     }
 
-    /// Reads a message from its JSON, or from the placeholder that stands for it.
+    /// Parses a stored message, or the placeholder that replaces it.
     pub fn from_stored(raw: &str, withheld: Option<Withheld>, counter: Counter) -> Self {
         let message = Self::parse(raw, counter);
         match withheld {
@@ -182,7 +182,7 @@ impl HostMessage {
         Self::parse(&format!(r#"{{"role":{role},"content":{content}}}"#), self.counter).tokens
     }
 
-    /// Its content as blocks, without the brackets around them; `content` stands in place of its own where it is given.
+    /// The content as JSON blocks without the surrounding brackets. `content`, if given, replaces the message's own.
     pub fn blocks<'a>(&'a self, content: Option<&'a str>) -> Cow<'a, str> {
         let content = content.or_else(|| self.content()).unwrap_or("[]");
         match content.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
@@ -192,7 +192,7 @@ impl HostMessage {
         }
     }
 
-    /// Its content, or the one given in place of it, with a text block behind.
+    /// The content with a text block appended. `content`, if given, replaces the message's own.
     pub fn content_and_block(&self, content: Option<&str>, text: &str) -> String {
         let (blocks, block) = (self.blocks(content), text_block(text));
         if blocks.trim().is_empty() { format!("[{block}]") } else { format!("[{blocks},{block}]") }
@@ -206,7 +206,7 @@ impl HostMessage {
         }
     }
 
-    /// All that the message says: its texts, thinking, and every string in the arguments of its calls.
+    /// All words of the message: its texts, its thinking, and every string in the arguments of its calls.
     pub fn said(&self) -> Vec<&str> {
         let mut said: Vec<&str> = self.texts.iter().map(String::as_str).collect();
         said.extend(self.thinking.iter().map(String::as_str));
@@ -214,7 +214,7 @@ impl HostMessage {
         said
     }
 
-    /// Takes texts and calls out of the content and returns its units.
+    /// Collects texts and calls from the content; returns its units.
     fn read_content(&mut self, content: &Value) -> u64 {
         let blocks = match content {
             Value::String(text) => {
@@ -275,7 +275,7 @@ pub fn image_units(counter: Counter) -> u64 {
     }
 }
 
-/// Every string of a value, in order.
+/// Collects every string in a value, in order.
 pub fn strings<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     match value {
         Value::String(text) => found.push(text),
@@ -285,12 +285,12 @@ pub fn strings<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     }
 }
 
-/// The JSON of a content that is one text block, as `JSON.stringify` gives it.
+/// The JSON of a content with one text block, as `JSON.stringify` writes it.
 pub fn text_content(text: &str) -> String {
     format!("[{}]", text_block(text))
 }
 
-/// The JSON of a text block, as `JSON.stringify` gives it.
+/// The JSON of a text block, as `JSON.stringify` writes it.
 pub fn text_block(text: &str) -> String {
     format!(r#"{{"type":"text","text":{}}}"#, Value::from(text))
 }
@@ -303,7 +303,7 @@ fn is_text_block(block: &Value) -> bool {
     })
 }
 
-/// Where `part`, a slice of `whole`, stands in it.
+/// The byte range of `part`, a slice of `whole`.
 fn span_within(whole: &str, part: &str) -> Range<usize> {
     let start = part.as_ptr() as usize - whole.as_ptr() as usize;
     start..start + part.len()

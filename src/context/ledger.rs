@@ -1,7 +1,7 @@
-//! What a call costs us, and what it would have cost the plain host, estimated before it goes out. Pure.
+//! Estimates, before a call goes out, what it costs us and what it would have cost the plain host. Pure.
 //!
-//! What of it cannot be known from the calls before becomes part of the call's record, and `session` adds it up. Warm or cold
-//! is judged by the time stamps of messages, never by the clock. Rules: DESIGN.md section 7, rule 3, and section 13.
+//! What does not follow from the previous calls becomes part of the call's record; `session` adds it up. Whether the cache is
+//! warm is judged by the time stamps of messages, never by the clock, so that a replay gives the same result.
 
 use crate::object::Hash;
 use crate::session::{
@@ -10,56 +10,56 @@ use crate::session::{
 };
 use crate::settings::Prices;
 
-/// Pi compacts when a request comes so near to the window.
+/// Pi compacts when less than this many tokens of the window would be free.
 pub const RESERVED_TOKENS: u64 = 16_384;
 /// Tokens that Pi keeps when it compacts.
 pub const KEPT_TOKENS: u64 = 20_000;
 
-/// Tokens of a call that brings back what is missing, and of its answer.
+/// Tokens of a call that brings missing content back, and of its answer.
 const FAULT_TOKENS: u64 = 60;
 
-/// A call before it is known what goes out: its prices, its fixed part, and whether the cache still lives.
+/// What is known of a call before its messages are: its prices, its fixed part, and whether the cache is still alive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coming {
     /// Prices.
     pub prices: PriceNote,
-    /// Tokens of system prompt and tools, as counted here.
+    /// Tokens of system prompt and tools, in our count.
     pub fixed: u64,
-    /// How many of these are ours.
+    /// The part of `fixed` that is ours.
     pub overhead: u64,
-    /// Tokens of the model's window, where the host said so.
+    /// Tokens of the model's window, if the host stated it.
     pub window: Option<u64>,
-    /// Whether the cache of the request before still lives.
+    /// Whether the previous request's cache is still alive.
     pub warm: bool,
-    /// Tokens as the provider counts them for one counted here.
+    /// The provider's token count divided by ours.
     pub factor: f64,
 }
 
-/// The messages of a request, beside those of the request before. Tokens as counted here.
+/// The messages of a request, compared with the previous one. Tokens are in our count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Tokens of the messages.
     pub messages: u64,
-    /// Tokens of the messages at the front that are those of the request before.
+    /// Tokens at the front of the messages that equal the previous request's.
     pub shared: u64,
-    /// Whether the request before is a prefix of this one.
+    /// Whether the previous request is a prefix of this one.
     pub grown: bool,
 }
 
-/// Our request, as it goes out.
+/// Our request as it goes out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending {
     /// Its messages.
     pub shape: Shape,
-    /// Tokens of the messages of the request before as they go out now; `None` where an epoch did not begin.
+    /// If an epoch began: tokens that the previous request's messages have now.
     pub kept: Option<u64>,
 }
 
-/// Whether the cache of the request before still lives: the same model and fixed part, and no longer since than the cache
-/// lives. The request before was answered when the newest assistant message says, or kept alive when the newest report of
-/// warming says; this one is made when its newest message says.
+/// Whether the previous request's cache is still alive: model and fixed part are the same, and less time has passed than the
+/// cache's lifetime. Times are those of the newest assistant message or of the newest report of cache warming, and of the newest
+/// message of the coming call.
 ///
-/// `session`: with the messages of the coming call taken in. `prompt`: `content_hash` of its system prompt and tools.
+/// `session`: with the messages of the coming call. `prompt`: `content_hash` of its system prompt and tools.
 pub fn is_warm(
     session: &Session,
     prices: &Prices,
@@ -83,20 +83,20 @@ pub fn is_warm(
 }
 
 impl Coming {
-    /// What our request costs if it has these messages.
+    /// Cost of our request with these messages.
     pub fn charge(&self, session: &Session, shape: &Shape) -> Side {
         let before = session.bill().last().map_or(0, |last| last.bill.ours.messages);
         let shared = (!shape.grown).then_some(shape.shared);
         self.terms().side(self.fixed, shape.messages, shared, before)
     }
 
-    /// Price of a token that stands in a request of so many tokens, by the provider's count, for one call more.
+    /// Price of keeping one token for one more call in a request of this many tokens, in the provider's count.
     pub fn carry(&self, tokens: u64) -> f64 {
         self.terms().carry(tokens)
     }
 
-    /// Tokens of our messages, as counted here, above which the host compacts before the next call; `None` where it does not,
-    /// or has no room to.
+    /// Tokens of our messages, in our count, above which the host compacts before the next call; `None` if it does not or has no
+    /// room to.
     pub fn full_tokens(&self) -> Option<u64> {
         let limit = self.window?.checked_sub(RESERVED_TOKENS)?;
         Some(scaled(limit, 1.0 / self.factor).saturating_sub(self.fixed))
@@ -111,9 +111,9 @@ impl Coming {
     }
 }
 
-/// What the plain host's request would cost: its own list, compacted as Pi does when the window is full.
+/// Cost of the plain host's request: its own list, compacted as Pi does when the window is full.
 ///
-/// `changed`: index of the first message of the host's list that is not as at the call before.
+/// `changed`: index of the first message of the host's list that differs from the previous call.
 pub fn plain_charge(session: &Session, coming: &Coming, changed: Option<usize>) -> Side {
     let bill = session.bill();
     let before = bill.last().map_or(0, |last| last.bill.plain.messages);
@@ -125,8 +125,8 @@ pub fn plain_charge(session: &Session, coming: &Coming, changed: Option<usize>) 
     coming.terms().plain(coming.plain_fixed(), window, bill.compaction(), call, before)
 }
 
-/// Tokens that the plain host's messages share with its request before, `None` for all of those; and how it compacts for
-/// this call.
+/// The tokens that the plain host's messages share with its previous request (`None`: all of that), and the compaction that it
+/// makes for this call.
 fn plain_call(
     session: &Session,
     coming: &Coming,
@@ -151,7 +151,7 @@ fn plain_call(
     (shared, None)
 }
 
-/// What the record of a call says of its bill. `changed`: as in [`plain_charge`].
+/// What the record of a call says about its bill. `changed`: as in [`plain_charge`].
 pub fn note(
     session: &Session,
     coming: &Coming,
@@ -181,12 +181,12 @@ pub fn note(
     }
 }
 
-/// Tokens of the plain host's list before it compacts anything.
+/// Tokens of the plain host's uncompacted list.
 fn plain_window(session: &Session) -> u64 {
     session.chat().window_tokens().saturating_sub(session.own_tokens())
 }
 
-/// What the faults since the call before cost: the request once more, and what is shown again.
+/// Cost of the faults since the previous call: the request once more, and the content that is shown again.
 fn faults_cost(session: &Session) -> f64 {
     let (faults, bill) = (session.faults(), session.bill());
     let (Some(last), Some(prices)) = (bill.last(), bill.prices()) else { return 0.0 };
@@ -198,8 +198,8 @@ fn faults_cost(session: &Session) -> f64 {
     prices.prices.cost(sent, 0) + prices.prices.cost(0, again)
 }
 
-/// Where the plain host's messages begin after a compaction: the newest [`KEPT_TOKENS`], never beginning with a tool result.
-/// `None` where nothing would go.
+/// The plain host's compaction: it keeps the newest [`KEPT_TOKENS`], and never begins with a tool result. `None` if nothing would
+/// be dropped.
 fn compact(session: &Session, before: Option<PlainCompaction>) -> Option<PlainCompaction> {
     let window: Vec<_> = session.window().collect();
     let mut kept = 0;
@@ -213,7 +213,7 @@ fn compact(session: &Session, before: Option<PlainCompaction>) -> Option<PlainCo
     let start = start.or_else(|| (0..index).rev().find(|index| !is_result(index)))?;
     let from = window[start].0;
     let dropped: u64 = window[..start].iter().map(|(_, message)| message.tokens).sum();
-    // Less than a summary is not worth one.
+    // Dropping less than a summary takes is not worth it.
     let goes = dropped > before.map_or(0, |before| before.dropped) + SUMMARY_TOKENS;
     goes.then_some(PlainCompaction { from, dropped })
 }

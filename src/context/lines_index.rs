@@ -1,7 +1,7 @@
-//! Which lines stand where: finds blocks of a new output that stand, whole and verbatim, in the window already.
+//! An index of the lines that stand in the window: finds blocks of a new output that stand there verbatim already.
 //!
-//! Derived from what stands, kept in memory by the live session and made anew whenever that changes other than at its end,
-//! so that it holds the same after a restart. Decides nothing but what is the same text: hashes propose, bytes say.
+//! Derived from what stands. The live session keeps it in memory, and rebuilds it whenever anything changes before the end of the
+//! window, so that it is the same after a restart. Hashes propose matches; comparing the bytes confirms them.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher};
@@ -10,11 +10,11 @@ use std::sync::Arc;
 use super::tokens::Counter;
 use crate::session::LineRange;
 
-/// Blocks have so many lines at least (DESIGN.md section 7, *Rules*).
+/// Least number of lines of a block: fewer are often alike by chance.
 pub const MIN_BLOCK_LINES: usize = 5;
-/// Blocks have so many tokens at least: the line in their place costs about a third of it.
+/// Least number of tokens of a block: the line that replaces it takes about a third of this.
 const MIN_BLOCK_TOKENS: u64 = 40;
-/// So many of the newest places of a block are compared.
+/// Number of newest places of a block that are compared.
 const MAX_PLACES: usize = 8;
 
 /// Lines of an output that stand elsewhere.
@@ -24,7 +24,7 @@ pub struct Block {
     pub lines: LineRange,
     /// Position of the message in which they stand.
     pub at: u64,
-    /// The first of them there.
+    /// Number of the first of them there.
     pub first: u64,
     /// Their tokens.
     pub tokens: u64,
@@ -34,11 +34,11 @@ pub struct Block {
 #[derive(Debug, Default)]
 pub struct LinesIndex {
     runs: Vec<Run>,
-    /// Places of every five lines in a row, by their hash: run and index of the first line in it, in order of entry.
+    /// Places of each sequence of five lines, by its hash: run, and index of the first line in it, in order of entry.
     places: HashMap<u64, Vec<(u32, u32)>>,
 }
 
-/// Lines that stand one after the other at one message.
+/// Adjacent lines that stand at one message.
 #[derive(Debug)]
 struct Run {
     at: u64,
@@ -50,7 +50,7 @@ struct Run {
 }
 
 impl LinesIndex {
-    /// Enters lines of a text that stand at a message; after those of all messages before it.
+    /// Adds lines of a text that stand at a message. Messages must be added in order.
     pub fn enter(&mut self, at: u64, text: &Arc<str>, ranges: &[LineRange]) {
         let lines: Vec<(usize, &str)> = line_spans(text).collect();
         for range in ranges {
@@ -67,8 +67,8 @@ impl LinesIndex {
 
     /// The blocks of a text that stand already, in order, without overlaps.
     ///
-    /// `min_lines`: shorter blocks do not count; at least [`MIN_BLOCK_LINES`]. Takes time linear in the text, but for the
-    /// places that it shares with many others.
+    /// `min_lines`: least number of lines of a block, at least [`MIN_BLOCK_LINES`]. Takes time linear in the text, except for
+    /// lines that stand in many places.
     pub fn blocks(&self, text: &str, min_lines: usize, counter: Counter) -> Vec<Block> {
         let lines: Vec<(usize, &str)> = line_spans(text).collect();
         let hashes: Vec<u64> = lines.iter().map(|(_, line)| hash_of(line)).collect();
@@ -82,7 +82,7 @@ impl LinesIndex {
             let (start, (last_start, last)) = (lines[next].0, lines[next + len - 1]);
             let count = counter.count(&text[start..last_start + last.len()]);
             if len < min_lines || count < MIN_BLOCK_TOKENS {
-                // What begins within these lines ends with them.
+                // A block that begins within these lines also ends with them.
                 next += len + 1 - MIN_BLOCK_LINES;
                 continue;
             }
@@ -98,7 +98,7 @@ impl LinesIndex {
         found
     }
 
-    /// The newest of the longest stretches that begin as these lines do: run, index of its first line, and its length.
+    /// The longest match for a beginning of these lines, the newest if there are several: run, index of its first line, length.
     fn longest(&self, lines: &[(usize, &str)], hashes: &[u64]) -> Option<((&Run, usize), usize)> {
         let places = self.places.get(&shingle(hashes.get(..MIN_BLOCK_LINES)?))?;
         let mut best: Option<((&Run, usize), usize)> = None;
@@ -121,7 +121,7 @@ impl LinesIndex {
         let hashes: Vec<u64> = run.lines.iter().map(|(_, hash)| *hash).collect();
         for (line, hashes) in (0u32..).zip(hashes.windows(MIN_BLOCK_LINES)) {
             let places = self.places.entry(shingle(hashes)).or_default();
-            // What repeats within one run is found at its first place.
+            // If lines repeat within a run, only their first place there counts.
             if places.last().is_none_or(|(known, _)| *known != number) {
                 places.push((number, line));
             }

@@ -1,7 +1,7 @@
-//! The `log` layout: every message where it appeared, its content as its treatment says (DESIGN.md section 7).
+//! The layout `log`: every message stays where it appeared, with the content that its treatment says.
 //!
-//! Pure: text comes in by [`Texts`]. Never touches a message other than a tool result, save for a note at the head of a
-//! user message and the lines of folded steps at its end.
+//! Pure: texts come in through [`Texts`]. Changes only tool results, except that a user message can get a note at its head and
+//! the lines of folded steps at its end.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::session::{
     LineRange, MessageKind, Part, ResultFact, Session, Shows, Subject, Treatment,
 };
 
-/// The host's own words for a result that is nothing but an image.
+/// The host's own text for a result that consists of images only.
 const IMAGE_PLACEHOLDER: &str = "(see attached image)";
 
 /// Where the texts of object versions come from.
@@ -24,8 +24,8 @@ pub trait Texts {
     fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>>;
 }
 
-/// Renders the content of the message at a position of the chat; `None` where it goes out as the host gave it, as what is
-/// stored nowhere always does.
+/// Renders the content of the message at a position of the chat. `None` if it goes out as the host gave it; a message that must
+/// not be stored always does.
 pub fn render(
     session: &Session,
     at: u64,
@@ -46,7 +46,7 @@ pub fn render(
     Ok(Some(with_notes(treated.as_deref(), notes, message)))
 }
 
-/// The lines of folded steps that stand behind the content of the message at a position, as its last block.
+/// The lines of folded steps that are appended to the message at a position, as its last block.
 pub fn fold_lines(session: &Session, at: u64) -> Option<String> {
     let is_user = session.chat().get(at).is_some_and(|m| matches!(m.kind, MessageKind::User));
     if is_user { session.folds().lines(at) } else { None }
@@ -68,14 +68,14 @@ pub fn reference_line(session: &Session, fact: &ResultFact) -> Option<String> {
     }
 }
 
-/// Lines of a text, joined by line feeds; lines that it has not are left out.
+/// Lines of a text, joined by line feeds. Lines beyond its end are left out.
 pub fn lines_of(text: &str, range: LineRange) -> String {
     let skip = usize::try_from(range.first.saturating_sub(1)).unwrap_or(usize::MAX);
     let take = usize::try_from(range.len()).unwrap_or(usize::MAX);
     text.split('\n').skip(skip).take(take).collect::<Vec<_>>().join("\n")
 }
 
-/// Lines of a text under a heading, blocks apart from each other marked by the count of what lies between.
+/// Lines of a text under a heading. Between ranges, the omitted lines are counted.
 pub fn headed_lines(heading: &str, text: &str, ranges: &[LineRange]) -> String {
     let mut shown = vec![heading.to_owned()];
     let mut next = None;
@@ -114,7 +114,7 @@ fn render_result(
             let host = if *after_host { Some(message.text()) } else { None };
             match texts.text(object, version) {
                 Ok(text) => render_current(session, object, &text, ranges, host)?,
-                // Nobody can show it any more; the line says what stood here.
+                // The text is gone for good; the reference line says what stood here.
                 Err(Error::Forgotten { .. }) => match reference_line(session, fact) {
                     Some(line) => line,
                     None => return Ok(None),
@@ -126,9 +126,9 @@ fn render_result(
     Ok(Some(text_content(&text)))
 }
 
-/// The line that says where lines of an excerpt stand: lines of the file that a message shows, or of its output.
+/// The line that says where lines of an excerpt stand: in the file that a message shows, or in its output.
 fn standing_line(session: &Session, at: u64, there: LineRange) -> Option<String> {
-    // What shows an activated object has no handle of its own.
+    // A result that shows an activated object has no handle of its own.
     let result = session.result(at)?.object.as_ref().and_then(|object| session.handle(object));
     let showing = session.showing_as(at, session.treatment(at));
     match showing.map(|showing| session.handle(&showing.object)) {
@@ -180,7 +180,7 @@ fn render_current(
     Ok(host.map_or(current.clone(), |host| format!("{host}\n\n{current}")))
 }
 
-/// Adds notes: behind the blocks of a tool result, before those of a user message.
+/// Adds notes: after the blocks of a tool result, before those of a user message.
 fn with_notes(content: Option<&str>, notes: &[String], message: &HostMessage) -> String {
     let notes: Vec<String> = notes.iter().map(|note| text_block(note)).collect();
     let notes = notes.join(",");

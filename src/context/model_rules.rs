@@ -1,32 +1,32 @@
-//! What a model asks of whoever changes its context: a table of hosts and models (DESIGN.md section 7, *When a new epoch
-//! starts*). Pure; the names are those of Pi's model data (0.87.1). Must not decide when an epoch starts.
+//! What models and protocols require of changes to earlier messages, as a table. Pure. Names are those of Pi's model data
+//! (0.87.1). Must not decide when an epoch starts.
 
-/// Claude families whose thinking is bound to the text before it, and the first version of which that holds. Pi sends
-/// `block_binding: drop_block` to these (`supportsMidConvoEffort` in its data); with other providers the model is the same.
+/// Claude families whose thinking is bound to the text before it, each with the first version. Pi sends
+/// `block_binding: drop_block` to these (`supportsMidConvoEffort` in its data). The models behave alike at other providers.
 const BOUND_SINCE: [(&str, (u32, u32)); 2] = [("opus", (5, 0)), ("fable", (5, 1))];
 
-/// APIs whose converter names an assistant's text by its place (`msg_pi_<index>`) where the provider gave it no ID.
+/// APIs whose converter names an assistant's text by its index (`msg_pi_<index>`) if the provider gave it no ID.
 const POSITIONAL_APIS: [&str; 3] =
     ["openai-responses", "azure-openai-responses", "openai-codex-responses"];
 
-/// Providers that speak such an API alone: for hosts that do not say which one.
+/// Providers that offer only such an API, for hosts that do not state the API.
 const POSITIONAL_PROVIDERS: [&str; 5] =
     ["openai", "azure-openai-responses", "openai-codex", "xai", "meta"];
 
-/// What changes of earlier messages cost with a model, beside the cache.
+/// What changes of earlier messages break with a model, besides the cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ModelRules {
-    /// The model's thinking holds only after the very text that stood before it: a change of that in the middle of a turn
+    /// The model's thinking is valid only after exactly the text that preceded it. Changing that text in the middle of a turn
     /// drops the reasoning that the model still works with.
     pub bound_thinking: bool,
-    /// Messages are named by their place: inserting or removing one renames all that follow.
+    /// Messages are named by their index, so that inserting or removing one renames all that follow.
     pub positional_ids: bool,
 }
 
 /// The rules for a model.
 ///
-/// `model`: `provider/id`, where the ID may have slashes of its own. `api`: the host's name of the protocol, where it says
-/// so. A model that is not known has no rules.
+/// `model`: `provider/id`; the ID may contain slashes. `api`: the host's name of the protocol, if stated. An unknown model has
+/// no rules.
 pub fn rules(model: &str, api: Option<&str>) -> ModelRules {
     let provider = model.split('/').next().unwrap_or_default();
     ModelRules {
@@ -46,7 +46,7 @@ fn has_bound_thinking(model: &str) -> bool {
     let Some((_, since)) = BOUND_SINCE.iter().find(|(bound, _)| *bound == family) else {
         return false;
     };
-    // Of `5-20260101` the second word is a date, no part of the version.
+    // The second word of `5-20260101` is a date, not part of the version.
     let mut number = || words.next().filter(|word| word.len() <= 2)?.parse::<u32>().ok();
     match number() {
         Some(major) => (major, number().unwrap_or(0)) >= *since,

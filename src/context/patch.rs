@@ -28,7 +28,7 @@ pub enum Patch {
     },
 }
 
-/// Makes changes; those whose place is not there are left out.
+/// Applies changes in order. Changes whose place does not exist are skipped.
 pub fn apply(request: &mut Value, patches: &[Patch]) {
     for patch in patches {
         let (path, value) = match patch {

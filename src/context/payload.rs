@@ -1,20 +1,20 @@
-//! Whether a provider's request holds the texts that we gave the host: another extension may have changed the list after us
-//! (DESIGN.md section 8). Pure, and lenient about formats: what persons and tools said is compared, in order, without white
-//! space and without the phrases that Pi's converters put in. Must not decide what is recorded.
+//! Checks whether a provider's request holds the texts that we gave the host. If not, another extension changed the list after
+//! us. Pure, and lenient about formats: the texts of persons and tools are compared in order, without white space and without
+//! phrases that Pi's converters insert. Must not decide what is recorded.
 //!
-//! Known are the messages of Anthropic, `OpenAI` (completions and responses), Gemini, Bedrock, Mistral and Pi itself; a request
-//! in which none of these is found is not compared.
+//! Understands the messages of Anthropic, `OpenAI` (completions and responses), Gemini, Bedrock, Mistral and Pi itself. Other
+//! requests are not compared.
 
 use serde_json::Value;
 
 use super::host::HostMessage;
 use crate::object::Hash;
 
-/// Where a request holds its messages, by format.
+/// JSON pointers to the list of messages in each format.
 const LISTS: [&str; 4] = ["/messages", "/input", "/contents", "/context/messages"];
 
-/// Phrases of Pi's converters (0.87.1) for images and for results that are missing or empty, and what Mistral's puts before
-/// a failed result. Without white space.
+/// Phrases that Pi's converters (0.87.1) insert for images and for missing or empty results, and what Mistral's puts before a
+/// failed result. Without white space.
 const PHRASES: [&str; 12] = [
     "(imageomitted:modeldoesnotsupportimages)",
     "(toolimageomitted:modeldoesnotsupportimages)",
@@ -30,21 +30,21 @@ const PHRASES: [&str; 12] = [
     "\u{fffd}",
 ];
 
-/// Text of a message of a request, as far as it is compared.
+/// The text of a message of a request, for comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Said {
-    /// By a person, or in a person's place.
+    /// Text in the user role.
     User(Hash),
-    /// By a tool.
+    /// Text of a tool.
     Tool(Hash),
-    /// In a person's place, in words of the host's own or that are not known; it may also be left out.
+    /// Unknown text in the user role, such as the host's own. It may also be left out.
     UnknownUser,
-    /// By a tool, in words that are not known.
+    /// Unknown text of a tool.
     UnknownTool,
 }
 
 impl Said {
-    /// What a host's message says, with another content if there is one; `None` for what is not compared.
+    /// The text of a host's message. `content`, if given, replaces its own. `None` if the message is not compared.
     pub fn of_message(message: &HostMessage, content: Option<&str>) -> Option<Self> {
         let is_tool = match message.key.role.as_str() {
             "assistant" | "system" => return None,
@@ -65,7 +65,7 @@ impl Said {
         Self::known(&words, is_tool)
     }
 
-    /// Whether its words are known.
+    /// Whether its text is known.
     pub fn is_known(&self) -> bool {
         matches!(self, Self::User(_) | Self::Tool(_))
     }
@@ -83,12 +83,12 @@ impl Said {
     }
 }
 
-/// The messages of a request, in its own format; `None` where the format is not known.
+/// The messages of a request, in its own format; `None` if the format is unknown.
 pub fn messages(request: &Value) -> Option<&Vec<Value>> {
     LISTS.iter().find_map(|place| request.pointer(place)?.as_array())
 }
 
-/// What a message of a request says, in order: each tool result on its own, the rest of a message together.
+/// The texts of a message of a request, in order: each tool result on its own, the rest of the message together.
 pub fn said_in(message: &Value) -> Vec<Said> {
     let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
     let kind = message.get("type").and_then(Value::as_str).unwrap_or_default();
@@ -106,7 +106,7 @@ pub fn said_in(message: &Value) -> Vec<Said> {
             said.extend(Said::known(&words(&text), false));
             said
         }
-        // Roles of messages that Pi's own format leaves as they are.
+        // Pi's own format keeps the roles of messages.
         ("user" | "custom", Some(content)) => {
             Said::known(&words(&text_of(content)), false).into_iter().collect()
         }
@@ -117,10 +117,10 @@ pub fn said_in(message: &Value) -> Vec<Said> {
     }
 }
 
-/// Whether two lists say the same. What is not known in one stands for one text of its kind in the other, or for none.
+/// Whether two lists say the same. An unknown text in one matches any one text of its kind in the other, or none.
 pub fn says_the_same(ours: &[Said], theirs: &[Said]) -> bool {
     let mut rest = theirs.iter().filter(|said| said.is_known());
-    // Texts that may be passed over: of persons, of tools.
+    // Number of texts that may be skipped, in the user role and of tools.
     let mut unknown = [0_usize; 2];
     for said in theirs.iter().filter(|said| !said.is_known()) {
         unknown[usize::from(said.is_tool())] += 1;
@@ -147,7 +147,7 @@ pub fn says_the_same(ours: &[Said], theirs: &[Said]) -> bool {
     rest.all(|said| pass_over(&mut unknown, said))
 }
 
-/// The content of a block that is a tool's result: Anthropic's, Bedrock's, Gemini's.
+/// The content of a block that is a tool result, in the formats of Anthropic, Bedrock and Gemini.
 fn result(block: &Value) -> Option<&Value> {
     if block.get("type").is_some_and(|kind| kind == "tool_result") {
         return Some(block.get("content").unwrap_or(&Value::Null));
@@ -161,7 +161,7 @@ fn tool(content: Option<&Value>) -> Option<Said> {
     Said::known(&words(&text_of(content?)), true)
 }
 
-/// All text of a content: a string, blocks with `text`, or Gemini's `output` and `error`.
+/// The whole text of a content: a string, blocks with `text`, or Gemini's `output` and `error`.
 fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

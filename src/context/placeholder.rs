@@ -1,5 +1,5 @@
-//! What stands in the store for a message whose text is stored nowhere: its identity, its calls, a line with its hash and
-//! length (DESIGN.md section 4). Pure; which messages these are is decided in `live`.
+//! The placeholder that is stored for a message whose text must not be stored: its identity, its calls, and a line with its hash
+//! and length. Pure; `live` decides which messages these are.
 
 use serde_json::{Map, Value, json};
 
@@ -7,14 +7,14 @@ use super::host::{HostCall, HostMessage};
 use crate::object::Hash;
 use crate::session::{Withheld, WithheldReason};
 
-/// Programs that may stand in the stored arguments of a shell command: they take in no text.
+/// Programs whose names may be stored in place of a shell command's arguments; they only read.
 const READERS: [&str; 20] = [
     ".", "base64", "cat", "cd", "chmod", "cp", "file", "head", "less", "ls", "more", "mv", "rm",
     "sort", "source", "stat", "tail", "test", "touch", "wc",
 ];
 
 impl HostMessage {
-    /// The message with a placeholder in place of its text. `calls`: those that it makes, without text of theirs.
+    /// Replaces the text of the message by a placeholder. `calls`: its calls, without their text.
     #[must_use]
     pub fn withhold(&self, reason: WithheldReason, calls: Vec<HostCall>) -> Self {
         let withheld = Withheld {
@@ -52,7 +52,7 @@ impl HostMessage {
     }
 }
 
-/// Arguments of a call without text: strings are replaced by their length and hash, but for those that `stays` allows.
+/// Arguments of a call without text: strings are replaced by their length and hash, except those that `stays` allows.
 pub fn without_text(args: &Value, stays: &dyn Fn(&str) -> bool) -> Value {
     match args {
         Value::String(text) if !stays(text) => {
@@ -66,8 +66,8 @@ pub fn without_text(args: &Value, stays: &dyn Fn(&str) -> bool) -> Value {
     }
 }
 
-/// A shell command with only those words that cannot hold text of a file: programs that read, short options, numbers, and
-/// what `stays` allows. The rest is one `…`, with the hash of the command behind it; a command without a rest is as it was.
+/// A shell command with only the words that cannot hold text of a file: programs that read, short options, numbers, and words
+/// that `stays` allows. `…` and the command's hash replace the rest; a command without a rest stays as it is.
 pub fn command_without_text(command: &str, stays: &dyn Fn(&str) -> bool) -> String {
     let is_safe = |word: &&str| {
         let is_option = word.len() <= 3 && word.starts_with('-');

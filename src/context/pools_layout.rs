@@ -1,4 +1,4 @@
-//! The `pools` layout: metadata pool, chat, active content, in the order of SSOT 4.1. Pure; text comes in by [`Texts`].
+//! The layout `pools`: first the metadata pool, then the chat, then all active content. Pure; texts come in through [`Texts`].
 
 use std::collections::HashSet;
 
@@ -13,19 +13,19 @@ use crate::session::{ActiveView, IndexEntry, LineRange, Session, SlotRecord, Sub
 /// Limits of the layout.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Toolcalls of a turn that stay active.
+    /// Number of tool calls per turn that stay active.
     pub per_turn: u64,
-    /// Turns whose toolcalls stay active, the current one included.
+    /// Number of turns whose tool calls stay active, the current one included.
     pub turns: u64,
-    /// Tokens of the metadata pool.
+    /// Token budget of the metadata pool.
     pub pool_tokens: u64,
     /// How messages are counted.
     pub counter: Counter,
 }
 
-/// Renders the whole request, but for the system prompt, which is the host's.
+/// Renders the whole request, except the system prompt, which is the host's.
 ///
-/// `messages`: those of the window, in order. `metadata`: the metadata line of an object's latest version, if it has one.
+/// `messages`: the messages of the window, in order. `metadata`: gives the metadata line of an object's latest version, if any.
 pub fn render(
     session: &Session,
     messages: &[(u64, &HostMessage)],
@@ -62,7 +62,7 @@ pub fn render(
     Ok(slots)
 }
 
-/// `ACTIVE_CONTENT id={id}` and the content; where only some lines are active, they are named (`lines=1-40,60-70`).
+/// `ACTIVE_CONTENT id={id}` and the content. If only some lines are active, they are named (`lines=1-40,60-70`).
 pub fn active_block(id: &ObjectId, text: &str, ranges: &[LineRange]) -> String {
     if ranges.is_empty() {
         return format!("ACTIVE_CONTENT id={id}\n{text}");
@@ -72,8 +72,8 @@ pub fn active_block(id: &ObjectId, text: &str, ranges: &[LineRange]) -> String {
     format!("ACTIVE_CONTENT id={id} lines={}\n{}", names.join(","), shown.join("\n"))
 }
 
-/// The content in place of a tool result's: `toolcall_ref id={id} tool={tool} status={status}`. What is more than one text
-/// (images) stays as the host gave it.
+/// The content that replaces a tool result's: `toolcall_ref id={id} tool={tool} status={status}`. A result of more than one text
+/// block (images, for example) stays as the host gave it.
 fn chat_reference(session: &Session, at: u64) -> Option<String> {
     let fact = session.result(at).filter(|fact| fact.plain)?;
     let id = fact.object.as_ref()?;
@@ -84,8 +84,8 @@ fn chat_reference(session: &Session, at: u64) -> Option<String> {
     )))
 }
 
-/// One line per object of the metadata pool, in order of entry, within the budget: what is neither pinned nor active goes
-/// first, of it what was never activated, of that what was not met for longest.
+/// One line per object of the metadata pool, in order of entry, within the budget. Objects that are neither pinned nor active
+/// are dropped first; among them those that were never activated, and among these those not met for longest.
 fn pool_lines(
     session: &Session,
     budget: u64,
@@ -114,7 +114,7 @@ fn pool_lines(
         .collect()
 }
 
-/// The lines of all that is known: place in the pool, line, tokens.
+/// The lines of all known objects: index in the pool, line, tokens.
 fn all_lines<'a>(
     session: &'a Session,
     metadata: &'a dyn Fn(&ObjectId) -> Option<String>,
@@ -133,7 +133,7 @@ pub fn room(session: &Session, budget: u64, metadata: &dyn Fn(&ObjectId) -> Opti
     budget.saturating_sub(held)
 }
 
-/// Of some objects with their metadata lines, those that fit, in their order; `room` is what is left, in tokens.
+/// The objects whose metadata lines fit, in order. `room`: tokens that are left, reduced by what is taken.
 pub fn fitting<T>(lines: Vec<(T, String)>, room: &mut u64) -> Vec<T> {
     let mut fit = Vec::new();
     for (object, line) in lines {
@@ -145,12 +145,12 @@ pub fn fitting<T>(lines: Vec<(T, String)>, room: &mut u64) -> Vec<T> {
     fit
 }
 
-/// Tokens of a line of the pool, with its line break.
+/// Tokens of a pool line, including its line break.
 fn cost(line: &str) -> u64 {
     tokens::count(line) + 1
 }
 
-/// The line of an object of which no version can be read.
+/// The line of an object without a readable version.
 fn pool_line(entry: &IndexEntry) -> String {
     let id = &entry.id;
     match &entry.subject {

@@ -1,61 +1,61 @@
-//! Which prices hold for a model: the user's choice, else what the host knows, else its format. Pure.
+//! Chooses the prices of a model: the user's setting, else the host's data, else a preset for its wire format. Pure.
 //!
-//! Must not read settings files nor know a session. What a request costs by a table is in `session`. Rules: DESIGN.md sections 7 and 13.
+//! Must not read settings files or know a session. `session` works out what a request costs by a table.
 
 pub use crate::session::{Charge, Input};
 use crate::settings::{PriceSetting, PriceTable};
 pub use crate::settings::{Prices, Reuse, Tier};
 
-/// What the host knows of a model's prices, in any currency, all in the same; in the shapes of pi-ai's models.
+/// What the host knows about a model's prices, in the shapes of pi-ai's models. All prices are in the same currency.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelData {
     /// Wire format: `anthropic-messages`, `openai-completions`, ...
     pub api: String,
-    /// Price of a token; all 0 where nobody knows.
+    /// Prices of tokens; all 0 if unknown.
     pub rates: Rates,
-    /// Prices of long requests: more tokens of input than this.
+    /// Prices of long requests, each for requests with more input tokens than the threshold.
     pub tiers: Vec<(u64, Rates)>,
     /// How long the host asks the provider to keep the cache.
     pub retention: Retention,
-    /// Seconds that the cache lives then, where the host knows.
+    /// Lifetime of the cache in seconds, if the host knows.
     pub lifetime_seconds: Option<u64>,
-    /// Whether the format takes cache breakpoints as Anthropic's does, though it is another.
+    /// Whether a format other than Anthropic's takes cache breakpoints as Anthropic's does.
     pub breakpoints: bool,
 }
 
-/// What tokens of input cost.
+/// Prices of input tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Rates {
-    /// Neither read from the cache nor written to it.
+    /// A token that is neither read from the cache nor written to it.
     pub input: f64,
-    /// Read from the cache; 0 where there is none, or nobody knows of one.
+    /// A token read from the cache; 0 if there is no cache, or none is known.
     pub read: f64,
-    /// Written to the cache; 0 where that costs as any other.
+    /// A token written to the cache; 0 if that costs no more than `input`.
     pub write: f64,
 }
 
 /// How long a host asks a provider to keep the cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Retention {
-    /// It asks for no cache.
+    /// Not at all: it asks for no cache.
     None,
-    /// As long as the provider keeps it without being asked for more.
+    /// The provider's default.
     #[default]
     Short,
-    /// As long as can be had.
+    /// As long as possible.
     Long,
 }
 
-/// Writing for an hour, in prices of a plain input token, where the format has breakpoints (Anthropic's prices).
+/// Price of writing to Anthropic's one-hour cache, relative to an uncached input token.
 const LONG_WRITE: f64 = 2.0;
-/// Seconds that a cache behind breakpoints lives.
+/// Default lifetime of a cache with breakpoints, in seconds.
 const SHORT_SECONDS: u64 = 300;
 const LONG_SECONDS: u64 = 3_600;
 
-/// The prices of a model, and where they are from: a preset's name, `own` for a table of the user's, or `model` for the
-/// host's data. Where the setting is `auto` and the host knows no prices, its format says which preset holds.
+/// The prices of a model, and where they come from: the name of a preset, `own` for the user's table, or `model` for the host's
+/// data. If the setting is `auto` and the host knows no prices, the wire format selects a preset.
 ///
-/// `model`: `provider/model`, empty where nobody said.
+/// `model`: `provider/model`; empty if unknown.
 pub fn prices_of(
     setting: &PriceSetting,
     model: &str,
@@ -91,7 +91,8 @@ fn by_data(model: &str, data: Option<&ModelData>) -> (String, Prices) {
 }
 
 impl ModelData {
-    /// Anthropic's format has breakpoints, and so have Claude models behind others that bill for writing the cache.
+    /// What can be reused. Anthropic's format has breakpoints, and so do Claude models behind other formats if cache writes are
+    /// billed.
     fn reuse(&self, model: &str) -> Reuse {
         let is_claude = model.to_lowercase().contains("claude")
             && (self.api.starts_with("bedrock") || self.rates.write > self.rates.input);
@@ -126,7 +127,7 @@ impl ModelData {
     }
 }
 
-/// A price in another one, to a millionth: 0.3 of 3 is 0.1.
+/// A price divided by another one, rounded to a millionth: 0.3 by 3 is 0.1.
 fn relative(price: f64, unit: f64) -> f64 {
     (price / unit * 1e6).round() / 1e6
 }

@@ -1,5 +1,5 @@
-//! What stands where, and what becomes of lines that were said to stand in a message when that changes at an epoch start:
-//! pure decisions (DESIGN.md section 7, *Rules*). Must not choose what collapses.
+//! Which lines stand at which message, and how references to them are repaired when an epoch changes that message. Pure. Must not
+//! choose what collapses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,12 +10,12 @@ use crate::session::{
     LineRange, MessageKind, Part, Piece, Session, Showing, Shows, Subject, Treatment, join_pieces,
 };
 
-/// The lines that stand at a message under a treatment: of the file or output that it shows, else of its own text.
-/// `None` where no line stands that another message may refer to; lines that are shown cut do not stand.
+/// The lines that stand at a message under a treatment: of the file or object that it shows, else of its own text. `None` if
+/// there is no line to which another message may refer; lines that are shown cut do not count.
 pub fn standing(session: &Session, at: u64, treatment: &Treatment) -> Option<Showing> {
     let message = session.chat().get(at)?;
     let MessageKind::Result(fact) = &message.kind else { return None };
-    // A text that changed once may do so again, without an epoch.
+    // A text that changed once may change again at any time.
     if message.withheld || message.changes > 0 {
         return None;
     }
@@ -39,10 +39,10 @@ pub fn standing(session: &Session, at: u64, treatment: &Treatment) -> Option<Sho
     (!ranges.is_empty()).then(|| Showing { at, object, version, now: ranges.clone(), ranges })
 }
 
-/// Settles the messages whose lines were said to stand in a message that changes: one of `stays` shows the lines itself, or
-/// says where they stand now; others collapse too.
+/// Repairs the messages that refer to lines in a message which an epoch changes. If such a message is one of `stays`, it shows the
+/// lines itself or says where they stand now; otherwise it collapses too.
 ///
-/// `changes`: the treatments that an epoch brings, by position in the chat; what is settled is added.
+/// `changes`: the epoch's treatments, by position in the chat. The repairs are added.
 pub fn repair_references(
     session: &Session,
     stays: &BTreeSet<u64>,
@@ -85,7 +85,7 @@ pub fn repair_references(
     }
 }
 
-/// Whether a part of a read is shown by itself, or stands where it is said to.
+/// Whether a part of a read is shown itself, or still stands in the message it refers to.
 fn still_stands(part: &Part, object: &ObjectId, version: &Hash, above: &[Showing]) -> bool {
     let Some(place) = part.stands_at else { return true };
     above.iter().any(|showing| {
@@ -96,18 +96,18 @@ fn still_stands(part: &Part, object: &ObjectId, version: &Hash, above: &[Showing
     })
 }
 
-/// What stands in the messages before one, after the epoch has begun.
+/// What stands in the messages before the current one once the epoch has begun.
 #[derive(Default)]
 struct Above {
-    /// Of files and activated objects, in order.
+    /// Lines of files and activated objects, in order.
     shown: Vec<Showing>,
-    /// Of everything, by position.
+    /// All lines, by position of the message.
     all: BTreeMap<u64, Showing>,
-    /// Lines that got another place: which, and where they stand now.
+    /// Lines that an excerpt now shows itself.
     moved: Vec<Moved>,
 }
 
-/// Lines that an excerpt shows again since they are gone where they stood.
+/// Lines that an excerpt shows itself because they are gone where they stood.
 struct Moved {
     from: u64,
     lines: LineRange,
@@ -116,13 +116,13 @@ struct Moved {
 }
 
 impl Above {
-    /// Whether all lines of an excerpt still stand where they are said to.
+    /// Whether all lines that an excerpt refers to still stand there.
     fn hold_all(&self, session: &Session, pieces: &[Piece]) -> bool {
         let mut places = pieces.iter().filter_map(Piece::stands_at);
         places.all(|(place, there)| self.holds(session, place, there))
     }
 
-    /// An excerpt of which not all lines stand any more where they are said to.
+    /// Repairs an excerpt that refers to lines which are gone.
     fn repaired(&mut self, session: &Session, at: u64, pieces: &[Piece]) -> Treatment {
         let mut repaired = Vec::with_capacity(pieces.len());
         let mut moved = Vec::new();
@@ -149,7 +149,7 @@ impl Above {
         if is_whole { Treatment::Given } else { Treatment::Excerpt { pieces: repaired } }
     }
 
-    /// Whether lines still stand at a message, those of what it showed before the epoch.
+    /// Whether lines of what a message showed before the epoch still stand there.
     fn holds(&self, session: &Session, place: u64, there: LineRange) -> bool {
         let before = standing(session, place, session.treatment(place));
         before.zip(self.all.get(&place)).is_some_and(|(before, now)| {
@@ -159,7 +159,7 @@ impl Above {
         })
     }
 
-    /// Pieces for lines that stood in the lines `there` of message `place`: where they stand now, else the lines themselves.
+    /// Pieces for lines that stood as lines `there` of message `place`: where they stand now, else the lines themselves.
     fn elsewhere(
         &self,
         session: &Session,
@@ -189,8 +189,8 @@ impl Above {
         pieces
     }
 
-    /// Where lines of what a message showed before the epoch stand now, before `at`: position, which lines, and the number
-    /// of the first of them there.
+    /// Where lines of what a message showed before the epoch stand now, in messages before `at`: position of the message, the
+    /// lines, and the number of the first of them there.
     fn places(&self, session: &Session, at: u64, place: u64) -> Vec<(u64, LineRange, u64)> {
         let moved = self.moved.iter().filter(|moved| moved.from == place);
         let mut places: Vec<(u64, LineRange, u64)> =

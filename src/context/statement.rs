@@ -1,4 +1,4 @@
-//! The ledger of a session as it is shown: sums, epochs, and each call. Pure; a fold of the session's events.
+//! The ledger of a session for display: sums, epochs, and each call. Pure; a fold of the session's events.
 
 use serde::Serialize;
 
@@ -7,13 +7,13 @@ use crate::session::{
     ReportedSums, Session, Warming,
 };
 
-/// The ledger of a session. Costs are in prices of a plain input token, tokens by the provider's count.
+/// The ledger of a session. Costs are in uncached input tokens; tokens are in the provider's count.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Statement {
-    /// Calls billed.
+    /// Number of billed calls.
     pub calls: u64,
-    /// Calls that went out with the host's own messages: they are in no sum.
+    /// Number of calls that went out with the host's own messages; they are in no sum.
     pub failed_calls: u64,
     /// Number of the epoch, from 0.
     pub epoch: u32,
@@ -21,9 +21,9 @@ pub struct Statement {
     pub prices: Option<PriceNote>,
     /// Our bill: requests, warming and faults.
     pub bill: f64,
-    /// What the plain host's would have been.
+    /// What the plain host's bill would have been.
     pub plain_bill: f64,
-    /// What of our bill our tools and guidance cost.
+    /// The part of our bill that our tools and guidance cost.
     pub overhead: f64,
     /// Our requests.
     pub ours: Account,
@@ -35,7 +35,7 @@ pub struct Statement {
     pub warming: WarmingSums,
     /// Faults.
     pub faults: Faults,
-    /// What the provider reported of calls; `cost` is beside `estimatedCost` of the same calls.
+    /// What the provider reported for calls; `estimatedCost` is our estimate for the same calls.
     pub reported: ReportedSums,
     /// The epochs that started.
     pub epochs: Vec<EpochLine>,
@@ -47,7 +47,7 @@ pub struct Statement {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WarmingSums {
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
     /// Their cost.
     pub cost: f64,
@@ -59,7 +59,7 @@ pub struct WarmingSums {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Faults {
-    /// How many.
+    /// Number of faults.
     pub count: u64,
     /// Their cost.
     pub cost: f64,
@@ -77,9 +77,9 @@ pub struct EpochLine {
     pub reason: String,
     /// Tokens that it freed.
     pub freed: u64,
-    /// What its start cost.
+    /// Cost of the rewrite that started it.
     pub cost: f64,
-    /// What the freed tokens would have cost since, less `cost`.
+    /// What the freed tokens would have cost since then, minus `cost`.
     pub saved: f64,
 }
 
@@ -93,11 +93,11 @@ pub struct CallLine {
     pub model: Option<String>,
     /// Its epoch.
     pub epoch: u32,
-    /// Whether the cache of the request before still lived.
+    /// Whether the previous request's cache was still alive.
     pub warm: bool,
     /// Our request, as estimated before it went out.
     pub ours: Account,
-    /// What of that our tools and guidance cost.
+    /// The part of it that our tools and guidance cost.
     pub overhead: f64,
     /// The plain host's request.
     pub plain: Account,
@@ -159,7 +159,7 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
     }
 }
 
-/// The line of a call that was just taken; none where its record has no bill.
+/// The line of the call that was just applied; `None` if its record has no bill.
 fn line(record: &CallRecord, bill: &Bill) -> Option<CallLine> {
     let note = record.bill.as_ref()?;
     let CallBill { warm, ours, plain, overhead_cost, .. } = &bill.last()?.bill;

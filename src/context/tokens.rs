@@ -1,30 +1,30 @@
 //! Token counts by the bundled tokenizer (`o200k_base`), or by characters.
 //!
-//! Estimates for decisions and for the status line; the provider's reported usage corrects them. No I/O, no state but
-//! the tokenizer's tables.
+//! These are estimates for decisions and for the status line; the provider's reported usage corrects them. No I/O, and no state
+//! except the tokenizer's tables.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Texts up to this many bytes are counted exactly, longer ones are sampled.
+/// Texts of up to this many bytes are counted exactly; longer ones are sampled.
 pub const EXACT_BYTES: usize = 1 << 20;
 
-/// Windows taken from a sampled text; together they are as long as the longest text that is counted exactly.
+/// Number of windows taken from a sampled text; together they are as long as the longest text that is counted exactly.
 const WINDOWS: usize = 16;
 const WINDOW_BYTES: usize = EXACT_BYTES / WINDOWS;
 
-/// Characters of a token where characters are counted (DESIGN.md section 13, *Measuring in replay*).
+/// Characters per token if characters are counted: the usual rule of thumb for English and code.
 const TOKEN_CHARACTERS: u64 = 4;
 
-/// How tokens are counted: live use has the bundled tokenizer.
+/// How tokens are counted. Live sessions use the bundled tokenizer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Counter {
     /// By the bundled tokenizer.
     #[default]
     Bundled,
-    /// A quarter of the Unicode scalars: what replays are compared by.
+    /// A quarter of the number of Unicode scalars, which makes replays comparable.
     Characters,
 }
 
@@ -42,7 +42,7 @@ impl Counter {
         self.tokens(self.units(text))
     }
 
-    /// Units of a token.
+    /// Number of units in a token.
     pub fn units_per_token(self) -> u64 {
         match self {
             Self::Bundled => 1,
@@ -50,7 +50,7 @@ impl Counter {
         }
     }
 
-    /// Tokens of so many units, rounded up.
+    /// Converts units to tokens, rounded up.
     pub fn tokens(self, units: u64) -> u64 {
         units.div_ceil(self.units_per_token())
     }
@@ -61,12 +61,12 @@ impl Counter {
     }
 }
 
-/// Counts the tokens of a text by `o200k_base`; special tokens are counted as plain text.
+/// Counts the tokens of a text with `o200k_base`. Special tokens count as plain text.
 ///
-/// Exact up to [`EXACT_BYTES`], in time linear in the text whatever it holds. A longer text costs the same as one of
-/// that length: 16 evenly spaced windows of 64 KiB, the first at the start and the last at the end, are counted and
-/// scaled by bytes. Texts of one kind (source code, logs, data) come out within 2 %; a text whose kinds change between
-/// the windows can be off by up to the share of it that no window saw. The same text always gives the same count.
+/// Exact up to [`EXACT_BYTES`], in linear time for any text. A longer text takes as long as one of that length: 16 evenly spaced
+/// windows of 64 KiB, from the start to the end, are counted and scaled by bytes. For uniform texts (source code, logs, data) the
+/// error is below 2 %; otherwise it can be as large as the share of the text outside the windows. The same text always gives the
+/// same count.
 pub fn count(text: &str) -> u64 {
     if text.len() <= EXACT_BYTES {
         return count_exactly(text);

@@ -1,6 +1,6 @@
-//! The request as it was last sent: one slot per message that goes out, its hash, and the edits that lead to the next one.
+//! The request as it was last sent: one slot per message, a hash, and the edits that lead to the next request.
 //!
-//! Holds no decision; it is rebuilt from the session and the host's messages after a restart.
+//! Decides nothing. After a restart it is rebuilt from the session and the host's messages.
 
 mod edits;
 mod slot;
@@ -25,7 +25,7 @@ pub struct View {
     hashes: Vec<Hash>,
     tokens: u64,
     of_host: usize,
-    /// Tokens by index in the host's list; 0 where nothing goes out.
+    /// Tokens by index in the host's list; 0 for messages that do not go out.
     sizes: Vec<u64>,
 }
 
@@ -40,12 +40,12 @@ impl View {
         self.tokens
     }
 
-    /// So many messages of the host's list are known, folded ones included.
+    /// Number of known messages of the host's list, folded ones included.
     pub fn of_host(&self) -> usize {
         self.of_host
     }
 
-    /// Tokens of the messages of the host's list that are known, in order, as they were last sent; 0 for folded ones.
+    /// Tokens of the known messages of the host's list, in order, as last sent; 0 for folded ones.
     pub fn sizes(&self) -> &[u64] {
         &self.sizes
     }
@@ -55,7 +55,8 @@ impl View {
         self.place(index).ok().map(|place| &self.slots[place])
     }
 
-    /// Where the slot of the message at an index of the host's list is, or would be. Slots are in the order of the list.
+    /// The place of the slot of the message at an index of the host's list, or where it would be inserted. Slots are in the order
+    /// of the list.
     fn place(&self, index: usize) -> Result<usize, usize> {
         let is_before = |slot: &Slot| match slot.host {
             Some(host) => host < index,
@@ -68,7 +69,8 @@ impl View {
         }
     }
 
-    /// The edits that give the host's messages at these indexes other slots, or none, and end with `len` messages.
+    /// The edits that replace the slots of the host's messages at these indexes (`None`: remove) and cut the list after `len`
+    /// messages.
     pub fn edits_to(&self, changed: BTreeMap<usize, Option<Slot>>, len: usize) -> Vec<Edit> {
         let mut edits: Vec<Edit> = Vec::new();
         let (mut came, mut went) = (0, 0);
@@ -102,7 +104,7 @@ impl View {
         self.hashes.last().cloned().unwrap_or_else(|| RunningHash::default().hash().clone())
     }
 
-    /// Makes the edits, in order. `of_host`: messages of the host's list that are known then.
+    /// Applies edits in order. `of_host`: number of known messages of the host's list afterwards.
     pub fn apply(&mut self, edits: &[Edit], of_host: usize) {
         self.of_host = of_host;
         self.sizes.resize(of_host, 0);

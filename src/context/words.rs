@@ -1,18 +1,18 @@
-//! Rare identifiers: the words of a text by which lines of another one are recognised. Pure text.
+//! Rare identifiers: words of a text that point to lines of another one. Pure text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use regex::Regex;
 
-/// Characters that an identifier has at least: shorter ones are not rare.
+/// Least length of an identifier in characters; shorter ones are not rare.
 const MIN_CHARS: usize = 6;
-/// At most so many words are looked for.
+/// Most words that are searched for.
 const MAX_WORDS: usize = 64;
-/// A word on more lines than these says nothing about any of them.
+/// A word that occurs on more lines than this points to none of them.
 const MAX_LINES: usize = 12;
 
-/// The rare identifiers of a text: camelCase, `snake_case`, paths with the names of their files, numbers with dots, of six
-/// characters or more.
+/// The rare identifiers of a text, of six characters or more: camelCase, `snake_case`, paths and their file names, numbers with
+/// dots.
 pub fn identifiers(text: &str) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     let is_inside = |letter: char| letter.is_alphanumeric() || "_./-".contains(letter);
@@ -27,9 +27,9 @@ pub fn identifiers(text: &str) -> BTreeSet<&str> {
     found
 }
 
-/// The lines (from 0, in order) that hold one of `words`, save for words that stand on many lines.
+/// The lines (from 0, in order) that hold one of `words`. Words that occur on many lines are ignored.
 pub fn lines_with(lines: &[&str], words: &BTreeSet<&str>) -> Vec<usize> {
-    // Of words that begin alike the longest is to be found.
+    // If several words begin alike, the longest one is to match.
     let mut longest_first: Vec<&str> = words.iter().copied().collect();
     longest_first.sort_by_key(|word| std::cmp::Reverse(word.len()));
     longest_first.truncate(MAX_WORDS);

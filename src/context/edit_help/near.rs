@@ -1,5 +1,5 @@
-//! The lines of a file that a text resembles most. Equal lines and shared trigrams propose places, a bounded number of them is
-//! compared line by line. Pure; the same texts give the same lines.
+//! Finds the lines of a file that a text resembles most. Equal lines and shared trigrams propose places; a bounded number of them
+//! is compared line by line. Pure; the same texts give the same lines.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -7,33 +7,33 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::session::{LineRange, merge_ranges};
 
-/// Lines shown before and after those that differ (DESIGN.md section 7, *Rules*).
+/// Lines shown before and after those that differ.
 const CONTEXT_LINES: u64 = 5;
-/// Lines of the wanted text that are looked at.
+/// Most lines of the wanted text that are examined.
 const MAX_WANTED: usize = 1_000;
-/// A wanted line that stands at more places says nothing about any of them.
+/// A wanted line that occurs in more places than this does not help to choose one.
 const MAX_EQUAL: usize = 16;
-/// Wanted lines whose trigrams are looked for in every line of the file.
+/// Number of wanted lines whose trigrams are searched for in every line of the file.
 const PROBES: usize = 8;
-/// Lines of the file that a probe proposes.
+/// Number of lines of the file that such a line proposes.
 const PLACES_OF_A_PROBE: usize = 4;
-/// Places that are compared line by line.
+/// Most places that are compared line by line.
 const MAX_STARTS: usize = 48;
-/// Wanted lines that are compared at each place.
+/// Number of wanted lines that are compared at each place.
 const SAMPLE: usize = 64;
-/// How far a line may stand from its place among the others.
+/// How many lines a line may be away from its expected place.
 const DRIFT: i64 = 2;
-/// What each line of drift takes off the similarity.
+/// How much each line of drift reduces the similarity.
 const DRIFT_COST: f64 = 0.02;
-/// Characters of a line that are compared.
+/// Most characters of a line that are compared.
 const MAX_CHARS: usize = 2_000;
-/// Texts that are less similar than this have nothing to do with each other.
+/// Texts that are less similar than this are unrelated.
 const MIN_SIMILARITY: f64 = 0.3;
-/// Lines around the nearest place among which lines are matched.
+/// Number of lines around the nearest place that are considered for matching.
 const SLACK: usize = 8;
 
-/// The lines of a file around those in which it differs from what is wanted at the place that is most like it; nothing where
-/// no place is like it.
+/// The lines around the differences between the file and the wanted text, at the place that resembles it most; empty if no place
+/// does.
 pub(super) fn nearest(file: &[&str], wanted: &[&str]) -> Vec<LineRange> {
     let wanted = without_blank_ends(wanted);
     let wanted = &wanted[..wanted.len().min(MAX_WANTED)];
@@ -46,7 +46,7 @@ pub(super) fn nearest(file: &[&str], wanted: &[&str]) -> Vec<LineRange> {
     merge_ranges(&around.collect::<Vec<_>>())
 }
 
-/// The number of the last line; what follows the last line break is none.
+/// The number of the last line. An empty rest after the last line break is not a line.
 pub(super) fn last_line(file: &[&str]) -> u64 {
     let lines = if file.last() == Some(&"") { file.len() - 1 } else { file.len() };
     lines.max(1) as u64
@@ -59,7 +59,7 @@ fn without_blank_ends<'a, 't>(lines: &'a [&'t str]) -> &'a [&'t str] {
     &lines[first..=last]
 }
 
-/// The index in the file at which the first wanted line would stand; may lie outside, where the text hangs over.
+/// The index in the file at which the first wanted line would be. It may lie outside the file if the text sticks out.
 fn best_start(file: &[&str], wanted: &[&str]) -> Option<i64> {
     let mut starts: BTreeSet<i64> = starts_by_equal_lines(file, wanted).into_iter().collect();
     starts.extend(starts_by_trigrams(file, wanted));
@@ -74,7 +74,7 @@ fn best_start(file: &[&str], wanted: &[&str]) -> Option<i64> {
     best.filter(|(similarity, _)| *similarity >= MIN_SIMILARITY).map(|(_, start)| start)
 }
 
-/// Starts for which rare lines of the wanted text speak, those with most weight.
+/// The starts that rare lines of the wanted text suggest, those with the most weight.
 fn starts_by_equal_lines(file: &[&str], wanted: &[&str]) -> Vec<i64> {
     let looked_for: HashSet<&str> = wanted.iter().map(|line| line.trim()).collect();
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -104,7 +104,7 @@ fn starts_by_equal_lines(file: &[&str], wanted: &[&str]) -> Vec<i64> {
     votes.into_iter().map(|(start, _)| start).collect()
 }
 
-/// Starts at which a long line of the wanted text shares trigrams with a line of the file.
+/// The starts at which a long line of the wanted text shares trigrams with a line of the file.
 fn starts_by_trigrams(file: &[&str], wanted: &[&str]) -> Vec<i64> {
     let mut probes: Vec<(usize, Vec<u64>)> =
         wanted.iter().enumerate().map(|(index, line)| (index, grams(line))).collect();
@@ -142,7 +142,7 @@ fn starts_by_trigrams(file: &[&str], wanted: &[&str]) -> Vec<i64> {
     starts.collect()
 }
 
-/// Keeps the places with the most shared trigrams, of equal ones the first.
+/// Keeps the places with the most shared trigrams; among equals the first.
 fn keep_best(kept: &mut Vec<(usize, usize)>, found: (usize, usize)) {
     let place = kept.partition_point(|(shared, _)| *shared >= found.0);
     if place < PLACES_OF_A_PROBE {
@@ -154,7 +154,7 @@ fn keep_best(kept: &mut Vec<(usize, usize)>, found: (usize, usize)) {
 /// A text that is compared with places of a file.
 struct Comparison<'a> {
     file: &'a [&'a str],
-    /// Index, line and trigrams of the wanted lines that are compared.
+    /// Index, text and trigrams of the wanted lines that are compared.
     sample: Vec<(usize, &'a str, Vec<u64>)>,
     known: HashMap<usize, Vec<u64>>,
 }
@@ -169,7 +169,7 @@ impl<'a> Comparison<'a> {
         Self { file, sample, known: HashMap::new() }
     }
 
-    /// How like the wanted lines those from `start` on are, 0 to 1; longer lines count more.
+    /// Similarity of the lines from `start` on to the wanted lines, 0 to 1; longer lines count more.
     #[expect(clippy::cast_precision_loss, reason = "numbers of characters in a line")]
     fn similarity(&mut self, start: i64) -> f64 {
         let Self { file, sample, known } = self;
@@ -192,7 +192,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// How alike two lines are, 0 to 1: what of the wanted one is in the other, and how much else there is.
+/// Similarity of two lines, 0 to 1: how much of the wanted line the other holds, and how much else it holds.
 #[expect(clippy::cast_precision_loss, reason = "numbers of characters in a line")]
 fn alike((wanted, of_wanted): (&str, &[u64]), (found, of_found): (&str, &[u64])) -> f64 {
     if wanted.trim() == found.trim() {
@@ -211,7 +211,7 @@ fn alike((wanted, of_wanted): (&str, &[u64]), (found, of_found): (&str, &[u64]))
     0.6 * held + 0.4 * common
 }
 
-/// Index ranges of the file in which it differs from the wanted lines, end excluded; all of them where no line does.
+/// Index ranges of the file that differ from the wanted lines, end excluded. If no line differs, the whole place.
 fn differences(file: &[&str], wanted: &[&str], start: i64) -> Vec<(usize, usize)> {
     let place = |at: i64| usize::try_from(at.max(0)).unwrap_or(0).min(file.len());
     let from = place(start - signed(SLACK));
@@ -229,7 +229,7 @@ fn differences(file: &[&str], wanted: &[&str], start: i64) -> Vec<(usize, usize)
         if (index < first || index > last) && gone == 0 {
             continue;
         }
-        // Beyond the lines that are equal, as many lines of the file count as are wanted there.
+        // Outside the equal lines, as many lines of the file count as the wanted text has there.
         if index < first {
             here.start = here.start.max(here.end.saturating_sub(gone));
         } else if index > last {
@@ -240,16 +240,16 @@ fn differences(file: &[&str], wanted: &[&str], start: i64) -> Vec<(usize, usize)
     if found.is_empty() { whole } else { found }
 }
 
-/// Trigrams of a text that is looked for in long lines.
+/// Trigrams of a text that is searched for in long lines.
 pub(super) struct Grams(HashSet<u64>);
 
 impl Grams {
-    /// Those of some lines.
+    /// The trigrams of some lines.
     pub(super) fn of(lines: &[&str]) -> Self {
         Self(lines.iter().take(MAX_WANTED).flat_map(|line| grams(line)).collect())
     }
 
-    /// Where the run of so many characters begins that has most of them; the first of equal ones.
+    /// The start of the run of `length` characters with the most trigrams; among equals the first.
     pub(super) fn densest(&self, characters: &[char], length: usize) -> usize {
         let is_hit = |three: &[char]| self.0.contains(&gram(three));
         let hits: Vec<bool> = characters.windows(3).map(is_hit).collect();
@@ -262,7 +262,7 @@ impl Grams {
                 (best, most) = (start, inside);
             }
         }
-        // What is wanted should stand in the middle, not at the end.
+        // The wanted part should be in the middle, not at the end.
         let spare = hits[best..].iter().take(length).rev().take_while(|hit| !**hit).count();
         let begins = hits[best..].iter().take_while(|hit| !**hit).count();
         let shift = signed(begins) - signed(spare);
@@ -271,7 +271,7 @@ impl Grams {
     }
 }
 
-/// The trigrams of a line without its white space, sorted, each once; of a shorter one all that it has.
+/// The trigrams of a line without its white space, sorted and without repetitions. A shorter line is one gram.
 fn grams(line: &str) -> Vec<u64> {
     let mut grams: Vec<u64> = all_grams(line.chars().take(MAX_CHARS)).collect();
     grams.sort_unstable();

@@ -1,4 +1,4 @@
-//! Where a text stands in a file, compared as `edit` compares it.
+//! Finds where a text occurs in a file, comparing as `edit` does.
 
 use std::borrow::Cow;
 
@@ -6,19 +6,19 @@ use unicode_normalization::{UnicodeNormalization, is_nfkc_quick};
 
 use crate::session::LineRange;
 
-/// Places that are named where a text stands several times.
+/// Most places that are named if a text occurs several times.
 const NAMED_PLACES: usize = 10;
 
-/// Where a text stands in a file.
+/// Where a text occurs in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
     Once,
-    /// The lines of the first places, and how many places there are.
+    /// The lines of the first places, and the number of all places.
     Several(Vec<LineRange>, u64),
     Nowhere,
 }
 
-/// Where a text stands, both being normalized alike.
+/// Finds a text; both texts must be normalized in the same way.
 pub(super) fn place(text: &str, wanted: &str) -> Place {
     if wanted.is_empty() {
         return Place::Once;
@@ -33,7 +33,7 @@ pub(super) fn place(text: &str, wanted: &str) -> Place {
     }
 }
 
-/// The lines of matches that begin at these bytes, in order.
+/// The lines of the matches that begin at these bytes, in order.
 fn line_ranges(text: &str, starts: &[usize], wanted: &str) -> Vec<LineRange> {
     let breaks = |text: &str| text.matches('\n').count() as u64;
     let more = breaks(wanted.strip_suffix('\n').unwrap_or(wanted));
@@ -46,7 +46,7 @@ fn line_ranges(text: &str, starts: &[usize], wanted: &str) -> Vec<LineRange> {
     starts.iter().map(range).collect()
 }
 
-/// A text with `\n` alone between lines, and without a byte order mark.
+/// The text with `\n` as its only line ending and without a byte order mark.
 pub(super) fn unix_lines(text: &str) -> Cow<'_, str> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if !text.contains('\r') {
@@ -55,7 +55,7 @@ pub(super) fn unix_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
 }
 
-/// A text as Pi's `edit` compares it where the very characters are not found.
+/// The text as Pi's `edit` compares it if the exact characters are not found.
 pub(super) fn loosened(text: &str) -> String {
     let text = unix_lines(text);
     let composed = match is_nfkc_quick(text.chars()) {
@@ -67,7 +67,7 @@ pub(super) fn loosened(text: &str) -> String {
     if joined.is_ascii() { joined } else { joined.chars().map(plain).collect() }
 }
 
-/// The ASCII character for typographic quotes, dashes and spaces; others as they are.
+/// The ASCII character for typographic quotes, dashes and spaces; any other character unchanged.
 fn plain(character: char) -> char {
     match character {
         '\u{2018}'..='\u{201b}' => '\'',

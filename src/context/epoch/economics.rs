@@ -1,28 +1,28 @@
-//! Which collapses pay, and when: rents, the price of a fault, the batch, the bound on the bill. Pure numbers; knows no
+//! Which collapses pay, and when: rents, the price of a fault, the batch, the bound on the bill. Only numbers; knows no
 //! session.
 //!
-//! All costs are in prices of a plain input token. Source: DESIGN.md section 7, *When a new epoch starts*.
+//! All costs are in uncached input tokens. The _rent_ of an item is what it saves in each call once it is gone.
 
 use crate::session::Bill;
 use crate::settings::Settings;
 
-/// Tokens of a call and its answer that bring back what is missing.
+/// Tokens of a call that brings missing content back, and of its answer.
 const FAULT_TOKENS: f64 = 60.0;
-/// So much of an output is shown again at most.
+/// Most tokens of an output that are assumed to be shown again.
 const SHOWN_AGAIN_TOKENS: u64 = 2_000;
-/// Calls for which a collapse on a cold cache is reckoned to pay: about the length of an epoch.
+/// Number of calls for which a collapse on a cold cache is assumed to save: about the length of an epoch.
 const COLD_CALLS: f64 = 10.0;
 
-/// What the decision reckons with.
+/// Prices and assumptions of the decision.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reckoning {
-    /// Price of a token that is read from the cache.
+    /// Price of a token read from the cache.
     pub(super) read: f64,
-    /// Price of another.
+    /// Price of any other token.
     pub(super) write: f64,
-    /// Tokens of the request that stay whatever is decided: what a fault has to send once more, at least.
+    /// Tokens of the request that stay in any case; a fault sends at least these once more.
     pub(super) staying: u64,
-    /// How many times its price a fault weighs.
+    /// Factor by which a fault weighs more than its price.
     pub(super) caution: f64,
 }
 
@@ -35,44 +35,44 @@ pub(super) struct Item<T> {
     pub(super) index: usize,
     /// Net tokens that it would free.
     pub(super) gain: u64,
-    /// What freeing them saves a call, the price of faults taken off.
+    /// What freeing them saves per call, minus the expected cost of faults.
     pub(super) rent: f64,
-    /// Calls for which it could have been gone.
+    /// Number of calls for which it could have been gone.
     pub(super) calls: u32,
 }
 
 impl<T> Item<T> {
-    /// What its standing has cost so far.
+    /// What keeping it has cost so far.
     pub(super) fn unspent(&self) -> f64 {
         self.rent * f64::from(self.calls)
     }
 }
 
 impl Reckoning {
-    /// Price of a fault on something of so many tokens.
+    /// Price of a fault on an item of this many tokens.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub(super) fn fault(&self, tokens: u64) -> f64 {
         let again = FAULT_TOKENS + tokens.min(SHOWN_AGAIN_TOKENS) as f64;
         self.read * self.staying as f64 + self.write * again
     }
 
-    /// What collapsing saves a call, on average: rent less faults, weighed. Not above 0 where it does not pay.
+    /// What collapsing saves per call on average, minus weighted faults; 0 or less if it does not pay.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub(super) fn rent(&self, gain: u64, tokens: u64, hazard: f64) -> f64 {
         self.read * gain as f64 - self.caution * hazard * self.fault(tokens)
     }
 
-    /// The same where the whole request has to be written in any case: what is gone need not be written either.
+    /// The same if the whole request is written again in any case: what is gone need not be written either.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub(super) fn cold_rent(&self, gain: u64, tokens: u64, hazard: f64) -> f64 {
         self.rent(gain, tokens, hazard) + self.write * gain as f64 / COLD_CALLS
     }
 }
 
-/// The cheapest place to rewrite from: the suffix of the items whose unspent rent exceeds what rewriting it costs by most,
-/// as the number of items in it. Items are sorted from the end of the window; those of one message go together.
+/// The best place to rewrite from: the suffix of the window whose items have cost most beyond what rewriting it costs, as the
+/// number of items in it. Items are sorted from the end of the window; those of one message go together.
 ///
-/// `rewrite`: cost of rewriting from an index of the window, so many tokens of it gone. `None` where it does not pay.
+/// `rewrite`: cost of rewriting from an index of the window if this many tokens leave. `None` if no suffix pays.
 pub(super) fn batch<T>(items: &[Item<T>], rewrite: &dyn Fn(usize, u64) -> f64) -> Option<usize> {
     let (mut unspent, mut gain) = (0.0, 0);
     let mut best: Option<(usize, f64)> = None;
@@ -98,16 +98,16 @@ pub struct Bound {
     pub ours: f64,
     /// The plain host's.
     pub plain: f64,
-    /// What of ours the fixed overhead has cost.
+    /// The part of our bill that our tools and guidance cost.
     pub overhead: f64,
-    /// Share of the plain bill that ours may exceed it by.
+    /// How far our bill may exceed the plain one, as a share of it.
     pub share: f64,
-    /// Cost by which it may do so in any case.
+    /// How far our bill may exceed the plain one in any case.
     pub free: f64,
 }
 
 impl Bound {
-    /// The account of a ledger, under the settings that say how far ours may exceed the plain host's.
+    /// The account of a ledger, with the bound from the settings.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub fn of(bill: &Bill, settings: &Settings) -> Self {
         Self {
@@ -119,7 +119,7 @@ impl Bound {
         }
     }
 
-    /// Whether so much may be spent ahead of what it will save.
+    /// Whether this much may be spent before it has saved anything.
     pub fn affords(&self, cost: f64) -> bool {
         self.ours + cost <= (1.0 + self.share) * self.plain + self.free + self.overhead
     }

@@ -1,6 +1,6 @@
-//! What stands in the window and could leave it, with what that would save: outputs, which collapse, and steps, which fold.
+//! The items that could leave the window, and what that would save: outputs, which collapse, and steps, which fold.
 //!
-//! Pure; time linear in the window. Must not decide whether an epoch starts.
+//! Pure; takes time linear in the window. Must not decide whether an epoch starts.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -11,16 +11,16 @@ use crate::context::hazard::{self, Hazards};
 use crate::session::{MessageKind, ResultFact, Session, Shows, Treatment};
 use crate::settings::Reuse;
 
-/// A collapse that frees no more than this is not worth a change.
+/// A collapse that frees at most this many tokens is not worth a change.
 pub(super) const MIN_GAIN_TOKENS: u64 = 16;
-/// What a reference line costs, about: counting each would cost more than the decision.
+/// Approximate tokens of a reference line; exact counts would take longer than the decision.
 pub(super) const LINE_TOKENS: u64 = 22;
-/// An output of no more tokens than this goes with its step.
+/// An output of at most this many tokens leaves with its step.
 pub(super) const SMALL_TOKENS: u64 = 60;
-/// So many of the newest steps never fold.
+/// Number of newest steps that never fold.
 pub(super) const KEEP_STEPS: u64 = 6;
 
-/// What leaves the window.
+/// An item that leaves the window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Leaving {
     /// An output, by its position in the chat.
@@ -62,7 +62,7 @@ impl Leaving {
     }
 }
 
-/// Something that could leave, before it is known what that saves.
+/// An item that could leave, before its savings are known.
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
     what: Leaving,
@@ -71,7 +71,7 @@ struct Candidate {
     calls: u32,
 }
 
-/// The window as it stands before a call.
+/// The window before a call.
 pub(super) struct Standing<'a> {
     session: &'a Session,
     shown: &'a [u64],
@@ -115,27 +115,27 @@ impl<'a> Standing<'a> {
         self.total
     }
 
-    /// Positions that stay.
+    /// Positions of the working set, which stays.
     pub(super) fn working(&self) -> &BTreeSet<u64> {
         &self.working
     }
 
-    /// Whether the newest message is one that a person typed.
+    /// Whether a person typed the newest message.
     pub(super) fn begins_turn(&self) -> bool {
         is_typed(self.session)
     }
 
-    /// What pays its rent while the cache is warm, from the end of the window.
+    /// The items whose leaving pays while the cache is warm, from the end of the window.
     pub(super) fn warm(&self) -> Vec<Item<Leaving>> {
         self.paying(&|gain, tokens, hazard| self.reckoning.rent(gain, tokens, hazard))
     }
 
-    /// What pays its rent where the whole request is written in any case, from the end of the window.
+    /// The items whose leaving pays if the whole request is written again in any case, from the end of the window.
     pub(super) fn cold(&self) -> Vec<Item<Leaving>> {
         self.paying(&|gain, tokens, hazard| self.reckoning.cold_rent(gain, tokens, hazard))
     }
 
-    /// Everything, whatever it would save: outputs, and steps from the oldest on.
+    /// All items, whether they pay or not: outputs, and steps from the oldest on.
     pub(super) fn all(&self) -> (Vec<Item<Leaving>>, Vec<Item<Leaving>>) {
         let items = |candidates: &[Candidate]| {
             candidates.iter().map(|candidate| candidate.item(0.0)).collect()
@@ -152,8 +152,8 @@ impl<'a> Standing<'a> {
         suffix
     }
 
-    /// What writing the messages from an index on again costs, so many tokens of them gone. What is new has to be written
-    /// in any case.
+    /// Cost of rewriting the messages from an index on if `gain` tokens of them leave. New messages are written in any case and
+    /// do not count.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub(super) fn rewrite_cost(&self, suffix: &[u64], from: usize, gain: u64) -> f64 {
         let from = if self.terms.prices.reuse == Reuse::Breakpoints { 0 } else { from };
@@ -162,7 +162,7 @@ impl<'a> Standing<'a> {
         (self.reckoning.write - self.reckoning.read).max(0.0) * tokens as f64
     }
 
-    /// What the faults are reckoned to cost that these make likely in the next call.
+    /// Expected cost, in the next call, of faults on these items.
     pub(super) fn fault_risk(&self, leaving: &[Item<Leaving>]) -> f64 {
         let risk = |item: &Item<Leaving>| {
             let (hazard, tokens) = item.what.risk();
@@ -171,17 +171,17 @@ impl<'a> Standing<'a> {
         leaving.iter().map(risk).sum()
     }
 
-    /// What writing the messages from an index on again costs, so many tokens of them gone.
+    /// Cost of rewriting the messages from an index on if `gain` tokens of them leave.
     pub(super) fn rewrite_from(&self, index: usize, gain: u64) -> f64 {
         self.rewrite_cost(&self.suffix_tokens(), index, gain)
     }
 
-    /// What writing all messages again costs, so many tokens of them gone.
+    /// Cost of rewriting all messages if `gain` tokens of them leave.
     pub(super) fn rewrite_all(&self, gain: u64) -> f64 {
         self.rewrite_from(0, gain)
     }
 
-    /// The steps of these that can fold when these outputs collapse.
+    /// The steps among these that can fold if these outputs collapse.
     pub(super) fn foldable_with(
         &self,
         leaving: &[Item<Leaving>],
@@ -196,7 +196,7 @@ impl<'a> Standing<'a> {
         steps
     }
 
-    /// The steps that fold when outputs at these positions leave: no other output that stands is in them.
+    /// The steps that can fold if the outputs at these positions leave: no other standing output is in them.
     fn foldable(&self, leaves: &dyn Fn(u64) -> bool) -> Vec<fold::Step> {
         let stands = |at: u64, tokens: u64| {
             let goes = tokens <= SMALL_TOKENS
@@ -209,7 +209,7 @@ impl<'a> Standing<'a> {
         fold::foldable_steps(self.session, self.shown, &terms)
     }
 
-    /// The steps that could fold: outputs that stand would go with them, but their tokens are their own affair.
+    /// The steps that could fold. Their standing outputs would leave with them, but count as items of their own.
     fn folding(&self, calls: &CallsGone) -> Vec<Candidate> {
         let outputs: BTreeMap<u64, usize> = self
             .outputs
@@ -259,7 +259,7 @@ impl Candidate {
     }
 }
 
-/// For how many calls each result could have been gone: since so many newer ones came that it was out of the working set.
+/// The number of calls for which each result could have been gone: those since newer results pushed it out of the working set.
 struct CallsGone(BTreeMap<u64, u32>);
 
 impl CallsGone {
@@ -280,7 +280,7 @@ impl CallsGone {
     }
 }
 
-/// Indexes in the window of the messages that a person typed: they carry the lines of folded steps.
+/// Indexes in the window of the user messages, which carry the lines of folded steps.
 fn carriers(session: &Session) -> BTreeSet<usize> {
     let window = session.window().enumerate();
     window.filter(|(_, (_, m))| matches!(m.kind, MessageKind::User)).map(|(i, _)| i).collect()
@@ -311,7 +311,7 @@ fn outputs(
         .collect()
 }
 
-/// Whether a line can stand for a result: something of it has a handle.
+/// Whether a reference line can replace a result: its object, or the file it shows, has a handle.
 fn has_reference_line(session: &Session, fact: &ResultFact) -> bool {
     let shown = match &fact.shows {
         Shows::File { object, .. } | Shows::Activated { object, .. } => Some(object),

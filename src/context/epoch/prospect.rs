@@ -1,7 +1,7 @@
-//! Whether an epoch can start at all: a quick look before each call that errs on one side only. Pure.
+//! A quick check before each call whether an epoch could start at all. Pure.
 //!
-//! Where this says no, the decision in full would say no; a test compares them. It takes every output and step for one that is
-//! never needed, so that no hazard has to be worked out. Must not decide what leaves.
+//! If this says no, the full decision would say no as well; a test compares them. The check assumes that no output or step is
+//! ever needed again, so that it needs no hazards. Must not decide what leaves.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,10 @@ use super::{Terms, is_typed};
 use crate::session::{Role, Session};
 use crate::settings::Reuse;
 
-/// Sums are taken in another order than in the decision: so much of them may be rounding.
+/// Tolerance for rounding: sums run in another order than in the full decision.
 const ROUNDING: f64 = 1e-9;
 
-/// Whether an epoch may start; not where this is false.
+/// Whether an epoch may start. If this is `false`, none does.
 ///
 /// `shown`: tokens of each message of the window as it would be sent now, in order.
 pub(super) fn may_start(session: &Session, shown: &[u64], terms: &Terms<'_>) -> bool {
@@ -28,12 +28,12 @@ pub(super) fn may_start(session: &Session, shown: &[u64], terms: &Terms<'_>) -> 
     (!is_bound || is_typed(session)) && may_pay(session, shown, terms, total)
 }
 
-/// Whether from some message on a rewrite may have paid and can be afforded.
+/// Whether a rewrite from some message on may pay and is affordable.
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
 fn may_pay(session: &Session, shown: &[u64], terms: &Terms<'_>, total: u64) -> bool {
     let spread = (terms.prices.write - terms.prices.read).max(0.0);
     let new: u64 = shown.iter().skip(terms.first_new).sum();
-    // What is young may go as well where the model let go of something, or nothing is kept.
+    // Newest results may leave too if the model deactivated something or if nothing is kept.
     let young = terms.keep_results == 0 || session.sets().lets_go();
     let mut look = Look::new(session.chat().step(), terms.keep_results, young);
     let mut suffix = 0;
@@ -63,22 +63,22 @@ fn may_pay(session: &Session, shown: &[u64], terms: &Terms<'_>, total: u64) -> b
     false
 }
 
-/// What the messages from one on would free at most, and what that has cost so far, seen from the end of the window.
+/// What the messages from one on would free at most, and what keeping them has cost. Built from the end of the window.
 struct Look {
     now: u32,
     keep: usize,
-    /// Whether results of the last calls may go.
+    /// Whether the newest results may leave.
     young: bool,
-    /// Steps of the newest results seen last, the last one first.
+    /// Steps of the results visited last, the latest first.
     newer: VecDeque<u32>,
     gain: u64,
     /// Tokens times calls.
     unspent: f64,
-    /// Calls for which the result seen last could have been gone.
+    /// Number of calls for which the result visited last could have been gone.
     calls: u32,
-    /// Tokens of results that would go with the step seen last.
+    /// Tokens of results that would leave with the step visited last.
     beside: u64,
-    /// What the steps of the turn seen last would free.
+    /// What the steps of the turn visited last would free.
     turn: (u64, f64),
 }
 
@@ -90,7 +90,7 @@ impl Look {
         Self { now, keep, young, newer, gain: 0, unspent: 0.0, calls: 0, beside: 0, turn }
     }
 
-    /// Whether something could be freed from here on.
+    /// Visits a result; returns whether anything could be freed from here on.
     fn result(&mut self, step: u32, tokens: u64, stands: bool) -> bool {
         self.newer.push_front(step);
         self.calls = 0;
@@ -119,7 +119,7 @@ impl Look {
         false
     }
 
-    /// The lines of folded steps stand at the message of a person before them.
+    /// Visits a user message, which carries the lines of the steps after it; returns whether it is a place to rewrite from.
     fn user(&mut self) -> bool {
         let (gain, unspent) = std::mem::take(&mut self.turn);
         self.beside = 0;

@@ -1,5 +1,5 @@
-//! What changes at the start of an epoch besides what it collapses: the current text of files, and lines that were said to
-//! stand in what collapses. Pure.
+//! What else changes at the start of an epoch: files get their current text, and lines that stood in a message which collapses
+//! get another place. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::context::standing;
 use crate::object::{Hash, ObjectId};
 use crate::session::{LineRange, Session, Shows, Subject, Treatment, merge_ranges};
 
-/// All changes of an epoch: collapses, the current text of files, and reads whose text stood in what collapses.
+/// All changes of an epoch: collapses, the current text of files, and reads whose lines stood in a message that collapses.
 pub(super) fn treatments(
     session: &Session,
     collapsing: &BTreeSet<u64>,
@@ -25,7 +25,7 @@ pub(super) fn treatments(
     changes.into_iter().filter(|(at, treatment)| session.treatment(*at) != treatment).collect()
 }
 
-/// A file whose current text is to stand at one message instead of what stands of it.
+/// A file whose current text replaces everything that stands of it, at one message.
 struct Anew {
     file: ObjectId,
     version: Hash,
@@ -34,7 +34,7 @@ struct Anew {
     after_host: bool,
 }
 
-/// Files of the working set of which older text stands, or lines stand twice.
+/// Files of the working set of which outdated text stands, or lines stand twice.
 fn files_anew(session: &Session, working: &BTreeSet<u64>) -> Vec<Anew> {
     let mut needed: BTreeMap<&ObjectId, Vec<LineRange>> = BTreeMap::new();
     let mut untidy: BTreeSet<&ObjectId> = BTreeSet::new();
@@ -47,7 +47,7 @@ fn files_anew(session: &Session, working: &BTreeSet<u64>) -> Vec<Anew> {
         }
         lines.extend(&showing.now);
     }
-    // A read that said "stands above" needs these lines where that is about to go.
+    // A read whose lines "stand above" needs them itself once that message collapses.
     for at in working {
         if let (Treatment::Reread { .. }, Some(Shows::File { object, version, range })) =
             (session.treatment(*at), session.result(*at).map(|fact| &fact.shows))
@@ -73,7 +73,7 @@ fn files_anew(session: &Session, working: &BTreeSet<u64>) -> Vec<Anew> {
         .collect()
 }
 
-/// The newest message that showed or changed a file, and whether it is one that changed it.
+/// The newest message that showed or changed a file, and whether it changed the file.
 fn last_event(session: &Session, file: &ObjectId, working: &BTreeSet<u64>) -> Option<(u64, bool)> {
     let shows: BTreeSet<u64> = session.showings(file).map(|showing| showing.at).collect();
     session.shown_window().rev().find_map(|(at, _)| {

@@ -1,14 +1,14 @@
-//! What a new epoch leaves standing, whatever it would save. Pure.
+//! What a new epoch leaves standing in any case. Pure.
 
 use std::collections::BTreeSet;
 
 use crate::session::{MessageKind, ResultFact, Session, Shows};
 
-/// Files that the model changed within so many steps count as being edited.
+/// Files that the model changed within this many steps count as being edited.
 const EDITING_STEPS: u32 = 10;
 
-/// Positions that stay: the newest results, all that the model has not answered yet, pinned objects, files being edited.
-/// What the model deactivated stays only until it has answered.
+/// Positions that stay: the newest results, results that the model has not answered yet, pinned objects, files being edited.
+/// Deactivated content stays only until the model has answered.
 pub(super) fn working_set(session: &Session, keep_results: u64) -> BTreeSet<u64> {
     let mut working = BTreeSet::new();
     let mut results = 0;
@@ -44,7 +44,7 @@ pub(super) fn is_let_go(session: &Session, fact: &ResultFact) -> bool {
     shown.into_iter().chain(&fact.object).any(|object| session.sets().is_deactivated(object))
 }
 
-/// Positions at which the content of pinned objects stands.
+/// Positions at which content of pinned objects stands.
 fn pinned_places(session: &Session) -> Vec<u64> {
     let sets = session.sets();
     if sets.pinned().is_empty() {

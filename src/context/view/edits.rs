@@ -1,4 +1,4 @@
-//! How one list of slots becomes the next: as edits, as they are recorded, and as JSON for the host's side.
+//! The edits that turn one list of slots into the next, as they are recorded, and as JSON for the host's side.
 
 use super::Slot;
 use crate::session::{SlotEdit, SlotRecord};
@@ -6,20 +6,21 @@ use crate::session::{SlotEdit, SlotRecord};
 /// A change of the list of slots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    /// Index in the list before this edit and after those before it.
+    /// Index at which the edit applies, after all earlier edits.
     pub at: usize,
-    /// So many slots go.
+    /// Number of slots to remove there.
     pub remove: usize,
-    /// These come in their place.
+    /// Slots to insert in their place.
     pub insert: Vec<Slot>,
 }
 
-/// A replacement in a list: index, how many go, what comes.
+/// A replacement in a list: index, number of elements to remove, elements to insert.
 pub type Replacement<T> = (usize, usize, Vec<T>);
 
-/// The replacements that make one list of another, place by place: a list with a changing head and tail does not repeat
-/// what lies between. `key`: what tells an element from others, where that rises along the list; so elements are found
-/// again behind others that came or went.
+/// The replacements that turn one list into another. If only head and tail change, what lies between is not repeated.
+///
+/// `key`: a number that identifies an element and rises along the list, if there is one. By it, elements are recognised after
+/// others were inserted or removed before them.
 pub fn replacements<T: PartialEq + Clone>(
     before: &[T],
     after: &[T],
@@ -50,7 +51,7 @@ pub fn replacements<T: PartialEq + Clone>(
     found
 }
 
-/// What tells a record of a message of the chat from others.
+/// Identifies the record of a message of the chat.
 pub fn record_key(record: &SlotRecord) -> Option<u64> {
     match record {
         SlotRecord::Chat { chat, .. } => Some(*chat),
@@ -64,8 +65,8 @@ pub fn edits_between(before: &[Slot], after: &[Slot]) -> Vec<Edit> {
     found.into_iter().map(|(at, remove, insert)| Edit { at, remove, insert }).collect()
 }
 
-/// The edits as they are recorded, `first` being the first slot recorded before. A pool that only grew is recorded by what
-/// it gained.
+/// The edits as they are recorded. `first`: the first slot as recorded before. A pool that only grew is recorded by its new
+/// lines.
 pub fn recorded(first: Option<&SlotRecord>, edits: Vec<Replacement<SlotRecord>>) -> Vec<SlotEdit> {
     edits
         .into_iter()

@@ -16,18 +16,18 @@ pub struct Slot {
     pub host: Option<usize>,
     /// JSON of a message of our own.
     pub message: Option<String>,
-    /// The content's JSON in place of the host's, where the record has only a part of it.
+    /// JSON of the content that replaces the host's, if the record holds only a part of it.
     pub content: Option<String>,
     /// SHA-256 of the message's JSON.
     pub digest: Hash,
     /// Its tokens.
     pub tokens: u64,
-    /// What of it the provider's request is to say.
+    /// What the provider's request should say for it.
     pub said: Option<Said>,
 }
 
 impl Slot {
-    /// A message of the host's, with another content if there is one.
+    /// A message of the host. `content`, if given, replaces its own.
     pub fn of_host(index: usize, at: u64, message: &HostMessage, content: Option<String>) -> Self {
         let (digest, tokens) = match &content {
             Some(content) => {
@@ -40,7 +40,7 @@ impl Slot {
         Self { record, host: Some(index), message: None, content: None, digest, tokens, said }
     }
 
-    /// A message of the host's, with another content if there is one, and lines of folded steps as its last block.
+    /// A message of the host with the lines of folded steps as its last block. `content`, if given, replaces its own.
     pub fn of_carrier(
         index: usize,
         at: u64,
@@ -54,7 +54,7 @@ impl Slot {
         Self { record, content: Some(whole), ..slot }
     }
 
-    /// A message of the host's that changes on every call: it passes through, and its record holds all of it.
+    /// A message of the host that changes on every call. It passes through, and its record holds all of it.
     pub fn of_volatile(index: usize, message: &HostMessage) -> Self {
         let record = SlotRecord::Message {
             message: message.raw.clone(),
@@ -71,7 +71,7 @@ impl Slot {
         Self { record, host: None, digest, message: Some(message), content: None, tokens, said }
     }
 
-    /// What the host's side needs to build the message: an index, with a content in place of its own, or a message.
+    /// JSON from which the host's side builds the message: an index, maybe with a content to replace its own, or a message.
     pub(super) fn instruction(&self) -> String {
         let host = self.host.unwrap_or_default();
         match (&self.message, self.content()) {
@@ -81,7 +81,7 @@ impl Slot {
         }
     }
 
-    /// The content's JSON in place of the host's.
+    /// JSON of the content that replaces the host's, if any.
     pub fn content(&self) -> Option<&str> {
         match (&self.content, &self.record) {
             (Some(content), _) | (None, SlotRecord::Chat { content: Some(content), .. }) => {
@@ -91,7 +91,7 @@ impl Slot {
         }
     }
 
-    /// What tells the slot of a message of the chat from those of others.
+    /// Identifies the slot of a message of the chat.
     pub(super) fn key(&self) -> Option<u64> {
         record_key(&self.record)
     }

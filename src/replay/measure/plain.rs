@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::replay::measure::needs::Needs;
 
-    /// A message of so many tokens, its role among them.
+    /// A message of this many tokens, including its role.
     fn part(role: &str, tokens: usize) -> Arc<Part> {
         let text = "x".repeat(tokens * 4 - role.len());
         let json = serde_json::json!({ "role": role, "content": text }).to_string();
