@@ -1,28 +1,28 @@
-//! Which lines of a long output are shown when it is first sent, by the kind of tool: a pure plan.
+//! Plans which lines of a long output are shown when it is first sent, by the kind of tool.
 //!
-//! Knows no session. What lines are shown, and that the rest is counted, is all that it decides.
+//! Pure; knows no session. Decides only which lines are shown; all others are counted.
 
 use super::lines_index::Block;
 use super::tool_kind::{ShellKind, ToolKind};
 use super::words;
 use crate::session::{LineRange, Piece, join_pieces};
 
-/// Characters of a line above which a preview cuts it, where the text has lines of a usual length.
+/// Longest line that a preview shows whole, in characters, in texts with lines of a usual length.
 const LINE_CHARS: usize = 400;
-/// A text whose lines have more characters than this on average is data without line breaks.
+/// A text with more characters per line than this on average is data without line breaks.
 const DATA_LINE_CHARS: usize = 2_000;
-/// Files that are shown whole, and answers to a pattern, are previewed above so many times the limit of others.
+/// Factor on the preview limit for files shown whole and for search results.
 const ASKED_FOR: u64 = 4;
-/// Characters that the line in the place of others costs, about: fewer are shown themselves.
+/// About what the line costs that counts hidden lines, in characters. Shorter gaps are shown instead.
 const BETWEEN_CHARS: usize = 60;
-/// Lines shown around one that holds a word of the model's.
+/// Lines shown around one that contains a word of the model's.
 const WORD_CONTEXT: usize = 1;
-/// Lines shown after one that names an error: compilers put the place there.
+/// Lines shown after one that names an error: compilers put the location there.
 const ERROR_CONTEXT: usize = 3;
-/// Lines of each file that a long answer to a pattern shows, the first number that fits.
+/// Lines per file that a long search result shows: the first number that fits.
 const LINES_OF_A_FILE: [usize; 4] = [8, 4, 2, 1];
 
-/// Words of lines that tell of a failure, in lower case.
+/// Words that mark lines about a failure, in lower case.
 const FAILURES: [&str; 12] = [
     "error",
     "fail",
@@ -37,7 +37,7 @@ const FAILURES: [&str; 12] = [
     "✗",
     "✖",
 ];
-/// Words of lines that sum up, in lower case.
+/// Words that mark summary lines, in lower case.
 const SUMMARIES: [&str; 9] = [
     "test result",
     "passed",
@@ -49,7 +49,7 @@ const SUMMARIES: [&str; 9] = [
     "exit code",
     "summary",
 ];
-/// Beginnings of lines that say where a change is.
+/// Prefixes of lines that locate a change.
 const DIFF_HEADS: [&str; 11] = [
     "diff --git ",
     "--- ",
@@ -67,20 +67,20 @@ const DIFF_HEADS: [&str; 11] = [
 /// An output that may be previewed.
 #[derive(Debug, Clone, Copy)]
 pub struct Output<'a> {
-    /// Its text.
+    /// The text.
     pub text: &'a str,
-    /// The text's tokens.
+    /// The number of tokens in the text.
     pub tokens: u64,
-    /// What kind of call gave it.
+    /// The kind of call that produced it.
     pub kind: ToolKind,
-    /// What the model wrote in the message that made the call, arguments included.
+    /// What the model wrote in the message with the call, arguments included.
     pub said: &'a str,
-    /// Lines that stand elsewhere; they are no part of the preview.
+    /// Blocks of lines that the window already shows elsewhere; they are not part of the preview.
     pub standing: &'a [Block],
 }
 
-/// How the characters of a preview are shared out, in tenths. What one part leaves goes to the tail, or to the head where
-/// the tail has no share.
+/// Shares of a preview's characters, in tenths. Unused characters go to the tail, or to the head if the tail has no
+/// share.
 struct Shares {
     head: usize,
     tail: usize,
@@ -88,18 +88,18 @@ struct Shares {
     words: usize,
 }
 
-/// What becomes of the lines while a preview is planned.
+/// The state of the lines while a preview is planned.
 struct Plan<'a> {
     lines: &'a [&'a str],
-    /// Whether a line is shown, or stands elsewhere.
+    /// Whether each line is shown, here or elsewhere.
     kept: Vec<bool>,
     chars: usize,
 }
 
-/// Chooses the lines of an output that are shown; `None` if it is short enough.
+/// Chooses the lines of an output to show; `None` if it is short enough to show whole.
 ///
-/// `limit_tokens`: outputs up to this size are shown whole, files and answers to a pattern up to four times that; a preview
-/// shows about half of it. 0 turns previews off. The pieces hold the lines that stand elsewhere too.
+/// `limit_tokens`: longest output that is shown whole, in tokens; four times that for files and search results. A
+/// preview shows about half of it. 0 turns previews off. The pieces include the lines that stand elsewhere.
 pub fn plan(output: &Output<'_>, limit_tokens: u64) -> Option<Vec<Piece>> {
     let limit = limit_tokens.saturating_mul(if is_asked_for(output.kind) { ASKED_FOR } else { 1 });
     let standing: u64 = output.standing.iter().map(|block| block.tokens).sum();
@@ -121,7 +121,7 @@ pub fn plan(output: &Output<'_>, limit_tokens: u64) -> Option<Vec<Piece>> {
     Some(plan.pieces(output.standing))
 }
 
-/// An output of which only what stands elsewhere is not shown.
+/// The pieces of an output that is shown except for what stands elsewhere.
 pub fn without_standing(total: u64, standing: &[Block]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut next = 1;
@@ -160,7 +160,7 @@ fn shares(kind: ToolKind) -> Shares {
 }
 
 impl Plan<'_> {
-    /// Shows lines for so many characters.
+    /// Marks lines to show, up to this many characters.
     fn fill(&mut self, output: &Output<'_>, budget: usize) {
         let shares = shares(output.kind);
         let share = |tenths: usize| budget / 10 * tenths;
@@ -190,7 +190,8 @@ impl Plan<'_> {
         }
     }
 
-    /// Lines that tell of a failure with what follows, first ones first, and a quarter for lines that sum up, last ones first.
+    /// Lines about failures with the lines after them, first ones first. A quarter of the characters goes to summary
+    /// lines, last ones first.
     fn failures(&mut self, allowed: usize) -> usize {
         let has = |line: &str, words: &[&str]| {
             let start: String = line.chars().take(LINE_CHARS).collect();
@@ -208,7 +209,7 @@ impl Plan<'_> {
         used + self.keep_each(with_place, allowed - used)
     }
 
-    /// The first lines of each file that an answer to a pattern names.
+    /// The first lines of each file in a search result.
     fn first_of_each_file(&mut self, allowed: usize) -> usize {
         let mut number = 0;
         let mut file = "";
@@ -244,7 +245,7 @@ impl Plan<'_> {
         (0..self.lines.len()).filter(move |at| is_one(self.lines[*at]))
     }
 
-    /// Keeps lines in this order while they fit; those that are kept already cost nothing.
+    /// Shows lines in this order while they fit; lines that are shown already cost nothing.
     fn keep_while(&mut self, places: impl Iterator<Item = usize>, allowed: usize) -> usize {
         let mut used = 0;
         for at in places {
@@ -258,7 +259,7 @@ impl Plan<'_> {
         used
     }
 
-    /// Keeps of these lines each that still fits.
+    /// Shows each of these lines that still fits.
     fn keep_each(&mut self, places: impl IntoIterator<Item = usize>, allowed: usize) -> usize {
         let mut used = 0;
         for at in places {
@@ -271,18 +272,18 @@ impl Plan<'_> {
         used
     }
 
-    /// Characters that showing a line adds.
+    /// The characters that showing a line adds.
     fn cost(&self, at: usize) -> usize {
         if self.kept[at] {
             return 0;
         }
         let line = self.lines[at];
-        // A line without characters of several bytes, as nearly all are, is not counted.
+        // Counting is needed only for lines that may be too long.
         let chars = if line.len() <= self.chars { line.len() } else { line.chars().count() };
         chars.min(self.chars + BETWEEN_CHARS) + 1
     }
 
-    /// Shows lines between kept ones that cost no more than the line that would count them.
+    /// Fills gaps that cost no more than the line that would count them.
     fn close_gaps(&mut self) {
         let mut at = 0;
         while at < self.lines.len() {
@@ -312,7 +313,7 @@ impl Plan<'_> {
             let one = LineRange { first: line, last: line };
             let [text] = &self.lines[indexes(one)] else { break };
             pieces.push(if self.kept[indexes(one)] == [true] {
-                // Lines that are not cut may be referred to, so the others are pieces of their own.
+                // Only uncut lines can be referred to, so cut ones are pieces of their own.
                 let is_cut = text.len() > self.chars && text.chars().count() > self.chars;
                 Piece::Shown { shown: one, chars: is_cut.then_some(self.chars as u64) }
             } else {

@@ -11,9 +11,6 @@ const MAX_PAIRS: usize = 200;
 /// Pairs of an old and a new place that a command names, absolute as the agent writes them, in the order of the
 /// words, at most 200. A pair of folders stands for all files in them. Not every pair has come true: in `mv a b` it
 /// is unknown whether `b` is a folder, so both `b` and `b/a` are returned.
-/// 200. A pair of folders
-/// stands for all files in them. Not every pair has come true: of `mv a b` it cannot be told whether `b` is a folder, so both
-/// `b` and `b/a` are named.
 pub fn renames(command: &str, cwd: &Path) -> Vec<(PathBuf, PathBuf)> {
     let mut pairs = Vec::new();
     let mut cwd = cwd.to_owned();
