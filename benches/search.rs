@@ -1,7 +1,7 @@
-//! Full-text search over 100,000 objects, by how common the words are, beside the plain equivalent on rusqlite in one run.
+//! Full-text search over 100,000 objects for words of different frequency, beside the plain equivalent on rusqlite in the same run.
 //!
-//! "Plain" is one FTS5 table with content and default tokenizer, asked for the best 10 with FTS5's own snippets. The store
-//! adds what a hit needs: versions, verified contents, lines with numbers. The share is that of the objects with the word.
+//! "Plain" is one FTS5 table with content and the default tokenizer, which returns the best 10 with FTS5's own snippets. The store
+//! adds versions, verified contents, and lines with their numbers. The share is that of the objects with the word.
 
 #![expect(clippy::print_stdout, reason = "`npm run bench` reads the percentiles")]
 
@@ -23,7 +23,7 @@ const OBJECTS: usize = 100_000;
 /// Objects of one transaction of the set-up.
 const TRANSACTION: usize = 1_000;
 
-/// What is searched for. Of the marks, `needleN` stands in every Nth object.
+/// The searches. The mark `needleN` occurs in every Nth object.
 const SEARCHES: [(&str, &str); 8] = [
     ("0.01 %", "needle10000"),
     ("0.1 %", "needle1000"),
@@ -37,14 +37,14 @@ const SEARCHES: [(&str, &str); 8] = [
 
 const MARKS: [usize; 5] = [10_000, 1_000, 110, 10, 2];
 
-/// Source-like text, another for every number: identifiers of a few hundred words, some in most objects.
+/// Source-like text, different for every number: identifiers of a few hundred words, some in most objects.
 fn text(number: usize) -> String {
     let mut lines = Vec::new();
     for line in 0..36 {
         let (one, other) = ((number * 31 + line * 17) % 997, (number * 7 + line * 101) % 4_999);
         lines.push(format!("    let value_{line} = compute_name{one}(number{other}, {line});"));
     }
-    // In the middle, so that finding the line costs what it does on average.
+    // In the middle, so that finding the line takes an average time.
     for mark in MARKS.into_iter().filter(|mark| number.is_multiple_of(*mark)) {
         lines.insert(18, format!("    // needle{mark} stands here"));
     }

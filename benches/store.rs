@@ -1,9 +1,9 @@
-//! The SQLite store at 1,000 and 100,000 objects beside the plain equivalent on rusqlite, in one run: the ratio is what
-//! counts, not the disk.
+//! The SQLite store at 1,000 and 100,000 objects, beside the plain equivalent on rusqlite in the same run. The ratio counts, not the
+//! speed of the disk.
 //!
-//! "Plain" is one table of whole versions with the same durability, read into strings: what a program without hashes,
-//! content kept once, compression and compare-and-set would do. Every other object is a file, whose short fields stand in
-//! their row, or a tool call, whose fields are in a pack; a call never reads the neighbour of what the one before read.
+//! "Plain" is one table of whole versions with the same durability, read into strings: what a program without hashes, deduplication,
+//! compression and compare-and-set would do. Objects alternate between files, whose short fields are in their row, and tool calls,
+//! whose fields are in a pack. No call reads a neighbour of what the previous one read.
 #![expect(clippy::print_stdout, reason = "`npm run bench` reads the percentiles")]
 
 #[path = "common/samples.rs"]
@@ -22,11 +22,11 @@ use serde_json::json;
 /// Objects of one transaction of the set-up.
 const TRANSACTION: usize = 1_000;
 
-/// Objects that get more versions, all of them in each of these transactions.
+/// Number of objects that get more versions, and number of transactions that each write one of them for every such object.
 const REVISED: usize = 100;
 const REVISIONS: usize = 9;
 
-/// Object of a number: files and tool calls in turns.
+/// The object with a number: files and tool calls alternate.
 fn envelope(object: usize) -> Envelope {
     if object.is_multiple_of(2) {
         let path = format!("/home/user/project/src/module_{object}.rs");
@@ -37,7 +37,7 @@ fn envelope(object: usize) -> Envelope {
     Envelope::unsourced(id, ObjectType::Toolcall).expect("the ID is well formed")
 }
 
-/// About 2 KiB of source-like text, another for every number.
+/// About 2 KiB of source-like text, different for every number.
 fn payload(object: usize, number: usize) -> Payload {
     let lines = (0..60).map(|line| format!("    let value_{line} = compute({number}, {line});\n"));
     let text: String = lines.collect();
@@ -59,7 +59,7 @@ fn payload(object: usize, number: usize) -> Payload {
     }
 }
 
-/// The objects of each transaction of the set-up: all of them once, then some of them again and again.
+/// The objects of each transaction of the set-up: all objects once, then some of them repeatedly.
 fn rounds(objects: usize) -> Vec<Vec<usize>> {
     let all: Vec<usize> = (0..objects).collect();
     let revised: Vec<usize> = (0..REVISED).map(|turn| revised(turn, objects)).collect();
@@ -67,12 +67,12 @@ fn rounds(objects: usize) -> Vec<Vec<usize>> {
     first.chain((0..REVISIONS).map(|_| revised.clone())).collect()
 }
 
-/// An object with several versions, another in each of 100 turns: files and tool calls.
+/// An object with several versions, a different one in each of 100 turns: files and tool calls.
 fn revised(turn: usize, objects: usize) -> usize {
     turn % REVISED * (objects / REVISED) + turn % 2
 }
 
-/// An object for each turn, far from the one before: 7,919 is prime.
+/// An object for each turn, far from the previous one: 7,919 is prime.
 fn any(turn: usize, objects: usize) -> usize {
     turn * 7_919 % objects
 }

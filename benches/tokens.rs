@@ -1,4 +1,4 @@
-//! Token counts: time per byte must not grow with the text, whatever it holds (`cargo bench --bench tokens`).
+//! Token counts: the time per byte must not grow with the length of any text (`cargo bench --bench tokens`).
 
 use std::hint::black_box;
 
@@ -20,7 +20,7 @@ fn count(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("count");
     group.sample_size(10);
     for (name, unit) in UNITS {
-        // The last size is beyond the exact limit: it costs what the limit costs.
+        // The last size is beyond the limit for exact counts and takes as long as the limit.
         for kib in [64, 256, 1_024, 4_096] {
             let text = unit.repeat(kib * 1_024 / unit.len());
             group.throughput(Throughput::Bytes(text.len() as u64));

@@ -1,7 +1,7 @@
-//! The Rust part of `transformContext`: one call that brings one new step, at several lengths of the session.
+//! The Rust part of `transformContext`: one call with one new step, at several lengths of the session.
 //!
-//! The steady state of an agent at work: each call brings an assistant message with a tool call, and its result. What has to
-//! hold is that the time does not grow with the session. `memory` is the work alone, `sqlite` the awaited commit included.
+//! The steady state of an agent at work: each call brings an assistant message with a tool call, and its result. The time must not
+//! grow with the session. `memory` is the work alone; `sqlite` includes the awaited commit.
 
 use std::cell::{OnceCell, RefCell};
 use std::hint::black_box;
@@ -18,10 +18,10 @@ use tempfile::TempDir;
 
 /// Lengths of the session, in messages.
 const LENGTHS: [usize; 3] = [100, 1_000, 5_000];
-/// Model's window: wide enough that no length here comes under pressure.
+/// The model's window, wide enough that no session here fills it.
 const CONTEXT_WINDOW: u64 = 100_000_000;
 
-/// One step: a call of `bash` and its result, about 2 KiB of text that is another in every step.
+/// One step: a call of `bash` and its result, about 2 KiB of text that differs in every step.
 fn step(number: usize) -> [Value; 2] {
     let id = format!("call_{number}");
     let lines =
@@ -41,7 +41,7 @@ fn step(number: usize) -> [Value; 2] {
     ]
 }
 
-/// A session of some length that goes on by one step per call.
+/// A session that grows by one step per call.
 struct Host {
     live: LiveSession,
     call: CallInfo,
@@ -52,7 +52,7 @@ struct Host {
 }
 
 impl Host {
-    /// Opens a session in a new store and lets it grow to `length` messages, a step per call, as an agent would.
+    /// Opens a session in a new store and lets it grow to `length` messages, one step per call, as an agent would.
     fn new(open: fn(&Path) -> Store, length: usize) -> Self {
         let folder = tempfile::tempdir().expect("the system has a temporary folder");
         let options = OpenSession {
@@ -93,14 +93,14 @@ impl Host {
 fn measure(criterion: &mut Criterion, name: &str, open: fn(&Path) -> Store) {
     let mut group = criterion.benchmark_group("transform");
     for length in LENGTHS {
-        // Made when the bench runs, so that those filtered out cost nothing.
+        // Created when the bench runs, so that benches which are filtered out cost nothing.
         let host = OnceCell::new();
         group.bench_function(BenchmarkId::new(name, length), |bencher| {
             let host = host.get_or_init(|| RefCell::new(Host::new(open, length)));
             bencher.iter_batched(
                 || {
                     let mut host = host.borrow_mut();
-                    // Every call makes the session longer: beyond a fifth it is another length that would be measured.
+                    // Every call makes the session longer. Beyond a fifth more, another length would be measured.
                     if host.messages > length + length / 5 {
                         *host = Host::new(open, length);
                     }

@@ -1,6 +1,6 @@
-// What a session that goes on waits for its files: 5,000 known ones, of which 50 changed while it was closed. `npm run bench`
-// runs this with the addon of the benches' build. Prints the time from asking for the session to the answer of its first
-// call, beside the same with nothing to look at.
+// How long resuming a session takes that knows 5,000 files, of which 50 changed while it was closed. `npm run bench` runs this
+// with the addon of the benches' build. Prints the time from opening the session to the answer of its first call, and the same
+// for a session without known files.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,10 +1,9 @@
-// Started by scripts/bench.js: the store through the addon beside `node:sqlite` of the same Node, in one run, at the numbers
-// of objects given as arguments. Writes medians and 95th percentiles to target/bench/store.json. Not for use alone.
+// Started by scripts/bench.js: compares the store, called through the addon, with `node:sqlite` in the same run. The arguments are
+// the numbers of objects. Writes medians and 95th percentiles to target/bench/store.json. Not meant to be run alone.
 //
-// Ours is called as an extension does, one call at a time, each awaited: the way of a promise to a worker thread and back is
-// in every figure of ours and in none of the plain ones. Plain is what a program without hashes, content kept once,
-// compression and compare-and-set would do: one table of whole versions and one FTS5 table, prepared statements, the same
-// durability.
+// Our store is called as an extension does, one awaited call at a time, so our figures include the way of a promise to a worker
+// thread and back. The plain side does what a program without hashes, deduplication, compression and compare-and-set would do:
+// one table of whole versions, one FTS5 table, prepared statements, and the same durability.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +12,7 @@ import { openStore } from "../index.js";
 import { measure, searches, text } from "./lib/store-bench.js";
 import { root } from "./setup.js";
 
-/** Objects that get more versions, for histories and reads as of before them, and how many they have in the end. */
+/** Number of objects that get more versions, for histories and reads as of earlier times, and how many versions they get. */
 const revised = 50;
 const versions = 10;
 
@@ -50,7 +49,7 @@ async function compare(folder, count) {
     const name = `${what}, ${count.toLocaleString("en")} objects`;
     found.push({ what: name, ours: await measure(ours), beside: "node:sqlite", plain: await measure(beside) });
   };
-  // Far apart from turn to turn, so that what one call read does not serve the next.
+  // Far apart from turn to turn, so that no call profits from what the previous one read.
   const any = (/** @type {number} */ turn) => ids[(turn * 7_919) % ids.length];
   await row(
     "get",

@@ -1,10 +1,10 @@
-// Started by scripts/bench.js: tracked files beside chokidar watching the same ones, in one run, at the numbers of files and of
-// changes in a burst given as arguments. Each side runs in a process of its own, started by this one. Writes what it found to
-// target/bench/tracking.json. Not for use alone.
+// Started by scripts/bench.js: compares tracking files with chokidar watching the same files in the same run. The arguments are the
+// number of files and the number of changes in a burst. Each side runs in a process of its own. Writes the results to
+// target/bench/tracking.json. Not meant to be run alone.
 //
-// Ours: from a change to the event that its version is stored. Plain: from the change to chokidar's event, and from there to the
-// version that a program would write on it: the file is read and put into a store of ours, awaited. The store is a file on disk on
-// both sides. Changes come one by one, each after the one before was told of.
+// Our side: from a change to the event that says its version is stored. Plain side: from the change to chokidar's event, and from
+// there to the version that a program would write then (it reads the file and awaits a `put` into one of our stores). The store is
+// a file on disk on both sides. Changes come one by one, each after the previous one was reported.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { Side } from "./lib/tracking-process.js";
 import { root } from "./setup.js";
 
 const [files = 10_000, burst = 50_000] = process.argv.slice(2).map(Number);
-/** Changes that are timed, after so many that are not. */
+/** Number of timed changes, and of untimed ones before them. */
 const [timed, warm] = [300, 30];
 const idleMs = 5_000;
 
@@ -90,7 +90,7 @@ async function measure(side, names) {
 }
 
 /**
- * Many changes as fast as they can be made; how long after the last of them the store has every file as it is on disk.
+ * Makes many changes as fast as possible; measures how long after the last one the store has every file as it is on disk.
  * @param {Side} child @param {string[]} names
  */
 async function measureBurst(child, names) {

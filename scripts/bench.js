@@ -1,6 +1,6 @@
-// `npm run bench`: criterion's benches, then vitest's and the store's through the addon, then tables of what Palimpsest spends
-// beside the plain equivalent of the same run. Words after `--` go to criterion as a filter (`npm run bench -- transform`);
-// the others then do not run.
+// `npm run bench`: runs criterion's benches, then vitest's and those of the store through the addon. Prints tables of our times
+// beside those of the plain equivalent in the same run. Words after `--` go to criterion as a filter
+// (`npm run bench -- transform`); the other benches are then skipped.
 import { spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ setUp(fileURLToPath(import.meta.url));
 const filter = process.argv.slice(2);
 const criterion = join(root, "target", "criterion");
 const results = join(root, "target", "bench");
-// What an earlier run left would stand in the table as if of this one.
+// Results of an earlier run would appear in the table as if they were from this one.
 for (const folder of [criterion, results]) {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,5 +1,5 @@
-// `npm run check`: all that CI does. Lints, then whether the generated files are those of the build, then the tests.
-// Goes on after a failure, so that one run names all that is wrong. The last line is the tests' closing line, or what failed.
+// `npm run check`: everything that CI does: lints, a check that the generated files are up to date, and the tests.
+// Continues after a failure, so that one run names everything that is wrong. The last line sums up the tests, or names what failed.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { root, setUp } from "./setup.js";

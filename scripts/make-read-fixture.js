@@ -16,7 +16,7 @@ const LONGEST_VERBATIM = 600;
 const END_LENGTH = 200;
 
 /**
- * Each file is a list of parts `[unit, count, end, times]`: `unit` so often, then `end`, and all of it `times` times.
+ * Each file is a list of parts `[unit, count, end, times]`: `unit` repeated `count` times, then `end`, and all of it `times` times.
  * @type {Record<string, [unit: string, count: number, end: string, times: number][]>}
  */
 const files = {
@@ -182,7 +182,7 @@ async function answer(tool, path, offset, limit) {
     args.limit = limit;
   }
   try {
-    // The tool looks at its context for the working folder and the model alone; without one it takes its own folder.
+    // The tool needs its context only for the working folder and the model; without one it uses its own folder.
     const { content } = await tool.execute("call", args, undefined, undefined, /** @type {never} */ (undefined));
     return describe(content.map((block) => (block.type === "text" ? block.text : "")).join(""));
   } catch (error) {

@@ -1,5 +1,6 @@
-// `npm run overhead`: what the extension adds to every request, in tokens of the bundled tokenizer: system prompt and
-// tools of the real Pi's first request with it, minus those without. Exits 1 above the limit, and where replays count less.
+// `npm run overhead`: the tokens that the extension adds to every request, by the bundled tokenizer: system prompt and tools of
+// the real Pi's first request with the extension, minus those without. Exits 1 if this is above the limit, or above what replays
+// assume.
 import { fileURLToPath } from "node:url";
 import { root, setUp } from "./setup.js";
 

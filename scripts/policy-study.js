@@ -1,7 +1,7 @@
-// The policy study: all recorded transcripts under several prices, with and without a window, and with one thing changed at a
-// time. Writes tables in Markdown to stdout; docs/policy.md says what they mean. Takes some minutes.
+// The policy study: replays all recorded transcripts under several prices, with and without a window, and with one setting changed
+// at a time. Writes Markdown tables to stdout; docs/policy.md explains them. Takes some minutes.
 //
-// Reads the folder `transcripts` of PALIMPSEST_DATA, else of ../shared/data. Must not decide anything: it replays.
+// Reads the folder `transcripts` of PALIMPSEST_DATA, or else of ../shared/data. Must not decide anything; it only replays.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,11 +20,11 @@ const { learnHazards, loadSettings, replayFile, replayReport } = await import(".
  * @typedef {[name: string, settings: SettingsOf]} Variant
  */
 
-/** Replays that run at once. */
+/** Number of replays that run at the same time. */
 const atOnce = 2;
 const window = 200_000;
 
-/** Weights with which nothing of a kind ever leaves. */
+/** A base weight with which nothing of a kind ever leaves. */
 const never = 100;
 
 let written = 0;
@@ -61,7 +61,7 @@ async function study() {
   };
   const { auc, weightsOf } = await byRepository();
   const halfOf = await byHalves();
-  // What is learned is how often something is needed; how careful to be is another matter.
+  // Only the rates of needs are learned. How cautious to be is a separate choice.
   const learned = [shipped.caution, 3 * shipped.caution, 9 * shipped.caution].flatMap((caution) => [
     /** @type {Variant} */ ([`learned on the other half, caution ${caution}`, careful(halfOf, caution)]),
     /** @type {Variant} */ ([`learned on other repositories, caution ${caution}`, careful(weightsOf, caution)]),
@@ -96,7 +96,7 @@ async function study() {
   print(auc);
 }
 
-/** Weights for each recording from the half that it is not in: those of even and of odd number in the order of names. */
+/** Weights for each recording, learned on the half that it is not in: recordings with even or odd numbers, in the order of names. */
 async function byHalves() {
   const paths = recordings.map(({ path }) => path);
   const weights = await Promise.all(
@@ -108,7 +108,7 @@ async function byHalves() {
   return (/** @type {Recording} */ recording) => weights[recordings.indexOf(recording) % 2];
 }
 
-/** Weights for each recording from all other repositories, and a table of how well these tell needs there. */
+/** Weights for each recording, learned on all other repositories, and a table of their quality. */
 async function byRepository() {
   const rows = [
     "\n### Learned on the other repositories\n",
@@ -137,7 +137,7 @@ async function byRepository() {
 }
 
 /**
- * Settings with the weights that each recording gets, and with so much caution.
+ * Settings with the weights for each recording and with this caution.
  * @param {(recording: Recording) => Hazards} weightsOf
  * @param {number} caution
  * @returns {SettingsOf}
@@ -182,7 +182,7 @@ function tableHead(first) {
 }
 
 /**
- * What faults missed, by the kind of tool or the role that it came from.
+ * What faults missed, by the kind of tool or the role that was the source.
  * @param {ReplayedFile[]} files
  */
 function faultsByKind(files) {

@@ -72,7 +72,7 @@ export function isOnPath(name, env = process.env) {
   return folders.some((folder) => endings.some((ending) => existsSync(join(folder, name + ending))));
 }
 
-/** Installs the packages of package-lock.json where node_modules does not match it. */
+/** Installs the packages of package-lock.json if node_modules does not match it. */
 function installPackages() {
   if (!packagesMatchLock()) {
     console.error("setting up: npm packages");
@@ -141,7 +141,7 @@ export function buildAddon(profile) {
   writeFileSync(stampFile, stamp());
 }
 
-/** What a build writes, by size and time: a build by hand, of either profile, shows in it. */
+/** Size and time of the files that a build writes. They reveal a build by hand, in either profile. */
 function describeOutputs() {
   return readdirSync(root)
     .filter((name) => name.endsWith(".node") || name === "index.js" || name === "index.d.ts")

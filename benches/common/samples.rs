@@ -1,5 +1,5 @@
-//! Times every call of a bench on its own and prints median and 95th percentile: criterion gives means alone. `npm run bench`
-//! reads the lines.
+//! Times every call of a bench on its own and prints median and 95th percentile, because criterion only gives means.
+//! `npm run bench` parses the lines.
 #![expect(clippy::disallowed_methods, reason = "benches time themselves")]
 
 use std::fmt::Display;

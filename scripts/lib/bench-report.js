@@ -1,5 +1,5 @@
-// What `npm run bench` reads of its tools and prints at the end: means, or medians and 95th percentiles, beside those of the
-// plain equivalent. Pure.
+// Parses what the tools of `npm run bench` print, and makes the tables at its end: means, or medians and 95th percentiles, beside
+// those of the plain equivalent. Pure.
 
 /**
  * @typedef {object} Row
@@ -19,15 +19,15 @@
  * @property {Spread} plain of the same run
  *
  * @typedef {object} Tracked what tracking files came to
- * @property {number} readyMs until all were watched
+ * @property {number} readyMs until all files were watched
  * @property {Spread} told from a change to the event
  * @property {Spread} stored from a change to its version
  * @property {number} memoryMiB more than before
- * @property {number} idleMsPerSecond time of the processor while nothing changes
+ * @property {number} idleMsPerSecond processor time while nothing changes
  * @property {number} burstMs how long the burst took
  * @property {number} settledMs from its end to the last version
- * @property {number} stale files that the store had otherwise than the disk a minute later
- * @property {number} [mostPending] files that waited at most
+ * @property {number} stale files that differed between store and disk a minute later
+ * @property {number} [mostPending] largest number of waiting files
  *
  * @typedef {(name: string) => number | undefined} Read mean of a bench in ms; undefined if it did not run
  */

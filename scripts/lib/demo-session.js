@@ -1,6 +1,6 @@
 // The coding session that the demo plays: what the user says and what the scripted model does, over a copy of src/.
-// The model acts on what it sees: it brings an output back with `activate` where it finds the tool and a reference
-// line, and runs the command again where it does not. Everything else is the same in both runs.
+// The model acts on what it sees: if it finds the tool and a reference line, it brings an output back with `activate`; otherwise
+// it runs the command again. Everything else is the same in both runs.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ import { contentText } from "./measure.js";
  * @property {BroughtBack[]} broughtBack
  */
 
-/** The command that stands for a test suite; its log is long. */
+/** The command that plays the part of a test suite; its log is long. */
 const testCommand = "sh run-tests.sh";
 const fixMark = "// Holds for the empty input too.";
 
@@ -119,7 +119,7 @@ function openProject(dir) {
     .sort((a, b) => b.lines - a.lines || (a.path < b.path ? -1 : 1));
   return {
     text,
-    /** Paths, longest file first; the last one again where there are fewer. */
+    /** Paths, longest file first; the last one repeats if there are fewer. */
     file: (/** @type {number} */ rank) => files[Math.min(rank, files.length - 1)].path,
     /**
      * Someone else's change: a comment before the file's first line.
@@ -292,7 +292,7 @@ function afterChangeOf(project, path, step) {
 }
 
 /**
- * Brings a collapsed output back, or runs the tests again where there is none or no way to.
+ * Brings a collapsed output back, or runs the tests again if there is none or no tool for it.
  * @param {string} thinking
  * @returns {MakeStep}
  */

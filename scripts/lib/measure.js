@@ -8,15 +8,15 @@
  *
  * @typedef {object} CallCost one call's input, in tokens
  * @property {number} sent
- * @property {number} commonPrefix how much of it is the start of the request before
- * @property {number} fixedPart system prompt and tools, where they are those of the request before; else 0
- * @property {boolean} grew whether the request before, whole, is its start; true for the first
+ * @property {number} commonPrefix length of the common prefix with the previous request
+ * @property {number} fixedPart system prompt and tools if they equal the previous request's, else 0
+ * @property {boolean} grew whether the whole previous request is a prefix of it; true for the first request
  *
  * @typedef {object} Price what a token costs in units of an uncached one without caching
  * @property {string} name
  * @property {number} write what is not cached
  * @property {number} read what is cached
- * @property {boolean} wholePrefixOnly a change inside the request before leaves only system prompt and tools cached
+ * @property {boolean} wholePrefixOnly whether a change inside the previous request leaves only system prompt and tools cached
  */
 
 /** @type {readonly Price[]} */
@@ -69,7 +69,7 @@ export function cachedTokens(call, price) {
 }
 
 /**
- * The input bill of a session, in prices of an uncached token.
+ * The input bill of a session; 1 is the price of one uncached token.
  * @param {readonly CallCost[]} calls
  * @param {Price} price
  */
@@ -83,7 +83,7 @@ export function bill(calls, price) {
 }
 
 /**
- * How many times a request was not the one before and more: the starts of epochs after the first.
+ * How many times a request did not just continue the previous one: the starts of epochs after the first.
  * @param {readonly CallCost[]} calls
  */
 export function countRewrites(calls) {
@@ -116,7 +116,7 @@ export function contentText(message) {
 }
 
 /**
- * What stands before the conversation: each tool as JSON, then the system prompt.
+ * What precedes the conversation: each tool as JSON, then the system prompt.
  * @param {RequestBody} body
  * @returns {string[]}
  */
@@ -147,7 +147,7 @@ function messageText(message) {
 }
 
 /**
- * Whether all of `before` stands unchanged at the start of `body`, what is not counted included.
+ * Whether `body` starts with all of `before` unchanged, including what is not counted.
  * @param {RequestBody} body
  * @param {RequestBody} before
  */

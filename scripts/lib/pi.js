@@ -67,7 +67,7 @@ export function createSandbox({ baseUrl, files = {}, settings = {}, contextWindo
 }
 
 /**
- * Only what a program needs to start is taken over: no keys, no settings, no store of the user's.
+ * Takes over only what a program needs to start, and none of the user's keys, settings or stores.
  * @param {string} agentDir
  * @param {string} homeDir
  */

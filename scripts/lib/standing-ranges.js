@@ -1,5 +1,5 @@
-// Finds file ranges that stand twice in one request, from the request's text and what the files held when they were
-// read. Pure functions; must not know how Palimpsest words what it puts in the place of text.
+// Finds file ranges that occur twice in one request, from the request's text and the files' text when they were read. Pure
+// functions; must not know the lines that Palimpsest puts in the place of text.
 import { contentText } from "./measure.js";
 
 /**
@@ -14,12 +14,12 @@ import { contentText } from "./measure.js";
  * @typedef {{ path: string, range: Range, firstCall: string, secondCall: string }} Repetition
  */
 
-/** Fewer lines than this are no range: a note of where they stand would be as long. */
+/** Least number of lines of a range: a note that says where fewer stand would be as long. */
 const leastLines = 5;
 
 /**
- * Ranges of the same version of a file that stand in two `read` results of the request. A call that repeats the one
- * right before it asked to see the text again and is not compared; nor is what other tools brought.
+ * Ranges of the same version of a file that occur in two `read` results of the request. A call that repeats the previous one
+ * asks to see the text again and is not compared; nor are results of other tools.
  *
  * @param {RequestBody} body
  * @param {ReadonlyMap<string, ReadCall>} reads by tool call ID
@@ -68,7 +68,7 @@ function repeatingCalls(body) {
 }
 
 /**
- * The ranges of the file that stand in `shown`, longest matches first where lines repeat within the file.
+ * The ranges of the file that occur in `shown`; if lines repeat within the file, the longest matches first.
  * @param {string} shown
  * @param {ReadCall} read
  * @returns {Range[]}
@@ -85,7 +85,7 @@ export function findRanges(shown, read) {
     let best = { start: 0, length: 0 };
     for (const start of places.get(lines[at]) ?? []) {
       const length = matchLength(lines, at, fileLines, start);
-      // Among equal matches the one at the place that was asked for.
+      // Among equal matches, the one at the requested place.
       if (length > best.length || (length === best.length && start === expected + at)) {
         best = { start, length };
       }

@@ -1,7 +1,6 @@
-// What the bench of the store measures with and on: percentiles of single calls, and the same texts and searches as
-// benches/search.rs. Reads and writes nothing.
+// Helpers for the bench of the store: percentiles of single calls, and the same texts and searches as benches/search.rs. Pure.
 
-/** What is searched for, by the share of the objects with the words. Of the marks, `needleN` stands in every Nth object. */
+/** The searches, by the share of objects with the words. The mark `needleN` occurs in every Nth object. */
 export const searches = [
   ["0.01 %", "needle10000"],
   ["0.1 %", "needle1000"],
@@ -15,12 +14,12 @@ export const searches = [
 
 const marks = [10_000, 1_000, 110, 10, 2];
 
-/** Calls that are timed: at least 30 and for 1.5 s, at most 3,000. */
+/** Number of timed calls: at least 30 and at least 1.5 s, at most 3,000. */
 const [fewest, most, longestMs] = [30, 3_000, 1_500];
 
 /**
- * Times calls one after another, each awaited; the first tenth of the fewest is not counted.
- * @param {(turn: number) => unknown} call told how many came before it
+ * Times calls one after another, each awaited. The first calls, a tenth of the least number, are not counted.
+ * @param {(turn: number) => unknown} call gets the number of earlier calls
  * @returns {Promise<import("./bench-report.js").Spread>}
  */
 export async function measure(call) {
@@ -55,7 +54,7 @@ export function spread(samples) {
 }
 
 /**
- * About 2 KiB of source-like text, another for every number: identifiers of a few hundred words, some in most objects.
+ * About 2 KiB of source-like text, different for every number: identifiers of a few hundred words, some in most objects.
  * @param {number} number
  */
 export function text(number) {

@@ -1,8 +1,8 @@
-// The process of one side of scripts/bench-tracking.js, as the bench sees it: asks and waits for answers. Measures nothing.
+// The bench's handle on the process of one side of scripts/bench-tracking.js: asks questions and waits for answers. Measures nothing.
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-/** The process of one side, and what is waited for of it. */
+/** The process of one side, and the answers that are awaited from it. */
 export class Side {
   /** @type {Map<string, (answer: any) => void>} */
   #waiting = new Map();
@@ -35,7 +35,7 @@ export class Side {
     return answer;
   }
 
-  /** @param {string} name whose change is told of next */
+  /** @param {string} name of the file whose change is reported next */
   expect(name) {
     this.#changed = this.#next("changed");
     this.#name = name;
@@ -45,7 +45,7 @@ export class Side {
   #changed;
   #name = "";
 
-  /** When the change was told of and when its version was stored. @returns {Promise<{ told: number, stored: number }>} */
+  /** When the change was reported and when its version was stored. @returns {Promise<{ told: number, stored: number }>} */
   async changed() {
     for (;;) {
       const { changed } = await this.#changed;

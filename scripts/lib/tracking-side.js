@@ -1,4 +1,4 @@
-// Started by scripts/bench-tracking.js, one process for each side: tracks files as it is told and answers what it is asked.
+// Started by scripts/bench-tracking.js, one process for each side: tracks files on request and answers questions about them.
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -11,12 +11,12 @@ const chokidar = side === "chokidar" ? (await import("chokidar")).default : unde
 let tracking;
 /** @type {Map<string, import("../../index.js").Source | null>} */
 const sources = new Map();
-/** Puts of the plain side that are under way, so that the files of one are put one after another. @type {Promise<unknown>} */
+/** Puts of the plain side that are under way; the next one waits for them. @type {Promise<unknown>} */
 let puts = Promise.resolve();
 
 /** When the newest version was stored, on a clock that processes share. */
 let lastStored = 0;
-/** Whether single changes are reported: to tell of each of a burst would be a measure of the pipe. */
+/** Whether single changes are reported. In a burst they are not, since that would measure the pipe. */
 let reports = true;
 
 process.on("message", async (/** @type {any} */ question) => {
@@ -53,7 +53,7 @@ async function watchOurs(names) {
   return performance.now() - start;
 }
 
-/** Gives the store the files, as both sides start with them. @param {string[]} names */
+/** Puts the files into the store; both sides start with this. @param {string[]} names */
 async function index(names) {
   await store.index([dirname(dirname(names[0]))]);
   for (const name of names) {
@@ -87,8 +87,8 @@ async function put(name) {
 }
 
 /**
- * Waits until the store has the files as they are on disk, at most a minute; how many it has otherwise, and when the last
- * version was stored.
+ * Waits, at most a minute, until the store has the files as they are on disk. Returns how many differ, and when the last version
+ * was stored.
  * @param {string[]} names
  */
 async function compare(names) {
