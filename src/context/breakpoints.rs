@@ -5,9 +5,11 @@
 //! between, and the cache falls back to system prompt and tools. Ours is on the person's words before the first tool result,
 //! which never change. Must not touch anything else in the request.
 
+mod target;
+
 use serde_json::{Value, json};
 
-use super::forms;
+use self::target::{Target, chars_before, target};
 use super::patch::Patch;
 
 /// Most breakpoints that a request may have, at every provider that takes them.
@@ -16,9 +18,6 @@ const MAX_BREAKPOINTS: usize = 4;
 /// Least number of characters before a breakpoint: the least that Anthropic caches, which is 1,024 tokens of about four
 /// characters.
 const LEAST_CHARS: usize = 4 * 1_024;
-
-/// Characters that an image counts for, which match its tokens in a request.
-const IMAGE_CHARS: usize = 4 * 1_200;
 
 /// First system block of a request made with an OAuth token. Its breakpoint is useless if the next block has one too.
 const IDENTITY: &str = "You are Claude Code, Anthropic's official CLI for Claude.";
@@ -39,13 +38,6 @@ impl Style {
             Self::Block => "cachePoint",
         }
     }
-}
-
-/// The block on which the breakpoint goes.
-struct Target {
-    message: usize,
-    /// Index of the block; `None` if the content is a string.
-    block: Option<usize>,
 }
 
 /// The changes, in order, that add one more breakpoint to a request. There are none if the request has four already, has one in
@@ -96,53 +88,6 @@ fn array(value: Option<&Value>) -> impl Iterator<Item = &Value> {
     value.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// The last text of the person's own before the first tool result and before any fold lines.
-fn target(messages: &[Value]) -> Option<Target> {
-    let mut found = None;
-    for (message, value) in messages.iter().enumerate() {
-        if holds_result(value) {
-            break;
-        }
-        if value.get("role").is_none_or(|role| role != "user") {
-            continue;
-        }
-        match value.get("content") {
-            Some(Value::String(text)) if !text.is_empty() => {
-                found = Some(Target { message, block: None });
-            }
-            Some(Value::Array(blocks)) => {
-                let folded = blocks.iter().position(is_folded);
-                let own = &blocks[..folded.unwrap_or(blocks.len())];
-                if let Some(block) = own.iter().rposition(|block| text(block).is_some()) {
-                    found = Some(Target { message, block: Some(block) });
-                }
-                if folded.is_some() {
-                    break;
-                }
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
-fn text(block: &Value) -> Option<&str> {
-    block.get("text").and_then(Value::as_str).filter(|text| !text.is_empty())
-}
-
-fn is_folded(block: &Value) -> bool {
-    text(block).is_some_and(forms::is_folded)
-}
-
-fn holds_result(message: &Value) -> bool {
-    let is_result = |block: &Value| {
-        block.get("toolResult").is_some() || block.get("type").is_some_and(|t| t == "tool_result")
-    };
-    let blocks = message.get("content").and_then(Value::as_array);
-    message.get("role").is_some_and(|role| role == "tool")
-        || blocks.is_some_and(|blocks| blocks.iter().any(is_result))
-}
-
 /// Whether the target has a breakpoint already.
 fn is_marked(message: &Value, target: &Target, style: Style) -> bool {
     let blocks = message.get("content").and_then(Value::as_array);
@@ -152,30 +97,6 @@ fn is_marked(message: &Value, target: &Target, style: Style) -> bool {
         Style::Block => blocks.get(block + 1),
     };
     place.is_some_and(|place| place.get(style.name()).is_some_and(|mark| !mark.is_null()))
-}
-
-/// Characters of the messages up to the target; images count by their tokens.
-fn chars_before(messages: &[Value], target: &Target) -> usize {
-    let chars = |block: &Value| match block {
-        Value::String(text) => text.chars().count(),
-        _ if block.get("type").is_some_and(|t| t == "image" || t == "image_url") => IMAGE_CHARS,
-        _ if block.get("image").is_some() => IMAGE_CHARS,
-        _ => text(block).map_or(0, |text| text.chars().count()),
-    };
-    let of = |message: &Value, until: Option<usize>| match message.get("content") {
-        Some(Value::Array(blocks)) => {
-            let until = until.map_or(blocks.len(), |block| block + 1);
-            blocks.iter().take(until).map(chars).sum()
-        }
-        Some(content) => chars(content),
-        None => 0,
-    };
-    let before = messages[..target.message].iter().filter(|message| {
-        // The system prompt is cached in any case.
-        message.get("role").is_some_and(|role| role == "user" || role == "assistant")
-    });
-    before.map(|message| of(message, None)).sum::<usize>()
-        + of(&messages[target.message], target.block)
 }
 
 fn put(message: &Value, target: &Target, style: Style, mark: Value) -> Option<Patch> {
