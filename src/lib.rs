@@ -1,8 +1,7 @@
 //! Palimpsest: a context manager and memory for LLM agents.
 //!
-//! It decides what the model sees on every call: versioned objects and references instead of texts poured into chat
-//! again and again. The modules are the layers of `ARCHITECTURE.md`; each may use those listed before it, never those
-//! after it.
+//! It decides what the model sees on every call: versioned objects and references instead of the same texts sent again and
+//! again. The modules are the layers in `ARCHITECTURE.md`, which says which may use which.
 
 pub mod addon;
 pub mod context;

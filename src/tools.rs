@@ -1,7 +1,6 @@
-//! The tools a model gets, independent of any harness: name, description, JSON schema, and what executing them does.
+//! The tools for the model, independent of any harness: name, description, JSON schema, and what executing them does.
 //!
-//! Must not know a host or its messages. Source: DESIGN.md section 9. Descriptions are paid for on every call: each word
-//! has to earn its place.
+//! Must not know a host or its messages. Descriptions are paid for on every call, so each word has to earn its place.
 
 pub mod read;
 
@@ -22,16 +21,16 @@ pub enum Tool {
     Read,
     /// Shows an object's content.
     Activate,
-    /// Lets an object's content go.
+    /// Lets an object's content leave the window.
     Deactivate,
     /// Activates an object and exempts it from collapse.
     Pin,
-    /// Takes the exemption away.
+    /// Ends the exemption.
     Unpin,
 }
 
 impl Tool {
-    /// Name under which the model calls it.
+    /// Name by which the model calls it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -42,7 +41,7 @@ impl Tool {
         }
     }
 
-    /// What the model is told of it.
+    /// Description for the model.
     pub fn description(self) -> &'static str {
         match self {
             Self::Read => {
@@ -94,8 +93,8 @@ impl Tool {
     /// Executes a call; the answer is the text for the model.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for arguments of a wrong shape; otherwise what the deed reports. Errors are for the model, as a
-    /// failed call.
+    /// `INVALID_ARGUMENT` for arguments of a wrong shape, and the errors of the tool itself. The model sees them as a failed
+    /// call.
     pub fn execute(self, session: &mut LiveSession, call: &str, args: &Value) -> Result<String> {
         match self {
             Self::Read => read(session, call, args),
@@ -151,7 +150,7 @@ fn read(session: &mut LiveSession, call: &str, args: &Value) -> Result<String> {
     Ok(shown.text)
 }
 
-/// The bytes of a regular file: a device or a pipe might never end.
+/// The bytes of a regular file. Others are refused, since a device or a pipe might never end.
 fn file_bytes(path: &Path) -> Result<Vec<u8>> {
     let failed = |source| Error::File { act: "read", path: path.to_owned(), source };
     if std::fs::metadata(path).map_err(failed)?.is_dir() {
@@ -177,7 +176,7 @@ fn required<'a>(args: &'a Value, name: &str) -> Result<&'a str> {
     optional(args, name)?.ok_or_else(|| Error::argument(name, "is missing"))
 }
 
-/// Models leave out what they do not use, or send it empty.
+/// A text argument. Models leave out what they do not use, or send it empty.
 fn optional<'a>(args: &'a Value, name: &str) -> Result<Option<&'a str>> {
     match args.get(name) {
         None | Some(Value::Null) => Ok(None),

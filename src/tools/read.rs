@@ -1,7 +1,7 @@
-//! Text of the `read` tool, byte for byte as Pi gives it: its limits, notices and errors.
+//! The output of the `read` tool, byte for byte as Pi's: limits, notices and errors.
 //!
-//! Pure; whoever calls reads the file. Source: `dist/core/tools/read.js` and `truncate.js` of
-//! `@earendil-works/pi-coding-agent` 0.87.1, checked against `tests/fixtures/pi-read.json`, which that code made.
+//! Pure; the caller reads the file. Follows `dist/core/tools/read.js` and `truncate.js` of `@earendil-works/pi-coding-agent`
+//! 0.87.1, and is checked against `tests/fixtures/pi-read.json`, which that code produced.
 
 use crate::error::{Error, Result};
 use crate::object::canonical_json;
@@ -19,7 +19,7 @@ pub struct ReadOutput {
     pub text: String,
     /// First line shown, from 1.
     pub first_line: u64,
-    /// Last line shown; `first_line - 1` where none is.
+    /// Last line shown; `first_line - 1` if none is.
     pub last_line: u64,
     /// Lines of the file; a file that ends with `\n` has an empty last one.
     pub total_lines: u64,
@@ -27,13 +27,13 @@ pub struct ReadOutput {
 
 /// Shows a text as Pi's `read` does.
 ///
-/// `path_as_given`: as the model wrote it; named in one notice. `offset`: first line, from 1; missing, 0 or negative means
-/// the first. `limit`: most lines; missing means all, within the tool's own limits. Both are JSON numbers, and models do
-/// send fractions and negative ones: these give what JavaScript's `slice` and number texts make of them.
+/// `path_as_given`: the path as the model wrote it, for a notice. `offset`: first line, from 1; missing, 0 or negative means the
+/// first. `limit`: most lines; missing means all, within the tool's own limits. Models do send fractions and negative numbers;
+/// these behave as in JavaScript's `slice` and number formatting.
 ///
 /// # Errors
-/// `OFFSET_BEYOND_END` with Pi's text; `INVALID_ARGUMENT` for a fractional offset at a line that is longer than the limit
-/// (Pi fails there with an error of its runtime).
+/// `OFFSET_BEYOND_END` with Pi's text; `INVALID_ARGUMENT` for a fractional offset at a line that is longer than the limit, where
+/// Pi fails with a runtime error.
 pub fn read_text(
     text: &str,
     path_as_given: &str,
@@ -145,7 +145,7 @@ enum Truncation<'text> {
 
 /// `truncateHead` of Pi: whole lines from the start, up to [`MAX_LINES`] and [`MAX_BYTES`].
 fn truncate_head(content: &str) -> Truncation<'_> {
-    // Unlike where lines are numbered, an empty last line does not count here; its newline does, in bytes.
+    // In contrast to line numbers, an empty last line does not count here, but its newline counts as a byte.
     let counted = content.strip_suffix('\n').unwrap_or(content);
     let total = if content.is_empty() { 0 } else { counted.split('\n').count() };
     if total <= MAX_LINES && content.len() <= MAX_BYTES {
@@ -167,7 +167,7 @@ fn truncate_head(content: &str) -> Truncation<'_> {
     Truncation::Cut { text: counted[..bytes].to_owned(), lines, by_bytes }
 }
 
-/// The index that `Array.prototype.slice` makes of a number: towards zero, negative ones from the end, clipped.
+/// The index that `Array.prototype.slice` makes of a number: rounded towards zero, negative from the end, clipped.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
