@@ -12,7 +12,7 @@ test("a store that is whole is healthy, open or closed", async () => {
   const path = newPath();
   const store = await openStore({ path });
   const counts = { objects: 0, versions: 0, contents: 0, contentBytes: 0, items: 0, itemBytes: 0, references: 0 };
-  const report = await store.doctor();
+  const report = await store.maintenance.doctor();
   expect(report).toEqual({
     path,
     storeId: store.id,
@@ -27,7 +27,7 @@ test("a store that is whole is healthy, open or closed", async () => {
   await store.close();
   expect(await doctor(path)).toEqual(report);
   expect(await rejection(() => setAside(path))).toMatchObject({ code: "INVALID_ARGUMENT" });
-  expect(await rejection(() => store.doctor())).toMatchObject({ code: "CLOSED" });
+  expect(await rejection(() => store.maintenance.doctor())).toMatchObject({ code: "CLOSED" });
 });
 
 test("a file that does not open is named with what can be done, and set aside when asked", async () => {

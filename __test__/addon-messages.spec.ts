@@ -1,7 +1,17 @@
 // `transformContext`: what a list may hold, what comes back of it, and what crosses to Rust.
 import { describe, expect, test } from "vitest";
 import type { Message, Session } from "../index.js";
-import { crossings, interceptCrossing, rejection, session, step, store, user, wrong } from "./sessions.ts";
+import {
+  crossings,
+  interceptCrossings,
+  interceptNextCrossing,
+  rejection,
+  session,
+  step,
+  store,
+  user,
+  wrong,
+} from "./sessions.ts";
 
 /** Asserts that each message is the very object that the host gave. */
 function expectSame(sent: Message[], given: Message[]) {
@@ -163,8 +173,7 @@ describe("after a call that failed, the next one has everything once", () => {
 
   test("before Rust heard of it", async () => {
     const { s, sent } = await begun();
-    interceptCrossing(s, (original) => async (...args) => {
-      interceptCrossing(s, () => original);
+    interceptNextCrossing(() => async (...args) => {
       throw new Error(`lost: ${args.length}`);
     });
     await expect(s.transformContext([...list, user("lost", 9)])).rejects.toThrow("lost");
@@ -173,8 +182,7 @@ describe("after a call that failed, the next one has everything once", () => {
 
   test("on the way back from Rust", async () => {
     const { s, sent } = await begun();
-    interceptCrossing(s, (original) => async (...args) => {
-      interceptCrossing(s, () => original);
+    interceptNextCrossing((original) => async (...args) => {
       await original(...args);
       return "half an ans";
     });
@@ -195,8 +203,7 @@ describe("after a call that failed, the next one has everything once", () => {
 
   test("and a branch at the first message comes next", async () => {
     const { s } = await begun();
-    interceptCrossing(s, (original) => async (...args) => {
-      interceptCrossing(s, () => original);
+    interceptNextCrossing((original) => async (...args) => {
       await original(...args);
       throw new Error("lost");
     });
@@ -222,7 +229,7 @@ test("50 MB of tool output pass through", async () => {
   const list = [user("hello"), ...step(1, output)];
   expectSame(await s.transformContext(list), list);
   list.push(...step(2, "small"));
-  const seen = crossings(s);
+  const seen = crossings();
   expectSame(await s.transformContext(list), list);
   expect(seen).toEqual([{ skip: 3, json: JSON.stringify(list.slice(3)) }]);
 });
@@ -230,7 +237,7 @@ test("50 MB of tool output pass through", async () => {
 describe("what crosses", () => {
   test("is only what is new", async () => {
     const s = await session({ settings: { collapseTokens: 1_000_000 } });
-    const seen = crossings(s);
+    const seen = crossings();
     const list = [user("hello")];
     for (let number = 1; number <= 50; number++) {
       list.push(...step(number, `output ${number} `.repeat(20)));
@@ -246,7 +253,7 @@ describe("what crosses", () => {
     const s = await session({ settings: { keepResults: 0 } });
     const list = [user("hello"), ...step(1, "first"), ...step(2, "second")];
     await s.transformContext(list);
-    const seen = crossings(s);
+    const seen = crossings();
     list[2].content = [{ type: "text", text: "redacted" }];
     const sent = await s.transformContext(list);
     expect(seen).toEqual([{ skip: 2, json: JSON.stringify(list.slice(2)) }]);
@@ -265,7 +272,7 @@ describe("what crosses", () => {
     const list = [user("hello"), ...step(1, "out")];
     await s.transformContext(list);
     change(list[2]);
-    const seen = crossings(s);
+    const seen = crossings();
     const sent = await s.transformContext(list);
     expect(seen).toEqual([{ skip: 2, json: JSON.stringify(list.slice(2)) }]);
     expect(sent[2]).toEqual(list[2]);
@@ -275,7 +282,7 @@ describe("what crosses", () => {
     const s = await session();
     const list = [user("hello"), ...step(1, "out")];
     await s.transformContext(list);
-    const seen = crossings(s);
+    const seen = crossings();
     const copy = structuredClone(list);
     expectSame(await s.transformContext(copy), copy);
     expect(seen).toEqual([{ skip: 3, json: "[]" }]);
@@ -331,7 +338,7 @@ describe("what comes back", () => {
 
   test("of calls that nobody waited for is each call's own", async () => {
     const s = await session();
-    const seen = crossings(s);
+    const seen = crossings();
     const lists: Message[][] = [[user("hello")]];
     for (let number = 1; number < 20; number++) {
       lists.push([...lists[number - 1], ...step(number, `output ${number}`)]);
@@ -357,7 +364,7 @@ test("the event loop goes on while a call stores 20 MB", async () => {
   }
   // What crosses is made on the event loop: ticks count from there.
   let [working, ticks] = [false, 0];
-  interceptCrossing(s, (original) => async (...args) => {
+  interceptCrossings((original) => async (...args) => {
     working = true;
     const answer = await original(...args);
     working = false;

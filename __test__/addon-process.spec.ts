@@ -33,8 +33,7 @@ describe("in a process of its own", () => {
       const text = "\\ud800\\u0000".repeat(1000);
       const garbage = [undefined, null, NaN, -1, 1n, "", text, Symbol("s"), () => {}, [], {}, cyclic, deep, new Date(NaN),
         new Map(), new Proxy({}, { get() { throw new Error("get"); } }), store, session, Object.create(null)];
-      const tools = [addon.createReadTool(), addon.createActivateTool(), addon.createDeactivateTool(),
-        addon.createPinTool(), addon.createUnpinTool()];
+      const tools = addon.tools({ read: true });
       const functions = [addon.openSession, addon.loadSettings, addon.countTokens,
         (a) => addon.openStore({ path: a }), (a, b) => addon.openSession(store, a),
         (a) => addon.openSession(store, { harness: "t", sessionId: a, cwd: "/" }),
@@ -42,9 +41,10 @@ describe("in a process of its own", () => {
         (a) => session.transformContext([{ role: a, content: a, toolCallId: a, timestamp: a }]),
         (a) => session.transformContext([{ role: "assistant", content: [{ type: "toolCall", id: a, name: a, arguments: a }] },
           { role: "toolResult", toolCallId: a, content: a, details: a }]),
-        (a) => session.transformFrom(a, a, a), (a, b) => session.transformFrom(0, String(a?.toString), "{}"),
-        (a) => session.toolFinished(a), (a) => session.onEvent(a), (a) => session.reportFailedCall(a),
-        (a) => session.toolFinished({ toolCallId: text, toolName: "read", args: { path: a }, isError: false }),
+        (a) => session.recordToolCall(a), (a) => session.onEvent(a), (a) => session.recordFailedCall(a),
+        (a) => session.recordUsage(a), (a) => session.explainFailedEdit(a), (a, b) => session.checkWrite(a, b),
+        (a) => session.preparePayload(a), (a) => addon.tools(a), (a) => new addon.Session(a),
+        (a) => session.recordToolCall({ toolCallId: text, toolName: "read", args: { path: a }, isError: false }),
         ...tools.flatMap((tool) => [(a, b) => tool.execute(a, b, b), (a) => tool.execute(session, "c", a),
           (a) => tool.execute(session, "c", { path: a, name: a, lines: a, pattern: a, offset: a, limit: a })])];
       let ran = 0;

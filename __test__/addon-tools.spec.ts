@@ -1,32 +1,25 @@
-// The tool factories: what they offer to a model, and what executing comes to, with wrong arguments and odd files.
+// The tools: what they offer to a model, and what executing comes to, with wrong arguments and odd files.
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import {
-  type ContextTool,
-  createActivateTool,
-  createDeactivateTool,
-  createPinTool,
-  createReadTool,
-  createUnpinTool,
-  type Session,
-} from "../index.js";
+import { type ContextTool, type Session, tools } from "../index.js";
 import { asOtherUserWithoutReading, cloneIsPublic, missingOtherUser, temporaryFolder } from "./e2e/support.ts";
 import { rejection, runModule, session, step, user, wrong } from "./sessions.ts";
 
-const [read, activate, deactivate, pin, unpin] = [
-  createReadTool(),
-  createActivateTool(),
-  createDeactivateTool(),
-  createPinTool(),
-  createUnpinTool(),
-];
+const [read, activate, deactivate, pin, unpin] = tools({ read: true });
 const all: [string, ContextTool][] = [read, activate, deactivate, pin, unpin].map((tool) => [tool.name, tool]);
 
 describe("each tool", () => {
   test("has its name", () => {
     expect(all.map(([name]) => name)).toEqual(["read", "activate", "deactivate", "pin", "unpin"]);
+  });
+
+  test("is listed, `read` only on request", () => {
+    const without = ["activate", "deactivate", "pin", "unpin"];
+    for (const options of [undefined, {}, { read: false }]) {
+      expect(tools(options).map(({ name }) => name)).toEqual(without);
+    }
   });
 
   test.each(all)("is described: %s", (_, tool) => {
@@ -51,7 +44,8 @@ describe("each tool", () => {
     }
     expect(structuredClone(schema)).toEqual(schema);
     schema.required.length = 0;
-    expect(tool.parameters.required).toEqual(required);
+    const [again] = tools({ read: true }).filter(({ name }) => name === tool.name);
+    expect(again.parameters.required).toEqual(required);
   });
 
   test.each(all)("refuses arguments of a wrong shape: %s", async (name, tool) => {
@@ -219,8 +213,8 @@ describe("read", () => {
       const store = await addon.openStore({ path: ":memory:" });
       const options = { harness: "test", sessionId: "s", cwd: ${JSON.stringify(folder)}, settings: { filesystemId: "f" } };
       const session = await addon.openSession(store, options);
-      const error = await addon.createReadTool().execute(session, "c", { path: "secret.txt" }).catch((error) => error);
-      await session.toolFinished({ toolCallId: "c", toolName: "edit", args: { path: "secret.txt" }, isError: false });
+      const error = await addon.tools({ read: true })[0].execute(session, "c", { path: "secret.txt" }).catch((error) => error);
+      await session.recordToolCall({ toolCallId: "c", toolName: "edit", args: { path: "secret.txt" }, isError: false });
       const list = [${JSON.stringify(user("hello"))}];
       const sent = await session.transformContext(list);
       process.stdout.write([error.code, error.message, sent[0] === list[0]].join("; "));`;

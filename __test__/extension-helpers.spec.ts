@@ -40,13 +40,13 @@ test("an error is described in one line with its code and hint", () => {
 });
 
 describe("the observer", () => {
-  function observe(toolFinished: Session["toolFinished"] = async () => {}) {
+  function observe(recordToolCall: Session["recordToolCall"] = async () => {}) {
     const finished: unknown[] = [];
     const reports: string[] = [];
     const session = {
-      toolFinished: (event: Parameters<Session["toolFinished"]>[0]) => {
+      recordToolCall: (event: Parameters<Session["recordToolCall"]>[0]) => {
         finished.push(event);
-        return toolFinished(event);
+        return recordToolCall(event);
       },
     } as Session;
     const failures = { report: async (what: string) => void reports.push(what), notice() {} };
@@ -107,7 +107,7 @@ describe("the usage reporter", () => {
   function reporter(branch: unknown[] = []) {
     const taken: UsageReport[] = [];
     const reports: string[] = [];
-    const usageReported = async (report: UsageReport) => {
+    const recordUsage = async (report: UsageReport) => {
       taken.push(report);
       if (report.input === 13) {
         throw new Error("no");
@@ -115,7 +115,7 @@ describe("the usage reporter", () => {
     };
     const failures = { report: async (what: string) => void reports.push(what), notice: () => {} };
     const ctx = { sessionManager: { getBranch: () => branch } } as unknown as ExtensionContext;
-    return { ...createUsageReporter({ usageReported } as unknown as Session, failures), ctx, taken, reports };
+    return { ...createUsageReporter({ recordUsage } as unknown as Session, failures), ctx, taken, reports };
   }
   const usage = (input: number) => ({ input, cacheRead: 20, cacheWrite: 0, output: 5 });
   const answer = (input: number) =>

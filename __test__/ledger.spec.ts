@@ -19,7 +19,7 @@ describe("the ledger of a session", () => {
     const open = await session();
     const messages = [user("Run it.")];
     await open.transformContext(messages, { model: claude });
-    await open.usageReported(report);
+    await open.recordUsage(report);
     await open.transformContext([...messages, ...step(1, "done\n")], { model: claude });
     const ledger = await open.ledger();
     expect(ledger.prices).toMatchObject({ name: "model", prices: { read: 0.1, write: 1.25 }, usdPerMillion: 3 });
@@ -44,9 +44,9 @@ describe("the ledger of a session", () => {
   test("keeps reports that were not of a call of ours out of its calls", async () => {
     const open = await session();
     await open.transformContext([user("x")]);
-    await open.usageReported({ ...report, call: 0 });
-    await open.usageReported({ ...report, kind: "cache_warm", id: "w", time: 5 });
-    await open.usageReported({ ...report, kind: "cache_warm", id: "w", time: 5 });
+    await open.recordUsage({ ...report, call: 0 });
+    await open.recordUsage({ ...report, kind: "cache_warm", id: "w", time: 5 });
+    await open.recordUsage({ ...report, kind: "cache_warm", id: "w", time: 5 });
     const ledger = await open.ledger();
     expect(ledger.perCall[0].reported).toBeNull();
     expect(ledger.reported.calls).toBe(1);
@@ -58,7 +58,7 @@ describe("the ledger of a session", () => {
     const opened = await store();
     const open = await session({}, opened);
     await open.transformContext([user("x")]);
-    await open.usageReported(report);
+    await open.recordUsage(report);
     const before = await open.ledger();
     await open.close();
     expect(await opened.ledger("session:s")).toEqual(before);
@@ -67,7 +67,7 @@ describe("the ledger of a session", () => {
   test("refuses reports that are none, and sessions that are not there", async () => {
     const open = await session();
     for (const odd of [5, {}, { ...report, kind: "lunch" }, { ...report, input: -1 }, { ...report, call: -1 }]) {
-      expect((await rejection(() => open.usageReported(wrong(odd)))).code).toBe("INVALID_ARGUMENT");
+      expect((await rejection(() => open.recordUsage(wrong(odd)))).code).toBe("INVALID_ARGUMENT");
     }
     const opened = await store();
     expect((await rejection(() => opened.ledger("session:nobody"))).code).toBe("UNKNOWN_NAME");

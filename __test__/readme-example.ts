@@ -1,4 +1,4 @@
-import { createActivateTool, openSession, openStore } from "palimpsest";
+import { openSession, openStore, tools } from "palimpsest";
 
 const store = await openStore({ path: ":memory:" }); // the path of a file keeps it
 const session = await openSession(store, { harness: "mine", sessionId: "1", cwd: process.cwd() });
@@ -8,7 +8,8 @@ const messages = [
   { role: "toolResult", toolCallId: "c1", toolName: "bash", content: [{ type: "text", text: "96 passed" }] },
 ];
 const request = await session.transformContext(messages); // send this instead of `messages`
-const answer = await createActivateTool().execute(session, "c2", { name: "t1" }); // when the model calls it
+const [activate] = tools();
+const answer = await activate.execute(session, "c2", { name: "t1" }); // when the model calls it
 console.log(request.length, answer.content[0].text);
 await session.close();
 await store.close();

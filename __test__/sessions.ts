@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
+import { Session as NativeSession } from "../binding.js";
 import {
   type Message,
   openSession,
@@ -62,20 +63,36 @@ export function step(number: number, output: string): Message[] {
   ];
 }
 
-type TransformFrom = (fresh: boolean, skip: number, json: string, call: string) => Promise<string>;
+/** The method of the native side by which a list crosses. */
+type Transform = NativeSession["transform"];
 
-/** Puts `replacement` before the method of a session that crosses to Rust. */
-export function interceptCrossing(of: Session, replacement: (original: TransformFrom) => TransformFrom): void {
-  const inner = of as unknown as { transformFrom: TransformFrom };
-  inner.transformFrom = replacement(inner.transformFrom.bind(of));
+/** Puts `replacement` in the place of the method by which lists cross, for all sessions, until the test has finished. */
+export function interceptCrossings(replacement: (original: Transform) => Transform): void {
+  const { transform } = NativeSession.prototype;
+  NativeSession.prototype.transform = function (...args) {
+    return replacement(transform.bind(this))(...args);
+  };
+  onTestFinished(() => {
+    NativeSession.prototype.transform = transform;
+  });
+}
+
+/** As `interceptCrossings`, for the next crossing alone. */
+export function interceptNextCrossing(replacement: (original: Transform) => Transform): void {
+  let isNext = true;
+  interceptCrossings((original) => {
+    const method = isNext ? replacement(original) : original;
+    isNext = false;
+    return method;
+  });
 }
 
 /** What crosses from now on: the messages left out at the front, and the JSON of the rest. */
-export function crossings(of: Session): { skip: number; json: string }[] {
+export function crossings(): { skip: number; json: string }[] {
   const seen: { skip: number; json: string }[] = [];
-  interceptCrossing(of, (original) => (fresh, skip, json, call) => {
+  interceptCrossings((original) => (since, skip, json, call) => {
     seen.push({ skip, json });
-    return original(fresh, skip, json, call);
+    return original(since, skip, json, call);
   });
   return seen;
 }

@@ -1,27 +1,26 @@
 // What `index.d.ts` promises to TypeScript, checked by tsc (`npm run lint`, `npm test`); nothing here runs.
 import { expectTypeOf } from "vitest";
 import {
+  type AssistantMessage,
   type CallInfo,
   type ContentOptions,
   type ContextTool,
   countTokens,
-  createActivateTool,
-  createDeactivateTool,
-  createPinTool,
-  createReadTool,
-  createUnpinTool,
   type Difference,
   type DiffOptions,
   type FieldChange,
+  type ImageBlock,
   type IndexOptions,
   type IndexReport,
   type ItemsOptions,
   type Ledger,
   type ListOptions,
   loadSettings,
+  type Maintenance,
   type Message,
   type NameOptions,
   type ObjectType,
+  type OtherBlock,
   openSession,
   openStore,
   type PalimpsestError,
@@ -36,6 +35,7 @@ import {
   type SessionEvent,
   type SessionInfo,
   type SessionOptions,
+  type SessionSets,
   type SessionStatus,
   type Settings,
   type SettingsPlaces,
@@ -45,12 +45,21 @@ import {
   type StoreStats,
   storePath,
   type TextBlock,
-  type ToolFinishedEvent,
+  type ThinkingBlock,
+  type ToolCallBlock,
+  type ToolCallReport,
   type ToolResult,
+  type ToolResultMessage,
   type ToolSchema,
+  tools,
   type UsageReport,
+  type UserMessage,
   type Version,
 } from "../index.js";
+import type * as lib from "../lib/session.js";
+import type { tools as libTools } from "../lib/tools.js";
+
+type LibSession = InstanceType<typeof lib.Session>;
 
 // Functions.
 expectTypeOf(openStore).parameters.toEqualTypeOf<[options?: StoreOptions | undefined | null]>();
@@ -63,9 +72,7 @@ expectTypeOf(loadSettings).parameters.toEqualTypeOf<[places: SettingsPlaces]>();
 expectTypeOf(loadSettings).returns.resolves.toEqualTypeOf<Settings>();
 expectTypeOf(countTokens).parameters.toEqualTypeOf<[text: string]>();
 expectTypeOf(countTokens).returns.resolves.toBeNumber();
-for (const factory of [createReadTool, createActivateTool, createDeactivateTool, createPinTool, createUnpinTool]) {
-  expectTypeOf(factory).toEqualTypeOf<() => ContextTool>();
-}
+expectTypeOf(tools).toEqualTypeOf<(options?: { read?: boolean }) => ContextTool[]>();
 
 // A store.
 expectTypeOf<Pick<Store, "id" | "path" | "notice">>().toEqualTypeOf<{
@@ -93,7 +100,8 @@ expectTypeOf<SearchResults["hits"][number]["lines"][number]["matches"]>().toEqua
   [start: number, end: number][]
 >();
 expectTypeOf<Store["sessions"]>().toEqualTypeOf<() => Promise<SessionInfo[]>>();
-expectTypeOf<Store["stats"]>().toEqualTypeOf<() => Promise<StoreStats>>();
+expectTypeOf<Store["maintenance"]>().toEqualTypeOf<Maintenance>();
+expectTypeOf<Maintenance["stats"]>().toEqualTypeOf<() => Promise<StoreStats>>();
 expectTypeOf<Store["index"]>().toEqualTypeOf<
   (paths: string[], options?: IndexOptions, onProgress?: (files: number) => void) => Promise<IndexReport>
 >();
@@ -116,30 +124,33 @@ expectTypeOf<IndexReport["files"][number]["outcome"]>().toEqualTypeOf<
 
 // A session; what crosses to Rust is no part of it.
 expectTypeOf<keyof Session>().toEqualTypeOf<
+  | "id"
   | "transformContext"
   | "preparePayload"
+  | "recordToolCall"
+  | "recordUsage"
+  | "recordFailedCall"
+  | "checkWrite"
+  | "explainFailedEdit"
   | "onEvent"
-  | "toolFinished"
-  | "usageReported"
-  | "refusedWrite"
-  | "editFailed"
-  | "mountNotices"
-  | "reportFailedCall"
   | "status"
+  | "sets"
   | "ledger"
+  | "mountNotices"
   | "close"
 >();
 expectTypeOf<Session["transformContext"]>().toEqualTypeOf<
-  (messages: Message[], call?: CallInfo) => Promise<Message[]>
+  <M extends { role: string } = Message>(messages: readonly M[], call?: CallInfo) => Promise<(M | Message)[]>
 >();
 expectTypeOf<Session["preparePayload"]>().toEqualTypeOf<<T>(payload: T) => Promise<T>>();
-expectTypeOf<Session["onEvent"]>().toEqualTypeOf<(listener: (event: SessionEvent) => void) => void>();
-expectTypeOf<Session["toolFinished"]>().toEqualTypeOf<(event: ToolFinishedEvent) => Promise<void>>();
-expectTypeOf<Session["editFailed"]>().toEqualTypeOf<(args: unknown) => Promise<string | null>>();
-expectTypeOf<Session["refusedWrite"]>().toEqualTypeOf<(toolName: string, args: unknown) => Promise<string | null>>();
-expectTypeOf<Session["reportFailedCall"]>().toEqualTypeOf<(reason: string) => void>();
+expectTypeOf<Session["onEvent"]>().toEqualTypeOf<(listener: (event: SessionEvent) => void) => () => void>();
+expectTypeOf<Session["recordToolCall"]>().toEqualTypeOf<(call: ToolCallReport) => Promise<void>>();
+expectTypeOf<Session["explainFailedEdit"]>().toEqualTypeOf<(args: unknown) => Promise<string | null>>();
+expectTypeOf<Session["checkWrite"]>().toEqualTypeOf<(toolName: string, args: unknown) => Promise<string | null>>();
+expectTypeOf<Session["recordFailedCall"]>().toEqualTypeOf<(reason: string) => void>();
+expectTypeOf<Session["sets"]>().toEqualTypeOf<() => Promise<SessionSets>>();
 expectTypeOf<Session["status"]>().toEqualTypeOf<() => SessionStatus>();
-expectTypeOf<Session["usageReported"]>().toEqualTypeOf<(report: UsageReport) => Promise<void>>();
+expectTypeOf<Session["recordUsage"]>().toEqualTypeOf<(report: UsageReport) => Promise<void>>();
 expectTypeOf<Session["ledger"]>().toEqualTypeOf<() => Promise<Ledger>>();
 expectTypeOf<Session["close"]>().toEqualTypeOf<() => Promise<void>>();
 expectTypeOf<SessionOptions>().toEqualTypeOf<{
@@ -172,16 +183,21 @@ expectTypeOf<Extract<SessionEvent, { type: "file_changed" }>>().toEqualTypeOf<{
   removed: number;
 }>();
 
-// Messages are open: a host's own fields pass through.
+// Known messages have typed blocks; others, and a host's own fields, pass through.
+expectTypeOf<UserMessage["content"]>().toEqualTypeOf<string | (TextBlock | ImageBlock | OtherBlock)[]>();
+expectTypeOf<AssistantMessage["content"]>().toEqualTypeOf<
+  string | (TextBlock | ThinkingBlock | ToolCallBlock | OtherBlock)[]
+>();
+expectTypeOf<ToolResultMessage["content"]>().toEqualTypeOf<UserMessage["content"]>();
+expectTypeOf<{ role: "toolResult"; toolCallId: "c"; content: "text" }>().toExtend<ToolResultMessage>();
 expectTypeOf<{ role: "custom"; details: { any: "thing" } }>().toExtend<Message>();
-expectTypeOf<Message["content"]>().toBeUnknown();
 
 // Tools.
 expectTypeOf<Pick<ContextTool, "name" | "description" | "promptSnippet" | "parameters">>().toEqualTypeOf<{
-  readonly name: string;
-  readonly description: string;
-  readonly promptSnippet: string;
-  readonly parameters: ToolSchema;
+  name: string;
+  description: string;
+  promptSnippet: string;
+  parameters: ToolSchema;
 }>();
 expectTypeOf<ContextTool["execute"]>().toEqualTypeOf<
   (session: Session, toolCallId: string, args: unknown) => Promise<ToolResult>
@@ -199,3 +215,9 @@ expectTypeOf<Pick<PalimpsestError, "code" | "hint" | "candidates" | "report">>()
   candidates?: string[];
   report?: string;
 }>();
+
+// The class in `lib` is the one that `index.d.ts` declares.
+expectTypeOf<LibSession>().toExtend<Session>();
+expectTypeOf<keyof LibSession>().toEqualTypeOf<keyof Session>();
+expectTypeOf<typeof lib.openSession>().toEqualTypeOf<typeof openSession>();
+expectTypeOf<typeof libTools>().toEqualTypeOf<typeof tools>();

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use palimpsest::context::tokens::{self, Counter};
-use palimpsest::live::{CallInfo, Files, LiveSession, OpenSession, Transformed};
+use palimpsest::live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed};
 use palimpsest::settings::Settings;
 use palimpsest::store::Store;
 use serde_json::{Value, json};
@@ -84,7 +84,9 @@ impl Host {
     }
 
     fn take(&mut self, messages: &str, count: usize) -> Transformed {
-        let done = self.live.transform(self.messages, messages, &self.call);
+        let since = Some(self.live.state().calls()).filter(|calls| *calls > 0);
+        let list = HostList { since, skip: self.messages, messages };
+        let done = self.live.transform(&list, &self.call);
         self.messages += count;
         done.expect("the store is writable")
     }

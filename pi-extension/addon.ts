@@ -1,11 +1,10 @@
-// Loads the native addon, and names its types for the rest of the extension. Nothing else imports it.
-// A missing or broken binary must not keep the extension from loading, so the import is a dynamic one.
+// Loads the native addon, and exports its types for the rest of the extension, which imports it nowhere else. The import is dynamic,
+// so that the extension loads even if the binary is missing or broken.
 import type * as Addon from "../index.js";
 
 export type {
   ContextTool,
   Ledger,
-  Message,
   Session,
   SessionEvent,
   SessionStatus,

@@ -1,6 +1,6 @@
-// Palimpsest for Pi: owns the `context` event, observes all tools, adds activate, deactivate, pin, unpin.
-// Wiring only. State lives in the store, keyed to the session; what one session needs at run time is in `current`.
-// Any failure of ours leaves Pi as it is without us (failures.ts).
+// Palimpsest for Pi: handles the `context` event, observes all tools, adds `activate`, `deactivate`, `pin` and `unpin`. Only wiring:
+// state is in the store, and what a session needs while it runs is in `current`. If something of ours fails, Pi works as it does
+// without us (failures.ts).
 import {
   type ContextEvent,
   type ExtensionAPI,
@@ -8,13 +8,13 @@ import {
   getAgentDir,
   type ToolCallEvent,
 } from "@earendil-works/pi-coding-agent";
-import { type Addon, loadAddon, type Message } from "./addon.ts";
+import { type Addon, loadAddon } from "./addon.ts";
 import { createFailures, describe, type Failures } from "./failures.ts";
 import { type Live, openLive, sessionKey } from "./live.ts";
 import { createObserver, type Observer } from "./observe.ts";
 import { contextReport } from "./report.ts";
 import { checkingLine, statusLine } from "./status.ts";
-import { contextTools, registerContextTools } from "./tools.ts";
+import { registerContextTools } from "./tools.ts";
 import { createUsageReporter, type UsageReporter } from "./usage.ts";
 
 /** A Pi session with Palimpsest on. */
@@ -29,7 +29,7 @@ const statusKey = "palimpsest";
 export default function palimpsest(pi: ExtensionAPI): void {
   const agentDir = getAgentDir();
   let current: Current | undefined;
-  // Opening and closing take turns: rpc starts a session twice, and a shutdown may come while it still opens.
+  // Opening and closing take turns: in RPC mode a session starts twice, and a shutdown may come while it is still opening.
   let turn: Promise<void> = Promise.resolve();
   let keyAttempted: string | undefined;
 
@@ -67,7 +67,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
   }
 
   function start(addon: typeof Addon, live: Live, failures: Failures, ctx: ExtensionContext): Current {
-    const tools = contextTools(addon);
+    const tools = addon.tools();
     const observer = createObserver(live.session, failures, new Set(tools.map((tool) => tool.name)));
     for (const notice of live.notices) {
       failures.notice(notice);
@@ -112,37 +112,34 @@ export default function palimpsest(pi: ExtensionAPI): void {
   });
 }
 
-/** Whether the user had the session forgotten: that is no failure, and nothing of it is stored again. */
+/** Whether the user had this session forgotten. That is no failure, and nothing of it is stored again. */
 function isForgotten(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === "FORGOTTEN";
 }
 
-/** The messages for one call, or nothing, which sends the host's own. */
+/** The messages for a call; nothing to send Pi's own. */
 async function transform(pi: ExtensionAPI, current: Current, event: ContextEvent, ctx: ExtensionContext) {
   try {
     const call = { systemPrompt: ctx.getSystemPrompt(), tools: activeTools(pi), model: modelOf(ctx) };
-    // Pi's messages are interfaces without an index signature; the addon takes any object with a role.
     await current.usage.warmed(ctx);
-    const messages = await current.session.transformContext(event.messages as unknown as Message[], call);
+    const messages = await current.session.transformContext(event.messages, call);
     current.usage.called(true);
     showStatus(ctx, current);
-    if (
-      messages.length === event.messages.length &&
-      messages.every((message, at) => message === (event.messages[at] as unknown))
-    ) {
-      // Nothing of ours in it: Pi's own list keeps mid-conversation system messages, and the cache, where they are.
+    if (messages.length === event.messages.length && messages.every((message, at) => message === event.messages[at])) {
+      // Nothing changed. Pi's own list keeps mid-conversation system messages where they are, and so the cache.
       return undefined;
     }
-    return { messages: messages as unknown as ContextEvent["messages"] };
+    // Messages of ours have the shapes of Pi's.
+    return { messages: messages as ContextEvent["messages"] };
   } catch (error) {
     await current.failures.report("a call went out with Pi's own messages", error);
     current.usage.called(false);
-    reportFailedCall(current, describe(error));
+    recordFailedCall(current, describe(error));
     return undefined;
   }
 }
 
-/** The provider's request with our cache breakpoint; its hash is recorded with the call. */
+/** The provider's request with our cache breakpoint. Its hash is recorded with the call. */
 async function prepare(current: Current, payload: unknown): Promise<unknown> {
   try {
     return await current.session.preparePayload(payload);
@@ -155,18 +152,18 @@ async function prepare(current: Current, payload: unknown): Promise<unknown> {
 /** Blocks a `write` or `edit` whose text holds a line of ours that stands for content. */
 async function refuseWrite(current: Current, { toolName, input }: ToolCallEvent) {
   try {
-    const reason = await current.session.refusedWrite(toolName, input);
+    const reason = await current.session.checkWrite(toolName, input);
     return reason === null ? undefined : { block: true, reason };
   } catch (error) {
-    // A handler that throws would block the tool.
+    // An error from this handler would block the tool.
     await current.failures.report("a write was not checked", error);
     return undefined;
   }
 }
 
-function reportFailedCall(current: Current, reason: string): void {
+function recordFailedCall(current: Current, reason: string): void {
   try {
-    current.session.reportFailedCall(reason);
+    current.session.recordFailedCall(reason);
   } catch (error) {
     void current.failures.report("a failed call could not be recorded", error);
   }
@@ -185,13 +182,13 @@ function modelOf({ model }: ExtensionContext) {
     return undefined;
   }
   const { provider, id, contextWindow, api, cost, promptCache, compat } = model;
-  // As pi-ai reads it, where no option says otherwise.
+  // pi-ai reads this variable where no option is set.
   const cacheRetention: "long" | "short" = process.env.PI_CACHE_RETENTION === "long" ? "long" : "short";
   const { cacheControlFormat } = (compat ?? {}) as { cacheControlFormat?: string };
   return { provider, id, contextWindow, api, cost, promptCache, cacheRetention, cacheControlFormat };
 }
 
-/** Answers `/context`; without a user interface on stderr, since stdout is for answers of the model. */
+/** Answers `/context`: in the user interface, else on stderr, since stdout is for the answers of the model. */
 async function showReport(ctx: ExtensionContext, current: Current | undefined): Promise<void> {
   const text = current === undefined ? "Palimpsest is off in this session" : await reportOf(current);
   if (ctx.hasUI) {

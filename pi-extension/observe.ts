@@ -1,5 +1,5 @@
-// Tells the session of every finished tool call, once. A call that ran is reported with its arguments as they ran, before
-// its result goes on; one that did not (unknown tool, blocked) when it ends. Whoever's tool it is, it stays as it is.
+// Reports every finished tool call to the session, once, whichever extension the tool comes from. A call that ran is reported with
+// its final arguments, before its result goes on; one that did not run (unknown tool, blocked), when it ends.
 import type {
   AgentToolResult,
   ToolExecutionEndEvent,
@@ -9,21 +9,21 @@ import type {
 import type { Session } from "./addon.ts";
 import type { Failures } from "./failures.ts";
 
-/** Tools whose shown text the session needs to know which files the model has met. */
+/** Tools whose output names files: the session reads it to learn which files the model has seen. */
 const namingTools = new Set(["ls", "find", "grep", "bash"]);
 
-/** Characters of such a text that cross: what the session looks at. Pi shows less, a `bash` of another extension may not. */
+/** Characters of such an output to report; the session reads no more. Pi cuts its outputs sooner; other extensions may not. */
 const maxTextCharacters = 262_144;
 
-/** The handlers that watch one session's tool calls. None of them rejects. */
+/** The handlers for the tool calls of one session. None of them rejects. */
 export interface Observer {
   started(event: ToolExecutionStartEvent): void;
-  /** What the result is to be instead, if anything: the error of an `edit` gets what helps to mend it. */
+  /** The content to replace the result's, if any: the error of a failed `edit` gets an explanation. */
   ran(event: ToolResultEvent): Promise<{ content: ToolResultEvent["content"] } | undefined>;
   ended(event: ToolExecutionEndEvent): Promise<void>;
 }
 
-/** Creates an observer; calls of the tools in `ignored` are left out. */
+/** Creates an observer. It ignores calls of the tools in `ignored`. */
 export function createObserver(session: Session, failures: Failures, ignored: ReadonlySet<string>): Observer {
   const argsOfRunning = new Map<string, unknown>();
   const reported = new Set<string>();
@@ -31,7 +31,7 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
   async function report(toolCallId: string, toolName: string, args: unknown, isError: boolean, result: unknown) {
     try {
       const text = namingTools.has(toolName) ? shownText(result) : undefined;
-      await session.toolFinished({ toolCallId, toolName, args, isError, text });
+      await session.recordToolCall({ toolCallId, toolName, args, isError, text });
     } catch (error) {
       await failures.report(`could not follow up a \`${toolName}\` call`, error);
     }
@@ -39,7 +39,7 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
 
   async function helpOf(args: unknown): Promise<string | null> {
     try {
-      return await session.editFailed(args);
+      return await session.explainFailedEdit(args);
     } catch (error) {
       await failures.report("a failed `edit` got no help", error);
       return null;
@@ -54,7 +54,7 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
       if (ignored.has(toolName)) {
         return undefined;
       }
-      // Of a call without events of its own nothing would ever take the ID out again.
+      // Without a start event there is no end event either, and the ID would stay in the set for ever.
       if (argsOfRunning.has(toolCallId)) {
         reported.add(toolCallId);
       }
@@ -72,7 +72,7 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
   };
 }
 
-/** An error of one text stays one text. */
+/** Appends a text to the last text block, so that an error with one block keeps one block. */
 function withText(content: ToolResultEvent["content"], text: string): ToolResultEvent["content"] {
   const last = content.at(-1);
   return last?.type === "text"

@@ -1,16 +1,11 @@
-// The context tools as Pi knows them. No tool of Pi's, nor of another extension, is registered again: one that runs in a
-// sandbox must not be replaced by one that runs here. What all tools do is observed (observe.ts).
+// Registers our tools with Pi. Tools of Pi and of other extensions are only observed (observe.ts), never replaced: a tool that runs in
+// a sandbox must not give way to one that runs here.
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import type { TSchema } from "typebox";
-import type { Addon, ContextTool, Session } from "./addon.ts";
+import type { ContextTool, Session } from "./addon.ts";
 import { describe } from "./failures.ts";
 
-/** The tools that Palimpsest itself brings. */
-export function contextTools(addon: typeof Addon): ContextTool[] {
-  return [addon.createActivateTool(), addon.createDeactivateTool(), addon.createPinTool(), addon.createUnpinTool()];
-}
-
-/** Registers the context tools; `session` gives the open session at the time of a call. */
+/** Registers the context tools. `session` returns the open session at the time of a call. */
 export function registerContextTools(pi: ExtensionAPI, tools: ContextTool[], session: () => Session | undefined): void {
   for (const tool of tools) {
     const definition = {
@@ -19,7 +14,7 @@ export function registerContextTools(pi: ExtensionAPI, tools: ContextTool[], ses
       description: tool.description,
       promptSnippet: tool.promptSnippet,
       parameters: tool.parameters as TSchema,
-      // Pi 1.5 lets scripts call tools, and such calls have no place in the transcript. Earlier versions ignore it.
+      // Pi 1.5 lets scripts call tools, but such calls are not in the transcript. Earlier versions ignore this field.
       exposure: "model-only",
       async execute(toolCallId: string, params: unknown) {
         const open = session();
@@ -27,7 +22,7 @@ export function registerContextTools(pi: ExtensionAPI, tools: ContextTool[], ses
           throw new Error("Palimpsest is off in this session");
         }
         const result = await tool.execute(open, toolCallId, params).catch((error: unknown) => {
-          // Pi shows the model an error's message and nothing else.
+          // Pi shows the model only the message of an error.
           throw new Error(describe(error), { cause: error });
         });
         return { content: result.content, details: undefined };

@@ -1,16 +1,16 @@
-// Tells the session what providers report: the usage of each answer, and of requests that only kept the cache alive.
-// It decides nothing, and none of it rejects.
+// Reports to the session what providers say was used: by each answer, and by requests that only kept the cache alive. Decides nothing
+// and never rejects.
 import type { ExtensionContext, MessageEndEvent } from "@earendil-works/pi-coding-agent";
 import type { Session, UsageReport } from "./addon.ts";
 import type { Failures } from "./failures.ts";
 
-/** What is reported of one session. */
+/** Reports the usage of one session. */
 export interface UsageReporter {
-  /** A call goes out; `ours` is false where Pi's own messages did. */
+  /** A call goes out. `ours` is false if it has Pi's own messages. */
   called(ours: boolean): void;
-  /** A message is whole. */
+  /** A message is complete. */
   ended(event: MessageEndEvent): Promise<void>;
-  /** Reports what was spent on keeping the cache alive; before a call, which may find it alive for that. */
+  /** Reports requests that kept the cache alive. Call it before a call, whose estimate depends on it. */
   warmed(ctx: ExtensionContext): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export function createUsageReporter(session: Session, failures: Failures): Usage
   let newestIsOurs = false;
 
   async function report(usage: UsageReport) {
-    await session.usageReported(usage).catch((error: unknown) => failures.report("usage was not taken", error));
+    await session.recordUsage(usage).catch((error: unknown) => failures.report("usage was not taken", error));
   }
 
   return {
@@ -31,7 +31,7 @@ export function createUsageReporter(session: Session, failures: Failures): Usage
         return;
       }
       const { input, cacheRead, cacheWrite, output } = message.usage;
-      // Without a number it is of the newest call that the session took.
+      // Without a number the report is about the newest call of the session.
       const call = newestIsOurs ? undefined : 0;
       await report({ kind: "call", call, input, cacheRead, cacheWrite, output });
     },
@@ -45,8 +45,8 @@ export function createUsageReporter(session: Session, failures: Failures): Usage
 }
 
 /**
- * The entries of cache warming since the answer before the newest, oldest first: one that takes long is kept warm before it
- * is whole. The session knows those that it was told of.
+ * The entries about cache warming since the answer before the newest, oldest first: while an answer takes long, the cache is kept warm
+ * before the answer is complete. The session ignores those that it knows.
  */
 function newestWarmings(ctx: ExtensionContext) {
   const branch = ctx.sessionManager.getBranch();

@@ -29,7 +29,7 @@ try {
   const first = await open("known");
   for (const name of names) {
     const event = { toolCallId: name, toolName: "read", args: { path: name }, isError: false };
-    await first.toolFinished(event);
+    await first.recordToolCall(event);
   }
   await first.transformContext(messages);
   await first.close();

@@ -11,8 +11,10 @@ const failures = [];
 if (!run("npm", ["run", "--silent", "lint"])) {
   failures.push("failed: lint (npm run lint)");
 }
-if (!run("git", ["diff", "--exit-code", "index.js", "index.d.ts"])) {
-  failures.push("failed: index.js and index.d.ts are not those of the sources (npm run build:debug, then commit them)");
+if (!run("git", ["diff", "--exit-code", "binding.js", "binding.d.ts"])) {
+  failures.push(
+    "failed: binding.js and binding.d.ts are not those of the sources (npm run build:debug, then commit them)",
+  );
 }
 if (!run("npm", ["test", "--silent"])) {
   failures.push("failed: tests (npm test)");

@@ -144,7 +144,7 @@ export function buildAddon(profile) {
 /** Size and time of the files that a build writes. They reveal a build by hand, in either profile. */
 function describeOutputs() {
   return readdirSync(root)
-    .filter((name) => name.endsWith(".node") || name === "index.js" || name === "index.d.ts")
+    .filter((name) => name.endsWith(".node") || name === "binding.js" || name === "binding.d.ts")
     .sort()
     .map((name) => {
       const { size, mtimeMs } = statSync(join(root, name));

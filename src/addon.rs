@@ -1,8 +1,9 @@
 //! The Node addon: converts, calls the core, converts back. The only place that names napi.
 //!
 //! Whatever touches disk runs on a worker thread and returns a promise ([`blocking`]). Errors carry the core's codes, and
-//! no panic gets past this layer. Must not decide anything about the domain. `transform.js` is its JavaScript half: it finds
-//! what is new in the host's list, so that only that crosses, and builds the list that goes out.
+//! no panic gets past this layer. Must not decide anything about the domain. The
+//! hand-written JavaScript in `lib/` wraps what is exported here: it finds what is new in the host's list, so that only that
+//! crosses, and builds the list that goes out.
 pub mod archive;
 pub mod argument;
 pub mod blocking;
@@ -14,15 +15,20 @@ pub mod graph;
 pub mod index;
 pub mod learn;
 pub mod ledger;
+pub mod maintenance;
 pub mod names;
 pub mod objects;
 pub mod query;
+pub mod relation;
 pub mod replay;
 pub mod search;
 pub mod session;
 pub mod sessions;
+mod sets;
 pub mod settings;
+mod shared;
 pub mod store;
 pub mod tools;
 pub mod tracking;
+mod trackings;
 pub mod version;

@@ -48,7 +48,7 @@ pub use inspect::{About, Change, Inspected, Payload, Prompt, Since, compare_call
 pub use reconcile::{Progress, Reconciled};
 pub use record::{Place, Replayed, replay_call};
 pub use sessions::{SessionSummary, find_session, newest_call, sessions};
-pub use transform::{CallInfo, Transformed};
+pub use transform::{CallInfo, HostList, Transformed};
 
 use self::commit::{Staged, Stored};
 use self::failed::FailedCalls;
@@ -334,20 +334,13 @@ impl LiveSession {
     /// Figures for a status line.
     pub fn status(&self) -> Status {
         let sent = self.state.sent();
-        let active = if self.settings.layout == Layout::Pools {
-            self.state
-                .active_by_window(self.settings.active_per_turn, self.settings.active_turns)
-                .len()
-        } else {
-            self.standing_objects()
-        };
         Status {
             calls: self.state.calls(),
             epoch: self.state.epoch(),
             window_tokens: sent.map_or(0, |sent| sent.sent_tokens),
             plain_tokens: sent.map_or(0, |sent| sent.plain_tokens),
             bill_ratio: self.state.bill().ratio(),
-            active_objects: active as u64,
+            active_objects: self.active_objects().len() as u64,
             indexed_objects: self.state.index().entries().len() as u64,
             pinned_objects: self.state.sets().pinned().len() as u64,
         }
@@ -370,15 +363,21 @@ impl LiveSession {
         })
     }
 
-    /// Objects whose content stands in the window.
-    fn standing_objects(&self) -> usize {
+    /// Objects whose content stands in the window, in the order in which it does.
+    pub fn active_objects(&self) -> Vec<&ObjectId> {
+        let Settings { layout, active_per_turn, active_turns, .. } = self.settings;
+        if layout == Layout::Pools {
+            let active = self.state.active_by_window(active_per_turn, active_turns);
+            return active.into_iter().map(|active| &active.id).collect();
+        }
         let own = self.state.shown_window().filter_map(|(at, _)| {
             let fact = self.state.result(at)?;
             let stands = !matches!(self.state.treatment(at), Treatment::Reference);
             (stands && fact.shows == Shows::Own).then_some(fact.object.as_ref()?)
         });
         let shown = self.state.all_showings().map(|showing| &showing.object);
-        own.chain(shown).collect::<HashSet<_>>().len()
+        let mut met = HashSet::new();
+        own.chain(shown).filter(|id| met.insert(*id)).collect()
     }
 
     fn remember_text(&self, object: &ObjectId, version: &Hash, text: Arc<str>) {

@@ -30,6 +30,10 @@ pub enum Tool {
 }
 
 impl Tool {
+    /// All tools.
+    pub const ALL: [Self; 5] =
+        [Self::Read, Self::Activate, Self::Deactivate, Self::Pin, Self::Unpin];
+
     /// Name by which the model calls it.
     pub fn name(self) -> &'static str {
         match self {

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use palimpsest::context::tokens::Counter;
 use palimpsest::live::{
-    CallInfo, Files, LiveSession, OpenSession, ToolFinished, Transformed, Wanted,
+    CallInfo, Files, HostList, LiveSession, OpenSession, ToolFinished, Transformed, Wanted,
 };
 use palimpsest::object::AsOf;
 use palimpsest::session::Subject;
@@ -79,7 +79,7 @@ impl Agent {
             "timestamp": time + 1, "content": [{ "type": "text", "text": output }],
         }));
         let list = Value::from(self.messages.clone()).to_string();
-        let answer = self.live.transform(0, &list, &CallInfo::default()).unwrap();
+        let answer = self.live.transform(&HostList::whole(&list), &CallInfo::default()).unwrap();
         assert!(matches!(answer, Transformed::Edits { .. }));
     }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 use palimpsest::context::prices::Prices;
 use palimpsest::context::tokens::Counter;
-use palimpsest::live::{CallInfo, Files, LiveSession, OpenSession, Transformed};
+use palimpsest::live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed};
 use palimpsest::object::{AsOf, ObjectId};
 use palimpsest::replay::measure::OVERHEAD_TOKENS;
 use palimpsest::replay::options::Replaying;
@@ -233,8 +233,10 @@ fn files_of_this_machine_are_not_looked_at() {
     let mut live = LiveSession::open(store.clone(), options).unwrap();
     let send = |live: &mut LiveSession, skip: usize, to: usize| {
         let fresh = format!("[{}]", messages[skip..to].join(","));
-        match live.transform(skip, &fresh, &CallInfo::default()).unwrap() {
-            Transformed::Edits { edits, notices } => (edits, notices),
+        let since = Some(live.state().calls()).filter(|calls| *calls > 0);
+        let list = HostList { since, skip, messages: &fresh };
+        match live.transform(&list, &CallInfo::default()).unwrap() {
+            Transformed::Edits { edits, notices, .. } => (edits, notices),
             Transformed::Resend => panic!("the session asked for the whole list"),
         }
     };

@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 use palimpsest::context::tokens::Counter;
-use palimpsest::live::{CallInfo, Files, LiveSession, OpenSession, Transformed, replay_call};
+use palimpsest::live::{
+    CallInfo, Files, HostList, LiveSession, OpenSession, Transformed, replay_call,
+};
 use palimpsest::object::Hash;
 use palimpsest::settings::Settings;
 use palimpsest::store::Store;
@@ -42,7 +44,7 @@ fn play(file: &Path) -> u32 {
     let messages: Vec<&str> = text.lines().skip(1).collect();
     let store = Store::open(":memory:").unwrap();
     let mut live = open(&store);
-    let mut known = 0;
+    let (mut since, mut known) = (None, 0);
     let mut calls = 0;
     for (at, message) in messages.iter().enumerate() {
         let value: Value = serde_json::from_str(message).unwrap();
@@ -50,13 +52,14 @@ fn play(file: &Path) -> u32 {
             continue;
         }
         let fresh = format!("[{}]", messages[known..at].join(","));
-        let done = live.transform(known, &fresh, &CallInfo::default());
+        let list = HostList { since, skip: known, messages: &fresh };
+        let done = live.transform(&list, &CallInfo::default());
         assert!(
             matches!(done, Ok(Transformed::Edits { .. })),
             "{}: call {calls}: {done:?}",
             file.display()
         );
-        known = at;
+        (since, known) = (Some(live.state().calls()), at);
         calls += 1;
         if calls % REPLAYED == 0 {
             check(&store, &live, &messages[..at], file);

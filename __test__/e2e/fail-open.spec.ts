@@ -138,7 +138,7 @@ describe("an addon that throws", () => {
     }
   `;
 
-  test.each(["transformContext", "toolFinished", "close"])("in %s", async (method) => {
+  test.each(["transformContext", "recordToolCall", "close"])("in %s", async (method) => {
     const copy = copyOfPackage();
     renameSync(join(copy, "index.js"), join(copy, "real.js"));
     writeFileSync(join(copy, "index.js"), throwing(method));
@@ -148,10 +148,10 @@ describe("an addon that throws", () => {
     expect(errorsLog(sandbox)).toContain(`${method} is broken`);
   });
 
-  test("in editFailed leaves Pi's own error", async () => {
+  test("in explainFailedEdit leaves Pi's own error", async () => {
     const copy = copyOfPackage();
     renameSync(join(copy, "index.js"), join(copy, "real.js"));
-    writeFileSync(join(copy, "index.js"), throwing("editFailed"));
+    writeFileSync(join(copy, "index.js"), throwing("explainFailedEdit"));
     const args = { path: "a.txt", edits: [{ oldText: "hullo", newText: "x" }] };
     const { model, sandbox } = await start([{ calls: [{ name: "edit", args }] }, { text: "ok" }], { files });
     const finished = await runPi(sandbox, ["-e", join(copy, "pi-extension", "index.ts"), "-p", "go"]);
@@ -159,7 +159,7 @@ describe("an addon that throws", () => {
     expect(finished.stderr.match(/Palimpsest/g), finished.stderr).toHaveLength(1);
     const said = model.requests[1].body.messages.at(-1)?.content;
     expect(said).toMatch(/^Could not find the exact text in a\.txt\. [^\n]*$/);
-    expect(errorsLog(sandbox)).toContain("editFailed is broken");
+    expect(errorsLog(sandbox)).toContain("explainFailedEdit is broken");
   });
 
   test("is told by one notification where there is a UI", async () => {

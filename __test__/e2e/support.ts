@@ -54,7 +54,16 @@ export function temporaryFolder(): string {
 export function copyOfPackage(): string {
   const dir = temporaryFolder();
   const binaries = readdirSync(root).filter((name) => name.endsWith(".node"));
-  for (const name of ["package.json", "index.js", "index.d.ts", "pi-extension", ...binaries]) {
+  for (const name of [
+    "package.json",
+    "index.js",
+    "index.d.ts",
+    "binding.js",
+    "binding.d.ts",
+    "lib",
+    "pi-extension",
+    ...binaries,
+  ]) {
     cpSync(join(root, name), join(dir, name), { recursive: true });
   }
   symlinkSync(join(root, "node_modules"), join(dir, "node_modules"));

@@ -96,7 +96,7 @@ test("a session that the user had forgotten stays forgotten: Pi goes on, and one
   const path = storeOf(sandbox.agentDir);
   expect(holds(path, secret)).toBe(true);
   const store = await openStore({ path });
-  await store.forget(sessionIn(path), { dryRun: false });
+  await store.maintenance.forget(sessionIn(path), { dryRun: false });
   await store.close();
   const finished = await runPi(sandbox, ["-e", extension, "-p", "--continue", "and now?"]);
   expect(finished).toMatchObject({ code: 0, stdout: "Two.\n" });

@@ -12,13 +12,13 @@ export const exportArchive = {
   summary: "Write an archive: everything, a session, or an object",
   arguments: [1, 1],
   options: {
-    session: { type: "string", value: "NAME", text: "a session with all that it refers to" },
-    object: { type: "string", value: "NAME", text: "an object with its history" },
+    session: { type: "string", value: "NAME", text: "write a session and all objects that it refers to" },
+    object: { type: "string", value: "NAME", text: "write an object with its history" },
     redact: { type: "boolean", text: "replace what looks like a secret, such as keys and tokens" },
-    compress: { type: "boolean", text: "compress by zstd, as for a FILE that ends in .zst" },
+    compress: { type: "boolean", text: "compress with zstd; default for a FILE that ends in .zst" },
   },
   notes: [
-    "An archive is JSON Lines, as docs/archive-format.md describes, and `palimpsest import` reads it. A FILE that is there is\nreplaced once the archive is whole. `-` is stdout; figures then go to stderr.",
+    "An archive is JSON Lines, described in docs/archive-format.md. `palimpsest import` reads it. An existing FILE is replaced\nonce the archive is complete. `-` is stdout; counts then go to stderr.",
   ],
   json: "ExportedArchive & { path: string }",
   examples: ["palimpsest export backup.jsonl.zst", "palimpsest export - --session session:0189ab12 --redact | less"],
@@ -34,7 +34,7 @@ export const exportArchive = {
     }
     await withStore(given, async (store) => {
       const found = await withProgress("exporting", async () =>
-        store.exportArchive({
+        store.maintenance.exportArchive({
           path,
           session: session && (await store.find(session)),
           object: object && (await store.find(object)),

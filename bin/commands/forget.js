@@ -1,4 +1,4 @@
-// `palimpsest forget`: removes an object or a session for good. Reports unless it is told to do it.
+// `palimpsest forget`: removes an object or a session for good. A dry run without --yes.
 import { plural } from "../lib/describe.js";
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
@@ -15,11 +15,14 @@ export const forget = {
   summary: "Remove an object or a session for good; a dry run without --yes",
   arguments: [1, 1],
   options: {
-    everywhere: { type: "boolean", text: "remove its text also from objects and sessions that only happen to hold it" },
-    yes: { type: "boolean", text: "do it; without, only say what would happen" },
+    everywhere: {
+      type: "boolean",
+      text: "also remove its text from objects and sessions that have nothing to do with it",
+    },
+    yes: { type: "boolean", text: "do it; without this, only report what would happen" },
   },
   notes: [
-    "Contents, fields, items and nicknames go, the text in search and call records too, from the file as well; hashes stay,\nso that it is not stored again. A session takes its chat, system prompt and tool calls along, and the text of files that\nnobody else knows; reading such a file stores it again. The host's own session file still holds the text: that is for you to remove.",
+    "Removes contents, fields, items and nicknames, and the text in the search index and in call records, from the file on\ndisk too. Hashes stay, so that the text is not stored again. Forgetting a session includes its chat, system prompt and\ntool calls, and the text of files that no other session knows; reading such a file stores it again. The host's own\nsession file still holds the text; remove it yourself.",
   ],
   json: "ForgetReport",
   examples: ["palimpsest forget session:0189ab12", "palimpsest forget .env --everywhere --yes"],
@@ -27,7 +30,7 @@ export const forget = {
     const options = { dryRun: given.values.yes !== true, everywhere: given.values.everywhere === true };
     await withStore(given, async (store) => {
       const target = await store.find(given.positionals[0]);
-      const report = await withProgress("forgetting", () => store.forget(target, options));
+      const report = await withProgress("forgetting", () => store.maintenance.forget(target, options));
       return given.json ? writeJson(report) : print(report);
     });
   },

@@ -1,4 +1,4 @@
-// `palimpsest gc`: drops what nothing needs. Reports unless it is told to do it.
+// `palimpsest gc`: drops what nothing refers to. A dry run without --yes.
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { withStore } from "../lib/store.js";
@@ -10,16 +10,16 @@ export const gc = {
   usage: "[--yes]",
   summary: "Drop what nothing needs; a dry run without --yes",
   arguments: [0, 0],
-  options: { yes: { type: "boolean", text: "do it; without, only say what would be dropped" } },
+  options: { yes: { type: "boolean", text: "do it; without this, only report what would be dropped" } },
   notes: [
-    "Every version of every object stays. Free space goes back to the file system. The file is written anew, so about as\nmuch space as it takes is needed meanwhile.",
+    "Every version of every object stays. Rewrites the file to return free space to the file system, which needs about as\nmuch space again while it runs.",
   ],
   json: "Garbage & { dryRun: boolean }",
   examples: ["palimpsest gc --yes"],
   async run(given) {
     const dryRun = given.values.yes !== true;
     await withStore(given, async (store) => {
-      const found = await withProgress("collecting", () => store.gc({ dryRun }));
+      const found = await withProgress("collecting", () => store.maintenance.gc({ dryRun }));
       if (given.json) {
         return writeJson({ dryRun, ...found });
       }

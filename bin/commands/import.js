@@ -1,4 +1,4 @@
-// `palimpsest import`: takes what an archive has and the store has not.
+// `palimpsest import`: imports what an archive has and the store has not.
 import { wholeNumber } from "../lib/arguments.js";
 import { plural } from "../lib/describe.js";
 import { write, writeError, writeJson } from "../lib/output.js";
@@ -12,10 +12,10 @@ export const importArchive = {
   summary: "Take what an archive has and the store has not",
   arguments: [1, 1],
   options: {
-    "max-line-bytes": { type: "string", value: "N", text: "no line may be longer; 268435456 by default" },
+    "max-line-bytes": { type: "string", value: "N", text: "longest line to accept; default: 268435456" },
   },
   notes: [
-    "The whole archive is checked first: where a line is wrong, nothing is written. What the store has stays as it is, and a\nsecond import of the same archive changes nothing. What is left out is listed with the reason. `-` is stdin.",
+    "The whole archive is checked first; if a line is wrong, nothing is written. What the store has is not changed, so\nimporting an archive twice does no harm. What is left out is listed with the reason. `-` is stdin.",
   ],
   json: "ImportedArchive",
   examples: ["palimpsest import backup.jsonl.zst"],
@@ -25,7 +25,7 @@ export const importArchive = {
     await withStore(
       given,
       async (store) => {
-        const found = await withProgress("importing", () => store.importArchive({ path, maxLineBytes }));
+        const found = await withProgress("importing", () => store.maintenance.importArchive({ path, maxLineBytes }));
         if (given.json) {
           return writeJson(found);
         }

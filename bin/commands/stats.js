@@ -1,4 +1,4 @@
-// `palimpsest stats`: what the store holds, in numbers.
+// `palimpsest stats`: counts what the store holds and measures the file.
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { withStore } from "../lib/store.js";
@@ -15,7 +15,7 @@ export const stats = {
   examples: ["palimpsest stats"],
   async run(given) {
     await withStore(given, async (store) => {
-      const found = await withProgress("counting", () => store.stats());
+      const found = await withProgress("counting", () => store.maintenance.stats());
       if (given.json) {
         return writeJson({ path: store.path, id: store.id, ...found });
       }

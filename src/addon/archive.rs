@@ -1,4 +1,4 @@
-//! `exportArchive` and `importArchive` of the class `Store`.
+//! Archives: the methods `exportArchive` and `importArchive` of `Maintenance`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -8,22 +8,22 @@ use napi_derive::napi;
 
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
-use super::store::Store;
+use super::maintenance::Maintenance;
 use crate::object::ObjectId;
 use crate::store::{ExportOptions, Exported, ImportOptions, Imported, LeftOut, Scope};
 
-/// What an archive is to hold, and where it goes.
+/// What to write into an archive, and where.
 #[napi(object)]
 pub struct ExportArchiveOptions {
-    /// The file; what stands there is replaced once the archive is whole. `-` is standard output.
+    /// The file. An existing one is replaced once the archive is complete. `-` is standard output.
     pub path: String,
-    /// ID of a session: it with all that it refers to, and with what was before it where it is a fork.
+    /// ID of a session: writes the session, all objects that it refers to, and the parents of a fork.
     pub session: Option<String>,
-    /// ID of an object: it with its history. Default, without `session` too: everything.
+    /// ID of an object: writes the object with its history. Without `object` and `session`, everything is written.
     pub object: Option<String>,
-    /// Whether what looks like a secret is replaced by `[redacted:RULE]`. Default: false.
+    /// Whether to replace what looks like a secret by `[redacted:RULE]`. Default: false.
     pub redact: Option<bool>,
-    /// Whether the archive is compressed by zstd. Default: whether the path ends in `.zst`.
+    /// Whether to compress the archive with zstd. Default: true if the path ends in `.zst`.
     pub compress: Option<bool>,
 }
 
@@ -44,68 +44,68 @@ pub struct ExportedArchive {
     pub lines: i64,
     /// Bytes of the lines.
     pub bytes: i64,
-    /// Bytes written: fewer where they are compressed.
+    /// Bytes of the file, after compression.
     pub written_bytes: i64,
-    /// How often something was replaced, by rule.
+    /// Number of secrets that were replaced, by rule.
     #[napi(ts_type = "Record<string, number>")]
     pub redactions: HashMap<String, i64>,
 }
 
-/// Where an archive is.
+/// Which archive to read.
 #[napi(object)]
 pub struct ImportArchiveOptions {
     /// The file, plain or compressed by zstd. `-` is standard input.
     pub path: String,
-    /// No line of it may be longer, in bytes. Default: 268,435,456 (256 MiB).
+    /// Longest line to accept, in bytes. Default: 268,435,456 (256 MiB).
     pub max_line_bytes: Option<u32>,
 }
 
-/// What became of an archive.
+/// The result of an import.
 #[napi(object)]
 pub struct ImportedArchive {
     /// ID of the store that wrote the archive.
     pub store_id: String,
     /// Bytes read, uncompressed.
     pub bytes: i64,
-    /// Versions that the store did not have.
+    /// Versions that the store did not have before.
     pub versions: i64,
-    /// Objects of these.
+    /// Objects with such versions.
     pub objects: i64,
-    /// Versions that the store had.
+    /// Versions that the store had already.
     pub present: i64,
-    /// Versions that were put again: to be the latest, or to stand beside another.
+    /// Versions that were written again, so that they are the latest, or stand beside another version.
     pub put_again: i64,
-    /// Nicknames given.
+    /// Nicknames that were added.
     pub nicknames: i64,
     /// Everything that was left out, and why.
     pub left_out: Vec<LeftOutOfImport>,
-    /// Lines of kinds that this program does not know, by kind; they were passed over.
+    /// Lines of kinds that this program does not know, which were skipped, by kind.
     #[napi(ts_type = "Record<string, number>")]
     pub unknown_lines: HashMap<String, i64>,
 }
 
-/// Something of an archive that was not taken.
+/// Something in an archive that was not imported.
 #[napi(object)]
 pub struct LeftOutOfImport {
     /// ID of the object.
     pub id: String,
-    /// Why.
+    /// The reason.
     #[napi(
         ts_type = "\"forgotten\" | \"other_object\" | \"unknown_type\" | \"redacted_here\" | \"without_items\" | \"nickname_taken\" | \"nickname_without_object\""
     )]
     pub reason: String,
     /// The reason in words.
     pub detail: String,
-    /// Versions concerned; 0 for a nickname.
+    /// Number of versions left out; 0 for a nickname.
     pub versions: i64,
 }
 
 #[napi]
-impl Store {
-    /// Writes an archive: everything, a session, or an object. `docs/archive-format.md` describes it.
+impl Maintenance {
+    /// Writes an archive of the whole store, a session, or an object. `docs/archive-format.md` describes the format.
     ///
-    /// Rejects with `INVALID_ARGUMENT`, `NOT_FOUND`, `FILE`, `HASH_MISMATCH` or `STORE_CORRUPT` where something stored is
-    /// damaged, `CLOSED`.
+    /// Rejects with `INVALID_ARGUMENT`, `NOT_FOUND`, `FILE`, `CLOSED`, and with `HASH_MISMATCH` or `STORE_CORRUPT` if the store is
+    /// damaged.
     #[napi(
         ts_args_type = "options: ExportArchiveOptions",
         ts_return_type = "Promise<ExportedArchive>"
@@ -130,8 +130,8 @@ impl Store {
         })
     }
 
-    /// Takes the versions of an archive that the store does not have. All of it is checked first: where a line is wrong
-    /// nothing is written. What the store has stays as it is; an import that was interrupted is run again.
+    /// Imports the versions of an archive that the store does not have. The whole archive is checked first; if a line is wrong,
+    /// nothing is written. Versions that the store has are not changed. After an interruption, import the archive again.
     ///
     /// Rejects with `MALFORMED_ARCHIVE`, `INVALID_ARGUMENT`, `FILE`, `CONFLICT`, `NO_SPACE`, `CLOSED`.
     #[napi(
@@ -197,7 +197,7 @@ impl From<LeftOut> for LeftOutOfImport {
     }
 }
 
-/// JavaScript's numbers have no `u64`.
+/// A count as a JavaScript number.
 fn number(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

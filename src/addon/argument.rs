@@ -1,5 +1,5 @@
-//! Arguments as JavaScript gave them: one of a wrong shape is an `INVALID_ARGUMENT` of ours, told where the function tells
-//! its errors. napi's own conversion would throw at once, from functions that return promises too, with codes of its own.
+//! Arguments as JavaScript gave them. One of a wrong shape becomes an `INVALID_ARGUMENT`, reported as the function reports its other
+//! errors: napi's own conversion would throw at once, even from functions that return promises, and with codes of its own.
 
 use std::ptr;
 
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 pub struct Given<T>(std::result::Result<T, String>);
 
 impl<T> Given<T> {
-    /// The argument, under the name that an error gives it.
+    /// The argument; an error gives it this name.
     pub(super) fn named(self, argument: &str) -> Result<T> {
         self.0.map_err(|problem| Error::argument(argument, format!("is refused: {problem}")))
     }
@@ -48,7 +48,8 @@ impl ValidateNapiValue for Json {
     }
 }
 
-/// Makes numbers without a fraction whole, as `JSON.stringify` writes them: the library makes floats of those beyond 32 bits.
+/// Turns floats without a fraction into integers, as `JSON.stringify` writes them: the library makes floats of integers beyond 32
+/// bits.
 pub(super) fn whole_numbers(value: Value) -> Value {
     /// Up to here a float holds every whole number.
     const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
@@ -70,7 +71,7 @@ pub(super) fn whole_numbers(value: Value) -> Value {
     }
 }
 
-/// Takes back what a getter of the argument threw, which JavaScript would else throw when the function returns.
+/// Clears an exception that a getter of the argument threw. JavaScript would throw it when the function returns.
 #[expect(unsafe_code, reason = "the library has no safe call for this")]
 fn clear_exception(env: sys::napi_env) {
     let mut pending = false;

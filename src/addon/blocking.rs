@@ -1,4 +1,4 @@
-//! One task for everything that blocks: a closure on a worker thread, its errors and panics as JavaScript errors.
+//! Runs everything that blocks as a closure on a worker thread, and turns its errors and panics into JavaScript errors.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -15,7 +15,7 @@ pub struct Blocking<T> {
     error: Option<Error>,
 }
 
-/// Runs `work` on a worker thread; the promise settles with its result.
+/// Runs `work` on a worker thread, and settles the promise with its result.
 pub fn blocking<T: Send + 'static + ToNapiValue + TypeName>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> AsyncTask<Blocking<T>> {
@@ -78,7 +78,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// The core's error as a JavaScript one: message, `code`, `hint`, `candidates` of an ambiguous name, and `report` (message,
+/// Turns the core's error into a JavaScript one with message, `code`, `hint`, `candidates` of an ambiguous name, and `report` (message,
 /// causes and hint, for logs).
 pub(super) fn to_js(env: Env, error: &Error) -> napi::Result<napi::Error> {
     let mut object = env.create_error(napi::Error::from_reason(error.to_string()))?;

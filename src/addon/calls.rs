@@ -16,27 +16,27 @@ use crate::live::{
 use crate::object::ObjectId;
 use crate::store;
 
-/// Which call is meant.
+/// Which call to read.
 #[napi(object)]
 #[derive(Default)]
 pub struct CallOptions {
-    /// Its number, from 1; the newest by default.
+    /// Number of the call, from 1. Default: the newest.
     pub call: Option<u32>,
 }
 
 /// A recorded call: what the model saw.
 #[napi(object, use_nullable = true)]
 pub struct RecordedCall {
-    /// The session in which it was made: of a call that a fork inherited, the parent.
+    /// ID of the session that made it; the parent, for a call that a fork inherited.
     pub session_id: String,
     /// Its number in the session, from 1.
     pub call: i64,
-    /// The call before, where the host asked again with the same list.
+    /// Number of the call that this one repeats: the host sent the same list again.
     pub retry_of: Option<i64>,
-    /// Why it went out with the host's own messages; null where it went out with ours. Then what follows is not known, down
-    /// to `hash`.
+    /// Why the call went out with the host's own messages; null if it went out with ours. If it is set, the fields from here to
+    /// `hash` are unknown.
     pub failed_open: Option<String>,
-    /// When, in RFC 3339, UTC.
+    /// Time of the call, in RFC 3339, UTC.
     pub time: Option<String>,
     /// Provider and model: `provider/id`.
     pub model: Option<String>,
@@ -44,7 +44,7 @@ pub struct RecordedCall {
     pub layout: Option<String>,
     /// Number of the epoch, from 0.
     pub epoch: Option<u32>,
-    /// Why that started; null in the first.
+    /// Why the epoch started; null for the first one.
     pub epoch_reason: Option<String>,
     /// Tokens of the messages as sent.
     pub sent_tokens: Option<i64>,
@@ -54,62 +54,62 @@ pub struct RecordedCall {
     pub context_window: Option<i64>,
     /// Running SHA-256 over the SHA-256 of each message's JSON, as it was recorded.
     pub hash: Option<String>,
-    /// Whether `messages` were checked against `hash`: not where text is withheld of which no hash is known.
+    /// Whether `messages` match `hash`. False if a message is withheld whose hash is not known.
     pub verified: bool,
-    /// The system prompt; null without one.
+    /// The system prompt, if there was one.
     pub system_prompt: Option<String>,
-    /// Definitions of the tools; null where they are not known.
+    /// Definitions of the tools, if they are known.
     #[napi(ts_type = "unknown")]
     pub tools: Value,
     /// The messages, each as its exact JSON.
     pub messages: Vec<String>,
     /// What is known of each message, in the same order.
     pub about: Vec<MessageAbout>,
-    /// The request in the provider's format; null where the host did not show it.
+    /// The request in the provider's format, if the host called `preparePayload`.
     pub payload: Option<RecordedPayload>,
 }
 
 /// What is known of a message of a call.
 #[napi(object, use_nullable = true)]
 pub struct MessageAbout {
-    /// Its position in the chat, from 0; null for a message of ours, and one that the chat does not hold so.
+    /// Position in the chat, from 0; null for messages that are not in the chat, such as ours.
     pub position: Option<i64>,
-    /// Handle of the object whose content or result it is.
+    /// Handle of the object whose content or result the message is.
     pub handle: Option<String>,
-    /// Handle of the file that it shows or changed.
+    /// Handle of the file that it shows or that the call changed.
     pub file_handle: Option<String>,
-    /// That file's path.
+    /// Path of that file.
     pub path: Option<String>,
     /// How a tool result is shown, such as `{ as: "excerpt", pieces: [...] }`; null for other messages.
     #[napi(ts_type = "{ as: string; [detail: string]: unknown } | null")]
     pub shown: Value,
-    /// The first call that showed it so, where that is not as the host gave it.
+    /// Number of the first call that showed it in this way; null if it is shown as the host gave it.
     pub since_call: Option<i64>,
-    /// The epoch that changed it; null where it was first sent so.
+    /// Number of the epoch that changed it; null if it was sent in this way from the start.
     pub since_epoch: Option<u32>,
     /// Why that epoch started.
     pub reason: Option<String>,
-    /// The notes that it carries.
+    /// Notes about changed files that were added to it.
     pub notes: Vec<String>,
-    /// The lines of folded steps that it carries, and why.
+    /// Lines that stand for folded steps and were added to it.
     pub folds: Vec<FoldAbout>,
-    /// Why the store does not hold what went out; null where it does.
+    /// Why the store does not hold the message as it went out; null if it does.
     #[napi(ts_type = "\"excluded\" | \"forgotten\" | \"redacted\" | null")]
     pub withheld: Option<String>,
-    /// SHA-256 of the message's JSON as it went out, where it is withheld and that is known.
+    /// For a withheld message, the SHA-256 of its JSON as it went out, if that is known.
     pub digest: Option<String>,
 }
 
-/// A line of folded steps that a message carries.
+/// A line that stands for folded steps.
 #[napi(object, use_nullable = true)]
 pub struct FoldAbout {
     /// The line.
     pub line: String,
-    /// The first call that showed it.
+    /// Number of the first call that showed it.
     pub since_call: i64,
-    /// The epoch that folded the steps.
+    /// Number of the epoch that folded the steps.
     pub since_epoch: Option<u32>,
-    /// Why that started.
+    /// Why that epoch started.
     pub reason: Option<String>,
 }
 
@@ -118,34 +118,34 @@ pub struct FoldAbout {
 pub struct RecordedPayload {
     /// SHA-256 of the request as canonical JSON.
     pub hash: String,
-    /// Its messages, each as JSON, where another extension changed them after us; else null.
+    /// Its messages, each as JSON, if another extension changed them after us; else null.
     pub messages: Option<Vec<String>>,
 }
 
-/// How messages of one call stand in another, by their indexes.
+/// A run of messages that two calls have in common, or a difference between them.
 #[napi(object, use_nullable = true)]
 pub struct CallChange {
-    /// `kept`, `removed`, `inserted`, or `changed`: the same message, otherwise shown.
+    /// `kept`, `removed`, `inserted`, or `changed`: the same message, shown in another way.
     #[napi(ts_type = "\"kept\" | \"removed\" | \"inserted\" | \"changed\"")]
     pub change: String,
-    /// Index of the first one in the earlier call; null for what is inserted.
+    /// Index of the first message in the earlier call; null if they are inserted.
     pub old: Option<i64>,
-    /// Index of the first one in the later call; null for what is removed.
+    /// Index of the first message in the later call; null if they are removed.
     pub new: Option<i64>,
-    /// How many; 1 save for what is kept.
+    /// Number of messages; always 1 unless they are kept.
     pub count: i64,
-    /// Unified difference of what is changed.
+    /// Unified difference of a changed message.
     pub diff: Option<String>,
 }
 
 #[napi]
 impl Store {
-    /// Reads what the model saw at a call, renders it again and checks its hash.
+    /// Renders what the model saw at a call again and checks it against the recorded hash.
     ///
     /// `session`: ID of the session or its document, the host's session ID, a unique prefix, or `latest`.
     ///
     /// Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, `FORGOTTEN`, with `NOT_FOUND` if there is no such call, and with
-    /// `HASH_MISMATCH` if what is stored no longer gives what was sent.
+    /// `HASH_MISMATCH` if the store no longer gives what was sent.
     #[napi(
         ts_args_type = "session: string, options?: CallOptions",
         ts_return_type = "Promise<RecordedCall>"

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::live::{CallInfo, Notice, Transformed};
 use crate::tools::overhead_tokens;
 
-/// Reads what the JavaScript half says of a call.
+/// Reads what `lib/request.js` says of a call.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if it is no JSON.
@@ -61,13 +61,13 @@ fn own_tokens(call: &Value) -> Option<u64> {
     Some(overhead_tokens(tools, prompt))
 }
 
-/// What a call came to, as the JavaScript half reads it.
+/// What a call came to, as `lib/request.js` reads it.
 pub(super) fn answer(done: &Transformed) -> String {
     match done {
         Transformed::Resend => r#"{"resend":true}"#.to_owned(),
-        Transformed::Edits { edits, notices } => {
+        Transformed::Edits { call, edits, notices } => {
             let events: Vec<Value> = notices.iter().map(event).collect();
-            format!(r#"{{"edits":{edits},"events":{}}}"#, Value::from(events))
+            format!(r#"{{"call":{call},"edits":{edits},"events":{}}}"#, Value::from(events))
         }
     }
 }

@@ -1,4 +1,5 @@
-//! `Store.doctor`, `doctor` and `setAside`.
+//! `Maintenance.doctor`, `doctor` and `setAside`.
+
 use std::path::Path;
 
 use napi::bindgen_prelude::AsyncTask;
@@ -6,81 +7,81 @@ use napi_derive::napi;
 
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
-use super::store::Store;
+use super::maintenance::Maintenance;
 use crate::store::doctor;
 
-/// What a check of a store looked at and found.
+/// The result of checking a store.
 #[napi(object)]
 pub struct DoctorReport {
     /// The file, or `:memory:`.
     pub path: String,
-    /// ID of the store; absent where the file is so damaged that it cannot be opened.
+    /// ID of the store; absent if the file is too damaged to open.
     pub store_id: Option<String>,
-    /// Whether nothing is wrong.
+    /// Whether there are no findings.
     pub healthy: bool,
-    /// Whether something in the file is not what was written; findings of kind `lost` and `reference` alone are no damage.
+    /// Whether the file differs from what was written to it. Findings of the kinds `lost` and `reference` are no damage.
     pub damaged: bool,
-    /// The transaction as of which everything was checked.
+    /// The transaction whose state was checked.
     pub as_of: i64,
     /// Counts of what was checked.
     pub checked: DoctorChecked,
-    /// What is wrong, in the order in which it was found; at most 200.
+    /// The first 200 problems, in the order in which they were found.
     pub findings: Vec<DoctorFinding>,
-    /// Findings that are not listed.
+    /// Number of further problems.
     pub more_findings: i64,
 }
 
-/// Counts of what a check looked at.
+/// What was checked.
 #[napi(object)]
 pub struct DoctorChecked {
-    /// Objects: envelope, nicknames.
+    /// Objects: their envelopes and nicknames.
     pub objects: i64,
-    /// Versions: payload hash, order in time.
+    /// Versions: their payload hashes and their order in time.
     pub versions: i64,
-    /// Distinct contents: hash.
+    /// Distinct contents: their hashes.
     pub contents: i64,
     /// UTF-8 bytes of these.
     pub content_bytes: i64,
-    /// Items of chats and sessions: running hash, place.
+    /// Items of chats and sessions: their running hashes and places.
     pub items: i64,
     /// UTF-8 bytes of these.
     pub item_bytes: i64,
-    /// Pinned references in fields and items: whether the store holds the version.
+    /// Pinned references in fields and items: whether the store holds their versions.
     pub references: i64,
 }
 
-/// One thing that is wrong with a store.
+/// A problem of a store.
 #[napi(object)]
 pub struct DoctorFinding {
-    /// What kind of thing.
+    /// Kind of the problem.
     #[napi(
         ts_type = "'file' | 'content' | 'version' | 'envelope' | 'items' | 'nickname' | 'time' | 'lost' | 'reference'"
     )]
     pub kind: String,
-    /// The object that it concerns, where it is one.
+    /// ID of the object concerned, if there is one.
     pub object: Option<String>,
-    /// The transaction of the version that it concerns.
+    /// Transaction of the version concerned, if there is one.
     pub tx_id: Option<i64>,
     /// What is wrong, for people.
     pub problem: String,
-    /// What can be done about it, for people.
+    /// What to do about it, for people.
     pub advice: String,
 }
 
-/// Checks the store at `path`, as `Store.doctor` does, and changes nothing there. Also for a file that `openStore` refuses:
-/// one that is damaged so that it cannot be opened resolves to a report that says so.
+/// Checks the store at `path` as `Maintenance.doctor` does, and changes nothing. A file that is too damaged for `openStore` resolves
+/// to a report that says so.
 ///
-/// Rejects with `STORE_UNAVAILABLE` (also where there is no file, or its schema is older than this program's),
+/// Rejects with `STORE_UNAVAILABLE` (also if there is no such file, or if its schema is older than this program's),
 /// `NEWER_SCHEMA`, `INVALID_ARGUMENT`.
 #[napi(ts_args_type = "path: string", ts_return_type = "Promise<DoctorReport>")]
 pub fn doctor(path: Given<String>) -> AsyncTask<Blocking<DoctorReport>> {
     blocking(move || doctor::check_file(Path::new(&path.named("path")?)).map(DoctorReport::from))
 }
 
-/// Moves a damaged store to `NAME.corrupt-N`, with the files that belong to it, and resolves to its new place. The next
-/// `openStore` makes a new store. Never done unasked.
+/// Renames a damaged store, with the files that belong to it, to `NAME.corrupt-N`, and resolves to its new path. The next
+/// `openStore` creates a new store. Nothing else calls this.
 ///
-/// `force`: also where nothing is damaged. Default: false.
+/// `force`: also rename a store that is not damaged. Default: false.
 ///
 /// Rejects with `INVALID_ARGUMENT` if nothing is damaged, `STORE_UNAVAILABLE` if there is no such file or a store is open
 /// there, in this process or another, `FILE`, `NEWER_SCHEMA`.
@@ -97,9 +98,9 @@ pub fn set_aside(path: Given<String>, force: Given<Option<bool>>) -> AsyncTask<B
 }
 
 #[napi]
-impl Store {
-    /// Checks everything that the store holds, as of its newest transaction, while it is in use: every hash, list, nickname
-    /// and pinned reference, and SQLite's own checks. Reads only. Takes a time in proportion to the store's size.
+impl Maintenance {
+    /// Checks everything in the store as of its newest transaction: every hash, list, nickname and pinned reference, and SQLite's own
+    /// checks. Only reads, and works while the store is in use. Takes time in proportion to the store's size.
     ///
     /// Rejects with `CLOSED`.
     #[napi(ts_return_type = "Promise<DoctorReport>")]

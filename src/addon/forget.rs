@@ -1,11 +1,11 @@
-//! Forgetting, garbage collection and figures of a store: the methods of `Store` that a person's commands call.
+//! Forgetting, garbage collection and statistics: methods of `Maintenance`.
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
-use super::store::Store;
+use super::maintenance::Maintenance;
 use crate::object::{ObjectId, ObjectType, Timestamp, TxId};
 use crate::store;
 
@@ -27,40 +27,40 @@ pub struct GcOptions {
     pub dry_run: Option<bool>,
 }
 
-/// What was forgotten, or would be.
+/// What was forgotten, or would be in a dry run.
 #[napi(object)]
 pub struct ForgetReport {
-    /// Whether nothing was done yet.
+    /// Whether this was a dry run, which changes nothing.
     pub dry_run: bool,
-    /// IDs of the objects that go.
+    /// IDs of the forgotten objects.
     pub objects: Vec<String>,
     /// Their versions.
     pub versions: f64,
     /// Their items.
     pub items: f64,
-    /// Their contents that nothing else has.
+    /// Their contents that no other object has.
     pub contents: f64,
     /// UTF-8 bytes of these contents and of items and fields.
     pub text_bytes: f64,
-    /// IDs of files that only the session knew: their texts and fields go as well, but they may be read and stored again.
+    /// IDs of files that only the session knew. Their texts and fields are removed too, but may be stored again when the files are read.
     pub emptied: Vec<String>,
-    /// IDs of objects of the session that stay, for others know them.
+    /// IDs of objects of the session that stay because other sessions know them.
     pub kept: Vec<String>,
-    /// Where lines are replaced by `[forgotten]`.
+    /// Objects in which lines are replaced by `[forgotten]`.
     pub rewritten: Vec<Holder>,
-    /// What still holds lines afterwards, most lines first.
+    /// Objects that still hold forgotten lines afterwards, those with most lines first.
     pub holders: Vec<Holder>,
-    /// Distinct lines that go.
+    /// Distinct lines that are removed.
     pub lines: f64,
-    /// Distinct lines that are left alone, for they are common.
+    /// Distinct lines that are kept because they are common.
     pub common_lines: f64,
-    /// Sessions concerned: their host's own files still hold the text.
+    /// Sessions whose hosts still hold the text in files of their own.
     pub hosts: Vec<HostSession>,
-    /// What was then dropped from the files; absent in a dry run.
+    /// The garbage collected afterwards; absent in a dry run.
     pub collected: Option<Garbage>,
 }
 
-/// An object that holds lines of what is forgotten.
+/// An object that holds forgotten lines.
 #[napi(object)]
 pub struct Holder {
     /// ID of the object.
@@ -68,15 +68,15 @@ pub struct Holder {
     /// Its type.
     #[napi(js_name = "type")]
     pub kind: String,
-    /// ID of the chat or session in which it is, where there is one.
+    /// ID of the chat or session that it belongs to, if there is one.
     pub session: Option<String>,
-    /// Versions that hold lines in content, additional contents or fields.
+    /// Versions with such lines in contents or fields.
     pub versions: f64,
-    /// Items that do.
+    /// Items with such lines.
     pub items: f64,
-    /// Distinct lines.
+    /// Distinct lines that it holds.
     pub lines: f64,
-    /// Share of all lines that go, 0 to 1.
+    /// Share of all forgotten lines that it holds, 0 to 1.
     pub share: f64,
 }
 
@@ -89,18 +89,18 @@ pub struct HostSession {
     pub host_session: String,
 }
 
-/// What was dropped from a store's files, or would be.
+/// What was dropped from a store's files, or would be in a dry run.
 #[napi(object)]
 pub struct Garbage {
-    /// Contents that no version has.
+    /// Contents that no version refers to.
     pub contents: f64,
     /// Their UTF-8 bytes.
     pub content_bytes: f64,
     /// Bytes of the file and its log before.
     pub bytes_before: f64,
-    /// Bytes of both afterwards; in a dry run, at most so many.
+    /// Bytes of both afterwards; in a dry run, an upper bound.
     pub bytes_after: f64,
-    /// Whether somebody reads an older state, so that dropped text stays in the files until `gc` is called again.
+    /// Whether dropped text stays in the files until the next `gc`, because a process is still reading an older state.
     pub waits_for_readers: bool,
 }
 
@@ -110,13 +110,13 @@ pub struct StoreStats {
     /// Objects by type.
     #[napi(ts_type = "Record<string, number>")]
     pub objects: std::collections::HashMap<String, f64>,
-    /// Objects that were forgotten, among those.
+    /// How many of these objects were forgotten.
     pub forgotten: f64,
     /// Sessions.
     pub sessions: f64,
     /// Versions.
     pub versions: f64,
-    /// Items, those that no longer stand in their list included.
+    /// Items, including those that are no longer in their lists.
     pub items: f64,
     /// Contents.
     pub contents: f64,
@@ -155,13 +155,14 @@ pub struct TransactionTime {
 }
 
 #[napi]
-impl Store {
-    /// Forgets an object; of a session or chat, the session with its chat, system prompt and tool calls, and the texts of
-    /// those of its files that nobody else knows; such files may be stored again. Contents, fields, items and nicknames go,
-    /// and the text in the records and chats that refer to it; it is not stored again. `target` is an ID. Without
-    /// `dryRun: false` it only reports what would happen.
+impl Maintenance {
+    /// Forgets the object with the ID `target`: removes its contents, fields, items and nicknames, and its text in call records and
+    /// chats that refer to it. It is never stored again. Without `dryRun: false`, only reports what would happen.
     ///
-    /// Rejects with `NOT_FOUND`, `CONFLICT` if others write all the time, `NO_SPACE`.
+    /// Of a session or a chat, the whole session is forgotten, with chat, system prompt and tool calls. Files that only this session
+    /// knew lose their texts, but may be stored again.
+    ///
+    /// Rejects with `NOT_FOUND`, `NO_SPACE`, and with `CONFLICT` if other processes write all the time.
     #[napi(
         ts_args_type = "target: string, options?: ForgetOptions | undefined | null",
         ts_return_type = "Promise<ForgetReport>"
@@ -184,10 +185,10 @@ impl Store {
         })
     }
 
-    /// Drops what nothing needs from the files, gives free space back and empties the log. Every version of every object
-    /// stays. Without `dryRun: false` it only reports what would be dropped.
+    /// Drops contents that nothing refers to, shrinks the file and empties its log. Every version of every object stays. Without
+    /// `dryRun: false`, only reports what would be dropped.
     ///
-    /// Rejects with `NO_SPACE`: about as much space is needed as the file takes.
+    /// Needs about as much free space as the file takes. Rejects with `NO_SPACE`.
     #[napi(
         ts_args_type = "options?: GcOptions | undefined | null",
         ts_return_type = "Promise<Garbage>"
@@ -200,7 +201,7 @@ impl Store {
         })
     }
 
-    /// Counts and measures. Reads every page of the file.
+    /// Counts objects and measures the file. Reads every page of it.
     #[napi(ts_return_type = "Promise<StoreStats>")]
     pub fn stats(&self) -> AsyncTask<Blocking<StoreStats>> {
         let core = self.core.clone();

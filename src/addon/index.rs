@@ -1,4 +1,4 @@
-//! `Store.index`.
+//! Indexing files: `Store.index`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use super::blocking::{Blocking, blocking, to_js};
 use super::store::Store;
 use crate::source::{self, Exclude, absolute_path};
 
-/// How paths are indexed.
+/// How to index paths.
 #[napi(object)]
 #[derive(Default)]
 pub struct IndexOptions {
     /// Folder that relative paths count from, absolute. Default: the process's working folder.
     pub cwd: Option<String>,
-    /// Whether hidden and ignored files are taken too; `.git` never is. Default: `false`.
+    /// Whether to index hidden and ignored files too, but never `.git`. Default: `false`.
     pub all: Option<bool>,
 }
 
@@ -30,13 +30,13 @@ pub struct IndexedFile {
     pub path: String,
     /// ID of its object.
     pub id: String,
-    /// `created`: the store had no version of it; `updated`: it had another one; `unchanged`: it had this one, nothing was
-    /// written; `deleted`: the file is gone, its new version has no content.
+    /// `created`: the file is new to the store; `updated`: it has a new version; `unchanged`: nothing was written; `deleted`: the file
+    /// is gone, and its new version has no content.
     #[napi(ts_type = "\"created\" | \"updated\" | \"unchanged\" | \"deleted\"")]
     pub outcome: String,
     /// Transaction of its latest version.
     pub tx_id: i64,
-    /// Why it has no content; null where it has.
+    /// Why the version has no content; null if it has one.
     #[napi(ts_type = "\"binary\" | \"too_large\" | \"excluded\" | \"deleted\" | null")]
     pub no_content: Option<String>,
 }
@@ -44,38 +44,38 @@ pub struct IndexedFile {
 /// A path that was not indexed.
 #[napi(object)]
 pub struct PathProblem {
-    /// The path; where it is not UTF-8, with replacement characters.
+    /// The path, with replacement characters where it is not UTF-8.
     pub path: String,
-    /// What is the matter, in words.
+    /// What is wrong, for people.
     pub problem: String,
 }
 
-/// What became of the paths.
+/// The result of indexing.
 #[napi(object)]
 pub struct IndexReport {
-    /// The files, in the order in which they were met; deleted ones last.
+    /// The files, in the order in which they were found; deleted ones last.
     pub files: Vec<IndexedFile>,
-    /// What could not be read, is missing, or has a name that is not UTF-8.
+    /// Paths that could not be read, are missing, or are not UTF-8.
     pub failed: Vec<PathProblem>,
-    /// Links, which are not followed; FIFOs, sockets and devices, which are not opened; what was forgotten.
+    /// Paths left out on purpose: symbolic links, FIFOs, sockets, devices, and forgotten files.
     pub skipped: Vec<PathProblem>,
 }
 
-/// The listener hears of every so many files.
+/// Number of files between two calls of the listener.
 const PROGRESS_EVERY: usize = 50;
 
 type Listener = ThreadsafeFunction<u32, (), u32, Status, false, true>;
 
 #[napi]
 impl Store {
-    /// Stores the files at and under `paths`: text as content, larger or binary files as metadata. Unchanged ones are not
-    /// written; a file that the store knows under a path and that is gone gets a version without content. One transaction
-    /// holds at most 200 files.
+    /// Stores the files at and under `paths`: text files with their content, binary and large files without it. Unchanged files are
+    /// not written. A file under `paths` that the store knows and that is gone gets a version without content.
     ///
-    /// Files that `.gitignore` names and hidden ones are left out, unless given themselves. The settings `maxTextBytes`,
-    /// `filesystemId` and `exclude` given to `openStore` count. `onProgress` hears how many files are done, after every 50.
+    /// Hidden files and those that `.gitignore` names are left out, unless `paths` names them. The settings `maxTextBytes`,
+    /// `filesystemId` and `exclude` given to `openStore` apply. `onProgress` is called with the number of files done, after every 50.
     ///
-    /// Rejects with `INVALID_ARGUMENT` and with what the store reports; transactions before hold.
+    /// Rejects with `INVALID_ARGUMENT` and with what the store reports. A transaction holds at most 200 files; those that were
+    /// committed before an error stay.
     #[napi(
         ts_args_type = "paths: string[], options?: IndexOptions, onProgress?: (files: number) => void",
         ts_return_type = "Promise<IndexReport>",
@@ -114,7 +114,7 @@ impl Store {
     }
 }
 
-/// Tells the listener, but not for every file.
+/// Calls the listener, but not for every file.
 fn throttled(listener: Option<Listener>) -> impl Fn(usize) {
     move |files| {
         if let Some(listener) = listener.as_ref().filter(|_| files % PROGRESS_EVERY == 0) {

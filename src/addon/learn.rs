@@ -12,21 +12,21 @@ use crate::error::{Error, Result};
 use crate::replay::learn::{Learned, Samples};
 use crate::replay::transcript::Transcript;
 
-/// How hazards are learned.
+/// How to learn hazards.
 #[napi(object)]
 #[derive(Default)]
 pub struct LearnOptions {
-    /// How many times its price a fault weighs. Default: as in the weights that are shipped.
+    /// Weight of a fault, as a multiple of its price. Default: that of the shipped weights.
     pub caution: Option<f64>,
-    /// Paths of transcripts that the models are tested on. Default: those that they are learned from.
+    /// Paths of transcripts to test the weights on. Default: those that they are learned from.
     pub tested: Option<Vec<String>>,
 }
 
-/// Learns from transcripts how likely a call needs an output or a step, by playing them through a session. Nothing is stored,
-/// and no file but the transcripts is read. The same transcripts give the same weights, in whatever order.
+/// Learns from transcripts how likely a call needs an output or a step, by playing them through a session. Stores nothing and reads
+/// no files but the transcripts. The same transcripts give the same weights, in any order. Files that are no transcripts are skipped
+/// and listed.
 ///
-/// Rejects with `TOO_FEW_NEEDS` where they show too little; `INVALID_ARGUMENT`; `FILE` where one cannot be read. What is no
-/// session file is skipped, and said so.
+/// Rejects with `INVALID_ARGUMENT`, with `FILE` if a transcript cannot be read, and with `TOO_FEW_NEEDS` if they show too little.
 #[napi(
     ts_args_type = "paths: string[], options?: LearnOptions",
     ts_return_type = "Promise<LearnedHazards>"
@@ -53,7 +53,7 @@ struct Answer {
     skipped: Vec<Skipped>,
 }
 
-/// A file that is no session.
+/// A file that is no transcript.
 #[derive(Serialize)]
 struct Skipped {
     file: String,

@@ -1,31 +1,30 @@
-//! The ledger: reports of usage come in, statements go out.
+//! The ledger: recording what providers report, and what calls cost.
 
 use std::sync::Arc;
 
-use napi::Env;
-use napi::bindgen_prelude::{AsyncTask, FnArgs, Function, This, Unknown};
+use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
-use super::session::{Session, half};
+use super::session::Session;
 use super::store::Store;
 use crate::context::statement::Statement;
 use crate::error::{Error, Result};
 use crate::live;
 use crate::session::{ReportKind, Reported};
 
-/// What a provider said that a request used. A report of no input at all is not taken.
+/// What a provider said that a request used. A report without any input is ignored.
 #[napi(object)]
 pub struct UsageReport {
-    /// `call`: a call of the model. `cache_warm`: a request that kept the cache of the newest call alive.
+    /// `call`: a call to the model. `cache_warm`: a request that only kept the cache of the newest call alive.
     #[napi(ts_type = "\"call\" | \"cache_warm\"")]
     pub kind: String,
-    /// Number of the call; default the newest. 0 is none of ours: it went out with the host's own messages.
+    /// Number of the call. 0 is a call that went out with the host's own messages. Default: the newest call.
     pub call: Option<i64>,
-    /// The host's ID of the report; one that is known is not taken again.
+    /// The host's ID of the report. A report with a known ID is ignored.
     pub id: Option<String>,
-    /// When the request was made, in ms since 1970; needed of `cache_warm`.
+    /// When the request was made, in milliseconds since 1970. Required for `cache_warm`.
     pub time: Option<i64>,
     /// Tokens of input neither read from the cache nor written to it.
     pub input: i64,
@@ -39,23 +38,9 @@ pub struct UsageReport {
 
 #[napi]
 impl Session {
-    /// Takes what a provider said that a request used: estimates of later calls are corrected by it, and the ledger holds
-    /// both. Call it after each answer of the model. Takes its turn behind the calls of `transformContext` that came before;
-    /// stored with the next call.
-    #[napi(ts_args_type = "report: UsageReport", ts_return_type = "Promise<void>", catch_unwind)]
-    pub fn usage_reported<'env>(
-        &self,
-        env: &'env Env,
-        this: This<'env>,
-        report: Unknown<'env>,
-    ) -> napi::Result<Unknown<'env>> {
-        let own: Function<'env, FnArgs<(Unknown,)>, Unknown> = half(env, this, "usageReported")?;
-        own.apply(this.object, (report,).into())
-    }
-
-    /// `usageReported` when it is its turn.
-    #[napi(skip_typescript)]
-    pub fn usage_reported_now(&self, report: Given<UsageReport>) -> AsyncTask<Blocking<()>> {
+    /// See `Session.recordUsage` of `index.d.ts`.
+    #[napi(ts_args_type = "report: UsageReport", ts_return_type = "Promise<void>")]
+    pub fn record_usage(&self, report: Given<UsageReport>) -> AsyncTask<Blocking<()>> {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
             let reported = reported(report.named("report")?)?;
@@ -63,7 +48,7 @@ impl Session {
         })
     }
 
-    /// The ledger of the session, as of now.
+    /// See `Session.ledger` of `index.d.ts`.
     #[napi(ts_return_type = "Promise<Ledger>")]
     pub fn ledger(&self) -> AsyncTask<Blocking<Json>> {
         let shared = Arc::clone(&self.shared);
@@ -73,7 +58,7 @@ impl Session {
 
 #[napi]
 impl Store {
-    /// The ledger of a session: what its calls cost, beside the plain host.
+    /// What the calls of a session cost beside the plain host.
     ///
     /// `session`: as in `recordedCall`. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME` and `FORGOTTEN`.
     #[napi(ts_args_type = "session: string", ts_return_type = "Promise<Ledger>")]

@@ -1,4 +1,4 @@
-//! Names of objects: `find`, `name`, `unname`; and what a worker thread needs to resolve one.
+//! Names of objects: `find`, `name`, `unname`, and resolving a name on a worker thread.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::settings::Settings;
 use crate::source::{Namespace, Place};
 use crate::store;
 
-/// How a name is read.
+/// How to read a name.
 #[napi(object)]
 #[derive(Default)]
 pub struct NameOptions {
@@ -25,19 +25,19 @@ pub struct NameOptions {
     pub cwd: Option<String>,
 }
 
-/// Which version is read.
+/// Which version to read.
 #[napi(object)]
 #[derive(Default)]
 pub struct ReadOptions {
-    /// A transaction (`12`: the version visible then), a step back (`-1`: the version before the latest), or a time in RFC 3339
-    /// or a date (its first moment in UTC). Default: the latest version. Not together with a name such as `NAME@12`.
+    /// A transaction (`12`: the version that was visible then), a step back (`-1`: the version before the latest), or a time (RFC 3339,
+    /// or a date: its first moment in UTC). Default: the latest version. Not together with a name such as `NAME@12`.
     #[napi(ts_type = "number | string")]
     pub at: Option<At>,
     /// As in `NameOptions`.
     pub cwd: Option<String>,
 }
 
-/// A store with what names need.
+/// A store, and what it takes to resolve names in it.
 #[derive(Clone)]
 pub(super) struct Names {
     pub(super) store: store::Store,
@@ -51,13 +51,13 @@ impl Store {
 }
 
 impl Names {
-    /// The version of a name.
+    /// The version that a name stands for.
     pub(super) fn version(&self, name: &str, options: ReadOptions) -> Result<store::Version> {
         let at = selector("at", options.at)?;
         self.place(options.cwd)?.version(&self.store, name, at)
     }
 
-    /// What names that are paths count from.
+    /// The folder and filesystem that relative paths count from.
     pub(super) fn place(&self, cwd: Option<String>) -> Result<Place> {
         let cwd = match cwd {
             Some(cwd) => PathBuf::from(cwd),
@@ -75,10 +75,10 @@ impl Names {
 
 #[napi]
 impl Store {
-    /// Finds the full ID of the object that a name stands for: full ID, nickname, path, or unique ID prefix of at least 8
-    /// hexadecimal digits, in this order; each may be followed by a version (`NAME@12`, `NAME@-1`).
+    /// Resolves a name to the full ID of its object. A name is a full ID, a nickname, a path, or a unique prefix of an ID with at least
+    /// 8 hexadecimal digits, tried in this order. A version may follow (`NAME@12`, `NAME@-1`).
     ///
-    /// Rejects with `UNKNOWN_NAME`, and with `AMBIGUOUS_NAME`, whose `candidates` are the first 8 objects that fit.
+    /// Rejects with `UNKNOWN_NAME`, and with `AMBIGUOUS_NAME`, whose `candidates` are the first 8 matches.
     #[napi(
         ts_args_type = "name: string, options?: NameOptions",
         ts_return_type = "Promise<string>"
@@ -96,10 +96,10 @@ impl Store {
         })
     }
 
-    /// Gives an object a nickname: 1 to 64 characters, no white space, none of `@ / \ [ ] :`, unlike a handle or an ID. Resolves
-    /// to the object's full ID.
+    /// Gives an object a nickname, and resolves to the object's full ID. A nickname has 1 to 64 characters, no white space, none of
+    /// `@ / \ [ ] :`, and does not look like a handle or an ID.
     ///
-    /// Rejects with `INVALID_NICKNAME` if it has another form or another object has it, and as `find`.
+    /// Rejects with `INVALID_NICKNAME` if it has another form or belongs to another object, and as `find`.
     #[napi(
         ts_args_type = "name: string, nickname: string, options?: NameOptions",
         ts_return_type = "Promise<string>"
@@ -122,7 +122,7 @@ impl Store {
         })
     }
 
-    /// Takes a nickname away. Resolves to the full ID of the object that had it.
+    /// Removes a nickname, and resolves to the full ID of the object that had it.
     ///
     /// Rejects with `UNKNOWN_NAME` if no object has it.
     #[napi(ts_args_type = "nickname: string", ts_return_type = "Promise<string>")]

@@ -1,4 +1,4 @@
-//! Objects of a store: writing versions, reading metadata, contents, items, history, differences.
+//! Objects of a store: writing versions; reading metadata, contents, items, history and differences.
 
 use std::collections::HashMap;
 
@@ -23,34 +23,34 @@ pub struct PutOptions {
     /// Type of the object.
     #[napi(js_name = "type", ts_type = "ObjectType")]
     pub kind: String,
-    /// What the object tracks; its ID is made of type and source.
+    /// What the object tracks. Its ID is a hash of type and source.
     #[napi(ts_type = "Source")]
     pub source: Option<Value>,
-    /// ID of an object without a source. Default for a `toolcall`: a new UUIDv7.
+    /// ID, for an object without a source. Default for a `toolcall`: a new UUIDv7.
     pub id: Option<String>,
     /// The content, or null for none.
     pub content: Option<Either<String, Null>>,
-    /// SHA-256 of the source's bytes. Default for an object with source and content: that of the content.
+    /// SHA-256 of the source's bytes. Default for an object with source and content: the SHA-256 of the content.
     pub source_hash: Option<String>,
-    /// Fields; unknown ones are kept.
+    /// Fields. Any names are allowed.
     #[napi(ts_type = "Record<string, unknown>")]
     pub fields: Option<Value>,
-    /// Contents beside the content, by name (`short_summary`, ...).
+    /// Additional contents, by name (`short_summary`, ...).
     pub additional: Option<HashMap<String, String>>,
-    /// Transaction that wrote the object's latest version, 0 if there is to be none yet. Default: whatever there is.
+    /// Transaction that must have written the object's latest version; 0 if there must be none yet. Default: any.
     pub expected: Option<i64>,
 }
 
-/// What became of a put.
+/// The result of a put.
 #[napi(object)]
 pub struct PutResult {
-    /// Whether a version was written; false if the latest already was equal.
+    /// Whether a version was written; false if the latest one is equal.
     pub written: bool,
     /// The latest version.
     pub version: Version,
 }
 
-/// What of an object is read.
+/// Which content to read.
 #[napi(object)]
 #[derive(Default)]
 pub struct ContentOptions {
@@ -61,11 +61,11 @@ pub struct ContentOptions {
     pub cwd: Option<String>,
     /// Name of an additional content. Default: the content.
     pub field: Option<String>,
-    /// Lines, counted from 1: `40-80`, `7`, `1-3,9`. They come as they stand in the text, with their ends. Default: all.
+    /// Lines, counted from 1: `40-80`, `7`, `1-3,9`. They keep their line endings. Default: all.
     pub lines: Option<String>,
 }
 
-/// Which items are read.
+/// Which items to read.
 #[napi(object)]
 #[derive(Default)]
 pub struct ItemsOptions {
@@ -74,13 +74,13 @@ pub struct ItemsOptions {
     pub at: Option<At>,
     /// As in `NameOptions`.
     pub cwd: Option<String>,
-    /// Position of the first, from 0. Default: 0.
+    /// Position of the first item, from 0. Default: 0.
     pub from: Option<i64>,
-    /// Position after the last. Default: all.
+    /// Position after the last item. Default: the end.
     pub to: Option<i64>,
 }
 
-/// Which two versions are compared.
+/// Which versions to compare.
 #[napi(object)]
 #[derive(Default)]
 pub struct DiffOptions {
@@ -107,28 +107,27 @@ pub struct Difference {
     pub added: i64,
     /// Lines that only `from` has.
     pub removed: i64,
-    /// Unified diff of the contents, empty where these are equal. A null content counts as an empty text, and items as one
-    /// line each.
+    /// Unified diff of the contents; empty if they are equal. A null content counts as an empty text, an item as a line.
     pub unified: String,
     /// Fields that differ.
     #[napi(ts_type = "FieldChange[]")]
     pub fields: Value,
 }
 
-/// Which objects are listed.
+/// Which objects to list.
 #[napi(object)]
 #[derive(Default)]
 pub struct ListOptions {
-    /// Only those whose ID comes after this one. Default: from the first.
+    /// Only objects whose IDs come after this one. Default: all.
     pub after: Option<String>,
-    /// At most so many. Default: 1,000.
+    /// Largest number of objects. Default: 1,000.
     pub limit: Option<u32>,
 }
 
 #[napi]
 impl Store {
-    /// Writes a version of an object, unless the latest one has the same fields, content, additional contents and source hash.
-    /// Items of chats and sessions stay as they are.
+    /// Writes a version of an object, unless the latest one has the same fields, contents and source hash. The items of chats and
+    /// sessions stay as they are.
     ///
     /// Rejects with `CONFLICT` if `expected` is not the latest version, `FORGOTTEN` if the object was forgotten,
     /// `INVALID_ARGUMENT`, and with what the store reports.
@@ -162,7 +161,7 @@ impl Store {
         })
     }
 
-    /// Reads the content of a version, or an additional one; null where there is none. It is checked against its hash.
+    /// Reads the content of a version, or an additional content, and checks it against its hash. Null if there is none.
     ///
     /// Rejects as `get`; with `INVALID_ARGUMENT` for lines that the text does not have and for an additional content that the
     /// version does not have; with `HASH_MISMATCH`.
@@ -187,8 +186,7 @@ impl Store {
         })
     }
 
-    /// Reads the items of a chat (its messages) or a session (its events), each as the JSON that was stored; none for other
-    /// objects.
+    /// Reads the items of a chat (its messages) or a session (its events), each as the JSON that was stored. Other objects have none.
     ///
     /// Rejects as `get`, and with `HASH_MISMATCH`.
     #[napi(
@@ -214,8 +212,8 @@ impl Store {
         })
     }
 
-    /// Lists the versions of an object, newest first. Of a file that moved those before the move come too: they are another
-    /// object's, whose ID the field `moved_from` of the first version after the move names.
+    /// Lists the versions of an object, newest first. For a file that moved, the versions before the move follow; they belong to another
+    /// object, whose ID is in the field `moved_from` of the first version after the move.
     ///
     /// Rejects as `find`.
     #[napi(
@@ -266,9 +264,8 @@ impl Store {
         })
     }
 
-    /// Reads the version that a reference points to, in the form in which documents hold references: `{ id }` is the latest
-    /// version; with `content_hash` and `origin` it is that version, wherever it was first written, and its payload is hashed
-    /// anew.
+    /// Reads the version that a reference points to. `{ id }` points to the latest version. With `content_hash` and `origin` it points
+    /// to that version, in whatever store it was first written; its payload is checked against the hash.
     ///
     /// Rejects with `NOT_FOUND` if the store does not hold it, and with `HASH_MISMATCH`, naming both hashes.
     #[napi(ts_args_type = "reference: Reference", ts_return_type = "Promise<Version>")]
@@ -281,7 +278,7 @@ impl Store {
         })
     }
 
-    /// Lists the latest versions of the objects of a type, by ID.
+    /// Lists the latest versions of all objects of a type, ordered by ID.
     #[napi(
         ts_args_type = "type: ObjectType, options?: ListOptions",
         ts_return_type = "Promise<Version[]>"
@@ -291,7 +288,7 @@ impl Store {
         kind: Given<String>,
         options: Given<Option<ListOptions>>,
     ) -> AsyncTask<Blocking<Vec<Version>>> {
-        /// Listed where nothing else is said.
+        /// Default of `limit`.
         const DEFAULT_LIMIT: u32 = 1_000;
 
         let store = self.core.clone();

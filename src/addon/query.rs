@@ -12,18 +12,18 @@ use crate::error::{Error, Result};
 use crate::object::{AsOf, VersionSelector};
 use crate::store::Query;
 
-/// How a query is answered.
+/// How to answer a query.
 #[napi(object)]
 #[derive(Default)]
 pub struct QueryOptions {
-    /// The point in the store's history that is asked about: a transaction (`12`), or a time in RFC 3339 or a date (its first
-    /// moment in UTC). Default: the latest versions.
+    /// A point in the store's history: a transaction (`12`), or a time (RFC 3339, or a date: its first moment in UTC). Default: the
+    /// latest versions.
     #[napi(ts_type = "number | string")]
     pub at: Option<At>,
     /// Only objects of this type.
     #[napi(js_name = "type", ts_type = "ObjectType")]
     pub kind: Option<String>,
-    /// At most so many, whatever the query says itself.
+    /// Largest number of objects, even if the query has a larger `limit`.
     pub limit: Option<u32>,
 }
 
@@ -62,7 +62,7 @@ impl Store {
     }
 }
 
-/// A point in the store's history; one object's step back is none.
+/// A point in the store's history. A step back, which counts the versions of one object, is none.
 pub(super) fn as_of(at: Option<At>) -> Result<AsOf> {
     match selector("at", at)? {
         None | Some(VersionSelector::Latest) => Ok(AsOf::Latest),

@@ -1,4 +1,4 @@
-//! `replayFile`, `replayReport` and `replayPage`.
+//! Replays of recorded sessions: `replayFile`, `replayReport` and `replayPage`.
 
 use std::path::{Path, PathBuf};
 
@@ -21,34 +21,34 @@ use crate::replay::run::replay;
 use crate::replay::transcript::Transcript;
 use crate::settings::Layout;
 
-/// How transcripts are replayed.
+/// How to replay transcripts.
 #[napi(object)]
 #[derive(Default)]
 pub struct ReplayOptions {
-    /// How requests are made; `plain`: as the host alone sends them. Default: `log`.
+    /// Layout of the requests; `plain` sends them as the host alone would. Default: `log`.
     #[napi(ts_type = "\"log\" | \"pools\" | \"plain\"")]
     pub layout: Option<String>,
     /// Name of the price table. Default: `anthropic`.
     pub prices: Option<String>,
-    /// Tokens of the model's window, which both sides keep to. Default: no limit.
+    /// Tokens of the model's window, for both sides. Default: no limit.
     pub window: Option<i64>,
-    /// How tokens are counted: four characters are one, or by the bundled tokenizer. Default: `characters`.
+    /// How to count tokens: a quarter of the characters, or by the bundled tokenizer. Default: `characters`.
     #[napi(ts_type = "\"characters\" | \"bundled\"")]
     pub tokens: Option<String>,
-    /// Tokens of system prompt and tools that the extension adds. Default: what it adds as of this version.
+    /// Tokens that the extension adds to system prompt and tools. Default: what this version adds.
     pub overhead_tokens: Option<i64>,
-    /// Settings, complete or in part; `layout` and `prices` of these do not count. Default: the defaults.
+    /// Settings, complete or in part; their `layout` and `prices` are ignored. Default: the default settings.
     #[napi(ts_type = "Partial<Settings>")]
     pub settings: Option<Value>,
-    /// Folder that the requests are written to, absolute; made where it is missing. Default: they are not written.
+    /// Absolute path of a folder to write the requests to, which is created if it is missing. Default: they are not written.
     pub dump: Option<String>,
 }
 
-/// Plays a transcript through a session as live use would, and says what its requests would have cost beside the plain host's.
-/// Nothing is stored, and no file but the transcript is read.
+/// Plays a transcript through a session as in live use, and reports what its requests would have cost, beside the plain host's.
+/// Stores nothing and reads no file but the transcript.
 ///
-/// Rejects with `INVALID_ARGUMENT`; `MALFORMED_TRANSCRIPT` where the file is no session file of an agent that is known; `FILE`
-/// where it cannot be read or the dump cannot be written.
+/// Rejects with `INVALID_ARGUMENT`, with `MALFORMED_TRANSCRIPT` if the file is no session file of a known agent, and with `FILE` if it
+/// cannot be read or the dump cannot be written.
 #[napi(
     ts_args_type = "path: string, options?: ReplayOptions",
     ts_return_type = "Promise<ReplayedFile>"
@@ -65,7 +65,7 @@ pub fn replay_file(
     })
 }
 
-/// Joins what transcripts came to, replayed with these options, to one report.
+/// Joins the results of transcripts that were replayed with these options into one report.
 ///
 /// Rejects with `INVALID_ARGUMENT`.
 #[napi(
@@ -84,7 +84,7 @@ pub fn replay_report(
     })
 }
 
-/// A page that shows a report: HTML that loads nothing from elsewhere.
+/// Renders a report as an HTML page that loads nothing from elsewhere.
 ///
 /// Rejects with `INVALID_ARGUMENT`.
 #[napi(ts_args_type = "report: ReplayReport", ts_return_type = "Promise<string>")]
@@ -123,7 +123,7 @@ fn tokens(argument: &str, given: Option<i64>) -> Result<Option<u64>> {
     tokens.map_err(|_| Error::argument(argument, "must be a number of tokens"))
 }
 
-/// The variant that a text names.
+/// The variant with this name.
 fn named<T: serde::de::DeserializeOwned>(argument: &str, name: String) -> Result<T> {
     serde_json::from_value(Value::from(name))
         .map_err(|error| Error::argument(argument, error.to_string()))

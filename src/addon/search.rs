@@ -1,4 +1,4 @@
-//! `Store.search`.
+//! Full-text search: `Store.search`.
 
 use std::ops::Range;
 
@@ -13,37 +13,37 @@ use super::version::count;
 use crate::error::Result;
 use crate::store::{self, FoundIn, SearchQuery};
 
-/// What is looked through.
+/// What to search.
 #[napi(object)]
 #[derive(Default)]
 pub struct SearchOptions {
     /// Types of objects. Default: all.
     #[napi(ts_type = "ObjectType[]")]
     pub types: Option<Vec<String>>,
-    /// ID of a session: its chat, toolcalls and system prompt. Files belong to none.
+    /// ID of a session: search its chat, tool calls and system prompt. Files belong to no session.
     pub session: Option<String>,
-    /// Files whose path starts with this.
+    /// Only files whose path starts with this.
     pub path_prefix: Option<String>,
-    /// Whether texts that objects had before are looked through too. Default: `false`.
+    /// Whether to search earlier versions too. Default: `false`.
     pub all_versions: Option<bool>,
-    /// Most hits, at least 1. Default: 10.
+    /// Largest number of hits, at least 1. Default: 10.
     pub limit: Option<u32>,
 }
 
-/// What a search found.
+/// The result of a search.
 #[napi(object)]
 pub struct SearchResults {
-    /// Best first.
+    /// The hits, best first.
     pub hits: Vec<SearchHit>,
-    /// How many there are in all, as far as they were ranked.
+    /// Number of all ranked hits.
     pub total: i64,
-    /// Whether `total` counts all that fit; false where a search had only words that stand in very many texts.
+    /// Whether `total` counts all matches. False if the search has only words that occur in very many texts.
     pub complete: bool,
-    /// Versions that could not be looked through, because the store cannot be written at present; 0 as a rule.
+    /// Versions that could not be searched because the index could not be written; usually 0.
     pub unindexed: i64,
 }
 
-/// A version, item or nickname in which something was found.
+/// A version, item or nickname that matches.
 #[napi(object, use_nullable = true)]
 pub struct SearchHit {
     /// ID of the object.
@@ -53,45 +53,44 @@ pub struct SearchHit {
     pub kind: String,
     /// Path of a file, tool of a toolcall; null for others.
     pub name: Option<String>,
-    /// Newest version with this text; for an item the transaction that added it; for a nickname the latest version.
+    /// Transaction of the newest version with this text; for an item, the one that added it; for a nickname, that of the latest version.
     pub tx_id: i64,
-    /// Where in the object.
+    /// What part of the object matches.
     #[napi(ts_type = "\"version\" | \"nickname\" | \"item\"")]
     pub part: String,
     /// Position of the item, from 0; null for other parts.
     pub item: Option<i64>,
-    /// Whether the object has it now.
+    /// Whether the object still has this text.
     pub latest: bool,
-    /// Above 0; higher is better. Comparable within one search only.
+    /// Above 0; higher is better. Only comparable within a search.
     pub score: f64,
-    /// Place of the text that is quoted: `content`, `path`, `fields.args.command`, `message.content[0].text`.
+    /// Place of the quoted text: `content`, `path`, `fields.args.command`, `message.content[0].text`.
     pub place: String,
-    /// The lines that show most of the search, at most three; empty where the text cannot be read any more.
+    /// At most three lines, those that match best; empty if the text cannot be read any more.
     pub lines: Vec<SnippetLine>,
 }
 
-/// A line of a text, or the part of it around what was found.
+/// A line of a text, or the part of it around a match.
 #[napi(object)]
 pub struct SnippetLine {
-    /// Number of the line in its text, from 1.
+    /// Number of the line, from 1.
     pub line: i64,
-    /// The line without its ending, long ones in part.
+    /// The line without its ending; of a long line, a part.
     pub text: String,
-    /// What was found: start and end in `text`, in UTF-16 code units as `text.slice` takes them; in order, not overlapping.
+    /// The matches in `text`, as arguments for `text.slice` (UTF-16 code units); in order, not overlapping.
     #[napi(ts_type = "[start: number, end: number][]")]
     pub matches: Vec<Vec<u32>>,
 }
 
 #[napi]
 impl Store {
-    /// Searches contents, paths, arguments of tools, messages, notes and nicknames, the latest of each by default; best first
-    /// (BM25). Finds identifiers by their parts (`transformContext`, `tool_call_id`, `src/store/sqlite.rs`) and CJK text.
+    /// Searches contents, paths, tool arguments, messages, notes and nicknames; by default, only the latest versions. Hits are ranked by
+    /// BM25. Finds identifiers by their parts (`transformContext`, `tool_call_id`, `src/store/sqlite.rs`), and CJK text.
     ///
-    /// `text`: words, of which the more the better are found; `"phrases"`, `-excluded`, `prefix*`. All that was committed
-    /// before the call is searched: what is not indexed yet is indexed first.
+    /// `text` holds words, `"phrases"`, `-excluded` words and `prefix*`. A text that has more of them ranks higher. Finds everything that
+    /// was committed before the call; what is not indexed yet is indexed first.
     ///
-    /// Rejects with `INVALID_ARGUMENT` if the text holds no word to search for, and with `UNSUPPORTED` where the store has no
-    /// index.
+    /// Rejects with `INVALID_ARGUMENT` if `text` holds no word to search for, and with `UNSUPPORTED` if the store has no index.
     #[napi(
         ts_args_type = "text: string, options?: SearchOptions",
         ts_return_type = "Promise<SearchResults>"

@@ -1,12 +1,11 @@
-//! `openSession` and the class `Session`.
+//! What of a session crosses between JavaScript and the core: opening one, and the class that `lib/session.js` wraps. Each method
+//! crosses once and runs on a worker thread. Must not decide anything, nor call back into JavaScript.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use napi::Env;
-use napi::bindgen_prelude::{
-    AsyncTask, ClassInstance, FnArgs, Function, JsObjectValue, Object, This, Unknown,
-};
+use napi::bindgen_prelude::{AsyncTask, ClassInstance};
 use napi_derive::napi;
 use serde_json::{Value, json};
 
@@ -14,15 +13,13 @@ use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking, to_js};
 use super::crossing::{answer, call_info};
 use super::settings::{own_filesystem, settings_from};
+use super::shared::Shared;
 use super::store::Store;
 use crate::context::tokens::{self, Counter};
 use crate::error::{Error, Result};
-use crate::live::{Files, LiveSession, OpenSession, Progress, Status, ToolFinished, Transformed};
+use crate::live::{Files, HostList, LiveSession, OpenSession, Progress, ToolFinished};
 use crate::source::TrackerOptions;
 use crate::store;
-
-/// Name under which the session's JavaScript half is kept beside it.
-const HALF: &str = "_half";
 
 /// What a session is opened with.
 #[napi(object)]
@@ -40,20 +37,20 @@ pub struct SessionOptions {
     pub parent_session_id: Option<String>,
 }
 
-/// A tool call that came to its end.
+/// A finished tool call.
 #[napi(object)]
-pub struct ToolFinishedEvent {
-    /// The provider's call ID.
+pub struct ToolCallReport {
+    /// The provider's ID of the call.
     pub tool_call_id: String,
-    /// Tool name.
+    /// Name of the tool.
     pub tool_name: String,
-    /// Arguments of the call.
+    /// Arguments as the tool ran with them.
     #[napi(ts_type = "unknown")]
     pub args: Value,
     /// Whether it failed.
     pub is_error: bool,
-    /// The text that it showed, for `ls`, `find`, `grep` and shells, failed commands included: files that it names enter the
-    /// session index, by path alone. The first 256 KiB count.
+    /// The text that it showed, from tools that list or search files and from shells, failed commands included. Files that it
+    /// names enter the session index by path alone. Only the first 256 KiB are read.
     pub text: Option<String>,
 }
 
@@ -80,94 +77,10 @@ pub struct SessionStatus {
     pub pinned_objects: i64,
 }
 
-/// An agent's session: takes the host's messages before each call and gives back what the model is to see.
+/// The native side of a session. Not part of the package's API: `Session` of `index.d.ts` wraps it.
 #[napi]
 pub struct Session {
     pub(super) shared: Arc<Shared>,
-}
-
-/// What worker threads and the event loop share. Status and failures stand apart, so that the event loop never waits for
-/// a call at work.
-#[derive(Default)]
-pub(super) struct Shared {
-    live: Mutex<Option<Live>>,
-    status: Mutex<Status>,
-    failures: Mutex<Vec<String>>,
-    /// How far the check of the session's files is, while it runs.
-    checking: Mutex<Option<Progress>>,
-    /// What a person should know of the mounts, as they were when the session was opened.
-    mount_notices: Vec<String>,
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // The collector drops a session that was not closed on JavaScript's thread, and its tracker may be waiting for the store.
-        if let Some(live) = lock(&self.live).take() {
-            drop(std::thread::Builder::new().spawn(move || drop(live)));
-        }
-    }
-}
-
-/// A session at work.
-struct Live {
-    session: LiveSession,
-    /// Whether the JavaScript half holds the request that the session answered last: edits lead on from there.
-    in_step: bool,
-}
-
-impl Live {
-    /// Both sides begin anew: the session reads its state again, and the whole list is asked for.
-    fn fall_out_of_step(&mut self) {
-        self.session.distrust();
-        self.in_step = false;
-    }
-
-    /// `fresh`: the JavaScript half holds no request, at first or after a call that failed.
-    fn transform(
-        &mut self,
-        fresh: bool,
-        skip: u32,
-        messages: &str,
-        call: &str,
-    ) -> Result<Transformed> {
-        if fresh && self.in_step {
-            self.fall_out_of_step();
-        }
-        if !fresh && !self.in_step {
-            return Ok(Transformed::Resend);
-        }
-        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-        let done = call_info(call).and_then(|call| self.session.transform(skip, messages, &call));
-        if matches!(done, Ok(Transformed::Edits { .. })) {
-            self.in_step = true;
-        } else {
-            self.fall_out_of_step();
-        }
-        done
-    }
-}
-
-impl Shared {
-    /// Works on the session; `CLOSED` if there is none any more.
-    pub(super) fn with<T>(&self, work: impl FnOnce(&mut LiveSession) -> Result<T>) -> Result<T> {
-        self.with_live(|live| work(&mut live.session))
-    }
-
-    fn with_live<T>(&self, work: impl FnOnce(&mut Live) -> Result<T>) -> Result<T> {
-        let mut live = self.live.lock().unwrap_or_else(|poisoned| {
-            let mut live = poisoned.into_inner();
-            live.iter_mut().for_each(Live::fall_out_of_step);
-            self.live.clear_poison();
-            live
-        });
-        let live = live.as_mut().ok_or(Error::Closed { what: "session" })?;
-        for reason in std::mem::take(&mut *lock(&self.failures)) {
-            live.session.report_failed_call(&reason);
-        }
-        let result = work(live);
-        *lock(&self.status) = live.session.status();
-        result
-    }
 }
 
 /// Opens a session: resumes what the store holds of it, forks its parent, or starts it.
@@ -189,118 +102,44 @@ pub fn open_session(
             // Without a tracker files are looked at before each call all the same.
             drop(session.track(TrackerOptions::default()));
         }
-        let mut shared = Shared::default();
-        shared.mount_notices = session.oddities();
-        *lock(&shared.status) = session.status();
-        let is_due = session.is_reconcile_due();
-        *lock(&shared.live) = Some(Live { session, in_step: false });
-        let shared = Arc::new(shared);
-        if is_due {
-            reconcile_in_background(&shared);
-        }
-        Ok(Session { shared })
+        Ok(Session { shared: Shared::new(session) })
     })
-}
-
-/// Begins to look at the files that a session knows, so that its first call waits for what is left at most. What goes wrong
-/// here goes wrong again in that call, and is said there.
-fn reconcile_in_background(shared: &Arc<Shared>) {
-    let shared = Arc::clone(shared);
-    let work = move || {
-        let told = |progress| *lock(&shared.checking) = Some(progress);
-        drop(shared.with(|session| session.reconcile_due(&told)));
-        *lock(&shared.checking) = None;
-    };
-    drop(std::thread::Builder::new().name("palimpsest-files".to_owned()).spawn(work));
 }
 
 #[napi]
 impl Session {
-    /// Takes the host's messages before a call and resolves to what the model is to see.
-    ///
-    /// `messages`: the host's whole list, every time; only what is new since the last call is looked at. Messages that are
-    /// not changed come back as the host's own objects. The result belongs to the caller. Calls run one after another.
-    ///
-    /// Rejects with `INVALID_ARGUMENT` if `messages` is no array, and with what the store reports; then the host's own
-    /// messages should go out, and `reportFailedCall` be called.
-    #[napi(
-        ts_args_type = "messages: Message[], call?: CallInfo",
-        ts_return_type = "Promise<Message[]>",
-        catch_unwind
-    )]
-    pub fn transform_context<'env>(
-        &self,
-        env: &'env Env,
-        this: This<'env>,
-        messages: Unknown<'env>,
-        call: Option<Unknown<'env>>,
-    ) -> napi::Result<Unknown<'env>> {
-        let own: Function<'env, FnArgs<(Unknown, Option<Unknown>)>, Unknown> =
-            half(env, this, "transformContext")?;
-        own.apply(this.object, (messages, call).into())
+    /// See `Session.id` of `index.d.ts`.
+    #[napi(getter)]
+    pub fn id(&self) -> String {
+        self.shared.id()
     }
 
-    /// Calls `listener` with what happens during calls.
-    #[napi(
-        ts_args_type = "listener: (event: SessionEvent) => void",
-        ts_return_type = "void",
-        catch_unwind
-    )]
-    pub fn on_event<'env>(
+    /// Sends the messages of a list that are new and resolves to the answer, as JSON: `{ call, edits, events }`, or
+    /// `{ resend: true }`, after which the whole list has to be sent.
+    ///
+    /// `since`: the `call` of the answer that the caller applied last; null if it holds none. `skip`: messages at the front that
+    /// are the same as in that call. `messages`: the others, a JSON array. `call`: what the call is made with, JSON.
+    #[napi(ts_return_type = "Promise<string>")]
+    pub fn transform(
         &self,
-        env: &'env Env,
-        this: This<'env>,
-        listener: Unknown<'env>,
-    ) -> napi::Result<Unknown<'env>> {
-        let own: Function<'env, FnArgs<(Unknown,)>, Unknown> = half(env, this, "onEvent")?;
-        own.apply(this.object, (listener,).into())
-    }
-
-    /// The part of `transformContext` that crosses: whether the JavaScript half starts from nothing, messages from index
-    /// `skip` on and the call as JSON; edits as JSON. After a rejection and after `resend` it has to start from nothing.
-    #[napi(skip_typescript)]
-    pub fn transform_from(
-        &self,
-        fresh: bool,
+        since: Option<i64>,
         skip: u32,
         messages: String,
         call: String,
     ) -> AsyncTask<Blocking<String>> {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
-            let done = shared.with_live(|live| live.transform(fresh, skip, &messages, &call));
-            done.map(|done| answer(&done))
+            let call = call_info(&call)?;
+            let since = since.and_then(|call| u64::try_from(call).ok());
+            let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+            let list = HostList { since, skip, messages: &messages };
+            shared.with(|session| session.transform(&list, &call)).map(|done| answer(&done))
         })
     }
 
-    /// Takes the request to the provider right before it goes out, and resolves to what should go out: the same object, or a
-    /// copy with one more cache breakpoint where the provider's format takes one.
-    ///
-    /// The first request after a `transformContext` is recorded with its call: its SHA-256, and its messages where another
-    /// extension changed them after us. A request that is replayed to keep a cache warm gets the same breakpoint and is not
-    /// recorded. `payload` is not changed; bytes in it are read as base64.
-    ///
-    /// Rejects with `INVALID_ARGUMENT` if `payload` is no JSON, and with what the store reports; then the host's own request
-    /// should go out.
-    #[napi(
-        ts_generic_types = "T",
-        ts_args_type = "payload: T",
-        ts_return_type = "Promise<T>",
-        catch_unwind
-    )]
-    pub fn prepare_payload<'env>(
-        &self,
-        env: &'env Env,
-        this: This<'env>,
-        payload: Unknown<'env>,
-    ) -> napi::Result<Unknown<'env>> {
-        let own: Function<'env, FnArgs<(Unknown,)>, Unknown> = half(env, this, "preparePayload")?;
-        own.apply(this.object, (payload,).into())
-    }
-
-    /// The part of `preparePayload` that crosses: the request as JSON; the changes to make, a JSON Patch.
-    #[napi(skip_typescript)]
-    pub fn prepare_payload_now(&self, payload: String) -> AsyncTask<Blocking<String>> {
+    /// Sends the request to the provider, as JSON; resolves to the changes to make in it, a JSON Patch (RFC 6902).
+    #[napi(ts_return_type = "Promise<string>")]
+    pub fn prepare_payload(&self, payload: String) -> AsyncTask<Blocking<String>> {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
             let patches = shared.with(|session| session.prepare_payload(&payload))?;
@@ -308,47 +147,29 @@ impl Session {
         })
     }
 
-    /// Takes the side effects of a tool call: files read, edited, written or found. Takes its turn behind the calls of
-    /// `transformContext` that came before.
-    #[napi(
-        ts_args_type = "event: ToolFinishedEvent",
-        ts_return_type = "Promise<void>",
-        catch_unwind
-    )]
-    pub fn tool_finished<'env>(
-        &self,
-        env: &'env Env,
-        this: This<'env>,
-        event: Unknown<'env>,
-    ) -> napi::Result<Unknown<'env>> {
-        let own: Function<'env, FnArgs<(Unknown,)>, Unknown> = half(env, this, "toolFinished")?;
-        own.apply(this.object, (event,).into())
-    }
-
-    /// `toolFinished` when it is its turn.
-    #[napi(skip_typescript)]
-    pub fn tool_finished_now(&self, event: Given<ToolFinishedEvent>) -> AsyncTask<Blocking<()>> {
+    /// See `Session.recordToolCall` of `index.d.ts`.
+    #[napi(ts_args_type = "call: ToolCallReport", ts_return_type = "Promise<void>")]
+    pub fn record_tool_call(&self, call: Given<ToolCallReport>) -> AsyncTask<Blocking<()>> {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
-            let event = event.named("event")?;
+            let report = call.named("call")?;
             let finished = ToolFinished {
-                call: event.tool_call_id,
-                tool: event.tool_name,
-                args: event.args,
-                is_error: event.is_error,
-                text: event.text.unwrap_or_default(),
+                call: report.tool_call_id,
+                tool: report.tool_name,
+                args: report.args,
+                is_error: report.is_error,
+                text: report.text.unwrap_or_default(),
             };
             shared.with(|session| session.tool_finished(&finished))
         })
     }
 
-    /// Why a `write` or `edit` must not run: its text holds a line that stands for content in this window. Null for every
-    /// other call. Ask before the tool runs; the answer is for the model, as a failed call.
+    /// See `Session.checkWrite` of `index.d.ts`.
     #[napi(
         ts_args_type = "toolName: string, args: unknown",
         ts_return_type = "Promise<string | null>"
     )]
-    pub fn refused_write(
+    pub fn check_write(
         &self,
         tool_name: Given<String>,
         args: Given<Json>,
@@ -360,29 +181,9 @@ impl Session {
         })
     }
 
-    /// What to add to the error of an `edit` that failed, for the model; null where nothing helps.
-    ///
-    /// It says what changed in the file since the version that the model saw (a unified difference), which the next call does
-    /// not tell again, and for each text that does not stand in the file exactly once the nearest current lines, five more
-    /// on each side, or the places where it stands. At most 40 lines and 1,000 tokens of each. Null for files that are
-    /// excluded, and for arguments of another shape.
-    ///
-    /// `args`: `path`, and `edits` with an `oldText` each, or one `oldText`. Takes its turn behind the calls of
-    /// `transformContext` that came before. Rejects with what the store reports; then the host's own error should stand alone.
-    #[napi(ts_args_type = "args: unknown", ts_return_type = "Promise<string | null>", catch_unwind)]
-    pub fn edit_failed<'env>(
-        &self,
-        env: &'env Env,
-        this: This<'env>,
-        args: Unknown<'env>,
-    ) -> napi::Result<Unknown<'env>> {
-        let own: Function<'env, FnArgs<(Unknown,)>, Unknown> = half(env, this, "editFailed")?;
-        own.apply(this.object, (args,).into())
-    }
-
-    /// `editFailed` when it is its turn.
-    #[napi(skip_typescript)]
-    pub fn edit_failed_now(&self, args: Given<Json>) -> AsyncTask<Blocking<Option<String>>> {
+    /// See `Session.explainFailedEdit` of `index.d.ts`.
+    #[napi(ts_args_type = "args: unknown", ts_return_type = "Promise<string | null>")]
+    pub fn explain_failed_edit(&self, args: Given<Json>) -> AsyncTask<Blocking<Option<String>>> {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
             let args = args.named("args")?;
@@ -390,40 +191,37 @@ impl Session {
         })
     }
 
-    /// Notes that a call went out with the host's own messages and why; the next call's record says so.
+    /// See `Session.recordFailedCall` of `index.d.ts`.
     #[napi(ts_args_type = "reason: string", ts_return_type = "void", catch_unwind)]
-    pub fn report_failed_call(&self, env: Env, reason: Given<String>) -> napi::Result<()> {
+    pub fn record_failed_call(&self, env: Env, reason: Given<String>) -> napi::Result<()> {
         match reason.named("reason") {
             Ok(reason) => {
-                lock(&self.shared.failures).push(reason);
+                self.shared.add_failed_call(reason);
                 Ok(())
             }
             Err(error) => Err(to_js(env, &error)?),
         }
     }
 
-    /// How far the check of the files that the session knows is, `[done, all]`; null while none runs. The JavaScript half makes
-    /// events of it.
-    #[napi(skip_typescript, catch_unwind)]
+    /// Files checked so far and in all, while a check of the files that the session knows runs; else null.
+    #[napi(ts_return_type = "[files: number, of: number] | null", catch_unwind)]
     pub fn files_checked(&self) -> Option<Vec<i64>> {
         let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-        let checking = *lock(&self.shared.checking);
-        checking.map(|Progress { files, of }| vec![number(files), number(of)])
+        self.shared.checking().map(|Progress { files, of }| vec![number(files), number(of)])
     }
 
-    /// What a person should know of the mount mappings when the session begins: folders that are not there, mounts that show
-    /// the same files.
+    /// See `Session.mountNotices` of `index.d.ts`.
     #[napi(ts_return_type = "Promise<string[]>")]
     pub fn mount_notices(&self) -> AsyncTask<Blocking<Vec<String>>> {
-        // Not asked of the session: a check of its files may hold that, and whoever asks here waits to show how far it is.
-        let notices = self.shared.mount_notices.clone();
+        // Does not lock the session: a check of its files may hold it, and the caller waits to show how far that is.
+        let notices = self.shared.mount_notices();
         blocking(move || Ok(notices))
     }
 
-    /// Figures for a status line, as of the last call or tool.
+    /// See `Session.status` of `index.d.ts`.
     #[napi(catch_unwind)]
     pub fn status(&self) -> SessionStatus {
-        let status = *lock(&self.shared.status);
+        let status = self.shared.status();
         let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         let saved = status.plain_tokens.saturating_sub(status.window_tokens);
         #[expect(clippy::cast_precision_loss, reason = "a share for people")]
@@ -441,31 +239,11 @@ impl Session {
         }
     }
 
-    /// Stores what is not stored yet and marks the session paused, behind the calls that came before. Later calls reject
-    /// with `CLOSED`. Idempotent. The store stays open; where it was closed before, what was not stored yet is not.
-    #[napi(ts_return_type = "Promise<void>", catch_unwind)]
-    pub fn close<'env>(&self, env: &'env Env, this: This<'env>) -> napi::Result<Unknown<'env>> {
-        // Without its other half nothing waits, and a frozen session can be given none.
-        let own: Function<'env, (), Unknown> = if this.object.has_own_property(HALF)? {
-            half(env, this, "close")?
-        } else {
-            this.object.get_named_property("closeNow")?
-        };
-        own.apply(this.object, ())
-    }
-
-    /// `close` when it is its turn.
-    #[napi(skip_typescript)]
-    pub fn close_now(&self) -> AsyncTask<Blocking<()>> {
+    /// See `Session.close` of `index.d.ts`.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn close(&self) -> AsyncTask<Blocking<()>> {
         let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let result = shared.with(LiveSession::close);
-            *lock(&shared.live) = None;
-            match result {
-                Err(Error::Closed { .. }) => Ok(()),
-                result => result,
-            }
-        })
+        blocking(move || shared.close())
     }
 }
 
@@ -473,21 +251,6 @@ impl Session {
 #[napi(ts_args_type = "text: string", ts_return_type = "Promise<number>")]
 pub fn count_tokens(text: Given<String>) -> AsyncTask<Blocking<i64>> {
     blocking(move || Ok(i64::try_from(tokens::count(&text.named("text")?)).unwrap_or(i64::MAX)))
-}
-
-/// A method of the session's JavaScript half, which is made and kept beside the session on first use. Never in the place
-/// of the session's own methods: a host may have put its own there.
-pub(super) fn half<'env, Args: napi::bindgen_prelude::JsValuesTupleIntoVec>(
-    env: &'env Env,
-    this: This<'env>,
-    method: &str,
-) -> napi::Result<Function<'env, Args, Unknown<'env>>> {
-    if !this.object.has_own_property(HALF)? {
-        let attach: Function<FnArgs<(Object, &str)>, Unknown> =
-            env.run_script(include_str!("transform.js"))?;
-        attach.call((this.object, HALF).into())?;
-    }
-    this.object.get_named_property::<Object>(HALF)?.get_named_property(method)
 }
 
 fn core_options(store: &store::Store, options: SessionOptions) -> Result<OpenSession> {
@@ -510,8 +273,4 @@ fn core_options(store: &store::Store, options: SessionOptions) -> Result<OpenSes
         settings,
         filesystem_id: own.id,
     })
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

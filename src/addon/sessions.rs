@@ -1,4 +1,4 @@
-//! The list of a store's sessions.
+//! Listing the sessions of a store.
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
@@ -8,29 +8,29 @@ use super::store::Store;
 use super::version::count;
 use crate::live;
 
-/// What a store knows of a session.
+/// A session in a store.
 #[napi(object, use_nullable = true)]
 pub struct SessionInfo {
     /// ID of its document, `session:...`.
     pub id: String,
     /// Name of the harness.
     pub harness: String,
-    /// The harness's own session ID. Several sessions of a store can have the same: in other folders, or parted.
+    /// The harness's own session ID. Several sessions can have the same ID: in different folders, or parted from each other.
     pub host_session_id: String,
     /// Working folder.
     pub cwd: String,
     /// `active` while it is open or if its process was killed; `paused` after `close`.
     #[napi(ts_type = "\"active\" | \"paused\"")]
     pub state: String,
-    /// When it was opened first, in RFC 3339, UTC.
+    /// When it was first opened, in RFC 3339, UTC.
     pub started: String,
     /// When it was last written.
     pub updated: String,
-    /// Calls to the model, those of the parent before a fork included.
+    /// Calls to the model, including those of the parent before a fork.
     pub calls: i64,
-    /// The session whose chat it began with; null where it began empty.
+    /// ID of the session whose chat it began with; null if it began empty.
     pub parent_id: Option<String>,
-    /// How it came from `parentId`: `forked` by the host, or `parted` because another process wrote to that.
+    /// How it came from `parentId`: `forked` by the host, or `parted` because another process wrote to the parent.
     #[napi(ts_type = "\"forked\" | \"parted\" | null")]
     pub origin: Option<String>,
     /// ID of its chat.
@@ -43,7 +43,7 @@ pub struct SessionInfo {
 
 #[napi]
 impl Store {
-    /// Lists the sessions, the one written last first.
+    /// Lists the sessions, last written first.
     #[napi(ts_return_type = "Promise<SessionInfo[]>")]
     pub fn sessions(&self) -> AsyncTask<Blocking<Vec<SessionInfo>>> {
         let store = self.core.clone();

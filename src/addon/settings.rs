@@ -1,4 +1,4 @@
-//! `loadSettings`.
+//! Reading settings: `loadSettings`, and settings that a caller gives.
 
 use std::path::Path;
 
@@ -13,18 +13,18 @@ use crate::settings::Settings;
 use crate::source::OwnFilesystem;
 use crate::store::Store;
 
-/// Where settings are read from.
+/// Where to read settings from.
 #[napi(object)]
 pub struct SettingsPlaces {
     /// The agent's folder; its `palimpsest.json` holds the user's settings.
     pub agent_dir: Option<String>,
-    /// The project's folder, only if the user trusts it; its `.pi/palimpsest.json` stands over the user's.
+    /// The project's folder. Its `.pi/palimpsest.json` overrides the user's settings, so give it only if the user trusts the project.
     pub project_dir: Option<String>,
 }
 
-/// Reads and checks the settings; what no file sets has its default.
+/// Reads and checks the settings. Keys that no file sets have their defaults.
 ///
-/// Rejects with `INVALID_SETTINGS`, naming the file, each wrong key and what was expected, and `INVALID_ARGUMENT`.
+/// Rejects with `INVALID_ARGUMENT`, and with `INVALID_SETTINGS`, which names the file, each wrong key and what was expected.
 #[napi(ts_args_type = "places: SettingsPlaces", ts_return_type = "Promise<Settings>")]
 pub fn load_settings(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Json>> {
     blocking(move || {
@@ -35,7 +35,7 @@ pub fn load_settings(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Json>>
     })
 }
 
-/// Settings as a caller gives them, complete or in part, and what the environment says of the agent's sandbox.
+/// Settings that a caller gives, complete or in part, with those that the environment sets for the agent's sandbox.
 pub(super) fn settings_from(value: Option<Value>) -> Result<Settings> {
     let settings = value.map_or_else(|| Ok(Settings::default()), Settings::from_json)?;
     let variable = |name| std::env::var(name).ok();
@@ -43,7 +43,7 @@ pub(super) fn settings_from(value: Option<Value>) -> Result<Settings> {
     settings.in_sandbox(mounts.as_deref(), sandbox.as_deref())
 }
 
-/// The filesystem that files belong to, by environment and settings.
+/// The filesystem that files belong to, from the environment or the settings.
 pub(super) fn own_filesystem(settings: &Settings, store: &Store) -> Result<OwnFilesystem> {
     let env = std::env::var("PALIMPSEST_FILESYSTEM_ID").ok();
     settings.own_filesystem(env.as_deref(), store)

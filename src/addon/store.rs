@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::settings::settings_from;
-use super::tracking::Trackings;
+use super::trackings::Trackings;
 use crate::error::Result;
 use crate::settings::{Settings, StorePlace, store_place};
 use crate::store;
@@ -22,16 +22,16 @@ pub struct StoreOptions {
     /// A file, or `:memory:`. Default: `PALIMPSEST_STORE`, else the setting `store`, else
     /// `<agentDir>/palimpsest/store.sqlite`, else `store.sqlite` in the platform's data folder.
     pub path: Option<String>,
-    /// Settings, complete or in part: their `store` says where the store is, the others how names are read and files indexed.
+    /// Settings, complete or in part. `store` says where the store is; others, how names are resolved and files indexed.
     #[napi(ts_type = "Partial<Settings>")]
     pub settings: Option<Value>,
-    /// The agent's folder: a relative setting counts from it.
+    /// The agent's folder, which a relative path in the settings counts from.
     pub agent_dir: Option<String>,
-    /// Whether a store that does not exist is made. Default `true`; else `STORE_UNAVAILABLE`.
+    /// Whether to create a store that does not exist, instead of rejecting with `STORE_UNAVAILABLE`. Default: `true`.
     pub create: Option<bool>,
 }
 
-/// A store of versioned objects: one SQLite file, shared by any number of processes.
+/// A store of versioned objects: a SQLite file, which any number of processes can share.
 #[napi]
 pub struct Store {
     pub(super) core: store::Store,
@@ -39,7 +39,7 @@ pub struct Store {
     pub(super) trackings: Trackings,
 }
 
-/// Opens a store; makes the file and its folder where they are missing, unless `create` is false.
+/// Opens a store. Creates the file and its folder if they are missing, unless `create` is false.
 ///
 /// Rejects with `INVALID_ARGUMENT`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
 #[napi(
@@ -57,7 +57,7 @@ pub fn open_store(options: Given<Option<StoreOptions>>) -> AsyncTask<Blocking<St
     })
 }
 
-/// Absolute path of the store that `openStore` would open with these options, or `:memory:`. Opens and makes nothing.
+/// Resolves to the absolute path of the store that `openStore` would open with these options, or `:memory:`. Opens nothing.
 ///
 /// Rejects with `INVALID_ARGUMENT`.
 #[napi(
@@ -96,14 +96,14 @@ impl Store {
         self.core.path().to_owned()
     }
 
-    /// What the user should be told about the store, if anything: that it is on a network file system, or that acknowledged
-    /// writes were found missing when it was opened.
+    /// A message for the user about a problem with the store: it is on a network file system, or writes were missing when it was
+    /// opened. Null if there is none.
     #[napi(getter)]
     pub fn notice(&self) -> Option<String> {
         self.core.notice().map(str::to_owned)
     }
 
-    /// Ends the store's trackings and releases the file. Later calls reject with `CLOSED`. Idempotent.
+    /// Ends the store's trackings and closes the file. Later calls reject with `CLOSED`. Idempotent.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn close(&self) -> AsyncTask<Blocking<()>> {
         let (core, trackings) = (self.core.clone(), self.trackings.clone());

@@ -1,7 +1,7 @@
-//! `Store.track` and the class `Tracking`.
+//! Tracking files: `Store.track` and the class `Tracking`.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use napi::Env;
@@ -14,99 +14,57 @@ use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking, to_js};
 use super::names::{NameOptions, Names};
 use super::store::Store;
+use super::trackings::Trackings;
 use crate::error::Error;
 use crate::source::{
     self, Exclude, IndexedFile, PollReason, TrackingEvent, Watching, absolute_path, canonical_path,
 };
 
-/// Batches of events that wait for the listener. With more the tracking waits too, and what happens meanwhile is told at once
-/// after that.
+/// Number of batches of events that can wait for the listener. When there are as many, the tracking waits too, and collects events
+/// for the next batch.
 const WAITING: usize = 8;
 
-/// Milliseconds that `settle` waits where none are given.
+/// Default of `timeoutMs` in `settle`, in milliseconds.
 const SETTLE_MS: u32 = 1_000;
 
-/// How files are tracked.
+/// How to track files.
 #[napi(object)]
 #[derive(Default)]
 pub struct TrackOptions {
     /// Folder that relative paths count from, absolute. Default: the process's working folder.
     pub cwd: Option<String>,
-    /// Whether files are polled although the system could watch them. Default: `false`.
+    /// Whether to poll files instead of having the system watch them. Default: `false`.
     pub polling: Option<bool>,
-    /// Milliseconds between two looks at a polled file. Default: 2,000.
+    /// Interval at which polled files are checked, in milliseconds. Default: 2,000.
     pub poll_ms: Option<u32>,
-    /// Folders that are watched at most; files of others are polled. Default: as many as the system allows.
+    /// Largest number of folders to watch; files in others are polled. Default: as many as the system allows.
     pub max_watches: Option<u32>,
 }
 
-/// What a tracking does at this moment.
+/// The state of a tracking.
 #[napi(object)]
 pub struct TrackingStatus {
     /// Tracked files.
     pub files: u32,
-    /// Tracked files that are there.
+    /// Tracked files that exist.
     pub attached: u32,
-    /// Tracked files that were found to be gone.
+    /// Tracked files that do not exist any more.
     pub deleted: u32,
-    /// Tracked files of which it cannot be told what they are; their latest versions stand.
+    /// Tracked files that can no longer be read; they keep their latest versions.
     pub orphaned: u32,
     /// Folders with tracked files that the system watches.
     pub watched_folders: u32,
     /// Folders with tracked files that are polled.
     pub polled_folders: u32,
-    /// Folders with tracked files that do not exist; the nearest one above each is watched.
+    /// Folders with tracked files that do not exist; the nearest existing folder above is watched instead.
     pub absent_folders: u32,
-    /// Files that wait to be looked at; never more than are tracked.
+    /// Files that wait to be checked.
     pub pending: u32,
-    /// The most files that ever waited.
+    /// Largest number of files that ever waited.
     pub most_pending: u32,
 }
 
-/// The trackings of a store. They end with it.
-#[derive(Clone, Default)]
-pub(super) struct Trackings(Arc<Running>);
-
-#[derive(Default)]
-struct Running(Mutex<Vec<Arc<source::Tracking>>>);
-
-impl Trackings {
-    pub(super) fn close(&self) {
-        for tracking in self.0.take() {
-            tracking.close();
-        }
-    }
-
-    fn add(&self, tracking: &Arc<source::Tracking>) {
-        self.0.lock().push(Arc::clone(tracking));
-    }
-
-    fn remove(&self, tracking: &Arc<source::Tracking>) {
-        self.0.lock().retain(|other| !Arc::ptr_eq(other, tracking));
-    }
-}
-
-impl Running {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<source::Tracking>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn take(&self) -> Vec<Arc<source::Tracking>> {
-        std::mem::take(&mut self.lock())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let trackings = self.take();
-        // The collector drops a store on JavaScript's thread, and the tracking's thread may wait for that one to listen.
-        if !trackings.is_empty() {
-            drop(std::thread::Builder::new().spawn(move || drop(trackings)));
-        }
-    }
-}
-
-/// Files of a store that are kept up to date, until it or the store is closed.
+/// Keeps files up to date in a store, until it or the store is closed.
 #[napi]
 pub struct Tracking {
     core: Arc<source::Tracking>,
@@ -116,13 +74,13 @@ pub struct Tracking {
 
 #[napi]
 impl Store {
-    /// Tracks files: each is indexed now and whenever it changes on disk, as `index` would; one that is deleted gets a version
-    /// without content, and one that moved is followed to its new path, whose object has `moved_from`. `onEvents` hears what was
-    /// done after it was written, in batches; while it runs, what happens is collected.
+    /// Tracks files: indexes each of them now and whenever it changes on disk, as `index` does. A deleted file gets a version without
+    /// content. A moved file is followed to its new path, whose object has the field `moved_from`. After changes are written, `onEvents`
+    /// is called with a batch of events; while it runs, further events collect for the next batch.
     ///
-    /// The folders of the files are watched by the system. Where it cannot (its limit of watches is reached, the file system is a
-    /// network one), the files are polled, and an event says so. The settings `maxTextBytes`, `filesystemId` and `exclude` given to
-    /// `openStore` count. Tracking never keeps the process alive, and goes on until `close` of the tracking or the store.
+    /// The system watches the folders of the files. Where it cannot (the limit of watches is reached, or the file system is a network
+    /// one), the files are polled, and an event says so. The settings `maxTextBytes`, `filesystemId` and `exclude` given to `openStore`
+    /// apply. Tracking does not keep the process alive. It ends when the tracking or the store is closed.
     ///
     /// Rejects with `INVALID_ARGUMENT` and `FILE`.
     #[napi(
@@ -172,7 +130,7 @@ impl Store {
 
 #[napi]
 impl Tracking {
-    /// Tracks more files; those that are tracked already stay as they are.
+    /// Tracks more files. Files that are tracked already are not affected.
     ///
     /// Rejects with `INVALID_ARGUMENT`.
     #[napi(
@@ -187,7 +145,7 @@ impl Tracking {
         self.with_paths(paths, options, source::Tracking::track)
     }
 
-    /// Tracks files no more. Paths that are not tracked are left out.
+    /// Stops tracking files. Ignores paths that are not tracked.
     ///
     /// Rejects with `INVALID_ARGUMENT`.
     #[napi(
@@ -202,8 +160,8 @@ impl Tracking {
         self.with_paths(paths, options, |core, paths| core.untrack(&paths))
     }
 
-    /// Waits until all that happened to tracked files before this call is in the store and was told; polled files are looked at now.
-    /// Resolves to whether that took no longer than `timeoutMs`, by default 1,000.
+    /// Waits until all changes before this call are in the store and their events delivered. Checks polled files at once. Resolves to
+    /// false if that takes longer than `timeoutMs`, by default 1,000.
     #[napi(ts_args_type = "timeoutMs?: number", ts_return_type = "Promise<boolean>")]
     pub fn settle(&self, timeout_ms: Given<Option<u32>>) -> AsyncTask<Blocking<bool>> {
         let core = Arc::clone(&self.core);
@@ -213,7 +171,7 @@ impl Tracking {
         })
     }
 
-    /// What the tracking does at this moment.
+    /// The state of the tracking, as of now.
     #[napi(catch_unwind)]
     pub fn status(&self) -> TrackingStatus {
         let status = self.core.status();
@@ -231,7 +189,7 @@ impl Tracking {
         }
     }
 
-    /// Stops watching; once it resolves, `onEvents` is not called again but for what it was handed before. Idempotent.
+    /// Stops watching. Once it resolves, `onEvents` is called only with events that were already on their way. Idempotent.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn close(&self) -> AsyncTask<Blocking<()>> {
         let (core, all) = (Arc::clone(&self.core), self.all.clone());
@@ -244,7 +202,7 @@ impl Tracking {
 }
 
 impl Tracking {
-    /// Does something with canonical paths, off JavaScript's thread: links are followed on the disk.
+    /// Calls `act` with canonical paths on a worker thread, since following links reads the disk.
     fn with_paths(
         &self,
         paths: Given<Vec<String>>,
@@ -274,7 +232,7 @@ fn canonical(paths: &[String], cwd: &Path) -> Vec<PathBuf> {
     paths.iter().map(|path| canonical_path(&absolute_path(path, cwd))).collect()
 }
 
-/// An event as `TrackingEvent` of `types.d.ts` says.
+/// An event in the shape of `TrackingEvent` in `types.d.ts`.
 fn told(event: TrackingEvent) -> Value {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     match event {

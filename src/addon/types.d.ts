@@ -1,63 +1,21 @@
-/** A host's message, in the shapes of pi-ai; unknown kinds pass through. */
-export interface Message {
-  role: string;
-  content?: unknown;
-  timestamp?: number;
-  [key: string]: unknown;
-}
-
-/** What a call is made with, besides its messages. */
-export interface CallInfo {
-  /** System prompt as the host will send it. */
-  systemPrompt?: string;
-  /** Definitions of the active tools. */
-  tools?: { name: string; description?: string; parameters?: unknown }[];
-  model?: ModelInfo;
-}
-
-/** What tokens cost, in US dollars for a million; 0 where it is not known. */
-export interface ModelRates {
-  input: number;
-  cacheRead: number;
-  cacheWrite: number;
-}
-
-/** The model of a call. What is not given is taken from the setting `prices`, else from a preset by `api`. */
-export interface ModelInfo {
-  provider: string;
-  id: string;
-  /** In tokens. */
-  contextWindow?: number;
-  /** The provider's wire format, as pi-ai names it: `anthropic-messages`, `openai-completions`, ... */
-  api?: string;
-  /** Prices, and those of requests with more input than a threshold. */
-  cost?: ModelRates & { tiers?: (ModelRates & { inputTokensAbove: number })[] };
-  /** Seconds that the provider's cache lives, by `cacheRetention`. */
-  promptCache?: { short?: number; long?: number };
-  /** How long the provider is asked to keep the cache; default `short`. */
-  cacheRetention?: "none" | "short" | "long";
-  /** `anthropic` where the format takes breakpoints as Anthropic's does, though it is another. */
-  cacheControlFormat?: string;
-}
-
-/** Tokens of input, and their cost in prices of a plain input token. */
+/** Input tokens, and what they cost. Unless stated otherwise, costs are in multiples of the price of one uncached input token. */
 export interface LedgerSums {
   sent: number;
   /** Read from the cache. */
   cached: number;
-  /** All others. */
+  /** Not read from the cache. */
   written: number;
   cost: number;
 }
 
-/** Requests that kept the cache alive: their cost, and what they would have cost the plain host. */
+/** Requests that only kept the cache alive: what they cost, and what they would have cost the plain host. */
 export interface LedgerWarming {
   requests: number;
   cost: number;
   plainCost: number;
 }
 
-/** What a provider reported; `estimatedCost` is what the same calls were estimated to cost before they went out. */
+/** What the provider reported. `estimatedCost` is the estimate for the same calls before they went out. */
 export interface LedgerReported {
   calls: number;
   input: number;
@@ -68,7 +26,7 @@ export interface LedgerReported {
   estimatedCost: number;
 }
 
-/** An epoch: the tokens that it freed, what its start cost, and what it saved since, less that. */
+/** An epoch: the tokens that it freed, what its start cost, and what it has saved since, minus that cost. */
 export interface LedgerEpoch {
   number: number;
   call: number;
@@ -78,14 +36,14 @@ export interface LedgerEpoch {
   saved: number;
 }
 
-/** A call. `warm`: whether the cache of the request before still lived; `warming`: what kept its own alive afterwards. */
+/** A call. `warm`: whether the cache of the request before was still alive. `warming`: what kept the cache of this one alive. */
 export interface LedgerCall {
   number: number;
   model: string | null;
   epoch: number;
   warm: boolean;
   ours: LedgerSums;
-  /** What of `ours` our tools and guidance cost. */
+  /** The share of `ours` that our tools and guidance cost. */
   overhead: number;
   plain: LedgerSums;
   reported: LedgerReported | null;
@@ -94,21 +52,21 @@ export interface LedgerCall {
 }
 
 /**
- * What a session's calls cost, beside the plain host: input only, in prices of a plain input token. `bill` and `plainBill`
- * are the sums of requests, warming and faults.
+ * What a session's calls cost beside the plain host: input only, in multiples of the price of one uncached input token. `bill` and
+ * `plainBill` are the sums of requests, warming and faults.
  */
 export interface Ledger {
-  /** Calls billed. */
+  /** Number of calls in the bill. */
   calls: number;
-  /** Calls that went out with the host's own messages: they are in no sum. */
+  /** Number of calls that went out with the host's own messages. They are in no sum. */
   failedCalls: number;
   /** Number of the epoch, from 0. */
   epoch: number;
-  /** Prices of the newest call; `name` is a preset, `own`, or `model` for the host's data. */
+  /** Prices of the newest call. `name` is a preset, `own` for a table in the settings, or `model` for prices from the host. */
   prices: { name: string; prices: PriceTable; usdPerMillion?: number } | null;
   bill: number;
   plainBill: number;
-  /** What of `bill` our tools and guidance cost. */
+  /** The share of `bill` that our tools and guidance cost. */
   overhead: number;
   ours: LedgerSums;
   plain: LedgerSums;
@@ -121,7 +79,7 @@ export interface Ledger {
   perCall: LedgerCall[];
 }
 
-/** A price table, in prices of a plain input token; see the README. */
+/** A price table, in multiples of the price of one uncached input token; see the README. */
 export interface PriceTable {
   read: number;
   write: number;
@@ -130,26 +88,11 @@ export interface PriceTable {
   tiers?: { aboveTokens: number; read: number; write: number }[];
 }
 
-/** Something that happened during a call and that a person may want to know. */
-export type SessionEvent =
-  | { type: "epoch_started"; epoch: number; reason: string; collapsed: number; freedTokens: number }
-  | { type: "file_changed"; handle: string; path: string; added: number; removed: number }
-  | { type: "file_moved"; handle: string; from: string; path: string }
-  | { type: "file_orphaned"; handle: string; path: string; reason: string }
-  | { type: "file_resumed"; handle: string; path: string }
-  /** Files of so many folders are looked at every 2 s instead of watched. What the model is told is the same. */
-  | { type: "files_polled"; folders: number; reason: "watch_limit" | "network_file_system" | "refused" }
-  | { type: "checking_files"; files: number; of: number }
-  /** Something about tracking failed; the looks before each call go on. */
-  | { type: "tracking_failed"; problem: string }
-  | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged" | "edited"; at: number }
-  | { type: "message_volatile"; at: number };
-
-/** What became of tracked files; told after it was written. */
+/** What happened to tracked files. Events come after the changes are in the store. */
 export type TrackingEvent =
   /**
-   * A file was compared with the store. A tracked file is told of once even if it is `unchanged`, and later only if it
-   * changed. `noContent`: why it has no content; null where it has.
+   * A file was compared with the store. There is one event for each tracked file even if it is `unchanged`; later ones only for
+   * changes. `noContent`: why the version has no content; null if it has one.
    */
   | {
       type: "created" | "updated" | "unchanged" | "deleted";
@@ -158,7 +101,7 @@ export type TrackingEvent =
       txId: number;
       noContent: "binary" | "too_large" | "excluded" | "deleted" | null;
     }
-  /** A file moved. `path` and `id` are the new ones; its `moved_from` is `fromId`, which has a version without content. */
+  /** A file moved. `path` and `id` are the new ones; the object `fromId` got a version without content. */
   | {
       type: "moved";
       from: string;
@@ -168,23 +111,23 @@ export type TrackingEvent =
       txId: number;
       noContent: "binary" | "too_large" | "excluded" | "deleted" | null;
     }
-  /** It cannot be told any more what a file is: no permission, no such mount, a folder in its place. Its latest version stands. */
+  /** A file can no longer be read: no permission, no such mount, a folder in its place. It keeps its latest version. */
   | { type: "orphaned"; path: string; reason: string }
-  /** A file that was orphaned or deleted is there again; what it is now, the event after says. */
+  /** An orphaned or deleted file can be read again. The next event says what it is now. */
   | { type: "resumed"; path: string }
-  /** Files of these folders are polled from now on. `detail`: what the system says, for `refused`. */
+  /** Files in these folders are polled from now on. `detail`: the error of the system, for `refused`. */
   | {
       type: "polling";
       folders: string[];
       reason: "watch_limit" | "network_file_system" | "asked" | "refused";
       detail?: string;
     }
-  /** The system lost events, and every tracked file was looked at instead. */
+  /** The system lost events, so every tracked file was checked. */
   | { type: "rescanned"; files: number }
-  /** Something failed. Where the store did, the files are tried again. */
+  /** Something failed. If it was the store, the files are tried again. */
   | { type: "failed"; path: string | null; problem: string };
 
-/** Settings, complete; see the README for what each does. */
+/** All settings; the README describes each. */
 export interface Settings {
   enabled: boolean;
   layout: "log" | "pools";
@@ -210,15 +153,15 @@ export interface Settings {
   exclude: string[] | null;
 }
 
-/** A folder that an agent in a sandbox sees elsewhere than it is. All prefixes are absolute paths. */
+/** A folder that an agent in a sandbox sees under another path. All prefixes are absolute paths. */
 export interface MountMapping {
-  /** Where the agent sees it. */
+  /** Path at which the agent sees it. */
   agentPrefix: string;
-  /** Where it is: the path that an agent on the host sees. */
+  /** Its own path, as an agent outside the sandbox sees it. */
   canonicalPrefix: string;
-  /** The filesystem that it is in; by default the host's. */
+  /** ID of the filesystem that it is in. Default: that of the host. */
   filesystemId?: string;
-  /** Where this process opens it; by default `canonicalPrefix`. */
+  /** Path at which this process opens it. Default: `canonicalPrefix`. */
   clientPrefix?: string;
 }
 
@@ -266,7 +209,7 @@ export interface StaticReference {
 
 export type Reference = DynamicReference | StaticReference;
 
-/** A field that differs between two versions; null also stands where a version has no such field. */
+/** A field that differs between two versions. Null also means that a version has no such field. */
 export interface FieldChange {
   name: string;
   before: unknown;
@@ -277,36 +220,36 @@ export interface FieldChange {
 export interface PalimpsestError extends Error {
   /** Stable code: `CONFLICT`, `STORE_CORRUPT`, `INVALID_SETTINGS`, ... */
   code: string;
-  /** What to do about it, where there is something. */
+  /** What to do about it. */
   hint?: string;
-  /** What an ambiguous name fits: ID and path or type, at most 8. */
+  /** Objects that an ambiguous name may mean: ID and path or type, at most 8. */
   candidates?: string[];
   /** Message, causes and hint, for logs. */
   report?: string;
 }
 
-/** What a relation between objects is: references to the latest or to a pinned version, tool calls of a chat, links. */
+/** Kinds of relations: references to the latest or to a pinned version, tool calls of a chat, links, tags, aliases. */
 export type RelationKind = "dynamic" | "static" | "call" | "wikilink" | "markdown" | "external" | "tag" | "alias";
 
 /**
- * What became of a relation's target. `missing`: the store holds no such object or version; `mismatch`: the version has
- * another hash than is pinned; `no_part`: the object lacks the heading, block or lines; `unresolved`: a link to no file that
- * the store holds in the vault; `none`: no object is meant.
+ * Whether a relation's target was found. `missing`: the store has no such object or version. `mismatch`: the version has another hash
+ * than the pinned one. `no_part`: the object lacks the heading, block or lines. `unresolved`: the store has no file in the vault that
+ * the link fits. `none`: the relation leads to no object.
  */
 export type TargetState = "found" | "missing" | "forgotten" | "mismatch" | "no_part" | "unresolved" | "none";
 
-/** Figures of ours beside those of the plain host. */
+/** A figure of ours beside that of the plain host. */
 export interface ReplayPair {
   ours: number;
   plain: number;
 }
 
-/** Bills, in prices of a plain input token, faults included; `ratio` is ours by the plain host's. */
+/** Bills, including faults, in multiples of the price of one uncached input token. `ratio`: ours divided by the plain host's. */
 export interface ReplayBill extends ReplayPair {
   ratio: number;
 }
 
-/** Calls that missed lines which they needed; `raw` counts all, `strict` and `ownWords` some of them. */
+/** Calls that needed lines which were not in the window. `raw` counts all of them; `strict` and `ownWords` are subsets. */
 export interface ReplayFaults {
   raw: number;
   strict: number;
@@ -315,8 +258,8 @@ export interface ReplayFaults {
 }
 
 /**
- * A call of one side of a replay: tokens of its request, those read from the cache, cost without `fault`, and what of it a
- * compaction of the host's before it cost.
+ * A call of one side of a replay: tokens of its request, tokens read from the cache, cost without `fault`, and the share of the cost
+ * that a compaction by the host before it caused.
  */
 export interface ReplaySide {
   tokens: number;
@@ -326,17 +269,17 @@ export interface ReplaySide {
   fault: { lines: number; strict: boolean; ownWords: boolean; sources: number[]; cost: number } | null;
 }
 
-/** A call of a replay; `contents` are tokens of our request by kind of content. */
+/** A call of a replay. `contents`: tokens of our request by kind of content. */
 export interface ReplayedCall {
   call: number;
   contents: { fixed: number; user: number; assistant: number; output: number; reference: number };
   ours: ReplaySide;
   plain: ReplaySide;
-  /** Whether the plain host compacted before it. */
+  /** Whether the plain host compacted before this call. */
   compacted: boolean;
 }
 
-/** What a transcript came to. Tokens and costs are not rounded. */
+/** The result of replaying a transcript. Tokens and costs are not rounded. */
 export interface ReplayedFile {
   /** Name of the file without its ending. */
   name: string;
@@ -347,23 +290,23 @@ export interface ReplayedFile {
   cachedShare: ReplayPair;
   peakWindow: ReplayPair;
   epochs: { call: number; reason: string; collapsed: number; freedTokens: number }[];
-  /** Compactions of the host's on our side, and of the plain host. */
+  /** Compactions on our side, and of the plain host. */
   compactions: number;
   plainCompactions: number;
   faults: ReplayFaults;
   plainFaults: ReplayFaults;
-  /** What of the file was left out or mended, one line each with its count. */
+  /** What was left out of the file or repaired, a line for each kind, with a count. */
   notes: string[];
   series: ReplayedCall[];
 }
 
-/** What transcripts came to together; those under 15 calls are left out and counted in `leftOut`. */
+/** The sums over transcripts of at least 15 calls; `leftOut` counts the others. */
 export interface ReplaySum {
   files: number;
   leftOut: number;
   calls: number;
   bill: ReplayBill;
-  /** The median and the largest of the transcripts' ratios. */
+  /** Median and maximum of the ratios of the transcripts. */
   median: number;
   worst: number;
   tokens: ReplayPair;
@@ -371,7 +314,7 @@ export interface ReplaySum {
   cachedShare: ReplayPair;
   peakWindow: ReplayPair;
   epochs: number;
-  /** Compactions of the host's on our side, and of the plain host. */
+  /** Compactions on our side, and of the plain host. */
   compactions: number;
   plainCompactions: number;
   faults: ReplayFaults;
@@ -389,31 +332,31 @@ export interface ReplayReport {
   sum: ReplaySum;
 }
 
-/** How likely a call needs an output or a step, as `hazards.json` and the file of the setting `hazards` have it. */
+/** How likely a call needs an output or a step: the contents of `hazards.json` and of the file that the setting `hazards` names. */
 export interface Hazards {
   version: 1;
-  /** How many times its price a fault weighs. */
+  /** Weight of a fault, as a multiple of its price. */
   caution: number;
-  /** Weights of the logarithm of an output's chance to be needed by a call. */
+  /** Weights of the logarithm of the chance that a call needs an output. */
   outputs: { base: number; read: number; listing: number; lateNeeds: number; turnsSince: number };
-  /** The same of a step. */
+  /** The same for a step. */
   steps: { base: number; longArguments: number; argumentTokens: number; stepsSince: number };
 }
 
-/** How well weights tell what is needed: `needs` they are learned from, and the area under the curve (0.5 is a guess, 1 never wrong). */
+/** Quality of weights: the number of `needs` that they are learned from, and the area under the ROC curve (0.5: chance, 1: perfect). */
 export interface HazardQuality {
   needs: number;
   auc: number | null;
 }
 
-/** What was learned. */
+/** The result of learning. */
 export interface LearnedHazards {
   hazards: Hazards;
-  /** Sessions it is learned from, and their calls. */
+  /** Sessions that it is learned from, and their calls. */
   sessions: number;
   calls: number;
   outputs: HazardQuality;
   steps: HazardQuality;
-  /** Files that are no sessions. */
+  /** Files that are no transcripts. */
   skipped: { file: string; problem: string }[];
 }

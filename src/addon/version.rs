@@ -18,36 +18,36 @@ pub struct Version {
     /// Its type.
     #[napi(js_name = "type", ts_type = "ObjectType")]
     pub kind: String,
-    /// What the object tracks; null for objects without a source.
+    /// What the object tracks; null if it has no source.
     #[napi(ts_type = "Source | null")]
     pub source: Value,
-    /// SHA-256 of the immutable part, in 64 hexadecimal digits like all hashes.
+    /// SHA-256 of the immutable part, as 64 hexadecimal digits like all hashes.
     pub identity_hash: String,
-    /// The transaction that wrote the version, a number of this store alone.
+    /// The transaction that wrote the version in this store.
     pub tx_id: i64,
     /// Time of that transaction in this store, in RFC 3339, UTC.
     pub system_time: String,
     /// Where the version was first written: this store, unless it was imported.
     pub origin: VersionOrigin,
-    /// SHA-256 of the bytes that were read from the source; null where there are none.
+    /// SHA-256 of the bytes that were read from the source; null if none were.
     pub source_hash: Option<String>,
-    /// SHA-256 over all that a change of makes a new version: fields, content, items, additional contents.
+    /// SHA-256 of the payload: fields, content, items and additional contents. A change of it makes a new version.
     pub content_hash: String,
-    /// Fields by type, such as `char_count` of a file or `tool` of a toolcall; your own as well.
+    /// Fields, such as `char_count` of a file or `tool` of a tool call, and your own.
     #[napi(ts_type = "Record<string, unknown>")]
     pub fields: Value,
-    /// SHA-256 of the content's UTF-8 bytes; null where the content is null.
+    /// SHA-256 of the content's UTF-8 bytes; null if there is no content.
     pub content: Option<String>,
     /// Number of items (messages of a chat, events of a session); 0 for other objects.
     pub item_count: i64,
     /// SHA-256 of each additional content, by name.
     pub additional: HashMap<String, String>,
-    /// Why text was taken out of the version after it was written; null where none was.
+    /// Why text was removed from the version after it was written; null if none was.
     #[napi(ts_type = "\"secret\" | \"forgotten\" | null")]
     pub redacted: Option<String>,
     /// The object's nicknames.
     pub nicknames: Vec<String>,
-    /// What pins this version in any store that holds it, see `resolve`.
+    /// A reference to this version, which resolves in any store that holds it. See `resolve`.
     #[napi(ts_type = "StaticReference")]
     pub reference: Value,
 }
@@ -90,16 +90,16 @@ impl Version {
         })
     }
 
-    /// Several versions.
+    /// Versions with the nicknames of their objects.
     pub(super) fn all(store: &Store, versions: Vec<store::Version>) -> Result<Vec<Self>> {
         versions.into_iter().map(|version| Self::of(store, version)).collect()
     }
 }
 
-/// Which version is asked for: a transaction, a step back or a time.
+/// Which version to read: a transaction, a step back or a time.
 pub(super) type At = Either<f64, String>;
 
-/// Reads which version is asked for.
+/// Reads which version to read.
 pub(super) fn selector(argument: &str, at: Option<At>) -> Result<Option<VersionSelector>> {
     let text = match at {
         None => return Ok(None),
@@ -109,7 +109,7 @@ pub(super) fn selector(argument: &str, at: Option<At>) -> Result<Option<VersionS
     VersionSelector::parse(argument, &text).map(Some)
 }
 
-/// A count as JavaScript's number.
+/// A count as a JavaScript number.
 pub(super) fn count(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

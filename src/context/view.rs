@@ -21,6 +21,8 @@ use crate::session::SlotRecord;
 /// The slots of a request with their running hash.
 #[derive(Debug, Clone, Default)]
 pub struct View {
+    /// Number of the call that the request was made for.
+    call: Option<u64>,
     slots: Vec<Slot>,
     hashes: Vec<Hash>,
     tokens: u64,
@@ -30,6 +32,16 @@ pub struct View {
 }
 
 impl View {
+    /// Number of the call that the request was made for; `None` before the first one and after a restart.
+    pub fn call(&self) -> Option<u64> {
+        self.call
+    }
+
+    /// Names the call that the request was made for.
+    pub fn set_call(&mut self, number: u64) {
+        self.call = Some(number);
+    }
+
     /// The slots.
     pub fn slots(&self) -> &[Slot] {
         &self.slots

@@ -56,17 +56,38 @@ impl CallInfo {
     }
 }
 
+/// The host's list before a call, without the messages that the caller knows to be unchanged.
+#[derive(Debug, Clone, Copy)]
+pub struct HostList<'a> {
+    /// Number of the call whose request the caller holds, from [`Transformed::Edits`]; `None` if it holds none. Then `skip` is 0
+    /// and the edits start from an empty request.
+    pub since: Option<u64>,
+    /// Number of messages at the front that are the same as in that call.
+    pub skip: usize,
+    /// The other messages, a JSON array.
+    pub messages: &'a str,
+}
+
+impl<'a> HostList<'a> {
+    /// A whole list, from a caller that holds no request.
+    pub fn whole(messages: &'a str) -> Self {
+        Self { since: None, skip: 0, messages }
+    }
+}
+
 /// What a call came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transformed {
     /// How the list of slots changes, as JSON for the host's side, and what a person may want to know.
     Edits {
+        /// Number of the call, which the next list names in [`HostList::since`].
+        call: u64,
         /// See [`view::instructions`].
         edits: String,
         /// What happened.
         notices: Vec<Notice>,
     },
-    /// The state in memory is gone: call again with the whole list.
+    /// The session holds another request than [`HostList::since`] names, or none: call again with the whole list.
     Resend,
 }
 
@@ -91,19 +112,16 @@ struct Crossed<'a> {
 impl LiveSession {
     /// Takes the host's list before a call and says what goes out.
     ///
-    /// `skip`: so many messages at the front are the same as at the call before and are not in `messages_json`, a JSON array
-    /// of the rest.
-    ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if `messages_json` is no array; whatever the store reports. After an error nothing of the call is
+    /// `INVALID_ARGUMENT` if the messages are no JSON array; whatever the store reports. After an error nothing of the call is
     /// stored and the host's own messages should go out.
-    pub fn transform(
-        &mut self,
-        skip: usize,
-        messages_json: &str,
-        call: &CallInfo,
-    ) -> Result<Transformed> {
-        let mut messages = HostMessage::parse_list(messages_json, self.options.counter)?;
+    pub fn transform(&mut self, list: &HostList<'_>, call: &CallInfo) -> Result<Transformed> {
+        let HostList { since, skip, .. } = *list;
+        let mut messages = HostMessage::parse_list(list.messages, self.options.counter)?;
+        if since.is_none() && self.view.call().is_some() {
+            // The edits have to start from an empty request.
+            self.stale = true;
+        }
         // Nothing below sees text that is not to be stored, not even what is kept of a call that fails.
         if let Err(error) = self.hear().and_then(|()| self.withhold(skip, &mut messages)) {
             self.stale = true;
@@ -116,8 +134,9 @@ impl LiveSession {
                 live.withhold(skip, &mut messages.borrow_mut())?;
             }
             let crossed = Crossed { skip, messages: &messages.borrow() };
-            // The view is empty after a restart, and when this session parted from another process.
-            if skip > live.view.of_host() {
+            // The view is empty after an error, after a restart, and when this session parted from another process. It is
+            // ahead of the caller where an answer got lost.
+            if since != live.view.call() || skip > live.view.of_host() {
                 return Ok(Transformed::Resend);
             }
             live.assemble(&crossed, call)
@@ -170,7 +189,9 @@ impl LiveSession {
         let bill = self.bill_note(&coming, &going);
         self.record_call(recorded, is_same, call, prompt, bill);
         self.commit()?;
-        Ok(Transformed::Edits { edits: view::instructions(&edits), notices })
+        let number = self.state.calls();
+        self.view.set_call(number);
+        Ok(Transformed::Edits { call: number, edits: view::instructions(&edits), notices })
     }
 
     /// Brings chat and window in line with the host's list.

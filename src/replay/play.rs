@@ -12,7 +12,7 @@ use super::transcript::Transcript;
 use crate::context::host::HostMessage;
 use crate::context::tokens::Counter;
 use crate::error::{Error, Result};
-use crate::live::{CallInfo, Files, LiveSession, Notice, OpenSession, Transformed};
+use crate::live::{CallInfo, Files, HostList, LiveSession, Notice, OpenSession, Transformed};
 use crate::session::{SUMMARY_TOKENS, Session};
 use crate::settings::Settings;
 use crate::store::Store;
@@ -180,7 +180,9 @@ struct Host<'a> {
     playing: &'a Playing,
     live: LiveSession,
     list: Vec<Listed>,
-    /// Number of messages at the front of the list that the session knows already.
+    /// Number of the newest call.
+    since: Option<u64>,
+    /// Number of messages at the front of the list that are the same as in that call.
     known: usize,
     /// Number of messages of the transcript that entered the list.
     read: usize,
@@ -199,7 +201,7 @@ impl<'a> Host<'a> {
             files: Files::Elsewhere,
         };
         let live = LiveSession::open(Store::open(":memory:")?, options)?;
-        Ok(Self { transcript, playing, live, list: Vec::new(), known: 0, read: 0 })
+        Ok(Self { transcript, playing, live, list: Vec::new(), since: None, known: 0, read: 0 })
     }
 
     /// Hands over the new messages of the list.
@@ -212,12 +214,11 @@ impl<'a> Host<'a> {
             overhead_tokens: Some(self.playing.overhead_tokens),
             ..CallInfo::default()
         };
-        let Transformed::Edits { edits, notices } =
-            self.live.transform(self.known, &fresh, &info)?
-        else {
+        let list = HostList { since: self.since, skip: self.known, messages: &fresh };
+        let Transformed::Edits { call, edits, notices } = self.live.transform(&list, &info)? else {
             return Err(Error::internal("a session that is played asked for the whole list"));
         };
-        self.known = self.list.len();
+        (self.since, self.known) = (Some(call), self.list.len());
         Ok((self.changes(&edits)?, notices))
     }
 

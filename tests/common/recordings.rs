@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 use palimpsest::context::tokens::Counter;
-use palimpsest::live::{CallInfo, Files, LiveSession, OpenSession, Transformed};
+use palimpsest::live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed};
 use palimpsest::settings::Settings;
 use palimpsest::store::Store;
 use serde_json::Value;
@@ -45,7 +45,9 @@ pub(crate) fn play(store: &Store, name: &str, messages: &[&str]) {
 }
 
 fn transform(live: &mut LiveSession, fresh: &[&str], known: usize) {
-    let done = live.transform(known, &format!("[{}]", fresh.join(",")), &CallInfo::default());
+    let since = Some(live.state().calls()).filter(|calls| *calls > 0);
+    let list = HostList { since, skip: known, messages: &format!("[{}]", fresh.join(",")) };
+    let done = live.transform(&list, &CallInfo::default());
     assert!(matches!(done, Ok(Transformed::Edits { .. })), "{done:?}");
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use palimpsest::live::{LiveSession, replay_call};
+use palimpsest::live::{CallInfo, HostList, LiveSession, replay_call};
 use palimpsest::object::{ObjectId, ObjectType};
 use palimpsest::settings::{Layout, Settings};
 use palimpsest::store::{ExportOptions, ImportOptions, Imported, Scope, Store};
@@ -87,8 +87,8 @@ fn a_session_that_went_on_on_two_machines_renders_all_its_calls_on_both() {
     let mut other = LiveSession::open(there.clone(), here.options()).unwrap();
     let mut list = here.messages.clone();
     list.push(json!({ "role": "user", "content": "over there", "timestamp": 900 }));
-    let info = palimpsest::live::CallInfo::default();
-    other.transform(0, &Value::from(list).to_string(), &info).unwrap();
+    let info = CallInfo::default();
+    other.transform(&HostList::whole(&Value::from(list).to_string()), &info).unwrap();
     let number = other.state().calls();
     let went_out = replay_call(&there, other.id(), number).unwrap();
     assert!(went_out.messages.last().unwrap().contains("over there"));
@@ -106,7 +106,7 @@ fn a_session_that_went_on_on_two_machines_renders_all_its_calls_on_both() {
         let mut resumed = LiveSession::open(store.clone(), here.options()).unwrap();
         let mut list = here.messages[..here.messages.len() - 4].to_vec();
         list.push(json!({ "role": "user", "content": "over there", "timestamp": 900 }));
-        resumed.transform(0, &Value::from(list).to_string(), &info).unwrap();
+        resumed.transform(&HostList::whole(&Value::from(list).to_string()), &info).unwrap();
         assert_eq!(resumed.state().calls(), number + 1);
     }
 }

@@ -8,7 +8,7 @@ use palimpsest::context::host::HostMessage;
 use palimpsest::context::tokens::Counter;
 use palimpsest::error::Result;
 use palimpsest::live::{
-    CallInfo, Files, LiveSession, Notice, OpenSession, ToolFinished, Transformed, Wanted,
+    CallInfo, Files, HostList, LiveSession, Notice, OpenSession, ToolFinished, Transformed, Wanted,
     replay_call,
 };
 use palimpsest::object::Timestamp;
@@ -46,6 +46,8 @@ pub(crate) struct Host {
     pub(crate) thinking: String,
     /// The request before, whatever happened to the session since.
     before: Vec<Value>,
+    /// Number of the newest call, and its list.
+    since: Option<u64>,
     known: Vec<Value>,
     time: i64,
     next_call: u64,
@@ -107,6 +109,7 @@ impl Host {
             model: "fake/fake-1".to_owned(),
             thinking: "hm".to_owned(),
             before: Vec::new(),
+            since: None,
             known: Vec::new(),
             time: 0,
             next_call: 0,
@@ -128,6 +131,7 @@ impl Host {
     /// Opens the session again without closing it.
     pub(crate) fn crash(&mut self) {
         self.live = LiveSession::open(self.store.clone(), self.options()).unwrap();
+        self.since = None;
         self.known.clear();
         self.sent.clear();
     }
@@ -138,6 +142,7 @@ impl Host {
         std::mem::swap(&mut self.messages, &mut other.messages);
         std::mem::swap(&mut self.before, &mut other.before);
         self.live.distrust();
+        self.since = None;
         self.known.clear();
         self.sent.clear();
     }
@@ -150,6 +155,7 @@ impl Host {
             options(&self.folder, &self.settings, name, Some(parent)),
         )
         .unwrap();
+        self.since = None;
         self.known.clear();
         self.sent.clear();
     }
@@ -323,7 +329,9 @@ impl Host {
         let mut list = self.messages.clone();
         let content = json!([{ "type": "text", "text": "from elsewhere" }]);
         list.push(json!({ "role": "assistant", "content": content, "timestamp": -1 }));
-        other.transform(0, &Value::from(list).to_string(), &CallInfo::default()).unwrap();
+        other
+            .transform(&HostList::whole(&Value::from(list).to_string()), &CallInfo::default())
+            .unwrap();
         let number = other.state().calls();
         let again = replay_call(&self.store, other.id(), number).unwrap();
         assert!(again.messages.iter().any(|message| message.contains("from elsewhere")));
@@ -339,14 +347,17 @@ impl Host {
             context_window: Some(self.window),
             ..CallInfo::default()
         };
+        let since = self.since.take();
         let known = std::mem::take(&mut self.known);
         let sent = std::mem::take(&mut self.sent);
         let same = known.iter().zip(&self.messages).take_while(|(a, b)| a == b).count();
         let rest = Value::from(self.messages[same..].to_vec()).to_string();
-        match self.live.transform(same, &rest, &info)? {
-            Transformed::Resend if same > 0 => self.transform(),
+        let list = HostList { since, skip: same, messages: &rest };
+        match self.live.transform(&list, &info)? {
+            Transformed::Resend if since.is_some() => self.transform(),
             Transformed::Resend => panic!("the whole list was sent"),
-            Transformed::Edits { edits, notices } => {
+            Transformed::Edits { call, edits, notices } => {
+                self.since = Some(call);
                 self.sent = apply(sent, &edits, &self.messages);
                 self.known = self.messages.clone();
                 Ok(notices)

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use palimpsest::live::{LiveSession, Place, Replayed, Wanted, replay_call};
+use palimpsest::live::{CallInfo, HostList, LiveSession, Place, Replayed, Wanted, replay_call};
 use palimpsest::object::{AsOf, ObjectId, RedactionReason};
 use palimpsest::session::WithheldReason;
 use palimpsest::settings::{Layout, Settings};
@@ -113,7 +113,7 @@ fn session_with_secrets(store: &Path, layout: Layout, exclude: Option<Vec<String
     );
     host.tool("custom", &json!({ "files": [{ "name": "sub/server.pem" }] }), SECRET);
     host.send();
-    let broken = host.live.transform(0, "{", &palimpsest::live::CallInfo::default());
+    let broken = host.live.transform(&HostList::whole("{"), &CallInfo::default());
     host.live.report_failed_call(broken.unwrap_err().code());
     host.crash();
     host.write_file(".env", &format!("B={SECRET}\n"));

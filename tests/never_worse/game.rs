@@ -10,7 +10,7 @@ use std::rc::Rc;
 use palimpsest::context::host::HostMessage;
 use palimpsest::context::prices::{Input, Prices};
 use palimpsest::context::tokens::Counter;
-use palimpsest::live::{CallInfo, Files, LiveSession, OpenSession, Transformed, Wanted};
+use palimpsest::live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed, Wanted};
 use palimpsest::replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use palimpsest::settings::{PriceSetting, PriceTable, Settings};
 use palimpsest::store::Store;
@@ -81,6 +81,8 @@ pub(crate) struct Game {
     given: Vec<Rc<Sent>>,
     /// Messages of the list that only we have.
     extra: HashSet<usize>,
+    /// Number of the newest call.
+    since: Option<u64>,
     known: usize,
     /// The next request's cache is gone.
     cold: bool,
@@ -123,6 +125,7 @@ impl Game {
             list: Vec::new(),
             given: Vec::new(),
             extra: HashSet::new(),
+            since: None,
             known: 0,
             cold: true,
             models: 0,
@@ -228,9 +231,10 @@ impl Game {
             overhead_tokens: Some(OVERHEAD_TOKENS),
             ..CallInfo::default()
         };
-        let done = self.live.transform(self.known, &fresh, &info).unwrap();
-        let Transformed::Edits { edits, .. } = done else { panic!("the view is in memory") };
-        self.known = self.list.len();
+        let list = HostList { since: self.since, skip: self.known, messages: &fresh };
+        let done = self.live.transform(&list, &info).unwrap();
+        let Transformed::Edits { call, edits, .. } = done else { panic!("the view is in memory") };
+        (self.since, self.known) = (Some(call), self.list.len());
         let request = self.edited(&edits);
         let warm = !std::mem::take(&mut self.cold);
         self.ours.send(request, FIXED_TOKENS + OVERHEAD_TOKENS, warm, &self.prices);

@@ -1,0 +1,313 @@
+// The hand-written JavaScript of the addon, on its own: what crosses of a list, what is made of an answer, the order of work,
+// listeners, patches of a request, and reading what the host gives.
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { invalidArgument, listSnapshot, reading, snapshot, toJson } from "../lib/arguments.js";
+import { Listeners, watchFileCheck } from "../lib/events.js";
+import { copyOf, equalsCopy } from "../lib/json.js";
+import { patched, payloadJson } from "../lib/payload.js";
+import { Queue } from "../lib/queue.js";
+import { type Answer, Request } from "../lib/request.js";
+import { user, wrong } from "./sessions.ts";
+
+describe("equalsCopy", () => {
+  const values: unknown[] = [
+    null,
+    true,
+    0,
+    -0.5,
+    "",
+    "text",
+    [],
+    [1, [2, { a: [3] }]],
+    {},
+    { a: 1, b: { c: "d", e: null } },
+    { a: undefined, b() {}, c: 1 },
+    { text: "lone \ud800 surrogate" },
+    Object.assign(Object.create(null), { bare: [1] }),
+  ];
+
+  test.each(values.map((value) => [value]))("is true of a value and its own JSON: %o", (value) => {
+    expect(equalsCopy(value, JSON.parse(toJson(value) as string))).toBe(true);
+  });
+
+  test("is false of any two of them", () => {
+    for (const [at, value] of values.entries()) {
+      for (const [other, copy] of values.entries()) {
+        if (at !== other && toJson(value) !== toJson(copy)) {
+          expect(equalsCopy(value, JSON.parse(toJson(copy) as string)), `${at} and ${other}`).toBe(false);
+        }
+      }
+    }
+  });
+
+  test("does not take a key of the prototype for a field", () => {
+    expect(equalsCopy({ constructor: Object }, {})).toBe(true);
+    expect(equalsCopy({ toString: 1 }, {})).toBe(false);
+    expect(equalsCopy({}, { toString: 1 })).toBe(false);
+  });
+});
+
+test("copyOf shares nothing with its original", () => {
+  const original = { a: [1, { b: "c" }], d: null };
+  const copy = copyOf(original);
+  expect(copy).toEqual(original);
+  expect(copy.a).not.toBe(original.a);
+  expect(copy.a[1]).not.toBe(original.a[1]);
+});
+
+describe("reading an argument", () => {
+  test("gives JSON without lone surrogates", () => {
+    expect(toJson({ text: "a\ud800b" })).toBe(`{"text":"a\ufffdb"}`);
+    expect(toJson(undefined)).toBeUndefined();
+  });
+
+  test("names the argument that cannot be read, with the cause", () => {
+    const cause = new Error("no content today");
+    const read = () => {
+      throw cause;
+    };
+    const expected = { code: "INVALID_ARGUMENT", message: "`messages` cannot be read: no content today", cause };
+    expect(() => reading("messages", read)).toThrow(expect.objectContaining(expected));
+    expect(() => snapshot("event", 1n)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
+  });
+
+  test("keeps the list as it is, and its messages", () => {
+    const messages = [user("one"), user("two", 2)];
+    const list = listSnapshot(messages);
+    messages.pop();
+    expect(list).toHaveLength(2);
+    expect(list[0]).toBe(messages[0]);
+    expect(() => listSnapshot({ length: 1 })).toThrow("`messages` is no array");
+  });
+
+  test("keeps an event as it is, and what is no JSON for whoever refuses it", () => {
+    const event = { args: { path: "a" } };
+    const copy = snapshot("event", event);
+    event.args.path = "b";
+    expect(copy).toEqual({ args: { path: "a" } });
+    expect(snapshot("event", undefined)).toBeUndefined();
+  });
+
+  test("refuses with a type error and a code", () => {
+    const error = invalidArgument("`x` is no number");
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: "`x` is no number" });
+  });
+});
+
+describe("a request", () => {
+  const shown = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => ({ host: from + index }));
+  const answer = (call: number, ...edits: Answer["edits"]): Answer => ({ call, edits, events: [] });
+  const call = { systemPrompt: "be brief", tools: [{ name: "read" }], model: { provider: "p", id: "m" } };
+
+  /** A request after one call with two messages. */
+  function begun() {
+    const request = new Request();
+    const list = [user("one"), user("two", 2)];
+    const crossing = request.crossing(list, call);
+    request.apply(crossing, answer(1, { at: 0, remove: 0, insert: shown(0, 2) }));
+    return { request, list, crossing };
+  }
+
+  test("has everything cross at first", () => {
+    const { list, crossing } = begun();
+    expect(crossing).toMatchObject({ since: null, skip: 0, messages: JSON.stringify(list) });
+    expect(JSON.parse(crossing.call)).toEqual({ model: "p/m", systemPrompt: "be brief", tools: [{ name: "read" }] });
+  });
+
+  test("has only what is new cross then, and names the call that it follows", () => {
+    const { request, list } = begun();
+    const longer = [...structuredClone(list), user("three", 3)];
+    expect(request.crossing(longer, call)).toMatchObject({
+      since: 1,
+      skip: 2,
+      messages: JSON.stringify(longer.slice(2)),
+      call: `{"model":"p/m"}`,
+    });
+  });
+
+  test("has a changed message cross with all behind it, and a changed prompt", () => {
+    const { request, list } = begun();
+    const changed = [user("another"), list[1]];
+    const crossing = request.crossing(changed, { ...call, systemPrompt: "be verbose" });
+    expect(crossing).toMatchObject({ since: 1, skip: 0, messages: JSON.stringify(changed) });
+    expect(JSON.parse(crossing.call)).toMatchObject({ systemPrompt: "be verbose" });
+  });
+
+  test("is not changed by a list that was not answered", () => {
+    const { request, list } = begun();
+    request.crossing([user("another")], undefined);
+    expect(() => request.crossing([wrong(1n)], call)).toThrow("BigInt");
+    expect(request.crossing(list, call)).toMatchObject({ since: 1, skip: 2, messages: "[]" });
+    expect(request.build(list)).toEqual(list);
+  });
+
+  test("is the host's own messages, copies with another content, and messages of ours", () => {
+    const { request, list } = begun();
+    const content = [{ type: "text", text: "[t1] shown above" }];
+    const ours = { role: "user", content: "of ours" };
+    const crossing = request.crossing(list, call);
+    request.apply(crossing, answer(2, { at: 1, remove: 1, insert: [{ message: ours }, { host: 1, content }] }));
+    const [first, second, third] = request.build(list) as [unknown, typeof ours, (typeof list)[number]];
+    expect(first).toBe(list[0]);
+    expect(second).toEqual(ours);
+    expect(third).toEqual({ ...list[1], content });
+    second.content = "changed by the host";
+    wrong(third.content)[0].text = "changed by the host";
+    expect(request.build(list)).toEqual([list[0], ours, { ...list[1], content }]);
+  });
+
+  test("applies edits in order, each to what the one before left", () => {
+    const { request } = begun();
+    const list = [user("one"), user("two", 2), user("three", 3)];
+    const edits = [
+      { at: 0, remove: 1, insert: [] },
+      { at: 1, remove: 0, insert: [{ host: 2 }] },
+    ];
+    request.apply(request.crossing(list, call), answer(2, ...edits));
+    expect(request.build(list)).toEqual([list[1], list[2]]);
+  });
+
+  test("has everything cross again once it is cleared", () => {
+    const { request, list } = begun();
+    request.clear();
+    const crossing = request.crossing(list, call);
+    expect(crossing).toMatchObject({ since: null, skip: 0, messages: JSON.stringify(list) });
+    expect(JSON.parse(crossing.call)).toHaveProperty("systemPrompt");
+    expect(request.build(list)).toEqual([]);
+  });
+});
+
+describe("a queue", () => {
+  test("runs work in order, one after another, whatever became of the work before", async () => {
+    const queue = new Queue();
+    const log: string[] = [];
+    const work =
+      (name: string, ms: number, fails = false) =>
+      async () => {
+        log.push(`${name} begins`);
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        log.push(`${name} ends`);
+        if (fails) {
+          throw new Error(name);
+        }
+        return name;
+      };
+    const slow = queue.run(work("slow", 20, true));
+    const quick = queue.run(work("quick", 0));
+    await expect(slow).rejects.toThrow("slow");
+    expect(await quick).toBe("quick");
+    expect(log).toEqual(["slow begins", "slow ends", "quick begins", "quick ends"]);
+  });
+});
+
+describe("listeners", () => {
+  const event = { type: "message_volatile", at: 1 } as const;
+
+  test("hear every event until they leave, each a copy", () => {
+    const listeners = new Listeners();
+    const [first, second]: unknown[][] = [[], []];
+    const leave = listeners.add((heard) => {
+      first.push(heard);
+      heard.type = wrong("changed");
+    });
+    listeners.add((heard) => second.push(heard));
+    listeners.emit(event);
+    leave();
+    leave();
+    listeners.emit(event);
+    expect([first.length, second]).toEqual([1, [event, event]]);
+  });
+
+  test("may leave and come while an event is told", () => {
+    const listeners = new Listeners();
+    const heard: string[] = [];
+    const leave = listeners.add(() => {
+      heard.push("first");
+      leave();
+      listeners.add(() => heard.push("late"));
+    });
+    listeners.add(() => heard.push("second"));
+    listeners.emit(event);
+    expect(heard).toEqual(["first", "second"]);
+  });
+
+  test("do each other no harm", async () => {
+    const listeners = new Listeners();
+    const heard = vi.fn();
+    listeners.add(() => {
+      throw new Error("thrown");
+    });
+    listeners.add(async () => {
+      throw new Error("rejected");
+    });
+    listeners.add(heard);
+    listeners.emit(event);
+    await Promise.resolve();
+    expect(heard).toHaveBeenCalledOnce();
+  });
+});
+
+describe("the check of files is told", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  test("every second while it runs, and when it has ended", () => {
+    vi.useFakeTimers();
+    const states: ([number, number] | null)[] = [[10, 50], [40, 50], null];
+    const events: unknown[] = [];
+    watchFileCheck(
+      () => states.shift() ?? null,
+      (event) => events.push(event),
+    );
+    vi.advanceTimersByTime(10_000);
+    const told = [10, 40, 50].map((files) => ({ type: "checking_files", files, of: 50 }));
+    expect(events).toEqual(told);
+  });
+
+  test("not at all where none runs", () => {
+    vi.useFakeTimers();
+    const filesChecked = vi.fn(() => null);
+    const emit = vi.fn();
+    watchFileCheck(filesChecked, emit);
+    vi.advanceTimersByTime(10_000);
+    expect(filesChecked).toHaveBeenCalledOnce();
+    expect(emit).not.toHaveBeenCalled();
+  });
+});
+
+describe("a provider's request", () => {
+  test("crosses with its bytes as base64", () => {
+    const bytes = new Uint8Array([1, 2, 3]);
+    const payload = { data: bytes, part: bytes.subarray(1, 2), buffer: Buffer.from("hi"), text: "a\ud800" };
+    expect(JSON.parse(payloadJson(payload))).toEqual({ data: "AQID", part: "Ag==", buffer: "aGk=", text: "a\ufffd" });
+  });
+
+  test("is refused where it is no JSON", () => {
+    for (const payload of [undefined, () => {}, 1n]) {
+      expect(() => payloadJson(payload)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
+    }
+  });
+
+  test("is the same object without patches", () => {
+    const payload = { messages: [] };
+    expect(patched(payload, [])).toBe(payload);
+  });
+
+  test("is copied along the path of a patch, and only there", () => {
+    const payload = { model: { id: "m" }, messages: [{ role: "user", content: [{ text: "a" }, { text: "b" }] }] };
+    const before = structuredClone(payload);
+    const mark = { type: "ephemeral" };
+    const sent = patched(payload, [
+      { op: "add", path: "/messages/0/content/1/cache_control", value: mark },
+      { op: "replace", path: "/messages/0/role", value: "system" },
+      { op: "remove", path: "/messages/0/content/0/text" },
+      { op: "add", path: "/messages/0/content/0", value: "first" },
+    ]);
+    expect(sent).toEqual({
+      model: { id: "m" },
+      messages: [{ role: "system", content: ["first", {}, { text: "b", cache_control: mark }] }],
+    });
+    expect(payload).toEqual(before);
+    expect(sent.model).toBe(payload.model);
+  });
+});

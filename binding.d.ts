@@ -1,0 +1,1764 @@
+/** Input tokens, and what they cost. Unless stated otherwise, costs are in multiples of the price of one uncached input token. */
+export interface LedgerSums {
+  sent: number;
+  /** Read from the cache. */
+  cached: number;
+  /** Not read from the cache. */
+  written: number;
+  cost: number;
+}
+
+/** Requests that only kept the cache alive: what they cost, and what they would have cost the plain host. */
+export interface LedgerWarming {
+  requests: number;
+  cost: number;
+  plainCost: number;
+}
+
+/** What the provider reported. `estimatedCost` is the estimate for the same calls before they went out. */
+export interface LedgerReported {
+  calls: number;
+  input: number;
+  cacheRead: number;
+  cacheWrite: number;
+  output: number;
+  cost: number;
+  estimatedCost: number;
+}
+
+/** An epoch: the tokens that it freed, what its start cost, and what it has saved since, minus that cost. */
+export interface LedgerEpoch {
+  number: number;
+  call: number;
+  reason: string;
+  freed: number;
+  cost: number;
+  saved: number;
+}
+
+/** A call. `warm`: whether the cache of the request before was still alive. `warming`: what kept the cache of this one alive. */
+export interface LedgerCall {
+  number: number;
+  model: string | null;
+  epoch: number;
+  warm: boolean;
+  ours: LedgerSums;
+  /** The share of `ours` that our tools and guidance cost. */
+  overhead: number;
+  plain: LedgerSums;
+  reported: LedgerReported | null;
+  warming: LedgerWarming;
+  faults: { count: number; cost: number };
+}
+
+/**
+ * What a session's calls cost beside the plain host: input only, in multiples of the price of one uncached input token. `bill` and
+ * `plainBill` are the sums of requests, warming and faults.
+ */
+export interface Ledger {
+  /** Number of calls in the bill. */
+  calls: number;
+  /** Number of calls that went out with the host's own messages. They are in no sum. */
+  failedCalls: number;
+  /** Number of the epoch, from 0. */
+  epoch: number;
+  /** Prices of the newest call. `name` is a preset, `own` for a table in the settings, or `model` for prices from the host. */
+  prices: { name: string; prices: PriceTable; usdPerMillion?: number } | null;
+  bill: number;
+  plainBill: number;
+  /** The share of `bill` that our tools and guidance cost. */
+  overhead: number;
+  ours: LedgerSums;
+  plain: LedgerSums;
+  /** How often the plain host would have compacted. */
+  plainCompactions: number;
+  warming: LedgerWarming;
+  faults: { count: number; cost: number };
+  reported: LedgerReported;
+  epochs: LedgerEpoch[];
+  perCall: LedgerCall[];
+}
+
+/** A price table, in multiples of the price of one uncached input token; see the README. */
+export interface PriceTable {
+  read: number;
+  write: number;
+  reuse?: "anyPrefix" | "breakpoints";
+  lifetimeSeconds?: number | null;
+  tiers?: { aboveTokens: number; read: number; write: number }[];
+}
+
+/** What happened to tracked files. Events come after the changes are in the store. */
+export type TrackingEvent =
+  /**
+   * A file was compared with the store. There is one event for each tracked file even if it is `unchanged`; later ones only for
+   * changes. `noContent`: why the version has no content; null if it has one.
+   */
+  | {
+      type: "created" | "updated" | "unchanged" | "deleted";
+      path: string;
+      id: string;
+      txId: number;
+      noContent: "binary" | "too_large" | "excluded" | "deleted" | null;
+    }
+  /** A file moved. `path` and `id` are the new ones; the object `fromId` got a version without content. */
+  | {
+      type: "moved";
+      from: string;
+      fromId: string;
+      path: string;
+      id: string;
+      txId: number;
+      noContent: "binary" | "too_large" | "excluded" | "deleted" | null;
+    }
+  /** A file can no longer be read: no permission, no such mount, a folder in its place. It keeps its latest version. */
+  | { type: "orphaned"; path: string; reason: string }
+  /** An orphaned or deleted file can be read again. The next event says what it is now. */
+  | { type: "resumed"; path: string }
+  /** Files in these folders are polled from now on. `detail`: the error of the system, for `refused`. */
+  | {
+      type: "polling";
+      folders: string[];
+      reason: "watch_limit" | "network_file_system" | "asked" | "refused";
+      detail?: string;
+    }
+  /** The system lost events, so every tracked file was checked. */
+  | { type: "rescanned"; files: number }
+  /** Something failed. If it was the store, the files are tried again. */
+  | { type: "failed"; path: string | null; problem: string };
+
+/** All settings; the README describes each. */
+export interface Settings {
+  enabled: boolean;
+  layout: "log" | "pools";
+  store: string | null;
+  filesystemId: string | null;
+  mounts: MountMapping[];
+  sandbox: string | null;
+  keepResults: number;
+  collapseTokens: number;
+  extraShare: number;
+  extraTokens: number;
+  hazards: string | null;
+  previewTokens: number;
+  activePerTurn: number;
+  activeTurns: number;
+  poolTokens: number;
+  linkedTokens: number;
+  track: boolean;
+  maxTextBytes: number;
+  maxOutputBytes: number;
+  highWater: number;
+  prices: string | Record<string, string | PriceTable>;
+  exclude: string[] | null;
+}
+
+/** A folder that an agent in a sandbox sees under another path. All prefixes are absolute paths. */
+export interface MountMapping {
+  /** Path at which the agent sees it. */
+  agentPrefix: string;
+  /** Its own path, as an agent outside the sandbox sees it. */
+  canonicalPrefix: string;
+  /** ID of the filesystem that it is in. Default: that of the host. */
+  filesystemId?: string;
+  /** Path at which this process opens it. Default: `canonicalPrefix`. */
+  clientPrefix?: string;
+}
+
+/** JSON schema of a tool's arguments. */
+export interface ToolSchema {
+  type: "object";
+  properties: Record<string, { type: string; description?: string }>;
+  required: string[];
+}
+
+/** Type of an object. Files, toolcalls and chat segments have contents, chats and sessions have items. */
+export type ObjectType = "file" | "toolcall" | "chat_segment" | "chat" | "system_prompt" | "session";
+
+/** What an object tracks, by its type. Its JSON is the identity of the object. */
+export type Source = FilesystemSource | OtherSource;
+
+/** A file on a filesystem. */
+export interface FilesystemSource {
+  type: "filesystem";
+  filesystemId: string;
+  /** Canonical absolute path within the filesystem. */
+  path: string;
+}
+
+/** A source of a type that this release does not track: kept as it was written. */
+export interface OtherSource {
+  type: string;
+  path?: string;
+  [field: string]: unknown;
+}
+
+/** A reference to the latest version of an object, in the form in which documents hold it. */
+export interface DynamicReference {
+  id: string;
+}
+
+/** A reference to one version, which resolves in any store that holds it, in the form in which documents hold it. */
+export interface StaticReference {
+  id: string;
+  /** Hash of the version's payload. */
+  content_hash: string;
+  /** Where the version was first written; `time` in milliseconds since 1970-01-01 UTC. */
+  origin: { store_id: string; tx_id: number; time: number };
+}
+
+export type Reference = DynamicReference | StaticReference;
+
+/** A field that differs between two versions. Null also means that a version has no such field. */
+export interface FieldChange {
+  name: string;
+  before: unknown;
+  after: unknown;
+}
+
+/** An error of this package. */
+export interface PalimpsestError extends Error {
+  /** Stable code: `CONFLICT`, `STORE_CORRUPT`, `INVALID_SETTINGS`, ... */
+  code: string;
+  /** What to do about it. */
+  hint?: string;
+  /** Objects that an ambiguous name may mean: ID and path or type, at most 8. */
+  candidates?: string[];
+  /** Message, causes and hint, for logs. */
+  report?: string;
+}
+
+/** Kinds of relations: references to the latest or to a pinned version, tool calls of a chat, links, tags, aliases. */
+export type RelationKind = "dynamic" | "static" | "call" | "wikilink" | "markdown" | "external" | "tag" | "alias";
+
+/**
+ * Whether a relation's target was found. `missing`: the store has no such object or version. `mismatch`: the version has another hash
+ * than the pinned one. `no_part`: the object lacks the heading, block or lines. `unresolved`: the store has no file in the vault that
+ * the link fits. `none`: the relation leads to no object.
+ */
+export type TargetState = "found" | "missing" | "forgotten" | "mismatch" | "no_part" | "unresolved" | "none";
+
+/** A figure of ours beside that of the plain host. */
+export interface ReplayPair {
+  ours: number;
+  plain: number;
+}
+
+/** Bills, including faults, in multiples of the price of one uncached input token. `ratio`: ours divided by the plain host's. */
+export interface ReplayBill extends ReplayPair {
+  ratio: number;
+}
+
+/** Calls that needed lines which were not in the window. `raw` counts all of them; `strict` and `ownWords` are subsets. */
+export interface ReplayFaults {
+  raw: number;
+  strict: number;
+  ownWords: number;
+  cost: number;
+}
+
+/**
+ * A call of one side of a replay: tokens of its request, tokens read from the cache, cost without `fault`, and the share of the cost
+ * that a compaction by the host before it caused.
+ */
+export interface ReplaySide {
+  tokens: number;
+  cached: number;
+  cost: number;
+  compaction: number;
+  fault: { lines: number; strict: boolean; ownWords: boolean; sources: number[]; cost: number } | null;
+}
+
+/** A call of a replay. `contents`: tokens of our request by kind of content. */
+export interface ReplayedCall {
+  call: number;
+  contents: { fixed: number; user: number; assistant: number; output: number; reference: number };
+  ours: ReplaySide;
+  plain: ReplaySide;
+  /** Whether the plain host compacted before this call. */
+  compacted: boolean;
+}
+
+/** The result of replaying a transcript. Tokens and costs are not rounded. */
+export interface ReplayedFile {
+  /** Name of the file without its ending. */
+  name: string;
+  calls: number;
+  bill: ReplayBill;
+  tokens: ReplayPair;
+  cachedTokens: ReplayPair;
+  cachedShare: ReplayPair;
+  peakWindow: ReplayPair;
+  epochs: { call: number; reason: string; collapsed: number; freedTokens: number }[];
+  /** Compactions on our side, and of the plain host. */
+  compactions: number;
+  plainCompactions: number;
+  faults: ReplayFaults;
+  plainFaults: ReplayFaults;
+  /** What was left out of the file or repaired, a line for each kind, with a count. */
+  notes: string[];
+  series: ReplayedCall[];
+}
+
+/** The sums over transcripts of at least 15 calls; `leftOut` counts the others. */
+export interface ReplaySum {
+  files: number;
+  leftOut: number;
+  calls: number;
+  bill: ReplayBill;
+  /** Median and maximum of the ratios of the transcripts. */
+  median: number;
+  worst: number;
+  tokens: ReplayPair;
+  cachedTokens: ReplayPair;
+  cachedShare: ReplayPair;
+  peakWindow: ReplayPair;
+  epochs: number;
+  /** Compactions on our side, and of the plain host. */
+  compactions: number;
+  plainCompactions: number;
+  faults: ReplayFaults;
+  plainFaults: ReplayFaults;
+}
+
+/** A whole replay. */
+export interface ReplayReport {
+  layout: "log" | "pools" | "plain";
+  prices: string;
+  window: number | null;
+  tokens: "characters" | "bundled";
+  overheadTokens: number;
+  files: ReplayedFile[];
+  sum: ReplaySum;
+}
+
+/** How likely a call needs an output or a step: the contents of `hazards.json` and of the file that the setting `hazards` names. */
+export interface Hazards {
+  version: 1;
+  /** Weight of a fault, as a multiple of its price. */
+  caution: number;
+  /** Weights of the logarithm of the chance that a call needs an output. */
+  outputs: { base: number; read: number; listing: number; lateNeeds: number; turnsSince: number };
+  /** The same for a step. */
+  steps: { base: number; longArguments: number; argumentTokens: number; stepsSince: number };
+}
+
+/** Quality of weights: the number of `needs` that they are learned from, and the area under the ROC curve (0.5: chance, 1: perfect). */
+export interface HazardQuality {
+  needs: number;
+  auc: number | null;
+}
+
+/** The result of learning. */
+export interface LearnedHazards {
+  hazards: Hazards;
+  /** Sessions that it is learned from, and their calls. */
+  sessions: number;
+  calls: number;
+  outputs: HazardQuality;
+  steps: HazardQuality;
+  /** Files that are no transcripts. */
+  skipped: { file: string; problem: string }[];
+}
+
+/**
+ * Which binding artifact the generated loader actually loaded: `'native'` for
+ * a native addon, otherwise the `platformArchABI` of the WASI flavor. Every
+ * flavor napi-rs can build is listed, because `NAPI_RS_NATIVE_LIBRARY_PATH`
+ * can point the loader at a WASI artifact this package does not build itself.
+ */
+export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
+
+/** Maintenance of a store: checks, archives, forgetting, garbage collection, statistics. See `Store.maintenance`. */
+export declare class Maintenance {
+  /**
+   * Writes an archive of the whole store, a session, or an object. `docs/archive-format.md` describes the format.
+   *
+   * Rejects with `INVALID_ARGUMENT`, `NOT_FOUND`, `FILE`, `CLOSED`, and with `HASH_MISMATCH` or `STORE_CORRUPT` if the store is
+   * damaged.
+   */
+  exportArchive(options: ExportArchiveOptions): Promise<ExportedArchive>
+  /**
+   * Imports the versions of an archive that the store does not have. The whole archive is checked first; if a line is wrong,
+   * nothing is written. Versions that the store has are not changed. After an interruption, import the archive again.
+   *
+   * Rejects with `MALFORMED_ARCHIVE`, `INVALID_ARGUMENT`, `FILE`, `CONFLICT`, `NO_SPACE`, `CLOSED`.
+   */
+  importArchive(options: ImportArchiveOptions): Promise<ImportedArchive>
+  /**
+   * Checks everything in the store as of its newest transaction: every hash, list, nickname and pinned reference, and SQLite's own
+   * checks. Only reads, and works while the store is in use. Takes time in proportion to the store's size.
+   *
+   * Rejects with `CLOSED`.
+   */
+  doctor(): Promise<DoctorReport>
+  /**
+   * Forgets the object with the ID `target`: removes its contents, fields, items and nicknames, and its text in call records and
+   * chats that refer to it. It is never stored again. Without `dryRun: false`, only reports what would happen.
+   *
+   * Of a session or a chat, the whole session is forgotten, with chat, system prompt and tool calls. Files that only this session
+   * knew lose their texts, but may be stored again.
+   *
+   * Rejects with `NOT_FOUND`, `NO_SPACE`, and with `CONFLICT` if other processes write all the time.
+   */
+  forget(target: string, options?: ForgetOptions | undefined | null): Promise<ForgetReport>
+  /**
+   * Drops contents that nothing refers to, shrinks the file and empties its log. Every version of every object stays. Without
+   * `dryRun: false`, only reports what would be dropped.
+   *
+   * Needs about as much free space as the file takes. Rejects with `NO_SPACE`.
+   */
+  gc(options?: GcOptions | undefined | null): Promise<Garbage>
+  /** Counts objects and measures the file. Reads every page of it. */
+  stats(): Promise<StoreStats>
+}
+
+/** The native side of a session. Not part of the package's API: `Session` of `index.d.ts` wraps it. */
+export declare class Session {
+  /** See `Session.recordUsage` of `index.d.ts`. */
+  recordUsage(report: UsageReport): Promise<void>
+  /** See `Session.ledger` of `index.d.ts`. */
+  ledger(): Promise<Ledger>
+  /** See `Session.id` of `index.d.ts`. */
+  get id(): string
+  /**
+   * Sends the messages of a list that are new and resolves to the answer, as JSON: `{ call, edits, events }`, or
+   * `{ resend: true }`, after which the whole list has to be sent.
+   *
+   * `since`: the `call` of the answer that the caller applied last; null if it holds none. `skip`: messages at the front that
+   * are the same as in that call. `messages`: the others, a JSON array. `call`: what the call is made with, JSON.
+   */
+  transform(since: number | undefined | null, skip: number, messages: string, call: string): Promise<string>
+  /** Sends the request to the provider, as JSON; resolves to the changes to make in it, a JSON Patch (RFC 6902). */
+  preparePayload(payload: string): Promise<string>
+  /** See `Session.recordToolCall` of `index.d.ts`. */
+  recordToolCall(call: ToolCallReport): Promise<void>
+  /** See `Session.checkWrite` of `index.d.ts`. */
+  checkWrite(toolName: string, args: unknown): Promise<string | null>
+  /** See `Session.explainFailedEdit` of `index.d.ts`. */
+  explainFailedEdit(args: unknown): Promise<string | null>
+  /** See `Session.recordFailedCall` of `index.d.ts`. */
+  recordFailedCall(reason: string): void
+  /** Files checked so far and in all, while a check of the files that the session knows runs; else null. */
+  filesChecked(): [files: number, of: number] | null
+  /** See `Session.mountNotices` of `index.d.ts`. */
+  mountNotices(): Promise<string[]>
+  /** See `Session.status` of `index.d.ts`. */
+  status(): SessionStatus
+  /** See `Session.close` of `index.d.ts`. */
+  close(): Promise<void>
+  /** See `Session.sets` of `index.d.ts`. */
+  sets(): Promise<SessionSets>
+  /** See `ContextTool.execute` of `index.d.ts`; resolves to the text for the model. */
+  executeTool(tool: string, toolCallId: string, args: unknown): Promise<string>
+}
+
+/** A store of versioned objects: a SQLite file, which any number of processes can share. */
+export declare class Store {
+  /**
+   * Renders what the model saw at a call again and checks it against the recorded hash.
+   *
+   * `session`: ID of the session or its document, the host's session ID, a unique prefix, or `latest`.
+   *
+   * Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, `FORGOTTEN`, with `NOT_FOUND` if there is no such call, and with
+   * `HASH_MISMATCH` if the store no longer gives what was sent.
+   */
+  recordedCall(session: string, options?: CallOptions): Promise<RecordedCall>
+  /**
+   * Compares what the model saw at two calls of a session, message by message, from call `from` to call `to`.
+   *
+   * Rejects as `recordedCall`.
+   */
+  compareCalls(session: string, from: number, to: number): Promise<CallChange[]>
+  /**
+   * Lists the relations from an object to others, first those in its fields and text, then those in its items. Reads metadata only.
+   *
+   * A link resolves to a file in the store, in the vault of the linking file: the nearest folder above it with a `.obsidian`, else
+   * with a `.git`, else the folder that the file is in. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, and with `NOT_FOUND` if the
+   * object had no version at that time.
+   */
+  links(name: string, options?: LinksOptions | undefined | null): Promise<ObjectLink[]>
+  /**
+   * Lists the relations from other objects to this one, ordered by the ID of those objects. Reads metadata only.
+   *
+   * Rejects with `INVALID_ARGUMENT` if the object has no such `part`, and as `find`.
+   */
+  backlinks(name: string, options?: BacklinksOptions | undefined | null): Promise<ObjectLink[]>
+  /**
+   * Follows relations from some objects to others, level by level, and lists what they lead to. The same store always gives the
+   * same answer. A static reference leads to its version, which is checked against its hash if contents or values are read.
+   * Targets that are missing, forgotten or unresolved are listed too.
+   */
+  expand(options: ExpandOptions): Promise<Expanded>
+  /**
+   * Stores the files at and under `paths`: text files with their content, binary and large files without it. Unchanged files are
+   * not written. A file under `paths` that the store knows and that is gone gets a version without content.
+   *
+   * Hidden files and those that `.gitignore` names are left out, unless `paths` names them. The settings `maxTextBytes`,
+   * `filesystemId` and `exclude` given to `openStore` apply. `onProgress` is called with the number of files done, after every 50.
+   *
+   * Rejects with `INVALID_ARGUMENT` and with what the store reports. A transaction holds at most 200 files; those that were
+   * committed before an error stay.
+   */
+  index(paths: string[], options?: IndexOptions, onProgress?: (files: number) => void): Promise<IndexReport>
+  /**
+   * What the calls of a session cost beside the plain host.
+   *
+   * `session`: as in `recordedCall`. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME` and `FORGOTTEN`.
+   */
+  ledger(session: string): Promise<Ledger>
+  /** Checks, archives, forgetting, garbage collection and statistics of this store. All of it works while the store is in use. */
+  get maintenance(): Maintenance
+  /**
+   * Resolves a name to the full ID of its object. A name is a full ID, a nickname, a path, or a unique prefix of an ID with at least
+   * 8 hexadecimal digits, tried in this order. A version may follow (`NAME@12`, `NAME@-1`).
+   *
+   * Rejects with `UNKNOWN_NAME`, and with `AMBIGUOUS_NAME`, whose `candidates` are the first 8 matches.
+   */
+  find(name: string, options?: NameOptions): Promise<string>
+  /**
+   * Gives an object a nickname, and resolves to the object's full ID. A nickname has 1 to 64 characters, no white space, none of
+   * `@ / \ [ ] :`, and does not look like a handle or an ID.
+   *
+   * Rejects with `INVALID_NICKNAME` if it has another form or belongs to another object, and as `find`.
+   */
+  name(name: string, nickname: string, options?: NameOptions): Promise<string>
+  /**
+   * Removes a nickname, and resolves to the full ID of the object that had it.
+   *
+   * Rejects with `UNKNOWN_NAME` if no object has it.
+   */
+  unname(nickname: string): Promise<string>
+  /**
+   * Writes a version of an object, unless the latest one has the same fields, contents and source hash. The items of chats and
+   * sessions stay as they are.
+   *
+   * Rejects with `CONFLICT` if `expected` is not the latest version, `FORGOTTEN` if the object was forgotten,
+   * `INVALID_ARGUMENT`, and with what the store reports.
+   */
+  put(version: PutOptions): Promise<PutResult>
+  /**
+   * Reads a version without its content.
+   *
+   * `name`: full ID, nickname, path or ID prefix, see `find`. Rejects as `find`, and with `NOT_FOUND` if the object had no
+   * version then.
+   */
+  get(name: string, options?: ReadOptions): Promise<Version>
+  /**
+   * Reads the content of a version, or an additional content, and checks it against its hash. Null if there is none.
+   *
+   * Rejects as `get`; with `INVALID_ARGUMENT` for lines that the text does not have and for an additional content that the
+   * version does not have; with `HASH_MISMATCH`.
+   */
+  content(name: string, options?: ContentOptions): Promise<string | null>
+  /**
+   * Reads the items of a chat (its messages) or a session (its events), each as the JSON that was stored. Other objects have none.
+   *
+   * Rejects as `get`, and with `HASH_MISMATCH`.
+   */
+  items(name: string, options?: ItemsOptions): Promise<string[]>
+  /**
+   * Lists the versions of an object, newest first. For a file that moved, the versions before the move follow; they belong to another
+   * object, whose ID is in the field `moved_from` of the first version after the move.
+   *
+   * Rejects as `find`.
+   */
+  history(name: string, options?: NameOptions): Promise<Version[]>
+  /**
+   * Compares two versions of an object, by lines.
+   *
+   * Rejects as `get`.
+   */
+  diff(name: string, options?: DiffOptions): Promise<Difference>
+  /**
+   * Reads the version that a reference points to. `{ id }` points to the latest version. With `content_hash` and `origin` it points
+   * to that version, in whatever store it was first written; its payload is checked against the hash.
+   *
+   * Rejects with `NOT_FOUND` if the store does not hold it, and with `HASH_MISMATCH`, naming both hashes.
+   */
+  resolve(reference: Reference): Promise<Version>
+  /** Lists the latest versions of all objects of a type, ordered by ID. */
+  list(type: ObjectType, options?: ListOptions): Promise<Version[]>
+  /**
+   * Finds versions by their metadata, one per object, without reading contents:
+   * `tool = bash and args.command contains "cargo test" order by system_time desc limit 20`.
+   *
+   * A test is a field, then `=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`, `starts_with` or `~` (`*`, `?`, `[a-z]`) with a
+   * value, or `in (a, b)`, `exists`, `missing`; `and`, `or`, `not` and parentheses join tests; `order by FIELD [desc]`,
+   * `limit N` and `offset N` follow. Ties are by ID. Fields: `id`, `type`, `path`, `source.*`, `tx_id`, `system_time`,
+   * `origin.store_id`, `origin.tx_id`, `origin.time`, `content_hash`, `source_hash`, `identity_hash`, `has_content`,
+   * `item_count`, `redacted.*`, `additional.*`, `forgotten`, `nickname`, `tags` and `front_matter.KEY` of Markdown, and every field of a payload by its path
+   * (`args.command`, `tags[0]`, `tags[*]`; odd keys in `"`). A test of a missing field is false, `!=` too. Types that
+   * differ are unequal and have no order. A time as a value is a date or RFC 3339.
+   *
+   * Rejects with `INVALID_ARGUMENT`, naming the column, and with `UNKNOWN_FIELD` for a field that no object has.
+   */
+  query(query: string, options?: QueryOptions): Promise<Version[]>
+  /**
+   * Searches contents, paths, tool arguments, messages, notes and nicknames; by default, only the latest versions. Hits are ranked by
+   * BM25. Finds identifiers by their parts (`transformContext`, `tool_call_id`, `src/store/sqlite.rs`), and CJK text.
+   *
+   * `text` holds words, `"phrases"`, `-excluded` words and `prefix*`. A text that has more of them ranks higher. Finds everything that
+   * was committed before the call; what is not indexed yet is indexed first.
+   *
+   * Rejects with `INVALID_ARGUMENT` if `text` holds no word to search for, and with `UNSUPPORTED` if the store has no index.
+   */
+  search(text: string, options?: SearchOptions): Promise<SearchResults>
+  /** Lists the sessions, last written first. */
+  sessions(): Promise<SessionInfo[]>
+  /** ID of the store, made when it was created. */
+  get id(): string
+  /** Absolute path of the file, or `:memory:`. */
+  get path(): string
+  /**
+   * A message for the user about a problem with the store: it is on a network file system, or writes were missing when it was
+   * opened. Null if there is none.
+   */
+  get notice(): string | null
+  /** Ends the store's trackings and closes the file. Later calls reject with `CLOSED`. Idempotent. */
+  close(): Promise<void>
+  /**
+   * Tracks files: indexes each of them now and whenever it changes on disk, as `index` does. A deleted file gets a version without
+   * content. A moved file is followed to its new path, whose object has the field `moved_from`. After changes are written, `onEvents`
+   * is called with a batch of events; while it runs, further events collect for the next batch.
+   *
+   * The system watches the folders of the files. Where it cannot (the limit of watches is reached, or the file system is a network
+   * one), the files are polled, and an event says so. The settings `maxTextBytes`, `filesystemId` and `exclude` given to `openStore`
+   * apply. Tracking does not keep the process alive. It ends when the tracking or the store is closed.
+   *
+   * Rejects with `INVALID_ARGUMENT` and `FILE`.
+   */
+  track(paths: string[], onEvents: (events: TrackingEvent[]) => void, options?: TrackOptions): Promise<Tracking>
+}
+
+/** Keeps files up to date in a store, until it or the store is closed. */
+export declare class Tracking {
+  /**
+   * Tracks more files. Files that are tracked already are not affected.
+   *
+   * Rejects with `INVALID_ARGUMENT`.
+   */
+  add(paths: string[], options?: NameOptions): Promise<void>
+  /**
+   * Stops tracking files. Ignores paths that are not tracked.
+   *
+   * Rejects with `INVALID_ARGUMENT`.
+   */
+  remove(paths: string[], options?: NameOptions): Promise<void>
+  /**
+   * Waits until all changes before this call are in the store and their events delivered. Checks polled files at once. Resolves to
+   * false if that takes longer than `timeoutMs`, by default 1,000.
+   */
+  settle(timeoutMs?: number): Promise<boolean>
+  /** The state of the tracking, as of now. */
+  status(): TrackingStatus
+  /** Stops watching. Once it resolves, `onEvents` is called only with events that were already on their way. Idempotent. */
+  close(): Promise<void>
+}
+
+/** Which relations to an object to list. */
+export interface BacklinksOptions {
+  /** As in `LinksOptions`. */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+  /** Only links to this heading (`Guide#Install`) or block (`^id`). Default: all relations. */
+  part?: string
+}
+
+/** A run of messages that two calls have in common, or a difference between them. */
+export interface CallChange {
+  /** `kept`, `removed`, `inserted`, or `changed`: the same message, shown in another way. */
+  change: "kept" | "removed" | "inserted" | "changed"
+  /** Index of the first message in the earlier call; null if they are inserted. */
+  old: number | null
+  /** Index of the first message in the later call; null if they are removed. */
+  new: number | null
+  /** Number of messages; always 1 unless they are kept. */
+  count: number
+  /** Unified difference of a changed message. */
+  diff: string | null
+}
+
+/** Which call to read. */
+export interface CallOptions {
+  /** Number of the call, from 1. Default: the newest. */
+  call?: number
+}
+
+/** Which content to read. */
+export interface ContentOptions {
+  /** As in `ReadOptions`. */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+  /** Name of an additional content. Default: the content. */
+  field?: string
+  /** Lines, counted from 1: `40-80`, `7`, `1-3,9`. They keep their line endings. Default: all. */
+  lines?: string
+}
+
+/** Tokens of a text by `o200k_base`; above 1 MiB an estimate from samples. */
+export declare function countTokens(text: string): Promise<number>
+
+/** How two versions differ. */
+export interface Difference {
+  /** The earlier version. */
+  from: Version
+  /** The later version. */
+  to: Version
+  /** Lines that only `to` has. */
+  added: number
+  /** Lines that only `from` has. */
+  removed: number
+  /** Unified diff of the contents; empty if they are equal. A null content counts as an empty text, an item as a line. */
+  unified: string
+  /** Fields that differ. */
+  fields: FieldChange[]
+}
+
+/** Which versions to compare. */
+export interface DiffOptions {
+  /** The earlier one, as `at` in `ReadOptions`. Default: the version before `to`. */
+  from?: number | string
+  /** The later one. Default: the latest. */
+  to?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+  /** Unchanged lines around each change. Default: 3. */
+  context?: number
+}
+
+/**
+ * Checks the store at `path` as `Maintenance.doctor` does, and changes nothing. A file that is too damaged for `openStore` resolves
+ * to a report that says so.
+ *
+ * Rejects with `STORE_UNAVAILABLE` (also if there is no such file, or if its schema is older than this program's),
+ * `NEWER_SCHEMA`, `INVALID_ARGUMENT`.
+ */
+export declare function doctor(path: string): Promise<DoctorReport>
+
+/** What was checked. */
+export interface DoctorChecked {
+  /** Objects: their envelopes and nicknames. */
+  objects: number
+  /** Versions: their payload hashes and their order in time. */
+  versions: number
+  /** Distinct contents: their hashes. */
+  contents: number
+  /** UTF-8 bytes of these. */
+  contentBytes: number
+  /** Items of chats and sessions: their running hashes and places. */
+  items: number
+  /** UTF-8 bytes of these. */
+  itemBytes: number
+  /** Pinned references in fields and items: whether the store holds their versions. */
+  references: number
+}
+
+/** A problem of a store. */
+export interface DoctorFinding {
+  /** Kind of the problem. */
+  kind: 'file' | 'content' | 'version' | 'envelope' | 'items' | 'nickname' | 'time' | 'lost' | 'reference'
+  /** ID of the object concerned, if there is one. */
+  object?: string
+  /** Transaction of the version concerned, if there is one. */
+  txId?: number
+  /** What is wrong, for people. */
+  problem: string
+  /** What to do about it, for people. */
+  advice: string
+}
+
+/** The result of checking a store. */
+export interface DoctorReport {
+  /** The file, or `:memory:`. */
+  path: string
+  /** ID of the store; absent if the file is too damaged to open. */
+  storeId?: string
+  /** Whether there are no findings. */
+  healthy: boolean
+  /** Whether the file differs from what was written to it. Findings of the kinds `lost` and `reference` are no damage. */
+  damaged: boolean
+  /** The transaction whose state was checked. */
+  asOf: number
+  /** Counts of what was checked. */
+  checked: DoctorChecked
+  /** The first 200 problems, in the order in which they were found. */
+  findings: Array<DoctorFinding>
+  /** Number of further problems. */
+  moreFindings: number
+}
+
+/** The objects that were reached. */
+export interface Expanded {
+  /** Nearest first. Each version occurs once for each of its parts that relations name. */
+  nodes: Array<ExpandedNode>
+  /** Whether more nodes than `limit` were reached. */
+  more: boolean
+}
+
+/** An object that was reached, or a target that is no object. */
+export interface ExpandedNode {
+  /** Distance from its root, in relations. */
+  depth: number
+  /** Index in `nodes` of the nearest listed node on the way to it; missing for roots. */
+  parent?: number
+  /** ID of the object whose relation led here; missing for roots. */
+  viaFrom?: string
+  /** The kind of that relation. */
+  viaKind?: RelationKind
+  /** Where that relation is. */
+  viaPlace?: LinkPlace
+  /** The text of that relation. */
+  viaWritten?: string
+  /** Whether the target was found. */
+  state: TargetState
+  /** ID of the object; missing if a link is unresolved. */
+  id?: string
+  /** Transaction of its version. */
+  txId?: number
+  /** Hash of that version. */
+  contentHash?: string
+  /** The headings, block (`^id`) or lines (`1-9`) that the relation names; missing for the whole object. */
+  part?: string
+  /** Its metadata: `id`, `type` and the fields of its view. */
+  metadata: Record<string, unknown>
+  /** The content, if `content` was set and the object has one. */
+  content?: string
+  /** Values by path, for the paths in `values` that exist; a list for a path with `[*]`. */
+  values: Record<string, unknown>
+  /** Characters left out because of the budget. */
+  leftOutChars?: number
+}
+
+/** Where to start, what to follow, and what to return. */
+export interface ExpandOptions {
+  /** Where to start: names, or static references. */
+  roots: (string | StaticReference)[]
+  /** Kinds of relations to follow. Default: all that lead to objects. */
+  kinds?: RelationKind[]
+  /**
+   * Places whose relations to follow: `file_refs`, `items[*].content`, `front_matter.related`, `content#Guide`. Default:
+   * all.
+   */
+  fields?: Array<string>
+  /** Direction to follow relations in. Default: `forward`. */
+  direction?: "forward" | "back" | "both"
+  /** Longest distance from a root, in relations; 0 returns only the roots. Default: 1. */
+  depth?: number
+  /** Types of objects to list. Relations of other objects are followed all the same. Default: all. */
+  types?: ObjectType[]
+  /** Whether to return contents: the section, block or lines that a relation names, else the whole text. Default: false. */
+  content?: boolean
+  /** Paths whose values to return: fields, `content`, `additional.NAME`, `items[*].message.role`. Not together with `content`. */
+  values?: Array<string>
+  /** Largest number of nodes. Default: 1,000. */
+  limit?: number
+  /** Budget for all contents and values together, in Unicode scalar values. Nodes that exceed it come without them. Default: none. */
+  budgetChars?: number
+  /** As in `LinksOptions`. */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+}
+
+/** What to write into an archive, and where. */
+export interface ExportArchiveOptions {
+  /** The file. An existing one is replaced once the archive is complete. `-` is standard output. */
+  path: string
+  /** ID of a session: writes the session, all objects that it refers to, and the parents of a fork. */
+  session?: string
+  /** ID of an object: writes the object with its history. Without `object` and `session`, everything is written. */
+  object?: string
+  /** Whether to replace what looks like a secret by `[redacted:RULE]`. Default: false. */
+  redact?: boolean
+  /** Whether to compress the archive with zstd. Default: true if the path ends in `.zst`. */
+  compress?: boolean
+}
+
+/** What was written to an archive. */
+export interface ExportedArchive {
+  /** Objects. */
+  objects: number
+  /** Versions. */
+  versions: number
+  /** Distinct contents. */
+  contents: number
+  /** Items of chats and sessions. */
+  items: number
+  /** Nicknames. */
+  nicknames: number
+  /** Lines. */
+  lines: number
+  /** Bytes of the lines. */
+  bytes: number
+  /** Bytes of the file, after compression. */
+  writtenBytes: number
+  /** Number of secrets that were replaced, by rule. */
+  redactions: Record<string, number>
+}
+
+/** A line that stands for folded steps. */
+export interface FoldAbout {
+  /** The line. */
+  line: string
+  /** Number of the first call that showed it. */
+  sinceCall: number
+  /** Number of the epoch that folded the steps. */
+  sinceEpoch: number | null
+  /** Why that epoch started. */
+  reason: string | null
+}
+
+/** How to forget. */
+export interface ForgetOptions {
+  /** Only report what would happen. Default: true. */
+  dryRun?: boolean
+  /** Remove the text also from objects and sessions that have nothing to do with it. Default: false. */
+  everywhere?: boolean
+}
+
+/** What was forgotten, or would be in a dry run. */
+export interface ForgetReport {
+  /** Whether this was a dry run, which changes nothing. */
+  dryRun: boolean
+  /** IDs of the forgotten objects. */
+  objects: Array<string>
+  /** Their versions. */
+  versions: number
+  /** Their items. */
+  items: number
+  /** Their contents that no other object has. */
+  contents: number
+  /** UTF-8 bytes of these contents and of items and fields. */
+  textBytes: number
+  /** IDs of files that only the session knew. Their texts and fields are removed too, but may be stored again when the files are read. */
+  emptied: Array<string>
+  /** IDs of objects of the session that stay because other sessions know them. */
+  kept: Array<string>
+  /** Objects in which lines are replaced by `[forgotten]`. */
+  rewritten: Array<Holder>
+  /** Objects that still hold forgotten lines afterwards, those with most lines first. */
+  holders: Array<Holder>
+  /** Distinct lines that are removed. */
+  lines: number
+  /** Distinct lines that are kept because they are common. */
+  commonLines: number
+  /** Sessions whose hosts still hold the text in files of their own. */
+  hosts: Array<HostSession>
+  /** The garbage collected afterwards; absent in a dry run. */
+  collected?: Garbage
+}
+
+/** What was dropped from a store's files, or would be in a dry run. */
+export interface Garbage {
+  /** Contents that no version refers to. */
+  contents: number
+  /** Their UTF-8 bytes. */
+  contentBytes: number
+  /** Bytes of the file and its log before. */
+  bytesBefore: number
+  /** Bytes of both afterwards; in a dry run, an upper bound. */
+  bytesAfter: number
+  /** Whether dropped text stays in the files until the next `gc`, because a process is still reading an older state. */
+  waitsForReaders: boolean
+}
+
+/** How to collect garbage. */
+export interface GcOptions {
+  /** Only report what would be dropped. Default: true. */
+  dryRun?: boolean
+}
+
+/** An object that holds forgotten lines. */
+export interface Holder {
+  /** ID of the object. */
+  object: string
+  /** Its type. */
+  type: string
+  /** ID of the chat or session that it belongs to, if there is one. */
+  session?: string
+  /** Versions with such lines in contents or fields. */
+  versions: number
+  /** Items with such lines. */
+  items: number
+  /** Distinct lines that it holds. */
+  lines: number
+  /** Share of all forgotten lines that it holds, 0 to 1. */
+  share: number
+}
+
+/** A session as its host names it. */
+export interface HostSession {
+  /** Host: `pi`, `openclaw`, ... */
+  harness: string
+  /** The host's own session ID. */
+  hostSession: string
+}
+
+/** Which archive to read. */
+export interface ImportArchiveOptions {
+  /** The file, plain or compressed by zstd. `-` is standard input. */
+  path: string
+  /** Longest line to accept, in bytes. Default: 268,435,456 (256 MiB). */
+  maxLineBytes?: number
+}
+
+/** The result of an import. */
+export interface ImportedArchive {
+  /** ID of the store that wrote the archive. */
+  storeId: string
+  /** Bytes read, uncompressed. */
+  bytes: number
+  /** Versions that the store did not have before. */
+  versions: number
+  /** Objects with such versions. */
+  objects: number
+  /** Versions that the store had already. */
+  present: number
+  /** Versions that were written again, so that they are the latest, or stand beside another version. */
+  putAgain: number
+  /** Nicknames that were added. */
+  nicknames: number
+  /** Everything that was left out, and why. */
+  leftOut: Array<LeftOutOfImport>
+  /** Lines of kinds that this program does not know, which were skipped, by kind. */
+  unknownLines: Record<string, number>
+}
+
+/** A file that was indexed. */
+export interface IndexedFile {
+  /** Canonical path. */
+  path: string
+  /** ID of its object. */
+  id: string
+  /**
+   * `created`: the file is new to the store; `updated`: it has a new version; `unchanged`: nothing was written; `deleted`: the file
+   * is gone, and its new version has no content.
+   */
+  outcome: "created" | "updated" | "unchanged" | "deleted"
+  /** Transaction of its latest version. */
+  txId: number
+  /** Why the version has no content; null if it has one. */
+  noContent: "binary" | "too_large" | "excluded" | "deleted" | null | null
+}
+
+/** An object of the session index. */
+export interface IndexedObject {
+  /** Its name in this session, such as `f3` or `t17`, which never changes. */
+  handle: string
+  /** Its ID in the store. */
+  id: string
+  /** What it is. */
+  type: "file" | "toolcall"
+  /** Path of a file as the agent sees it; null for a tool call. */
+  path: string | null
+  /** Name of a call's tool; null for a file. */
+  tool: string | null
+}
+
+/** How to index paths. */
+export interface IndexOptions {
+  /** Folder that relative paths count from, absolute. Default: the process's working folder. */
+  cwd?: string
+  /** Whether to index hidden and ignored files too, but never `.git`. Default: `false`. */
+  all?: boolean
+}
+
+/** The result of indexing. */
+export interface IndexReport {
+  /** The files, in the order in which they were found; deleted ones last. */
+  files: Array<IndexedFile>
+  /** Paths that could not be read, are missing, or are not UTF-8. */
+  failed: Array<PathProblem>
+  /** Paths left out on purpose: symbolic links, FIFOs, sockets, devices, and forgotten files. */
+  skipped: Array<PathProblem>
+}
+
+/** Which items to read. */
+export interface ItemsOptions {
+  /** As in `ReadOptions`. */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+  /** Position of the first item, from 0. Default: 0. */
+  from?: number
+  /** Position after the last item. Default: the end. */
+  to?: number
+}
+
+/**
+ * Learns from transcripts how likely a call needs an output or a step, by playing them through a session. Stores nothing and reads
+ * no files but the transcripts. The same transcripts give the same weights, in any order. Files that are no transcripts are skipped
+ * and listed.
+ *
+ * Rejects with `INVALID_ARGUMENT`, with `FILE` if a transcript cannot be read, and with `TOO_FEW_NEEDS` if they show too little.
+ */
+export declare function learnHazards(paths: string[], options?: LearnOptions): Promise<LearnedHazards>
+
+/** How to learn hazards. */
+export interface LearnOptions {
+  /** Weight of a fault, as a multiple of its price. Default: that of the shipped weights. */
+  caution?: number
+  /** Paths of transcripts to test the weights on. Default: those that they are learned from. */
+  tested?: Array<string>
+}
+
+/** Something in an archive that was not imported. */
+export interface LeftOutOfImport {
+  /** ID of the object. */
+  id: string
+  /** The reason. */
+  reason: "forgotten" | "other_object" | "unknown_type" | "redacted_here" | "without_items" | "nickname_taken" | "nickname_without_object"
+  /** The reason in words. */
+  detail: string
+  /** Number of versions left out; 0 for a nickname. */
+  versions: number
+}
+
+/** A file that a link may lead to. */
+export interface LinkCandidate {
+  /** ID of the object. */
+  id: string
+  /** Absolute path of the file. */
+  path: string
+}
+
+/** Where a relation is in its object. */
+export interface LinkPlace {
+  /** `content`, `front_matter`, `items`, or the name of a field. */
+  field: string
+  /**
+   * In the content, the headings above it, joined by `#`. In the front matter, the keys that lead to it. Else its path in the
+   * payload, such as `file_refs[0]` or `items[12].content`.
+   */
+  path: string
+  /** Line of the text, from 1; only in content and front matter. */
+  line?: number
+}
+
+/** Which point in the store's history to read. */
+export interface LinksOptions {
+  /** A transaction (`12`: the state after it), or a time (RFC 3339 or a date). Default: the newest transaction. */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+}
+
+/** What a relation leads to. */
+export interface LinkTarget {
+  /** Whether the target was found; `none` for URLs, tags and aliases, which lead to no object. */
+  state: TargetState
+  /** ID of the object, if there is one. */
+  id?: string
+  /** Transaction of its version: the pinned version, else the one that was visible at the time. */
+  txId?: number
+  /** Absolute path, if the target is a file. */
+  path?: string
+  /**
+   * Of an ambiguous link, the other files that it may lead to, best first. Of an unresolved link, files that have its target as an
+   * alias.
+   */
+  candidates: Array<LinkCandidate>
+}
+
+/** Which objects to list. */
+export interface ListOptions {
+  /** Only objects whose IDs come after this one. Default: all. */
+  after?: string
+  /** Largest number of objects. Default: 1,000. */
+  limit?: number
+}
+
+/**
+ * Reads and checks the settings. Keys that no file sets have their defaults.
+ *
+ * Rejects with `INVALID_ARGUMENT`, and with `INVALID_SETTINGS`, which names the file, each wrong key and what was expected.
+ */
+export declare function loadSettings(places: SettingsPlaces): Promise<Settings>
+
+/** What is known of a message of a call. */
+export interface MessageAbout {
+  /** Position in the chat, from 0; null for messages that are not in the chat, such as ours. */
+  position: number | null
+  /** Handle of the object whose content or result the message is. */
+  handle: string | null
+  /** Handle of the file that it shows or that the call changed. */
+  fileHandle: string | null
+  /** Path of that file. */
+  path: string | null
+  /** How a tool result is shown, such as `{ as: "excerpt", pieces: [...] }`; null for other messages. */
+  shown: { as: string; [detail: string]: unknown } | null
+  /** Number of the first call that showed it in this way; null if it is shown as the host gave it. */
+  sinceCall: number | null
+  /** Number of the epoch that changed it; null if it was sent in this way from the start. */
+  sinceEpoch: number | null
+  /** Why that epoch started. */
+  reason: string | null
+  /** Notes about changed files that were added to it. */
+  notes: Array<string>
+  /** Lines that stand for folded steps and were added to it. */
+  folds: Array<FoldAbout>
+  /** Why the store does not hold the message as it went out; null if it does. */
+  withheld: "excluded" | "forgotten" | "redacted" | null | null
+  /** For a withheld message, the SHA-256 of its JSON as it went out, if that is known. */
+  digest: string | null
+}
+
+/** How to read a name. */
+export interface NameOptions {
+  /** Folder that a relative path counts from, absolute. Default: the process's working folder. */
+  cwd?: string
+}
+
+/** A relation of an object: a reference, link, tag or alias. */
+export interface ObjectLink {
+  /** ID of the object that has the relation. */
+  from: string
+  /** Transaction of that object's version. */
+  version: number
+  /** First transaction with this relation. */
+  since: number
+  /** Kind of the relation. */
+  kind: RelationKind
+  /** The target as written: the ID of an object or a call, a link's target without headings and block, a URL, a tag without `#`. */
+  written: string
+  /** Headings or block (`^id`) of a link, or lines of a reference (`1-9`); missing if it leads to the whole text. */
+  part?: string
+  /** Whether the link shows its target in place: `![[note]]` or an image. */
+  embed: boolean
+  /** The text that a link shows instead of its target. */
+  alias?: string
+  /** Hash of the version that a static reference pins. */
+  contentHash?: string
+  /** Where the relation is. */
+  place: LinkPlace
+  /** What it leads to. */
+  target: LinkTarget
+}
+
+/**
+ * Opens a session: resumes what the store holds of it, forks its parent, or starts it.
+ *
+ * Rejects with `INVALID_ARGUMENT`, `CLOSED` and what the store reports.
+ */
+export declare function openSession(store: Store, options: SessionOptions): Promise<Session>
+
+/**
+ * Opens a store. Creates the file and its folder if they are missing, unless `create` is false.
+ *
+ * Rejects with `INVALID_ARGUMENT`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
+ */
+export declare function openStore(options?: StoreOptions | undefined | null): Promise<Store>
+
+/** A path that was not indexed. */
+export interface PathProblem {
+  /** The path, with replacement characters where it is not UTF-8. */
+  path: string
+  /** What is wrong, for people. */
+  problem: string
+}
+
+/** A version to write. */
+export interface PutOptions {
+  /** Type of the object. */
+  type: ObjectType
+  /** What the object tracks. Its ID is a hash of type and source. */
+  source?: Source
+  /** ID, for an object without a source. Default for a `toolcall`: a new UUIDv7. */
+  id?: string
+  /** The content, or null for none. */
+  content?: string | null
+  /** SHA-256 of the source's bytes. Default for an object with source and content: the SHA-256 of the content. */
+  sourceHash?: string
+  /** Fields. Any names are allowed. */
+  fields?: Record<string, unknown>
+  /** Additional contents, by name (`short_summary`, ...). */
+  additional?: Record<string, string>
+  /** Transaction that must have written the object's latest version; 0 if there must be none yet. Default: any. */
+  expected?: number
+}
+
+/** The result of a put. */
+export interface PutResult {
+  /** Whether a version was written; false if the latest one is equal. */
+  written: boolean
+  /** The latest version. */
+  version: Version
+}
+
+/** How to answer a query. */
+export interface QueryOptions {
+  /**
+   * A point in the store's history: a transaction (`12`), or a time (RFC 3339, or a date: its first moment in UTC). Default: the
+   * latest versions.
+   */
+  at?: number | string
+  /** Only objects of this type. */
+  type?: ObjectType
+  /** Largest number of objects, even if the query has a larger `limit`. */
+  limit?: number
+}
+
+/** Which version to read. */
+export interface ReadOptions {
+  /**
+   * A transaction (`12`: the version that was visible then), a step back (`-1`: the version before the latest), or a time (RFC 3339,
+   * or a date: its first moment in UTC). Default: the latest version. Not together with a name such as `NAME@12`.
+   */
+  at?: number | string
+  /** As in `NameOptions`. */
+  cwd?: string
+}
+
+/** A recorded call: what the model saw. */
+export interface RecordedCall {
+  /** ID of the session that made it; the parent, for a call that a fork inherited. */
+  sessionId: string
+  /** Its number in the session, from 1. */
+  call: number
+  /** Number of the call that this one repeats: the host sent the same list again. */
+  retryOf: number | null
+  /**
+   * Why the call went out with the host's own messages; null if it went out with ours. If it is set, the fields from here to
+   * `hash` are unknown.
+   */
+  failedOpen: string | null
+  /** Time of the call, in RFC 3339, UTC. */
+  time: string | null
+  /** Provider and model: `provider/id`. */
+  model: string | null
+  /** Layout. */
+  layout: string | null
+  /** Number of the epoch, from 0. */
+  epoch: number | null
+  /** Why the epoch started; null for the first one. */
+  epochReason: string | null
+  /** Tokens of the messages as sent. */
+  sentTokens: number | null
+  /** Tokens of the messages as the host would have sent them. */
+  plainTokens: number | null
+  /** Tokens of the model's window. */
+  contextWindow: number | null
+  /** Running SHA-256 over the SHA-256 of each message's JSON, as it was recorded. */
+  hash: string | null
+  /** Whether `messages` match `hash`. False if a message is withheld whose hash is not known. */
+  verified: boolean
+  /** The system prompt, if there was one. */
+  systemPrompt: string | null
+  /** Definitions of the tools, if they are known. */
+  tools: unknown
+  /** The messages, each as its exact JSON. */
+  messages: Array<string>
+  /** What is known of each message, in the same order. */
+  about: Array<MessageAbout>
+  /** The request in the provider's format, if the host called `preparePayload`. */
+  payload: RecordedPayload | null
+}
+
+/** A request in the provider's format. */
+export interface RecordedPayload {
+  /** SHA-256 of the request as canonical JSON. */
+  hash: string
+  /** Its messages, each as JSON, if another extension changed them after us; else null. */
+  messages: Array<string> | null
+}
+
+/**
+ * Plays a transcript through a session as in live use, and reports what its requests would have cost, beside the plain host's.
+ * Stores nothing and reads no file but the transcript.
+ *
+ * Rejects with `INVALID_ARGUMENT`, with `MALFORMED_TRANSCRIPT` if the file is no session file of a known agent, and with `FILE` if it
+ * cannot be read or the dump cannot be written.
+ */
+export declare function replayFile(path: string, options?: ReplayOptions): Promise<ReplayedFile>
+
+/** How to replay transcripts. */
+export interface ReplayOptions {
+  /** Layout of the requests; `plain` sends them as the host alone would. Default: `log`. */
+  layout?: "log" | "pools" | "plain"
+  /** Name of the price table. Default: `anthropic`. */
+  prices?: string
+  /** Tokens of the model's window, for both sides. Default: no limit. */
+  window?: number
+  /** How to count tokens: a quarter of the characters, or by the bundled tokenizer. Default: `characters`. */
+  tokens?: "characters" | "bundled"
+  /** Tokens that the extension adds to system prompt and tools. Default: what this version adds. */
+  overheadTokens?: number
+  /** Settings, complete or in part; their `layout` and `prices` are ignored. Default: the default settings. */
+  settings?: Partial<Settings>
+  /** Absolute path of a folder to write the requests to, which is created if it is missing. Default: they are not written. */
+  dump?: string
+}
+
+/**
+ * Renders a report as an HTML page that loads nothing from elsewhere.
+ *
+ * Rejects with `INVALID_ARGUMENT`.
+ */
+export declare function replayPage(report: ReplayReport): Promise<string>
+
+/**
+ * Joins the results of transcripts that were replayed with these options into one report.
+ *
+ * Rejects with `INVALID_ARGUMENT`.
+ */
+export declare function replayReport(files: ReplayedFile[], options?: ReplayOptions): Promise<ReplayReport>
+
+/** A version, item or nickname that matches. */
+export interface SearchHit {
+  /** ID of the object. */
+  id: string
+  /** Its type. */
+  type: ObjectType
+  /** Path of a file, tool of a toolcall; null for others. */
+  name: string | null
+  /** Transaction of the newest version with this text; for an item, the one that added it; for a nickname, that of the latest version. */
+  txId: number
+  /** What part of the object matches. */
+  part: "version" | "nickname" | "item"
+  /** Position of the item, from 0; null for other parts. */
+  item: number | null
+  /** Whether the object still has this text. */
+  latest: boolean
+  /** Above 0; higher is better. Only comparable within a search. */
+  score: number
+  /** Place of the quoted text: `content`, `path`, `fields.args.command`, `message.content[0].text`. */
+  place: string
+  /** At most three lines, those that match best; empty if the text cannot be read any more. */
+  lines: Array<SnippetLine>
+}
+
+/** What to search. */
+export interface SearchOptions {
+  /** Types of objects. Default: all. */
+  types?: ObjectType[]
+  /** ID of a session: search its chat, tool calls and system prompt. Files belong to no session. */
+  session?: string
+  /** Only files whose path starts with this. */
+  pathPrefix?: string
+  /** Whether to search earlier versions too. Default: `false`. */
+  allVersions?: boolean
+  /** Largest number of hits, at least 1. Default: 10. */
+  limit?: number
+}
+
+/** The result of a search. */
+export interface SearchResults {
+  /** The hits, best first. */
+  hits: Array<SearchHit>
+  /** Number of all ranked hits. */
+  total: number
+  /** Whether `total` counts all matches. False if the search has only words that occur in very many texts. */
+  complete: boolean
+  /** Versions that could not be searched because the index could not be written; usually 0. */
+  unindexed: number
+}
+
+/** A session in a store. */
+export interface SessionInfo {
+  /** ID of its document, `session:...`. */
+  id: string
+  /** Name of the harness. */
+  harness: string
+  /** The harness's own session ID. Several sessions can have the same ID: in different folders, or parted from each other. */
+  hostSessionId: string
+  /** Working folder. */
+  cwd: string
+  /** `active` while it is open or if its process was killed; `paused` after `close`. */
+  state: "active" | "paused"
+  /** When it was first opened, in RFC 3339, UTC. */
+  started: string
+  /** When it was last written. */
+  updated: string
+  /** Calls to the model, including those of the parent before a fork. */
+  calls: number
+  /** ID of the session whose chat it began with; null if it began empty. */
+  parentId: string | null
+  /** How it came from `parentId`: `forked` by the host, or `parted` because another process wrote to the parent. */
+  origin: "forked" | "parted" | null | null
+  /** ID of its chat. */
+  chatId: string
+  /** ID of its system prompt. */
+  systemPromptId: string
+  /** Transaction of its latest version. */
+  txId: number
+}
+
+/** What a session is opened with. */
+export interface SessionOptions {
+  /** Name of the harness: `pi`, `openclaw`, ... */
+  harness: string
+  /** The harness's own session ID. */
+  sessionId: string
+  /** Working folder, absolute; relative paths of tools count from it. */
+  cwd: string
+  /** Settings, complete or in part; what is missing has its default. */
+  settings?: Partial<Settings>
+  /** The session that this one is a fork of: it inherits index, pool, handles and chat. */
+  parentSessionId?: string
+}
+
+/** The sets of a session. Pool, active and pinned set list handles of the index. */
+export interface SessionSets {
+  /** Every file and tool call that the session met, in the order in which it met them. */
+  index: Array<IndexedObject>
+  /** Those that the model knows of. */
+  pool: Array<string>
+  /** Those whose content stands in the window. */
+  active: Array<string>
+  /** Those that stay in the window until they are unpinned. */
+  pinned: Array<string>
+}
+
+/** Figures for a status line. */
+export interface SessionStatus {
+  /** Calls so far. */
+  calls: number
+  /** Number of the epoch, from 0. */
+  epoch: number
+  /** Tokens of the messages last sent. */
+  windowTokens: number
+  /** Tokens of the same messages as the host would have sent them. */
+  plainTokens: number
+  /** Share of `plainTokens` that was not sent, 0 to 1. */
+  savedShare: number
+  /** Our bill by what the plain host's would have been; null before the first call. */
+  billRatio: number | null
+  /** Objects whose content stands in the window. */
+  activeObjects: number
+  /** Objects met. */
+  indexedObjects: number
+  /** Objects pinned. */
+  pinnedObjects: number
+}
+
+/**
+ * Renames a damaged store, with the files that belong to it, to `NAME.corrupt-N`, and resolves to its new path. The next
+ * `openStore` creates a new store. Nothing else calls this.
+ *
+ * `force`: also rename a store that is not damaged. Default: false.
+ *
+ * Rejects with `INVALID_ARGUMENT` if nothing is damaged, `STORE_UNAVAILABLE` if there is no such file or a store is open
+ * there, in this process or another, `FILE`, `NEWER_SCHEMA`.
+ */
+export declare function setAside(path: string, force?: boolean | undefined | null): Promise<string>
+
+/** Where to read settings from. */
+export interface SettingsPlaces {
+  /** The agent's folder; its `palimpsest.json` holds the user's settings. */
+  agentDir?: string
+  /** The project's folder. Its `.pi/palimpsest.json` overrides the user's settings, so give it only if the user trusts the project. */
+  projectDir?: string
+}
+
+/** A line of a text, or the part of it around a match. */
+export interface SnippetLine {
+  /** Number of the line, from 1. */
+  line: number
+  /** The line without its ending; of a long line, a part. */
+  text: string
+  /** The matches in `text`, as arguments for `text.slice` (UTF-16 code units); in order, not overlapping. */
+  matches: [start: number, end: number][]
+}
+
+/** Where a store is. */
+export interface StoreOptions {
+  /**
+   * A file, or `:memory:`. Default: `PALIMPSEST_STORE`, else the setting `store`, else
+   * `<agentDir>/palimpsest/store.sqlite`, else `store.sqlite` in the platform's data folder.
+   */
+  path?: string
+  /** Settings, complete or in part. `store` says where the store is; others, how names are resolved and files indexed. */
+  settings?: Partial<Settings>
+  /** The agent's folder, which a relative path in the settings counts from. */
+  agentDir?: string
+  /** Whether to create a store that does not exist, instead of rejecting with `STORE_UNAVAILABLE`. Default: `true`. */
+  create?: boolean
+}
+
+/** A table or index of a store's file. */
+export interface StorePart {
+  /** Its name. */
+  name: string
+  /** Its bytes. */
+  bytes: number
+}
+
+/**
+ * Resolves to the absolute path of the store that `openStore` would open with these options, or `:memory:`. Opens nothing.
+ *
+ * Rejects with `INVALID_ARGUMENT`.
+ */
+export declare function storePath(options?: StoreOptions | undefined | null): Promise<string>
+
+/** Counts and sizes of a store. */
+export interface StoreStats {
+  /** Objects by type. */
+  objects: Record<string, number>
+  /** How many of these objects were forgotten. */
+  forgotten: number
+  /** Sessions. */
+  sessions: number
+  /** Versions. */
+  versions: number
+  /** Items, including those that are no longer in their lists. */
+  items: number
+  /** Contents. */
+  contents: number
+  /** UTF-8 bytes of contents, items and fields, before compression. */
+  plainBytes: number
+  /** Bytes of the file; 0 in memory. */
+  fileBytes: number
+  /** Bytes of the write-ahead log. */
+  logBytes: number
+  /** Bytes of the file that are free. */
+  freeBytes: number
+  /** Bytes by table and index, largest first. */
+  parts: Array<StorePart>
+  /** Oldest transaction that wrote a version; absent on an empty store. */
+  oldest?: TransactionTime
+  /** Newest transaction; absent on an empty store. */
+  newest?: TransactionTime
+}
+
+/** A finished tool call. */
+export interface ToolCallReport {
+  /** The provider's ID of the call. */
+  toolCallId: string
+  /** Name of the tool. */
+  toolName: string
+  /** Arguments as the tool ran with them. */
+  args: unknown
+  /** Whether it failed. */
+  isError: boolean
+  /**
+   * The text that it showed, from tools that list or search files and from shells, failed commands included. Files that it
+   * names enter the session index by path alone. Only the first 256 KiB are read.
+   */
+  text?: string
+}
+
+/** What a model is told of a tool. */
+export interface ToolDefinition {
+  /** Name under which the model calls it. */
+  name: string
+  /** What it does, for the model. */
+  description: string
+  /** One line for a list of tools in the system prompt. */
+  promptSnippet: string
+  /** JSON schema of the arguments. */
+  parameters: ToolSchema
+}
+
+/** Lists the tools. `index.d.ts` has another `tools`, which wraps this one. */
+export declare function tools(): Array<ToolDefinition>
+
+/** The state of a tracking. */
+export interface TrackingStatus {
+  /** Tracked files. */
+  files: number
+  /** Tracked files that exist. */
+  attached: number
+  /** Tracked files that do not exist any more. */
+  deleted: number
+  /** Tracked files that can no longer be read; they keep their latest versions. */
+  orphaned: number
+  /** Folders with tracked files that the system watches. */
+  watchedFolders: number
+  /** Folders with tracked files that are polled. */
+  polledFolders: number
+  /** Folders with tracked files that do not exist; the nearest existing folder above is watched instead. */
+  absentFolders: number
+  /** Files that wait to be checked. */
+  pending: number
+  /** Largest number of files that ever waited. */
+  mostPending: number
+}
+
+/** How to track files. */
+export interface TrackOptions {
+  /** Folder that relative paths count from, absolute. Default: the process's working folder. */
+  cwd?: string
+  /** Whether to poll files instead of having the system watch them. Default: `false`. */
+  polling?: boolean
+  /** Interval at which polled files are checked, in milliseconds. Default: 2,000. */
+  pollMs?: number
+  /** Largest number of folders to watch; files in others are polled. Default: as many as the system allows. */
+  maxWatches?: number
+}
+
+/** A transaction and its time. */
+export interface TransactionTime {
+  /** Number in this store. */
+  txId: number
+  /** RFC 3339. */
+  time: string
+}
+
+/** What a provider said that a request used. A report without any input is ignored. */
+export interface UsageReport {
+  /** `call`: a call to the model. `cache_warm`: a request that only kept the cache of the newest call alive. */
+  kind: "call" | "cache_warm"
+  /** Number of the call. 0 is a call that went out with the host's own messages. Default: the newest call. */
+  call?: number
+  /** The host's ID of the report. A report with a known ID is ignored. */
+  id?: string
+  /** When the request was made, in milliseconds since 1970. Required for `cache_warm`. */
+  time?: number
+  /** Tokens of input neither read from the cache nor written to it. */
+  input: number
+  /** Tokens read from the cache. */
+  cacheRead: number
+  /** Tokens written to the cache. */
+  cacheWrite: number
+  /** Tokens of output. */
+  output: number
+}
+
+/** A version of an object: everything but its content. */
+export interface Version {
+  /** Full ID of the object. */
+  id: string
+  /** Its type. */
+  type: ObjectType
+  /** What the object tracks; null if it has no source. */
+  source: Source | null
+  /** SHA-256 of the immutable part, as 64 hexadecimal digits like all hashes. */
+  identityHash: string
+  /** The transaction that wrote the version in this store. */
+  txId: number
+  /** Time of that transaction in this store, in RFC 3339, UTC. */
+  systemTime: string
+  /** Where the version was first written: this store, unless it was imported. */
+  origin: VersionOrigin
+  /** SHA-256 of the bytes that were read from the source; null if none were. */
+  sourceHash: string | null
+  /** SHA-256 of the payload: fields, content, items and additional contents. A change of it makes a new version. */
+  contentHash: string
+  /** Fields, such as `char_count` of a file or `tool` of a tool call, and your own. */
+  fields: Record<string, unknown>
+  /** SHA-256 of the content's UTF-8 bytes; null if there is no content. */
+  content: string | null
+  /** Number of items (messages of a chat, events of a session); 0 for other objects. */
+  itemCount: number
+  /** SHA-256 of each additional content, by name. */
+  additional: Record<string, string>
+  /** Why text was removed from the version after it was written; null if none was. */
+  redacted: "secret" | "forgotten" | null | null
+  /** The object's nicknames. */
+  nicknames: Array<string>
+  /** A reference to this version, which resolves in any store that holds it. See `resolve`. */
+  reference: StaticReference
+}
+
+/** Where a version was first written. */
+export interface VersionOrigin {
+  /** ID of that store. */
+  storeId: string
+  /** Its transaction there. */
+  txId: number
+  /** Its time there, in RFC 3339, UTC. */
+  time: string
+}

@@ -1,0 +1,141 @@
+// The class `Session`: reads what the host gives, keeps the order of its calls, and crosses to the native side once per method.
+// Decides nothing about contexts. What the methods promise is documented in `index.d.ts`.
+import * as binding from "../binding.js";
+import { listSnapshot, snapshot } from "./arguments.js";
+import { Listeners, watchFileCheck } from "./events.js";
+import { patched, payloadJson } from "./payload.js";
+import { Queue } from "./queue.js";
+import { Request } from "./request.js";
+
+/**
+ * @import * as api from "../index.js"
+ * @import { Answer } from "./request.js"
+ */
+
+/** Opens a session. @type {typeof api.openSession} */
+export async function openSession(store, options) {
+  return new Session(await binding.openSession(store, options));
+}
+
+/**
+ * The native side of a session; undefined for what is no session.
+ * @type {(session: unknown) => binding.Session | undefined}
+ */
+export let nativeSession;
+
+/** @implements {api.Session} */
+export class Session {
+  #native;
+  #request = new Request();
+  #queue = new Queue();
+  #listeners = new Listeners();
+
+  static {
+    nativeSession = (session) =>
+      typeof session === "object" && session !== null && #native in session ? session.#native : undefined;
+  }
+
+  /** @param {binding.Session} native */
+  constructor(native) {
+    if (!(native instanceof binding.Session)) {
+      throw new TypeError("`Session` has no public constructor: call `openSession`");
+    }
+    this.#native = native;
+    watchFileCheck(
+      () => native.filesChecked(),
+      (event) => this.#listeners.emit(event),
+    );
+  }
+
+  get id() {
+    return this.#native.id;
+  }
+
+  /** @type {api.Session["transformContext"]} */
+  async transformContext(messages, call) {
+    const list = listSnapshot(messages);
+    return /** @type {any} */ (await this.#queue.run(() => this.#transform(list, call)));
+  }
+
+  /**
+   * @param {unknown[]} messages
+   * @param {api.CallInfo | undefined} call
+   * @returns {Promise<unknown[]>}
+   */
+  async #transform(messages, call) {
+    const crossing = this.#request.crossing(messages, call);
+    const { since, skip, messages: rest, call: info } = crossing;
+    const answer = /** @type {Answer | { resend: true }} */ (
+      JSON.parse(await this.#native.transform(since, skip, rest, info))
+    );
+    if ("resend" in answer) {
+      this.#request.clear();
+      return this.#transform(messages, call);
+    }
+    this.#request.apply(crossing, answer);
+    for (const event of answer.events) {
+      this.#listeners.emit(event);
+    }
+    return this.#request.build(messages);
+  }
+
+  /** @type {api.Session["preparePayload"]} */
+  async preparePayload(payload) {
+    const json = payloadJson(payload);
+    const patches = await this.#queue.run(() => this.#native.preparePayload(json));
+    return patched(payload, JSON.parse(patches));
+  }
+
+  /** @type {api.Session["recordToolCall"]} */
+  async recordToolCall(call) {
+    const given = snapshot("call", call);
+    await this.#queue.run(() => this.#native.recordToolCall(given));
+  }
+
+  /** @type {api.Session["recordUsage"]} */
+  async recordUsage(report) {
+    const given = snapshot("report", report);
+    await this.#queue.run(() => this.#native.recordUsage(given));
+  }
+
+  /** @type {api.Session["recordFailedCall"]} */
+  recordFailedCall(reason) {
+    this.#native.recordFailedCall(reason);
+  }
+
+  /** @type {api.Session["checkWrite"]} */
+  async checkWrite(toolName, args) {
+    return this.#native.checkWrite(toolName, args);
+  }
+
+  /** @type {api.Session["explainFailedEdit"]} */
+  async explainFailedEdit(args) {
+    const given = snapshot("args", args);
+    return this.#queue.run(() => this.#native.explainFailedEdit(given));
+  }
+
+  /** @type {api.Session["onEvent"]} */
+  onEvent(listener) {
+    return this.#listeners.add(listener);
+  }
+
+  status() {
+    return this.#native.status();
+  }
+
+  async sets() {
+    return this.#native.sets();
+  }
+
+  async ledger() {
+    return this.#native.ledger();
+  }
+
+  async mountNotices() {
+    return this.#native.mountNotices();
+  }
+
+  async close() {
+    await this.#queue.run(() => this.#native.close());
+  }
+}
