@@ -9,7 +9,8 @@ import { desk, withTwoVersions } from "./command.ts";
 describe("help", () => {
   test("fits one screen, and every command has its own with an example", () => {
     const at = desk();
-    const types = readFileSync(join(root, "index.d.ts"), "utf8");
+    const declarations = ["index.d.ts", "binding.d.ts"].map((name) => readFileSync(join(root, name), "utf8"));
+    const types = declarations.join("\n");
     const { status, stdout } = at.run("--help");
     const lines = stdout.split("\n");
     expect(status).toBe(0);

@@ -1,4 +1,4 @@
-// The commands, in the order of `palimpsest --help`. To add one: a file in `commands/`, a line here, a row of the README.
+// The commands, in the order of `palimpsest --help`. To add one, add a file in `commands/`, a line here, and a row in the documents.
 import { context } from "./commands/context.js";
 import { diff } from "./commands/diff.js";
 import { doctor } from "./commands/doctor.js";

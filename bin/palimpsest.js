@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The `palimpsest` command: finds the command that is asked for, runs it, and turns what goes wrong into a message and an
-// exit code. What a command does stands in its file under `commands/`; what the store does, in the addon.
+// The `palimpsest` command: finds the command, runs it, and turns errors into a message and an exit code. What a command does is in
+// its file under `commands/`; what the store does, in the addon.
 import { commands } from "./commands.js";
 import { parseArguments, UsageError } from "./lib/arguments.js";
 import { exitCode, printError } from "./lib/errors.js";
@@ -41,7 +41,7 @@ async function main(given) {
 }
 
 /**
- * The arguments with the command in front: options that every command has may stand before it.
+ * The arguments with the command moved to the front: options that every command has may come before it.
  * @param {string[]} given
  */
 function commandFirst(given) {

@@ -1,27 +1,27 @@
-// Fail open: what goes wrong in Palimpsest is told to the user once a session, logged with its cause, and stays here.
-// Nothing in this file throws or rejects.
+// Fail open: a failure of Palimpsest never reaches Pi. The user is notified of the first one in a session; all are logged with their
+// causes. Nothing in this file throws or rejects.
 import { appendFile, mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 
-/** Tells and logs the failures of one session. */
+/** Reports and logs the failures of one session. */
 export interface Failures {
-  /** Logs `error`; tells the user `what` happened unless they were told of a failure before. */
+  /** Logs `error`; notifies the user of it if it is the first failure of the session. `what`: what happened. */
   report(what: string, error: unknown): Promise<void>;
-  /** Tells the user something that is no failure. */
+  /** Notifies the user of something that is no failure. */
   notice(message: string): void;
 }
 
 /** Creates the failure handling of one session; the log is `<agentDir>/palimpsest/errors.log`. */
 export function createFailures(agentDir: string, ctx: ExtensionContext): Failures {
   const logFile = join(agentDir, "palimpsest", "errors.log");
-  let told = false;
+  let notified = false;
   return {
-    notice: (message) => tell(ctx, `Palimpsest: ${message}`),
+    notice: (message) => notify(ctx, `Palimpsest: ${message}`),
     async report(what, error) {
-      if (!told) {
-        told = true;
-        tell(ctx, `Palimpsest: ${what}: ${describe(error)}. Details: ${logFile}`);
+      if (!notified) {
+        notified = true;
+        notify(ctx, `Palimpsest: ${what}: ${describe(error)}. Details: ${logFile}`);
       }
       await log(logFile, `${new Date().toISOString()} ${what}: ${withCauses(error)}\n`);
     },
@@ -45,7 +45,7 @@ function withCauses(error: unknown): string {
   return cause === undefined ? own : `${own}\ncaused by ${withCauses(cause)}`;
 }
 
-function tell(ctx: ExtensionContext, message: string): void {
+function notify(ctx: ExtensionContext, message: string): void {
   try {
     if (ctx.hasUI) {
       ctx.ui.notify(message, "warning");
@@ -53,7 +53,7 @@ function tell(ctx: ExtensionContext, message: string): void {
       process.stderr.write(`${message}\n`);
     }
   } catch {
-    // The host may be shutting down; the log still has it.
+    // The host may be shutting down. The log still has the message.
   }
 }
 
@@ -62,6 +62,6 @@ async function log(file: string, text: string): Promise<void> {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     await appendFile(file, text, { mode: 0o600 });
   } catch {
-    // Where even the log cannot be written, the user has been told.
+    // The log cannot be written, but the user was notified.
   }
 }

@@ -1,39 +1,38 @@
-// The open store and session behind one Pi session, and how they are found: settings, place of the store, parent.
-// Decides nothing about contexts.
+// Opens the store and the session behind a Pi session: settings, path of the store, parent. Decides nothing about contexts.
 import { open } from "node:fs/promises";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Addon, Session, Store } from "./addon.ts";
 
-/** An open session and what belongs to it. */
+/** An open session with its store. */
 export interface Live {
   readonly session: Session;
-  /** What the user should know about the place of the store and about mounts. */
+  /** Notices for the user about the store and about mounts. */
   readonly notices: string[];
   /** Closes session and store. */
   close(): Promise<void>;
 }
 
-/** What names a Pi session for us: one session ID can occur in two working folders. */
+/** Identifies a Pi session. The same session ID can occur in two working folders. */
 export function sessionKey(ctx: ExtensionContext): string {
   return `${ctx.sessionManager.getSessionId()}\0${ctx.cwd}`;
 }
 
 /**
- * Opens store and session for the Pi session of `ctx`; nothing where the settings turn Palimpsest off. Rejects with the
- * addon's coded errors.
+ * Opens store and session for the Pi session of `ctx`. Resolves to undefined if the settings turn Palimpsest off. Rejects with the
+ * addon's errors.
  */
 export async function openLive(
   addon: typeof Addon,
   agentDir: string,
   ctx: ExtensionContext,
 ): Promise<Live | undefined> {
-  // Settings of a project that the user does not trust are not read.
+  // Do not read settings of a project that the user does not trust.
   const projectDir = ctx.isProjectTrusted() ? ctx.cwd : undefined;
   const settings = await addon.loadSettings({ agentDir, projectDir });
   if (!settings.enabled) {
     return undefined;
   }
-  // A session that Pi does not keep (`--no-session`) leaves nothing with us either.
+  // Pi does not keep this session (`--no-session`), so neither do we.
   const path = ctx.sessionManager.getSessionFile() === undefined ? ":memory:" : undefined;
   const store = await addon.openStore({ path, settings, agentDir });
   try {
@@ -61,8 +60,8 @@ async function closeBoth(session: Session, store: Store): Promise<void> {
 }
 
 /**
- * The ID of the session that this one was forked from. Pi's header has the parent's file, whose first line has the ID;
- * a parent that is gone is no parent.
+ * ID of the session that this one was forked from. Pi's header names the parent's file, whose first line has the ID. Undefined if the
+ * file is gone.
  */
 async function parentSessionId(ctx: ExtensionContext): Promise<string | undefined> {
   const parentFile = ctx.sessionManager.getHeader()?.parentSession;

@@ -1,11 +1,11 @@
-// What `/context` shows: the window, the bill beside plain Pi's, the overhead, faults, and what each epoch saved. Pure text.
+// The text that `/context` shows: the window, the bill beside plain Pi's, the overhead, faults, and what each epoch saved.
 import type { Ledger, SessionStatus } from "./addon.ts";
 import { shortCount } from "./status.ts";
 
-/** Epochs that are listed; of more the first are counted. */
+/** Number of epochs to list, the newest; earlier ones are only counted. */
 const listedEpochs = 12;
 
-/** The report, in lines. */
+/** The report, several lines. */
 export function contextReport(status: SessionStatus, ledger: Ledger): string {
   if (ledger.calls === 0) {
     return "No call yet.";
@@ -56,7 +56,7 @@ function epochLines({ epoch, epochs, prices }: Ledger): string[] {
   return [`epoch   ${epoch}${earlier > 0 ? ` (the first ${earlier} are not listed)` : ""}`, ...lines];
 }
 
-/** A cost: in dollars where the price of a token is known, else in tokens of plain input. */
+/** A cost: in dollars if the price of a token is known, else in uncached input tokens. */
 function money(cost: number, usdPerMillion: number | undefined): string {
   if (usdPerMillion === undefined) {
     return `${cost < 0 ? "-" : ""}${shortCount(Math.round(Math.abs(cost)))}`;

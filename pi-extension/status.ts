@@ -1,4 +1,4 @@
-// The status line: window tokens, share saved, the bill beside plain Pi's, active objects. Pure text.
+// The text of the status line: window tokens, share saved, the bill beside plain Pi's, active objects.
 import type { SessionStatus } from "./addon.ts";
 
 /** Such as `palimpsest 34.1k tokens · 41 % saved · bill 0.62 · 12 active`; before the first call `palimpsest on`. */
@@ -11,7 +11,7 @@ export function statusLine(status: SessionStatus): string {
   return `palimpsest ${shortCount(status.windowTokens)} tokens · ${saved}${bill} · ${status.activeObjects} active`;
 }
 
-/** Such as `palimpsest checking files 1.2k of 5.0k`: while a session that goes on looks at what it knows. */
+/** Such as `palimpsest checking files 1.2k of 5.0k`: while a resumed session checks the files that it knows. */
 export function checkingLine(files: number, of: number): string {
   return `palimpsest checking files ${shortCount(files)} of ${shortCount(of)}`;
 }

@@ -1,5 +1,5 @@
-// `palimpsest context`: what the model saw at a call, byte for byte; how that differs from another call; why each message is
-// shown as it is.
+// `palimpsest context`: what the model saw at a call, byte for byte; how it differs from another call; why each message is shown as
+// it is.
 import { UsageError, wholeNumber } from "../lib/arguments.js";
 import { plural } from "../lib/describe.js";
 import { styled, write, writeJson } from "../lib/output.js";
@@ -20,13 +20,13 @@ export const context = {
   summary: "Print what the model saw at a call, byte for byte",
   arguments: [1, 1],
   options: {
-    call: { type: "string", value: "N", text: "the call, from 1; the newest by default" },
-    diff: { type: "string", value: "M", text: "what changed since call M, message by message" },
-    why: { type: "boolean", text: "how each message is shown and since when, instead of its text" },
+    call: { type: "string", value: "N", text: "number of the call, from 1; default: the newest" },
+    diff: { type: "string", value: "M", text: "show what changed since call M, message by message" },
+    why: { type: "boolean", text: "show how each message is shown and since when, instead of its text" },
   },
   notes: [
-    "SESSION is the ID of a session, the host's session ID, a unique prefix, or `latest`. The call is rendered again from the\nstore and checked against the hash that was recorded; what the store does not hold is named in its place.",
-    "With --json each message stands on a line of its own, with the bytes that went out.",
+    "SESSION is the ID of a session, the host's session ID, a unique prefix, or `latest`. The call is rendered again\nfrom the store and checked against the recorded hash. Where the store does not hold a message, its place is marked.",
+    "With --json, each message is on a line of its own, with the bytes that went out.",
   ],
   json: "RecordedCall with messages: Message[], or with --diff { changes: CallChange[] }",
   examples: ["palimpsest context latest", "palimpsest context 0198c2f1 --call 212 --diff 211 --why"],

@@ -9,9 +9,9 @@ export const diff = {
   usage: "NAME [A [B]]",
   summary: "Compare two versions of an object, by lines",
   arguments: [1, 3],
-  options: { context: { type: "string", value: "N", text: "unchanged lines around each change; 3 by default" } },
+  options: { context: { type: "string", value: "N", text: "unchanged lines around each change; default: 3" } },
   notes: [
-    "A and B are a transaction (12), a step back (-1), `latest` or a time (RFC 3339). B is the latest version by default, and\nA the one before B. Where only fields differ, these are listed.",
+    "A and B are a transaction (12), a step back (-1), `latest` or a time (RFC 3339). By default, B is the latest version and\nA the one before B. If only fields differ, they are listed.",
   ],
   json: "Difference",
   examples: ["palimpsest diff src/main.rs -2 latest", "palimpsest diff README.md 2026-03-01"],

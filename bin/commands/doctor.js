@@ -1,4 +1,4 @@
-// `palimpsest doctor`: checks a store, and sets a damaged one aside where it is told to.
+// `palimpsest doctor`: checks a store; with --set-aside, renames a damaged one.
 import { UsageError } from "../lib/arguments.js";
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
@@ -14,11 +14,11 @@ export const doctor = {
   options: {
     "set-aside": {
       type: "boolean",
-      text: "move a damaged store to NAME.corrupt-N, so that the next session starts anew",
+      text: "rename a damaged store to NAME.corrupt-N, so that the next session creates a new one",
     },
-    force: { type: "boolean", text: "with --set-aside: also a store that is not damaged" },
+    force: { type: "boolean", text: "with --set-aside: rename the store even if it is not damaged" },
   },
-  notes: ["Reads only, unless --set-aside is given. Exit code 1 if something is wrong."],
+  notes: ["Only reads, unless --set-aside is given. Exit code 1 if something is wrong."],
   json: "DoctorReport; with --set-aside { path: string, setAside: string }",
   examples: ["palimpsest doctor", "palimpsest doctor --set-aside"],
   async run(given) {

@@ -14,7 +14,7 @@ export const history = {
   summary: "List the versions of an object, newest first, those before a move too",
   arguments: [1, 1],
   options: {},
-  notes: ["Columns: transaction, time, hash of the version, size; of a file that moved its path then."],
+  notes: ["Columns: transaction, time, hash of the version, size; for a file that moved, also its path at the time."],
   json: "{ id: string, versions: Version[] }",
   examples: ["palimpsest history README.md"],
   async run(given) {

@@ -13,11 +13,11 @@ export const index = {
   summary: "Store the files at and under the paths, as they are now",
   arguments: [1, Number.POSITIVE_INFINITY],
   options: {
-    all: { type: "boolean", text: "hidden and ignored files too, all but .git" },
-    verbose: { type: "boolean", text: "also the unchanged files, and what was skipped" },
+    all: { type: "boolean", text: "also index hidden and ignored files, but not .git" },
+    verbose: { type: "boolean", text: "also list unchanged files and what was skipped" },
   },
   notes: [
-    "Text is stored with its content; binary files, those above the setting `maxTextBytes` and those that `exclude` names as\nmetadata. Links are not\nfollowed, FIFOs and devices not opened. A file that the store knows under a PATH and that is gone gets a version without\ncontent. Exit code 1 if something could not be read; the rest is stored.",
+    "Stores text files with their content. Of binary files, files larger than the setting `maxTextBytes` and files that\n`exclude` names, only metadata is stored. Symbolic links are not followed; FIFOs and devices are not opened. A file under\na PATH that is gone gets a version without content. Exit code 1 if something could not be read; the rest is stored.",
   ],
   json: "{ summary: Record<string, number>, files: IndexedFile[], failed: PathProblem[], skipped: PathProblem[] }",
   examples: ["palimpsest index notes/", "palimpsest index . --all --json"],

@@ -1,4 +1,4 @@
-// `palimpsest learn`: from recorded sessions, how likely outputs and steps are needed again.
+// `palimpsest learn`: learns from recorded sessions how likely outputs and steps are needed again.
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { text, UsageError } from "../lib/arguments.js";
@@ -18,11 +18,11 @@ export const learn = {
     caution: {
       type: "string",
       value: "NUMBER",
-      text: "how many times its price a fault weighs; as shipped by default",
+      text: "weight of a fault, as a multiple of its price; default: that of the shipped weights",
     },
   },
   notes: [
-    "FILE is a session file of Pi, Claude Code or Codex, plain or gzipped, or a folder, whose *.jsonl and *.jsonl.gz are taken; what\nis no session is skipped. Nothing is stored, and no other file is read. The setting `hazards` in palimpsest.json names the file\nto use. What it was learned from goes to stderr, with the area under the curve on these very sessions: 0.5 is a guess, 1 never\nwrong.",
+    "FILE is a session file of Pi, Claude Code or Codex, plain or gzipped, or a folder with *.jsonl and *.jsonl.gz files; files\nthat are no sessions are skipped. Stores nothing and reads no other file. To use the weights, name their file in the\nsetting `hazards` of palimpsest.json. Statistics go to stderr: the number of needs, and the area under the ROC curve on\nthe same sessions (0.5: chance, 1: perfect).",
   ],
   json: "LearnedHazards",
   examples: [

@@ -1,4 +1,4 @@
-// `palimpsest links`: what an object leads to, and what leads to it.
+// `palimpsest links`: the relations from an object to others, or to it.
 import { text, UsageError } from "../lib/arguments.js";
 import { writeJson } from "../lib/output.js";
 import { withStore } from "../lib/store.js";
@@ -11,7 +11,7 @@ export const links = {
   summary: "List the links, tags and references of an object",
   arguments: [1, 1],
   options: {
-    back: { type: "boolean", text: "what leads to the object instead" },
+    back: { type: "boolean", text: "list the relations to the object instead" },
     part: {
       type: "string",
       value: "PART",
@@ -20,7 +20,7 @@ export const links = {
     "as-of": { type: "string", value: "TX|TIME", text: "as of a transaction (12) or a time (RFC 3339)" },
   },
   notes: [
-    "Columns: kind, place, line, what is written, what it leads to; with --back first the object that it stands in. A link\nresolves among the stored files under the vault's root: the nearest folder above with a .obsidian, else with a .git, else\nthe file's own folder. Other files that an ambiguous link fits follow in parentheses.",
+    "Columns: kind, place, line, text, target; with --back, the object that has the link comes first. A link resolves to a\nstored file in the vault of the linking file: the nearest folder above it with a .obsidian, else with a .git, else the\nfolder that the file is in. Other files that an ambiguous link may mean follow in parentheses.",
   ],
   json: "{ id: string, links: ObjectLink[] }",
   examples: ["palimpsest links notes/plan.md", "palimpsest links notes/plan.md --back --json"],

@@ -9,9 +9,9 @@ export const name = {
   usage: "NAME NICKNAME | --remove NICKNAME",
   summary: "Give an object a nickname, or take one away",
   arguments: [1, 2],
-  options: { remove: { type: "boolean", text: "take the nickname away" } },
+  options: { remove: { type: "boolean", text: "remove the nickname" } },
   notes: [
-    "A nickname is unique in the store, has 1 to 64 characters, no white space, none of @ / \\ [ ] : and does not look like a\nhandle (t17) or an ID. One that another object has is not taken over.",
+    "A nickname is unique in the store. It has 1 to 64 characters, no white space, none of @ / \\ [ ] : and does not look like\na handle (t17) or an ID. A nickname of another object is refused.",
   ],
   json: "{ id: string, nickname: string, removed: boolean }",
   examples: ["palimpsest name src/main.rs entry", "palimpsest name --remove entry"],

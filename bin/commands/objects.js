@@ -13,13 +13,13 @@ export const objects = {
   summary: "List objects, and query their metadata",
   arguments: [0, 0],
   options: {
-    type: { type: "string", value: "TYPE", text: `only those of a type: ${types.join(", ")}` },
-    query: { type: "string", value: "QUERY", text: "only those that fulfil it, in the order that it gives" },
-    limit: { type: "string", value: "N", text: "at most so many; all by default" },
+    type: { type: "string", value: "TYPE", text: `only objects of a type: ${types.join(", ")}` },
+    query: { type: "string", value: "QUERY", text: "only objects that match, in the order that the query gives" },
+    limit: { type: "string", value: "N", text: "largest number of objects; default: all" },
     "as-of": { type: "string", value: "TX|TIME", text: "as of a transaction (12) or a time (RFC 3339)" },
   },
   notes: [
-    "Columns: ID, type, transaction and time of the version, size, what it is.",
+    "Columns: ID, type, transaction and time of the version, size, description.",
     "A query tests fields: FIELD, then = != < <= > >= contains starts_with ~ (* ? [a-z]) and a value, or `in (a, b)`, `exists`,\n`missing`; joined by and, or, not and parentheses; then `order by FIELD [desc]`, `limit N`, `offset N`. Fields: id, type,\npath, tx_id, system_time, nickname, and those of the type, such as tool, args.command, status, file_type, char_count.",
   ],
   json: "{ objects: Version[] }",

@@ -1,4 +1,4 @@
-// `palimpsest replay`: recorded sessions through the same code as live use, and what they would have cost.
+// `palimpsest replay`: runs recorded sessions through the same code as live use and reports what they would have cost.
 import { writeFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
@@ -29,16 +29,20 @@ export const replay = {
     layout: {
       type: "string",
       value: "LAYOUT",
-      text: "log, pools, or plain: as the host alone sends them; log by default",
+      text: "log, pools, or plain (as the host alone would send them); default: log",
     },
-    prices: { type: "string", value: "NAME", text: "price table; anthropic by default" },
-    window: { type: "string", value: "TOKENS", text: "the model's window, for both sides; no limit by default" },
-    tokens: { type: "string", value: "HOW", text: "characters (four are one, by default) or bundled (the tokenizer)" },
-    dump: { type: "string", value: "DIR", text: "write the requests to DIR/NAME.jsonl.gz, one line a call" },
-    html: { type: "string", value: "FILE", text: "write a page to look at: windows, bills, epochs, faults" },
+    prices: { type: "string", value: "NAME", text: "price table; default: anthropic" },
+    window: { type: "string", value: "TOKENS", text: "the model's window, for both sides; default: no limit" },
+    tokens: {
+      type: "string",
+      value: "HOW",
+      text: "characters (four are a token) or bundled (the tokenizer); default: characters",
+    },
+    dump: { type: "string", value: "DIR", text: "write the requests to DIR/NAME.jsonl.gz, one line per call" },
+    html: { type: "string", value: "FILE", text: "write an HTML page with windows, bills, epochs and faults" },
   },
   notes: [
-    "FILE is a session file of Pi, Claude Code or Codex, plain or gzipped, or a folder, whose *.jsonl and *.jsonl.gz are taken. Nothing is stored, and no\nother file is read. The bill is input alone, in prices of a plain input token, ours beside that of the host alone, which\ncompacts where there is a window. A fault is a call that missed a line which it needed; strict are those of outputs that\ncame from one place, own those of what the model or a person wrote. Sessions under 15 calls are left out of the sum. Exit\ncode 1 if a file could not be replayed; the rest is.",
+    "FILE is a session file of Pi, Claude Code or Codex, plain or gzipped, or a folder with *.jsonl and *.jsonl.gz files.\nStores nothing and reads no other file. The bill counts input only, in multiples of the price of one uncached input\ntoken, beside that of the plain host, which compacts if there is a window. A fault is a call that needed a line which was\nnot in the window: strict faults are lines of outputs that came from one place, own faults are lines that the model or a\nperson wrote. Sessions of fewer than 15 calls are left out of the sum. Exit code 1 if a file could not be replayed; the\nothers are replayed all the same.",
   ],
   json: "ReplayReport & { failed: { file: string, error: { code, message, hint } }[] }",
   examples: [

@@ -17,13 +17,13 @@ export const search = {
   arguments: [1, Number.POSITIVE_INFINITY],
   options: {
     type: { type: "string", value: "TYPE", text: `only objects of a type: ${types.join(", ")}` },
-    session: { type: "string", value: "NAME", text: "only what belongs to a session; files belong to none" },
+    session: { type: "string", value: "NAME", text: "only the chat, tool calls and system prompt of a session" },
     path: { type: "string", value: "PATH", text: "only files whose path starts with this" },
-    "all-versions": { type: "boolean", text: "also texts that objects had before" },
-    limit: { type: "string", value: "N", text: "at most so many; 10 by default" },
+    "all-versions": { type: "boolean", text: "also search earlier versions" },
+    limit: { type: "string", value: "N", text: "largest number of hits; default: 10" },
   },
   notes: [
-    'Best first. TEXT is words, "phrases", -excluded and prefix*; identifiers are found by their parts. Where the output is no\nterminal: one line for each quoted line, with ID@TX, name, place, line number and text, separated by tabs.',
+    'Best hits first. TEXT is words, "phrases", -excluded and prefix*; identifiers are found by their parts. If stdout is no\nterminal, each quoted line is printed as ID@TX, name, place, line number and text, separated by tabs.',
   ],
   json: "SearchResults",
   examples: [

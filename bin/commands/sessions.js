@@ -11,7 +11,7 @@ export const sessions = {
   arguments: [0, 0],
   options: {},
   notes: [
-    "Columns: ID, calls, state, last written, working folder, harness, first opened, origin. A session is `active` while it\nis open, or if its process was killed. `parted` is one that went on by itself because another process wrote to its origin.",
+    "Columns: ID, calls, state, last written, working folder, harness, first opened, origin. A session is `active` while it\nis open, or if its process was killed. A `parted` session went on by itself because another process wrote to its origin.",
   ],
   json: "{ sessions: SessionInfo[] }",
   examples: ["palimpsest sessions --json"],

@@ -1,4 +1,4 @@
-// `palimpsest show`: the content of an object, its bytes unchanged and nothing more; or what is known of it.
+// `palimpsest show`: prints the content of an object, byte for byte, or its metadata.
 import { text, UsageError } from "../lib/arguments.js";
 import { what } from "../lib/describe.js";
 import { write, writeJson } from "../lib/output.js";
@@ -20,12 +20,12 @@ export const show = {
       value: "TX|TIME",
       text: "as of a transaction (12), a step back (-1) or a time (RFC 3339)",
     },
-    lines: { type: "string", value: "A-B", text: "these lines alone: 40-80, 7, 1-3,9" },
-    field: { type: "string", value: "NAME", text: "an additional content instead of the content" },
-    metadata: { type: "boolean", text: "what is known of the version instead of its content" },
+    lines: { type: "string", value: "A-B", text: "only these lines: 40-80, 7, 1-3,9" },
+    field: { type: "string", value: "NAME", text: "print an additional content instead" },
+    metadata: { type: "boolean", text: "print the metadata of the version instead" },
   },
   notes: [
-    "A chat prints its messages and a session its events, each as one line of JSON. An object without content (binary, too\nlarge, deleted) is an error.",
+    "Of a chat, prints the messages, and of a session the events, each as a line of JSON. Fails for an object without content\n(binary, too large, deleted).",
   ],
   json: "Version & { text: string }, or Version & { items: unknown[] }; with --metadata Version",
   examples: ["palimpsest show src/main.rs@-1 --lines 1-40", "palimpsest show call_7 | less"],
@@ -36,7 +36,7 @@ export const show = {
     const [name] = given.positionals;
     if (given.values.metadata === true && (lines !== undefined || field !== undefined)) {
       throw new UsageError(
-        "`--metadata` shows no content, so neither lines nor a field of it",
+        "`--metadata` shows no content, and so no lines and no field of it",
         "leave one of them out",
       );
     }

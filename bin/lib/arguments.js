@@ -1,10 +1,10 @@
-// Arguments of the command line: what a command declares, and reading them. Prints nothing.
+// Arguments of the command line: what a command declares, and reading what was given. Prints nothing.
 import { parseArgs } from "node:util";
 
 /**
  * @typedef {object} Option
  * @property {"boolean" | "string"} type
- * @property {string} [value] what stands for the value in the help
+ * @property {string} [value] placeholder for the value in the help
  * @property {string} text what it does
  *
  * @typedef {object} Command
@@ -13,10 +13,10 @@ import { parseArgs } from "node:util";
  * @property {string} summary one line
  * @property {[least: number, most: number]} arguments how many
  * @property {Record<string, Option>} options its own, beside `--json`, `--store` and `--help`
- * @property {string[]} [notes] what else the help says
+ * @property {string[]} [notes] further paragraphs of the help
  * @property {string} json shape of the document that `--json` prints, by the types of `index.d.ts`
  * @property {string[]} examples
- * @property {(given: Given) => Promise<number | undefined | void>} run resolves to the exit code, 0 if it says nothing
+ * @property {(given: Given) => Promise<number | undefined | void>} run resolves to the exit code; undefined is 0
  *
  * @typedef {object} Given
  * @property {string[]} positionals
@@ -33,7 +33,7 @@ export const sharedOptions = {
   help: { type: "boolean", text: "print this text" },
 };
 
-/** Arguments that a command cannot take; exit code 2. */
+/** A wrong use of the command line; exit code 2. */
 export class UsageError extends Error {
   code = "USAGE";
 
@@ -55,7 +55,7 @@ export class UsageError extends Error {
  */
 export function parseArguments(command, given) {
   const options = { ...sharedOptions, ...command.options };
-  const hint = `\`palimpsest ${command.name} --help\` says how it is called`;
+  const hint = `\`palimpsest ${command.name} --help\` shows its arguments`;
   const { values, positionals } = parse(given, options, hint);
   const help = values.help === true;
   const [least, most] = command.arguments;
@@ -76,7 +76,7 @@ export function parseArguments(command, given) {
  */
 function parse(given, options, hint) {
   const end = given.indexOf("--");
-  // `-1` is a version, not an option; a store knows it as `@-1` too.
+  // `-1` is a version, not an option; the store also accepts `@-1`.
   const isStep = (/** @type {string} */ text, /** @type {number} */ at) => /^-\d+$/.test(text) && (end < 0 || at < end);
   const args = given.map((text, at) => (isStep(text, at) ? `@${text}` : text));
   try {
@@ -86,14 +86,14 @@ function parse(given, options, hint) {
       allowPositionals: true,
     });
   } catch (error) {
-    // Node adds advice of its own after the first sentence.
+    // Node appends advice of its own after the first sentence.
     const [problem] = (error instanceof Error ? error.message : String(error)).split(/\.\s/);
     throw new UsageError(problem.replaceAll("'", "`"), hint);
   }
 }
 
 /**
- * A whole number that an option gives.
+ * The value of an option that takes a whole number.
  * @param {Given} given
  * @param {string} name
  * @returns {number | undefined}
@@ -111,7 +111,7 @@ export function wholeNumber(given, name) {
 }
 
 /**
- * A text that an option gives.
+ * The value of an option that takes a text.
  * @param {Given} given
  * @param {string} name
  * @returns {string | undefined}

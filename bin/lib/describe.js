@@ -1,4 +1,4 @@
-// Objects in a few words, for people.
+// Describes objects in a few words, for people.
 
 /** The types of objects. @type {import("../../index.js").ObjectType[]} */
 export const types = ["file", "toolcall", "chat_segment", "chat", "system_prompt", "session"];

@@ -1,8 +1,8 @@
-// Errors of the command line: message and hint apart, the JSON form, and exit codes.
+// Errors of the command line: message and hint, their JSON form, and exit codes.
 import { writeError, writeJson } from "./output.js";
 import { oneLine } from "./table.js";
 
-/** Codes of the addon that mean: what was asked for is not there, or is not one thing. */
+/** Codes of the addon that mean that a name stands for nothing, or for several things. */
 const notFound = ["NOT_FOUND", "UNKNOWN_NAME", "AMBIGUOUS_NAME"];
 
 /**
@@ -19,7 +19,7 @@ export function exitCode(error) {
 }
 
 /**
- * Prints an error: a JSON document on stdout where one was asked for, else lines on stderr.
+ * Prints an error: a JSON document on stdout with --json, else lines on stderr.
  * @param {unknown} error
  * @param {boolean} json
  */

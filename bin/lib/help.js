@@ -1,4 +1,4 @@
-// The texts of `--help`, made of what the commands declare.
+// The texts of `--help`, made from what the commands declare.
 import { readFileSync } from "node:fs";
 import { commands } from "../commands.js";
 import { sharedOptions } from "./arguments.js";
@@ -11,7 +11,7 @@ export function version() {
 
 /** `palimpsest --help`: fits one screen. */
 export function overview() {
-  // Their options stand in their own help.
+  // The options of a command are listed in its own help.
   const plain = (/** @type {string} */ usage) => usage.replace(/ ?(\[|\| )--.*/, "");
   const rows = commands.map(
     ({ name, usage, summary }) => /** @type {const} */ ([`${name} ${plain(usage)}`.trim(), summary]),
@@ -22,11 +22,11 @@ Usage: palimpsest COMMAND [ARGUMENTS] [--json] [--store PATH]
 
 ${columns(rows)}
 
-An object is named by its ID, its nickname, its path, or at least the first 8
-digits of its ID; NAME@12 and NAME@-1 name a version. The store is that of --store
-or PALIMPSEST_STORE, else of the setting \`store\`, else palimpsest/store.sqlite in
-Pi's agent folder. Exit codes: 0 done, 1 error, 2 wrong usage, 3 not found.
-\`palimpsest COMMAND --help\` says more, with an example.
+The NAME of an object is its ID, its nickname, its path, or at least the first 8
+digits of its ID; NAME@12 and NAME@-1 name a version. The store is given by --store
+or PALIMPSEST_STORE, else by the setting \`store\`, else it is palimpsest/store.sqlite
+in Pi's agent folder. Exit codes: 0 done, 1 error, 2 wrong usage, 3 not found.
+\`palimpsest COMMAND --help\` shows the options of a command, with an example.
 `;
 }
 

@@ -1,4 +1,4 @@
-// Writing to the terminal or a pipe. A reader that goes away ends the program quietly, as with other tools.
+// Writing to the terminal or a pipe. If the reader goes away, the program ends quietly, as other tools do.
 import { styleText } from "node:util";
 
 for (const stream of [process.stdout, process.stderr]) {
@@ -11,7 +11,7 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 /**
- * Writes text as it is; resolves when it has been taken.
+ * Writes text unchanged; resolves when it is written.
  * @param {string} text
  * @returns {Promise<void>}
  */
@@ -20,7 +20,7 @@ export function write(text) {
 }
 
 /**
- * Writes text for people: what went wrong, progress.
+ * Writes text for people to stderr: errors, progress.
  * @param {string} text
  * @returns {Promise<void>}
  */
@@ -29,7 +29,7 @@ export function writeError(text) {
 }
 
 /**
- * Writes one JSON document.
+ * Writes a JSON document.
  * @param {unknown} document
  */
 export function writeJson(document) {
@@ -37,7 +37,7 @@ export function writeJson(document) {
 }
 
 /**
- * Text in a style, on a terminal that wants colours (not with NO_COLOR).
+ * Text in a style, if stdout is a terminal and NO_COLOR is not set.
  * @param {Parameters<typeof styleText>[0]} style
  * @param {string} text
  */

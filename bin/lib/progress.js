@@ -1,15 +1,15 @@
-// Progress on stderr for what takes longer than a second: one line that is written over on a terminal, else a line now and
-// then. stdout stays free for results.
+// Progress on stderr for work that takes longer than a second: on a terminal one line that is overwritten, else a line from time to
+// time. stdout stays free for results.
 
-/** Nothing is said before. */
+/** Milliseconds before the first line. */
 const firstAfterMs = 1_000;
 
-/** How often a terminal's line is written again, and how often another stream gets a line. */
+/** Milliseconds between two updates on a terminal, and between two lines elsewhere. */
 const terminalEveryMs = 200;
 const lineEveryMs = 10_000;
 
 /**
- * Does work and says how it goes.
+ * Runs work and reports its progress.
  * @template T
  * @param {string} what the work, such as `counting`
  * @param {(report: (state: string) => void) => Promise<T>} work reports how far it is, as often as it likes

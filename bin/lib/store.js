@@ -1,4 +1,4 @@
-// The store that a command works on: found as the Pi extension finds it, opened, and closed when the work is done.
+// The store that a command works on: found as the Pi extension finds it, opened, and closed after the work.
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,7 @@ import { writeError } from "./output.js";
  */
 
 /**
- * Opens the store, works on it and closes it.
+ * Opens the store, runs work on it and closes it.
  * @template T
  * @param {Given} given
  * @param {(store: Store) => Promise<T>} work
@@ -31,7 +31,7 @@ export async function withStore(given, work, { create = false } = {}) {
 }
 
 /**
- * Where the store is, for what does not open it.
+ * Path of the store, for commands that do not open it.
  * @param {Given} given
  */
 export async function storePath(given) {

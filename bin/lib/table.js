@@ -1,10 +1,10 @@
-// Rows of text: aligned under headings on a terminal, else separated by tabs, whole and without headings, for other tools.
+// Rows of text: on a terminal aligned under headings, else separated by tabs, complete and without headings, for other tools.
 import { isTerminal, styled, write } from "./output.js";
 
 /** Digits of an ID that a terminal shows: enough for a unique prefix. */
 const shownDigits = 12;
 
-/** Columns of a terminal that does not say how many it has. */
+/** Columns of a terminal of unknown width. */
 const defaultColumns = 80;
 
 /**
@@ -28,7 +28,7 @@ export async function writeTable(headings, rows) {
 }
 
 /**
- * Names and values, one pair a line, the values aligned.
+ * Names and values, one pair per line, with the values aligned.
  * @param {Record<string, string | number>} values
  */
 export function pairs(values) {
@@ -39,7 +39,7 @@ export function pairs(values) {
 }
 
 /**
- * An ID as it is shown: that of a file is shortened on a terminal.
+ * An ID for the table: shortened on a terminal if it is that of a file.
  * @param {string} id
  */
 export function shownId(id) {
@@ -47,7 +47,7 @@ export function shownId(id) {
 }
 
 /**
- * A time as it is shown: to the second on a terminal.
+ * A time for the table: without fractions of a second on a terminal.
  * @param {string} time in RFC 3339
  */
 export function shownTime(time) {
@@ -55,7 +55,7 @@ export function shownTime(time) {
 }
 
 /**
- * Text without what would move the cursor or end the line.
+ * Text without characters that would move the cursor or end the line.
  * @param {string} text
  */
 export function oneLine(text) {

@@ -1,4 +1,4 @@
-// The transcripts that a command line names. Reads none of them.
+// Finds the transcripts that a command line names. Does not read them.
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { UsageError } from "./arguments.js";
@@ -6,7 +6,7 @@ import { UsageError } from "./arguments.js";
 const isTranscript = (/** @type {string} */ name) => /\.jsonl(\.gz)?$/.test(name);
 
 /**
- * The transcripts that files and folders stand for, in order.
+ * The given files, and the transcripts in the given folders, in order.
  * @param {string[]} given
  */
 export async function transcripts(given) {
@@ -24,7 +24,7 @@ export async function transcripts(given) {
     );
   }
   if (found.length === 0) {
-    throw new UsageError("no transcript is there", "name files, or folders that hold *.jsonl or *.jsonl.gz");
+    throw new UsageError("there is no transcript", "name files, or folders that hold *.jsonl or *.jsonl.gz");
   }
   return found;
 }
