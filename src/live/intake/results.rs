@@ -1,0 +1,176 @@
+//! Tool results: paired with their calls, and found to show lines of a file, a change of one, or their own text.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::describe::{blank_fact, describe};
+use super::{Ingest, Ingested, PendingCall};
+use crate::context::host::{HostCall, HostMessage};
+use crate::context::log_layout::{Texts, headed_lines};
+use crate::context::{deeds, tool_kind};
+use crate::error::Result;
+use crate::live::journal::ContentFrom;
+use crate::object::{Hash, ObjectId, canonical_json, locate_slice};
+use crate::session::{
+    Cause, Effect, Event, LineRange, MessageKind, RequestKey, ResultFact, Shows, is_own_tool,
+};
+
+impl Ingest<'_> {
+    /// Takes in a tool result. `None` if it answers no known call: it passes through.
+    pub(super) fn take_result(&mut self, message: &HostMessage) -> Result<Option<Ingested>> {
+        let id = message.key.calls.first().map(String::as_str).unwrap_or_default();
+        let pending = &mut self.intake.pending;
+        let Some(place) = pending.iter().position(|pending| pending.call.id == id) else {
+            return Ok(None);
+        };
+        let pending = pending.remove(place);
+        let call = &pending.call;
+        let request =
+            RequestKey::of(canonical_json(&json!({ "tool": call.tool, "args": call.args }))?);
+        let mut fact = describe(message, blank_fact(&call.tool, request));
+        fact.class = tool_kind::class(&call.tool, &call.args);
+        fact.argument_tokens = self.options.counter.tokens_of(&deeds::left_out(&call.args));
+        let object = ObjectId::new(&*call.id);
+        if message.withheld.is_some() && self.journal.is_forgotten(&object)? {
+            return Ok(Some(Ingested { fact, from: None, call: pending }));
+        }
+        if is_own_tool(&call.tool) {
+            fact.shows = self.activated(call, message)?;
+            return Ok(Some(Ingested { fact, from: None, call: pending }));
+        }
+        let (shows, slice) = self.shown(call, message)?;
+        fact.shows = shows;
+        let (object, version) = self.put_toolcall(call, &fact, message)?;
+        let whole = || ContentFrom::whole(&object, &version);
+        let from = slice.or_else(|| fact.plain.then(whole));
+        fact.object = Some(object);
+        Ok(Some(Ingested { fact, from, call: pending }))
+    }
+
+    /// Takes in the changed text of a known message. A tool result's is a new version of its toolcall.
+    pub(super) fn take_changed_text(&mut self, at: u64, message: &HostMessage) -> Result<()> {
+        let (tokens, digest) = (message.tokens, message.digest());
+        let withheld = message.withheld.is_some();
+        let Some(fact) = self.journal.state().result(at).cloned() else {
+            let known = self.journal.state().chat().get(at);
+            let kind = known.map_or(MessageKind::Other, |known| known.kind.clone());
+            self.journal.record(Event::Edited { at, digest, kind, tokens, withheld });
+            return self.journal.stage_changed_message(at, message);
+        };
+        let fact = ResultFact { shows: Shows::Own, ..describe(message, fact) };
+        let args = match &fact.object {
+            Some(object) if !self.journal.is_forgotten(object)? => {
+                self.put_toolcall_text(object, &fact, message)?
+            }
+            _ => Value::Null,
+        };
+        let kind = MessageKind::Result(fact.clone());
+        self.journal.record(Event::Edited { at, digest, kind, tokens, withheld });
+        self.journal.stage_changed_message(at, message)?;
+        if withheld {
+            return Ok(());
+        }
+        self.treat_at_first_sight(at, &fact, &args, "", message)
+    }
+
+    /// What the result of a context tool shows: lines of an object if they stand in it as they were given.
+    fn activated(&self, call: &HostCall, message: &HostMessage) -> Result<Shows> {
+        let text = message.text();
+        let Some((_, shown)) = text.split_once('\n').filter(|_| message.plain) else {
+            return Ok(Shows::Own);
+        };
+        for effect in self.journal.state().effects(&call.id) {
+            let Effect::Activated(object, version, ranges) = effect else { continue };
+            let lines = headed_lines("", &self.journal.text(object, version)?, ranges);
+            if lines.strip_prefix('\n') == Some(shown) {
+                let (object, version) = (object.clone(), version.clone());
+                return Ok(Shows::Activated { object, version, ranges: ranges.clone() });
+            }
+        }
+        Ok(Shows::Own)
+    }
+
+    /// What a result shows: lines of a file's version if rendering that version gives exactly the text; that the model
+    /// changed a file; else its own text.
+    fn shown(
+        &mut self,
+        call: &HostCall,
+        message: &HostMessage,
+    ) -> Result<(Shows, Option<ContentFrom>)> {
+        let own = (Shows::Own, None);
+        if message.is_error || !message.plain {
+            return Ok(own);
+        }
+        let touched = self.workspace.disk().touched(&call.tool, &call.args);
+        let Ok(Some((cause, path))) = touched else { return Ok(own) };
+        let Some((file, versions)) = self.touched_versions(call, message, cause, &path)? else {
+            return Ok(own);
+        };
+        if cause.by_model() {
+            return Ok((Shows::Change { object: file }, None));
+        }
+        let first = call.args.get("offset").and_then(Value::as_u64).unwrap_or(1).max(1);
+        for version in versions {
+            let Ok(text) = self.journal.text(&file, &version) else { continue };
+            if let Some(slice) = locate_slice(&text, &message.text(), first) {
+                let range = LineRange { first: slice.first_line, last: slice.last_line };
+                let owner = self.journal.owner_of(&file, &version)?;
+                let from = ContentFrom::lines(&owner, &version, range, &slice.suffix);
+                return Ok((Shows::File { object: file, version, range }, Some(from)));
+            }
+        }
+        Ok(own)
+    }
+
+    /// The file that a call read or changed and, where it read, the versions: as noted when it ran, else what the disk holds
+    /// now.
+    fn touched_versions(
+        &mut self,
+        call: &HostCall,
+        message: &HostMessage,
+        cause: Cause,
+        path: &Path,
+    ) -> Result<Option<(ObjectId, Vec<Hash>)>> {
+        let location = self.workspace.disk().location(path);
+        let state = self.journal.state();
+        // A file that was read and then moved, before its lines came in, is known as what it is now.
+        let file = state.current(&location.id()?).clone();
+        let mut noted = false;
+        let mut versions = Vec::new();
+        for effect in state.effects(&call.id) {
+            match effect {
+                Effect::Read(read, version) if *read == file && !cause.by_model() => {
+                    noted = true;
+                    versions.push(version.clone());
+                }
+                Effect::Changed(changed) if *changed == file && cause.by_model() => noted = true,
+                _ => {}
+            }
+        }
+        if noted {
+            return Ok(Some((file, versions)));
+        }
+        let (workspace, journal) = (&mut *self.workspace, &mut *self.journal);
+        if workspace.disk().is_known_by_reports(&location) && message.withheld.is_none() {
+            if !cause.by_model() {
+                return workspace.index_reported_read(journal, &location, call, message);
+            }
+            let told =
+                workspace.index_reported_change(journal, &location, cause, &call.id, &call.args)?;
+            return Ok(told.map(|(file, _)| (file, Vec::new())));
+        }
+        let indexed = workspace.index_file(journal, path, cause, Some(&call.id))?;
+        Ok(indexed.map(|(file, version)| (file, vec![version])))
+    }
+
+    /// Calls that were never answered get an object that says so: status `fail`, null content.
+    pub(super) fn close_unanswered(&mut self) -> Result<()> {
+        for PendingCall { call, .. } in std::mem::take(&mut self.intake.pending) {
+            if !is_own_tool(&call.tool) {
+                self.put_unanswered(&call)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! Toolcall objects: what a call asked for and what it showed, as a version of its own.
+
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::Ingest;
+use super::describe::{args_display, blank_fact, brief_of};
+use crate::context::deeds::shown_brief;
+use crate::context::host::{HostCall, HostMessage};
+use crate::error::Result;
+use crate::object::{Envelope, Hash, ObjectId, ObjectType, Payload};
+use crate::session::{Event, RequestKey, ResultFact, Shows};
+
+impl Ingest<'_> {
+    /// Stages the toolcall of a call and its result; returns the object and the version.
+    pub(super) fn put_toolcall(
+        &mut self,
+        call: &HostCall,
+        fact: &ResultFact,
+        message: &HostMessage,
+    ) -> Result<(ObjectId, Hash)> {
+        let content = match &fact.shows {
+            _ if message.withheld.is_some() => None,
+            Shows::File { range, .. } => {
+                Some(format!("{} {} lines {range}", call.tool, args_display(&call.args)))
+            }
+            _ => Some(message.text().into_owned()),
+        };
+        self.put(call, content, fact, message)
+    }
+
+    /// Stages the toolcall of a call without a result: status `fail`, null content.
+    pub(super) fn put_unanswered(&mut self, call: &HostCall) -> Result<()> {
+        let mut fact = blank_fact(&call.tool, RequestKey::of(""));
+        fact.ok = false;
+        let message = HostMessage::parse("{}", self.options.counter);
+        self.put(call, None, &fact, &message).map(drop)
+    }
+
+    fn put(
+        &mut self,
+        call: &HostCall,
+        content: Option<String>,
+        fact: &ResultFact,
+        message: &HostMessage,
+    ) -> Result<(ObjectId, Hash)> {
+        let mut fields = Map::new();
+        fields.insert("tool".into(), json!(call.tool));
+        fields.insert("args".into(), call.args.clone());
+        fields.insert("args_display".into(), json!(args_display(&call.args)));
+        fields.insert("status".into(), json!(if fact.ok { "ok" } else { "fail" }));
+        fields.insert("chat_ref".into(), json!(self.journal.chat_id()));
+        fields.insert("position".into(), json!(self.journal.state().chat().len()));
+        if let Shows::File { object, .. } | Shows::Change { object } = &fact.shows {
+            fields.insert("file_refs".into(), json!([object]));
+        }
+        if let Some(withheld) = &message.withheld {
+            fields.insert("no_content".into(), json!(withheld.reason.as_str()));
+        }
+        if let Some(diff) = message.details.get("diff").filter(|diff| diff.is_string()) {
+            fields.insert("diff".into(), diff.clone());
+        }
+        let brief = brief_of(call, fact, message);
+        if !brief.is_empty() {
+            // As a line shows it, so that it is found when the call is forgotten.
+            fields.insert("brief".into(), json!(shown_brief(&brief)));
+        }
+        let additional = self.full_output(message, &mut fields).into_iter().collect();
+        let id = self.toolcall_id(call, &mut fields)?;
+        let payload = Payload { content, fields, additional, ..Payload::default() };
+        let version = self.stage_toolcall(&id, payload)?;
+        self.journal.record(Event::Toolcall {
+            object: id.clone(),
+            tool: call.tool.clone(),
+            ok: fact.ok,
+            version: version.clone(),
+            shows: Some(fact.shows.clone()).filter(|shows| matches!(shows, Shows::File { .. })),
+            brief,
+        });
+        Ok((id, version))
+    }
+
+    fn stage_toolcall(&mut self, id: &ObjectId, payload: Payload) -> Result<Hash> {
+        let version = payload.content_hash(None)?;
+        if let Some(text) = &payload.content {
+            self.journal.remember_text(id, &version, text.as_str().into());
+        }
+        let envelope = Envelope::unsourced(id.clone(), ObjectType::Toolcall)?;
+        self.journal.stage_object(envelope, payload);
+        Ok(version)
+    }
+
+    /// The provider's call ID, unless another call has it: other chat, position, tool or arguments, anywhere in the store.
+    /// Local servers repeat `call_0`. Then a UUIDv7, with the provider's ID as a field.
+    fn toolcall_id(&self, call: &HostCall, fields: &mut Map<String, Value>) -> Result<ObjectId> {
+        let id = ObjectId::new(&*call.id);
+        let known = self.journal.latest_fields(&id)?;
+        let same = |known: &Map<String, Value>| {
+            ["chat_ref", "position", "tool", "args"]
+                .iter()
+                .all(|field| known.get(*field) == fields.get(*field))
+        };
+        if !call.id.is_empty() && known.as_ref().is_none_or(same) {
+            return Ok(id);
+        }
+        fields.insert("provider_call_id".into(), json!(call.id));
+        Ok(ObjectId::new(Uuid::now_v7().to_string()))
+    }
+
+    /// Stages a new version of a toolcall whose text the host changed; returns the arguments of the call.
+    pub(super) fn put_toolcall_text(
+        &mut self,
+        id: &ObjectId,
+        fact: &ResultFact,
+        message: &HostMessage,
+    ) -> Result<Value> {
+        let Some(mut fields) = self.journal.latest_fields(id)? else { return Ok(Value::Null) };
+        fields.insert("status".into(), json!(if fact.ok { "ok" } else { "fail" }));
+        let args = fields.get("args").cloned().unwrap_or(Value::Null);
+        // What another extension took out may stand in the whole output.
+        fields.remove("full_output");
+        let mut content = Some(message.text().into_owned());
+        if let Some(withheld) = &message.withheld {
+            content = None;
+            fields.remove("brief");
+            fields.remove("diff");
+            fields.insert("no_content".into(), json!(withheld.reason.as_str()));
+        } else {
+            fields.remove("no_content");
+        }
+        let brief = match &message.withheld {
+            Some(_) => String::new(),
+            None => self.journal.state().brief(id).to_owned(),
+        };
+        let version = self.stage_toolcall(id, Payload { content, fields, ..Payload::default() })?;
+        self.journal.record(Event::Toolcall {
+            object: id.clone(),
+            tool: fact.tool.clone(),
+            ok: fact.ok,
+            version,
+            shows: None,
+            brief,
+        });
+        Ok(args)
+    }
+}

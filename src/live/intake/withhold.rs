@@ -1,0 +1,227 @@
+//! Finds the messages whose text is not to be stored: shown from a file that is excluded or was forgotten, or given to one.
+//! They get a placeholder before anything else sees them, and go out as the host gave them.
+//!
+//! Best effort where a shell is at work: paths are looked for in the command and in what the output says of itself.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::context::host::{HostCall, HostMessage};
+use crate::context::placeholder::{attached_files, command_without_text, without_text, words_of};
+use crate::error::Result;
+use crate::live::journal::Journal;
+use crate::live::workspace::Workspace;
+use crate::object::ObjectId;
+use crate::session::{MessageKind, WithheldReason, is_own_tool};
+use crate::source;
+
+/// Words of a command that are looked up on disk, for links and wildcards; of others only the name is compared.
+const MAX_LOOKED_UP: usize = 64;
+/// Longest argument that may be a path.
+const MAX_PATH_BYTES: usize = 4_096;
+
+/// What finding such messages looks at.
+pub(in crate::live) struct Withholding<'a> {
+    /// The chat, and what was forgotten.
+    pub(in crate::live) journal: &'a Journal,
+    /// What is excluded.
+    pub(in crate::live) workspace: &'a Workspace,
+}
+
+impl Withholding<'_> {
+    /// Puts placeholders in the place of messages whose text is not to be stored. `skip`: number of messages of the window
+    /// that stand before these.
+    pub(in crate::live) fn withhold(
+        &self,
+        skip: usize,
+        messages: &mut [HostMessage],
+    ) -> Result<()> {
+        let mut calls: Option<Vec<HostCall>> = None;
+        for (index, message) in (skip..).zip(messages.iter_mut()) {
+            let found = match message.key.role.as_str() {
+                "assistant" => {
+                    let (reason, without) = self.calls_without_text(message)?;
+                    calls = Some(without.clone());
+                    reason.map(|reason| (reason, without))
+                }
+                "toolResult" => {
+                    let calls = match &mut calls {
+                        Some(calls) => calls,
+                        none => none.insert(self.calls_before(skip)?),
+                    };
+                    let reason = match self.known_reason(index, message)? {
+                        None => self.result_reason(message, calls)?,
+                        reason => reason,
+                    };
+                    reason.map(|reason| (reason, Vec::new()))
+                }
+                _ => self.text_reason(message).map(|reason| (reason, Vec::new())),
+            };
+            if let Some((reason, calls)) = found {
+                *message = message.withhold(reason, calls);
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls of a message without text that they give to a file which is not stored, and why, if there is any.
+    fn calls_without_text(
+        &self,
+        message: &HostMessage,
+    ) -> Result<(Option<WithheldReason>, Vec<HostCall>)> {
+        let mut found = None;
+        let mut calls = Vec::with_capacity(message.calls.len());
+        for call in &message.calls {
+            let reason = self.call_reason(call)?;
+            let args =
+                if reason.is_some() { self.args_without_text(call) } else { call.args.clone() };
+            if args != call.args {
+                found = found.or(reason);
+            }
+            calls.push(HostCall { args, ..call.clone() });
+        }
+        Ok((found, calls))
+    }
+
+    fn args_without_text(&self, call: &HostCall) -> Value {
+        let path = call.args.get("path").and_then(Value::as_str);
+        let stays =
+            |text: &str| path == Some(text) || self.workspace.disk().is_excluded_given(text);
+        match call.args.get("command").and_then(Value::as_str) {
+            Some(command) => {
+                let mut args = without_text(&call.args, &|text| text == command);
+                args["command"] = Value::from(command_without_text(command, &stays));
+                args
+            }
+            None => without_text(&call.args, &stays),
+        }
+    }
+
+    /// The calls that results at the head of a list answer: those of the newest answer among the first `skip` messages.
+    fn calls_before(&self, skip: usize) -> Result<Vec<HostCall>> {
+        let window = self.journal.state().chat().window();
+        for at in window[..skip.min(window.len())].iter().rev() {
+            if matches!(
+                self.journal.state().chat().get(*at).map(|known| &known.kind),
+                Some(MessageKind::Assistant)
+            ) {
+                return Ok(self.journal.message(*at)?.calls);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Why the text of a result that is known, at an index of the list, is not to be stored again.
+    fn known_reason(&self, index: usize, message: &HostMessage) -> Result<Option<WithheldReason>> {
+        let Some(at) = self.journal.state().chat().window().get(index).copied() else {
+            return Ok(None);
+        };
+        let is_known =
+            self.journal.state().chat().get(at).is_some_and(|known| known.key == message.key);
+        let fact = self.journal.state().result(at).filter(|_| is_known);
+        match fact.and_then(|fact| fact.object.as_ref()) {
+            Some(object) if self.journal.is_forgotten(object)? => {
+                Ok(Some(WithheldReason::Forgotten))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn result_reason(
+        &self,
+        message: &HostMessage,
+        calls: &[HostCall],
+    ) -> Result<Option<WithheldReason>> {
+        let Some(id) = message.key.calls.first() else { return Ok(self.text_reason(message)) };
+        let object = ObjectId::new(&**id);
+        // Another session's call may have the ID.
+        let is_ours = self.journal.was_refused(&object)
+            || self.journal.state().index().get(&object).is_some();
+        if is_ours && self.journal.is_forgotten(&object)? {
+            return Ok(Some(WithheldReason::Forgotten));
+        }
+        // Local servers repeat IDs: any call of this one may be meant.
+        for call in calls.iter().filter(|call| call.id == *id) {
+            if let Some(reason) = self.call_reason(call)? {
+                return Ok(Some(reason));
+            }
+        }
+        Ok(self.text_reason(message))
+    }
+
+    /// Why what a call is given or shows is not to be stored. Lists of paths show no text of files.
+    fn call_reason(&self, call: &HostCall) -> Result<Option<WithheldReason>> {
+        if matches!(call.tool.as_str(), "ls" | "find") || is_own_tool(&call.tool) {
+            return Ok(None);
+        }
+        if let Ok(Some((_, path))) = self.workspace.disk().touched(&call.tool, &call.args)
+            && self.journal.is_forgotten(&self.workspace.disk().file_id(&path)?)?
+        {
+            return Ok(Some(WithheldReason::Forgotten));
+        }
+        let command = call.args.get("command").and_then(Value::as_str);
+        let is_named = match (call.tool.as_str(), command) {
+            ("read" | "edit" | "write" | "grep", _) => {
+                ["path", "glob"].iter().any(|name| self.holds_excluded(&call.args[*name]))
+            }
+            (_, Some(command)) => self.names_excluded(command),
+            (_, None) => self.holds_excluded(&call.args),
+        };
+        Ok(is_named.then_some(WithheldReason::Excluded))
+    }
+
+    /// Whether a text says of itself that it is from a file that is excluded, or a person's command names one.
+    pub(in crate::live) fn text_reason(&self, message: &HostMessage) -> Option<WithheldReason> {
+        if !self.workspace.disk().excludes_any() {
+            return None;
+        }
+        let is_excluded = |path: &str| {
+            path.len() <= MAX_PATH_BYTES && self.workspace.disk().excludes_name(Path::new(path))
+        };
+        let is_from = |text: &str| -> bool {
+            let named: HashSet<&str> = source::named_in_output(text).collect();
+            named.into_iter().any(is_excluded)
+        };
+        let is_so = match message.key.role.as_str() {
+            "toolResult" => message.texts.iter().any(|text| is_from(text)),
+            "user" => message.texts.iter().any(|text| attached_files(text).any(is_excluded)),
+            "bashExecution" => {
+                let fields: Value = serde_json::from_str(&message.raw).unwrap_or_default();
+                let text =
+                    |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
+                self.names_excluded(text("command")) || is_from(text("output"))
+            }
+            _ => false,
+        };
+        is_so.then_some(WithheldReason::Excluded)
+    }
+
+    fn names_excluded(&self, command: &str) -> bool {
+        words_of(command).enumerate().any(|(index, word)| {
+            if index < MAX_LOOKED_UP {
+                self.workspace.disk().is_excluded_given(word)
+            } else {
+                self.workspace.disk().excludes_name(Path::new(word))
+            }
+        })
+    }
+
+    /// Whether arguments hold the path of a file that is excluded.
+    fn holds_excluded(&self, args: &Value) -> bool {
+        match args {
+            Value::String(text) => {
+                // A sentence may end like a path.
+                let is_path =
+                    || !text.contains(char::is_whitespace) || self.workspace.disk().exists(text);
+                text.len() <= MAX_PATH_BYTES
+                    && self.workspace.disk().is_excluded_given(text)
+                    && is_path()
+            }
+            Value::Array(values) => values.iter().any(|value| self.holds_excluded(value)),
+            Value::Object(fields) => fields.values().any(|value| self.holds_excluded(value)),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! A message as an item of the chat document: its exact JSON, with the content of a tool result by reference.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::context::host::{HostMessage, text_content};
+use crate::context::log_layout::{Texts, lines_of};
+use crate::context::tokens::Counter;
+use crate::error::{Error, Result};
+use crate::object::{Hash, ObjectId};
+use crate::session::{LineRange, Withheld, WithheldReason};
+
+/// Where the content of a message is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::live) struct ContentFrom {
+    /// The object.
+    object: ObjectId,
+    /// `content_hash` of the version.
+    version: Hash,
+    /// The lines; `None` for all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lines: Option<LineRange>,
+    /// Text behind it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    after: String,
+}
+
+impl ContentFrom {
+    /// The whole text of an object's version.
+    pub(in crate::live) fn whole(object: &ObjectId, version: &Hash) -> Self {
+        Self { object: object.clone(), version: version.clone(), lines: None, after: String::new() }
+    }
+
+    /// Lines of an object's version and a text behind them.
+    pub(in crate::live) fn lines(
+        object: &ObjectId,
+        version: &Hash,
+        range: LineRange,
+        after: &str,
+    ) -> Self {
+        Self {
+            object: object.clone(),
+            version: version.clone(),
+            lines: Some(range),
+            after: after.to_owned(),
+        }
+    }
+
+    fn content(&self, texts: &dyn Texts) -> Result<String> {
+        let text = texts.text(&self.object, &self.version)?;
+        let text = match self.lines {
+            Some(range) => lines_of(&text, range) + &self.after,
+            None => format!("{text}{}", self.after),
+        };
+        Ok(text_content(&text))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Item<'a> {
+    turn: u32,
+    step: u32,
+    #[serde(borrow)]
+    message: &'a RawValue,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content: Option<ContentFrom>,
+    /// Set where `message` is a placeholder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    withheld: Option<Withheld>,
+}
+
+/// Writes a message as an item. `from` is used only if it gives exactly the message's content.
+pub(in crate::live) fn write(
+    message: &HostMessage,
+    turn: u32,
+    step: u32,
+    from: Option<ContentFrom>,
+    texts: &dyn Texts,
+) -> Result<String> {
+    let from = match (from, message.content()) {
+        (Some(from), Some(content)) => (from.content(texts)? == content).then_some(from),
+        _ => None,
+    };
+    let raw = if from.is_some() { message.with_content("null") } else { message.raw.clone() };
+    let raw: &RawValue = serde_json::from_str(&raw).map_err(|error| unreadable(&error))?;
+    let withheld = message.withheld.clone();
+    serde_json::to_string(&Item { turn, step, message: raw, content: from, withheld })
+        .map_err(|error| unreadable(&error))
+}
+
+/// Reads the message that an item holds, byte for byte, or the placeholder that stands for it.
+pub(in crate::live) fn read(
+    item: &str,
+    texts: &dyn Texts,
+    counter: Counter,
+) -> Result<HostMessage> {
+    let item: Item<'_> = serde_json::from_str(item).map_err(|error| unreadable(&error))?;
+    let message = HostMessage::from_stored(item.message.get(), item.withheld, counter);
+    match item.content {
+        Some(from) => Ok(HostMessage::parse(&message.with_content(&from.content(texts)?), counter)),
+        None => Ok(message),
+    }
+}
+
+/// As [`read`], where the text that the item refers to was forgotten: a placeholder. `digest` and `tokens`: of the message
+/// as it came.
+pub(in crate::live) fn read_forgotten(
+    item: &str,
+    digest: &Hash,
+    tokens: u64,
+    counter: Counter,
+) -> Result<HostMessage> {
+    let item: Item<'_> = serde_json::from_str(item).map_err(|error| unreadable(&error))?;
+    let (digest, bytes) = (digest.clone(), item.message.get().len() as u64);
+    let withheld = Withheld { reason: WithheldReason::Forgotten, digest, bytes, tokens };
+    Ok(HostMessage::from_stored(item.message.get(), Some(withheld), counter))
+}
+
+/// An item of which something was taken out, as an item of another chat: what is known of the message as it came stands
+/// in the item itself from now on.
+pub(in crate::live) fn carry_over(item: &str, digest: &Hash, tokens: u64) -> Result<String> {
+    let mut item: Item<'_> = serde_json::from_str(item).map_err(|error| unreadable(&error))?;
+    if item.withheld.is_none() {
+        let (digest, bytes) = (digest.clone(), item.message.get().len() as u64);
+        item.withheld = Some(Withheld { reason: WithheldReason::Redacted, digest, bytes, tokens });
+    }
+    serde_json::to_string(&item).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &serde_json::Error) -> Error {
+    Error::internal(format!("chat item cannot be read or written: {error}"))
+}

@@ -1,0 +1,218 @@
+//! The documents of a session in the store: where they begin (anew, as a fork, or beside another process) and how they are
+//! named.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::json;
+use uuid::Uuid;
+
+use super::events::read_events;
+use super::texts::TextCache;
+use super::versions::is_forgotten;
+use super::{Activity, ChatChange, Journal, Staged, Stored, chat_item};
+use crate::error::{Error, Result};
+use crate::live::OpenSession;
+use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType};
+use crate::session::{Event, Opened, Session};
+use crate::store::{Store, Version};
+
+/// Sessions that parted from one, among which the newest is looked for.
+const MAX_PARTED: usize = 64;
+
+/// IDs of the session's documents.
+#[derive(Debug, Clone)]
+pub(super) struct Ids {
+    /// The host's session ID, made unique in the store; sessions that part from this one append to it.
+    key: String,
+    pub(super) session: ObjectId,
+    pub(super) chat: ObjectId,
+    pub(super) prompt: ObjectId,
+}
+
+impl Ids {
+    /// `key`: of the session that the host means; `own`: that, or that of a session which parted from it.
+    fn of(key: String, own: &str) -> Self {
+        Self {
+            key,
+            session: ObjectId::session(own),
+            chat: ObjectId::chat(own),
+            prompt: ObjectId::system_prompt(own),
+        }
+    }
+
+    /// Those of the session with this key that is to be resumed.
+    fn stored(store: &Store, options: &OpenSession, key: String) -> Result<Self> {
+        let newest = newest_of(store, options, &key)?;
+        Ok(Self::of(key, &newest))
+    }
+
+    pub(super) fn contain(&self, id: &ObjectId) -> bool {
+        [&self.session, &self.chat, &self.prompt].contains(&id)
+    }
+}
+
+impl Journal {
+    /// The journal of the session with this key; it is empty until [`Self::reload`].
+    ///
+    /// # Errors
+    /// `FORGOTTEN` if a person had the session forgotten; whatever the store reports.
+    pub(in crate::live) fn open(
+        store: Store,
+        options: Arc<OpenSession>,
+        key: String,
+    ) -> Result<Self> {
+        let ids = Ids::stored(&store, &options, key)?;
+        if store.get(&ids.session, AsOf::Latest)?.is_some_and(|version| is_forgotten(&version)) {
+            return Err(Error::Forgotten { id: ids.session });
+        }
+        Ok(Self {
+            store,
+            options,
+            ids,
+            state: Session::default(),
+            rewrites: 0,
+            staged: Staged::default(),
+            stored: Stored::default(),
+            texts: TextCache::default(),
+            forgotten: HashSet::new(),
+            is_in_doubt: false,
+        })
+    }
+
+    /// Starts the session, with the parent's events before its own where it is a fork. To be read with [`Self::reload`].
+    ///
+    /// `cwd`: the working folder as the agent knows it, in canonical form.
+    pub(in crate::live) fn begin(&mut self, cwd: &Path) -> Result<()> {
+        let mut parent = None;
+        if let Some(host_session) = self.options.parent.clone() {
+            let options =
+                OpenSession { host_session, parent: None, ..OpenSession::clone(&self.options) };
+            let ids = Ids::stored(&self.store, &options, session_key(&self.store, &options)?)?;
+            let version = self.store.get(&ids.session, AsOf::Latest)?;
+            if let Some(version) = version.filter(|version| !is_forgotten(version)) {
+                parent = Some((ids, AsOf::Tx(version.tx_id)));
+            }
+        }
+        match self.start(parent, cwd, &[]) {
+            // Another process started the session at the same moment.
+            Err(Error::Conflict { id, .. }) if self.ids.contain(&id) => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Continues as a session of its own, `{key}+{8 hex}`, with all that was before: another process writes to this one as
+    /// well. To be read with [`Self::reload`].
+    ///
+    /// `cwd`: as for [`Self::begin`]. `aside`: as for [`Self::commit`].
+    pub(in crate::live) fn part(&mut self, cwd: &Path, aside: &[Event]) -> Result<()> {
+        let Some(at) = self.stored.session else {
+            return Err(Error::internal("nothing to part from"));
+        };
+        let mark = Uuid::new_v4().simple().to_string();
+        let key = self.ids.key.clone();
+        let own = format!("{key}+{}", &mark[..8]);
+        let ids = Ids::of(key, &own);
+        let from = std::mem::replace(&mut self.ids, ids);
+        let stored = std::mem::take(&mut self.stored);
+        let result = self.start(Some((from.clone(), AsOf::Tx(at))), cwd, aside);
+        if result.is_err() {
+            (self.ids, self.stored, self.is_in_doubt) = (from, stored, true);
+        }
+        result
+    }
+
+    /// Writes the first versions of the session's documents.
+    fn start(&mut self, parent: Option<(Ids, AsOf)>, cwd: &Path, aside: &[Event]) -> Result<()> {
+        self.staged = Staged::default();
+        self.state = Session::default();
+        if let Some((ids, at)) = &parent {
+            self.inherit(ids, *at)?;
+        }
+        self.record(Event::Opened(Opened {
+            harness: self.options.harness.clone(),
+            host_session: self.options.host_session.clone(),
+            cwd: cwd.to_string_lossy().into_owned(),
+            time: self.store.now(),
+            forked_from: parent.map(|(ids, _)| ids.session),
+        }));
+        self.commit(Activity::Active, aside)
+    }
+
+    /// Takes over index, sets, handles, chat and system prompt of another session, as of a transaction.
+    fn inherit(&mut self, from: &Ids, at: AsOf) -> Result<()> {
+        let prompts = self.inherit_prompt(from, at)?;
+        for mut event in read_events(&self.store, &from.session, at)? {
+            // The prompt is the same, and so is what the provider's cache holds.
+            if let (Event::Called(call), Some((theirs, ours))) = (&mut event, &prompts)
+                && call.system_prompt.as_ref() == Some(theirs)
+            {
+                call.system_prompt = Some(ours.clone());
+            }
+            self.record(event);
+        }
+        if self.store.get(&from.chat, at)?.is_some() {
+            let items = (0..).zip(self.store.list_items(&from.chat, at, 0..u64::MAX)?);
+            let add = items.map(|(place, item)| match self.state.chat().get(place) {
+                Some(known) if item.redacted.is_some() => {
+                    chat_item::carry_over(&item.text, &known.digest, known.tokens)
+                }
+                _ => Ok(item.text),
+            });
+            let add = add.collect::<Result<_>>()?;
+            self.staged.chat = Some(ChatChange { keep: 0, add });
+        }
+        Ok(())
+    }
+
+    /// Takes over the system prompt. Returns the `content_hash` of its version there, and of the one here, which names this
+    /// session.
+    fn inherit_prompt(&mut self, from: &Ids, at: AsOf) -> Result<Option<(Hash, Hash)>> {
+        let Some(prompt) = self.store.get(&from.prompt, at)? else { return Ok(None) };
+        let mut payload = self.store.payload(&prompt)?;
+        payload.fields.insert("session_ref".into(), json!(self.ids.session));
+        let ours = payload.content_hash(None)?;
+        let envelope = Envelope::unsourced(self.ids.prompt.clone(), ObjectType::SystemPrompt)?;
+        self.stage_object(envelope, payload);
+        Ok(Some((prompt.content_hash, ours)))
+    }
+}
+
+/// The key under which a host session is stored: its ID, with a mark of harness and folder where another session has it.
+pub(in crate::live) fn session_key(store: &Store, options: &OpenSession) -> Result<String> {
+    let plain = options.host_session.clone();
+    let Some(version) = store.get(&ObjectId::session(&plain), AsOf::Latest)? else {
+        return Ok(plain);
+    };
+    // Nobody can say whose a forgotten session was: it is taken to be this one.
+    if is_of(&version, options) || is_forgotten(&version) {
+        return Ok(plain);
+    }
+    let mark = Hash::of(format!("{}\n{}", options.harness, options.cwd.to_string_lossy()));
+    Ok(format!("{plain}@{}", &mark.as_str()[..8]))
+}
+
+/// The session of a key, or of those that parted from it the one that was written last.
+fn newest_of(store: &Store, options: &OpenSession, key: &str) -> Result<String> {
+    let mut newest =
+        (store.get(&ObjectId::session(key), AsOf::Latest)?.map(|v| v.tx_id), key.to_owned());
+    let parted = ObjectId::session(&format!("{key}+"));
+    for id in store.find_prefix(parted.as_str(), MAX_PARTED)? {
+        let Some(version) = store.get(&id, AsOf::Latest)? else { continue };
+        if is_of(&version, options) && newest.0.is_none_or(|tx_id| tx_id < version.tx_id) {
+            let key = id.as_str().strip_prefix("session:").unwrap_or_default();
+            newest = (Some(version.tx_id), key.to_owned());
+        }
+    }
+    Ok(newest.1)
+}
+
+/// Whether a session document is that of a host session in its folder.
+fn is_of(version: &Version, options: &OpenSession) -> bool {
+    let is =
+        |field: &str, value: &str| version.fields.get(field).is_some_and(|found| found == value);
+    is("harness", &options.harness)
+        && is("host_session", &options.host_session)
+        && is("cwd", &options.cwd.to_string_lossy())
+}

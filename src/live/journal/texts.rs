@@ -1,0 +1,73 @@
+//! Texts of versions, kept in memory so that one that stands in the window is read from the store once.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Journal;
+use super::versions::{is_forgotten, no_text};
+use crate::context::log_layout::Texts;
+use crate::error::{Error, Result};
+use crate::object::{Hash, ObjectId};
+
+/// Bytes that are kept; beyond them the cache starts anew.
+const MAX_BYTES: usize = 64 << 20;
+
+/// Texts by object and `content_hash`.
+#[derive(Debug, Default)]
+pub(super) struct TextCache(RefCell<Cached>);
+
+#[derive(Debug, Default)]
+struct Cached {
+    bytes: usize,
+    texts: HashMap<(ObjectId, Hash), Arc<str>>,
+}
+
+impl TextCache {
+    fn get(&self, object: &ObjectId, version: &Hash) -> Option<Arc<str>> {
+        let key = (object.clone(), version.clone());
+        self.0.borrow().texts.get(&key).map(Arc::clone)
+    }
+
+    fn insert(&self, object: &ObjectId, version: &Hash, text: Arc<str>) {
+        let mut cached = self.0.borrow_mut();
+        let bytes = text.len();
+        if cached.texts.insert((object.clone(), version.clone()), text).is_none() {
+            cached.bytes += bytes;
+        }
+    }
+
+    /// Empties the cache where it holds too much.
+    pub(super) fn trim(&self) {
+        let mut cached = self.0.borrow_mut();
+        if cached.bytes > MAX_BYTES {
+            *cached = Cached::default();
+        }
+    }
+}
+
+impl Journal {
+    /// Keeps the text of a version at hand; a staged one is nowhere else.
+    pub(in crate::live) fn remember_text(&self, object: &ObjectId, version: &Hash, text: Arc<str>) {
+        self.texts.insert(object, version, text);
+    }
+}
+
+impl Texts for Journal {
+    fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>> {
+        if let Some(text) = self.texts.get(object, version) {
+            return Ok(text);
+        }
+        let found = self.owned_version(object, version)?;
+        let text = match self.store.content(&found)? {
+            Some(text) => text,
+            None if is_forgotten(&found) => {
+                return Err(Error::Forgotten { id: object.clone() });
+            }
+            None => return Err(no_text(object, version)),
+        };
+        let text: Arc<str> = text.into();
+        self.remember_text(object, version, Arc::clone(&text));
+        Ok(text)
+    }
+}

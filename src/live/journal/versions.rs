@@ -1,0 +1,178 @@
+//! Versions of objects as the session sees them: what is staged counts before what is stored, and a file that was moved owns
+//! the versions of what it was.
+
+use serde_json::{Map, Value};
+
+use super::Journal;
+use crate::error::{Error, Result};
+use crate::object::{
+    AsOf, Envelope, Hash, Nickname, ObjectId, Payload, RedactionReason, Source, metadata_line,
+    metadata_view,
+};
+use crate::source::Latest;
+use crate::store::{Store, Version};
+
+impl Journal {
+    /// The latest staged version of an object.
+    fn staged(&self, id: &ObjectId) -> Option<(&Envelope, &Payload)> {
+        let staged = self.staged.objects.iter().rev().find(|(envelope, ..)| envelope.id == *id);
+        staged.map(|(envelope, payload, _)| (envelope, payload))
+    }
+
+    /// The latest version of an object, staged or stored.
+    pub(in crate::live) fn latest(&self, id: &ObjectId) -> Result<Option<Latest>> {
+        match self.staged(id) {
+            Some((_, payload)) => Latest::staged(payload).map(Some),
+            None => Ok(self.store.get(id, AsOf::Latest)?.map(Latest::from)),
+        }
+    }
+
+    /// Fields of an object's latest version, staged or stored.
+    pub(in crate::live) fn latest_fields(
+        &self,
+        id: &ObjectId,
+    ) -> Result<Option<Map<String, Value>>> {
+        match self.staged(id) {
+            Some((_, payload)) => Ok(Some(payload.fields.clone())),
+            None => Ok(self.store.get(id, AsOf::Latest)?.map(|version| version.fields)),
+        }
+    }
+
+    /// The source of an object, staged or stored.
+    pub(in crate::live) fn source_of(&self, id: &ObjectId) -> Result<Option<Source>> {
+        match self.staged(id) {
+            Some((envelope, _)) => Ok(envelope.source.clone()),
+            None => Ok(self.store.get(id, AsOf::Latest)?.and_then(|known| known.envelope.source)),
+        }
+    }
+
+    /// The metadata line of an object's latest version: the fields that its own `view` names, else those of its type.
+    pub(in crate::live) fn metadata_line(&self, id: &ObjectId) -> Result<Option<String>> {
+        let mut view = if let Some((envelope, payload)) = self.staged(id) {
+            let nickname = self.viewed_nickname(id, &payload.fields)?;
+            let additional = |name: &str| Ok(payload.additional.get(name).cloned());
+            metadata_view(envelope, &payload.fields, nickname.as_ref(), additional)?
+        } else {
+            let Some(version) = self.store.get(id, AsOf::Latest)? else { return Ok(None) };
+            let nickname = self.viewed_nickname(id, &version.fields)?;
+            let additional = |name: &str| self.store.additional(&version, name);
+            metadata_view(&version.envelope, &version.fields, nickname.as_ref(), additional)?
+        };
+        let shown = self.state.index().get(id).map(|entry| entry.subject.agent_path());
+        let path = view.iter_mut().find(|(name, _)| name == "path");
+        if let (Some(shown), Some((_, path))) = (shown.filter(|shown| !shown.is_empty()), path) {
+            *path = Value::from(shown);
+        }
+        Ok(Some(metadata_line(&view)))
+    }
+
+    /// The nickname of an object whose view names it; others are not looked up, for there are many.
+    fn viewed_nickname(
+        &self,
+        id: &ObjectId,
+        fields: &Map<String, Value>,
+    ) -> Result<Option<Nickname>> {
+        let view = fields.get("view").and_then(Value::as_array);
+        if !view.is_some_and(|names| names.iter().any(|name| name == "nickname")) {
+            return Ok(None);
+        }
+        Ok(self.store.nicknames(id)?.into_iter().next())
+    }
+
+    /// A version that the session knows of an object, staged or stored.
+    pub(in crate::live) fn known_version(
+        &self,
+        object: &ObjectId,
+        version: &Hash,
+    ) -> Result<Option<Latest>> {
+        for (envelope, payload, _) in self.staged.objects.iter().rev() {
+            if envelope.id == *object && payload.content_hash(None)? == *version {
+                return Latest::staged(payload).map(Some);
+            }
+        }
+        match self.owned_version(object, version) {
+            Err(Error::NotFound { .. }) => Ok(None),
+            found => found.map(|found| Some(Latest::from(found))),
+        }
+    }
+
+    /// A stored version of an object, or of what it was before it was moved.
+    pub(super) fn owned_version(&self, object: &ObjectId, version: &Hash) -> Result<Version> {
+        let mut found = stored_version(&self.store, object, version);
+        for origin in self.state.origins(object).iter().rev() {
+            if !matches!(found, Err(Error::NotFound { .. })) {
+                break;
+            }
+            found = stored_version(&self.store, origin, version);
+        }
+        found
+    }
+
+    /// The object to which a version of a file belongs: the file's own, or one that it was before it was moved.
+    pub(in crate::live) fn owner_of(&self, object: &ObjectId, version: &Hash) -> Result<ObjectId> {
+        for (envelope, payload, _) in self.staged.objects.iter().rev() {
+            let is_one =
+                envelope.id == *object || self.state.origins(object).contains(&envelope.id);
+            if is_one && payload.content_hash(None)? == *version {
+                return Ok(envelope.id.clone());
+            }
+        }
+        match self.owned_version(object, version) {
+            Ok(found) => Ok(found.envelope.id),
+            Err(Error::NotFound { .. }) => Ok(object.clone()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether a person had an object forgotten.
+    pub(in crate::live) fn is_forgotten(&self, id: &ObjectId) -> Result<bool> {
+        let is_so = |version: Version| is_forgotten(&version);
+        Ok(self.forgotten.contains(id) || self.store.get(id, AsOf::Latest)?.is_some_and(is_so))
+    }
+
+    /// Whether the store refused an object in this session because a person had it forgotten. Asks the store nothing.
+    pub(in crate::live) fn was_refused(&self, id: &ObjectId) -> bool {
+        self.forgotten.contains(id)
+    }
+
+    /// Whether the store refused any object.
+    pub(in crate::live) fn has_refused(&self) -> bool {
+        !self.forgotten.is_empty()
+    }
+
+    /// Keeps that the store refused an object, so that the work done anew leaves it out. Where another call had the
+    /// provider's ID, the object has an ID of its own, which would differ the next time: the provider's counts as well.
+    pub(in crate::live) fn refuse(&mut self, id: ObjectId) {
+        self.forgotten.extend(self.provider_id(&id));
+        self.forgotten.insert(id);
+    }
+
+    /// The provider's ID of the call whose object this is.
+    fn provider_id(&self, object: &ObjectId) -> Option<ObjectId> {
+        let is_it = |at: u64| self.state.result(at)?.object.as_ref().filter(|id| *id == object);
+        let (_, message) = self.state.window().rev().find(|(at, _)| is_it(*at).is_some())?;
+        message.key.calls.first().map(|id| ObjectId::new(&**id))
+    }
+}
+
+/// The version of an object with this `content_hash`, from the store.
+pub(in crate::live) fn stored_version(
+    store: &Store,
+    object: &ObjectId,
+    version: &Hash,
+) -> Result<Version> {
+    let mut versions = store.history(object)?.into_iter();
+    let found = versions.find(|candidate| candidate.content_hash == *version);
+    found.ok_or_else(|| no_text(object, version))
+}
+
+/// The error for a version that has no text.
+pub(in crate::live) fn no_text(object: &ObjectId, version: &Hash) -> Error {
+    Error::NotFound { id: object.clone(), at: format!("with text and content hash `{version}`") }
+}
+
+/// Whether a version is what was left of an object that a person had forgotten.
+pub(in crate::live) fn is_forgotten(version: &Version) -> bool {
+    let reason = version.redacted.as_ref().map(|redaction| redaction.reason);
+    reason == Some(RedactionReason::Forgotten)
+}

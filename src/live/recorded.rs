@@ -1,0 +1,32 @@
+//! What the store holds of sessions: their list, their calls as they went out, and what each call was made of.
+//!
+//! Reads the store alone: after a restart and in another store it says the same. Opens no session. Must not decide anything.
+
+mod call;
+mod inspect;
+mod sessions;
+mod slots;
+
+pub use self::call::{Place, Replayed, replay_call};
+pub use self::inspect::{
+    About, Change, Inspected, Payload, Prompt, Since, compare_calls, inspect_call,
+};
+pub use self::sessions::{SessionSummary, find_session, newest_call, sessions};
+pub(super) use self::slots::{apply_edits, recorded_slots, slots_of};
+use super::journal::read_events;
+use crate::context::statement::{self, Statement};
+use crate::error::{Error, Result};
+use crate::object::{AsOf, ObjectId, ObjectType};
+use crate::store::Store;
+
+/// The ledger of a session of a store.
+///
+/// # Errors
+/// `NOT_FOUND` if there is no such session.
+pub fn statement(store: &Store, session: &ObjectId) -> Result<Statement> {
+    let document = store.get(session, AsOf::Latest)?;
+    if document.is_none_or(|document| document.envelope.kind != ObjectType::Session) {
+        return Err(Error::NotFound { id: session.clone(), at: "as a session".to_owned() });
+    }
+    Ok(statement::statement(&read_events(store, session, AsOf::Latest)?))
+}

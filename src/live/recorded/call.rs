@@ -1,0 +1,356 @@
+//! Renders a recorded call again from the store and checks its hash.
+//!
+//! What went out and is not in the store, because it was never put there, was forgotten, or was redacted, is a place of the
+//! call: something else is shown there, and the hash is checked over what is known of the message that went out.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use super::slots::{Recorded, apply_edits};
+use crate::context::host::{HostMessage, text_content};
+use crate::context::log_layout::Texts;
+use crate::context::pools_layout::active_block;
+use crate::context::tokens::Counter;
+use crate::context::view::user_message;
+use crate::error::{Error, Result};
+use crate::live::journal::{chat_item, no_text, read_event, stored_version};
+use crate::object::{AsOf, Hash, ObjectId, RunningHash};
+use crate::session::{CallRecord, Event, Session, SlotRecord, Withheld, WithheldReason};
+use crate::store::{Item, Store, Version};
+
+/// A recorded call, rendered again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replayed {
+    /// The messages in order, each as JSON. But for those at a place of `withheld` they are what went out, byte for byte.
+    pub messages: Vec<String>,
+    /// What the store does not hold of the call, in the order of the messages.
+    pub withheld: Vec<Place>,
+    /// Whether the hash was checked: a call that failed open has none, and of what is withheld it may not be known.
+    pub verified: bool,
+}
+
+/// A message of a recorded call of which the store does not hold the text that went out. What is shown instead is a
+/// placeholder, or the message with what was put in the place of a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Index of the message in the call.
+    pub message: usize,
+    /// Why.
+    pub reason: WithheldReason,
+    /// The object whose text it was; `None` where it stood in the chat or in the call record itself.
+    pub object: Option<ObjectId>,
+    /// SHA-256 of the message's JSON as it went out, where that is known.
+    pub digest: Option<Hash>,
+}
+
+/// The messages of call `number` of a session as they went out.
+///
+/// The hash of the call is checked over the messages rendered and, at places that are withheld, over the SHA-256 of what
+/// went out. It is not checked where that is not known of a place.
+///
+/// # Errors
+/// `NOT_FOUND` if the session has no such call; `HASH_MISMATCH` if what is stored no longer gives what was sent.
+pub fn replay_call(store: &Store, session: &ObjectId, number: u64) -> Result<Replayed> {
+    FoundCall::find(store, session, number)?.render(store)
+}
+
+/// A call as the events of a session have it.
+pub(super) struct FoundCall {
+    /// The session in which it was made.
+    pub(super) session: Version,
+    /// All events of that.
+    pub(super) events: Vec<Event>,
+    /// So many of them lead up to the call, its own included.
+    pub(super) until: usize,
+    /// Its record; none of a call that failed open.
+    pub(super) record: Option<CallRecord>,
+    /// Why it failed open.
+    pub(super) failure: Option<String>,
+    slots: Vec<Recorded>,
+}
+
+impl FoundCall {
+    /// Finds a call by its number.
+    pub(super) fn find(store: &Store, session: &ObjectId, number: u64) -> Result<Self> {
+        let missing = || Error::NotFound { id: session.clone(), at: format!("with call {number}") };
+        let latest = store.get(session, AsOf::Latest)?.ok_or_else(missing)?;
+        let items = store.list_items(session, AsOf::Latest, 0..u64::MAX)?;
+        let events: Vec<Event> =
+            items.iter().map(|item| read_event(session, &item.text)).collect::<Result<_>>()?;
+        if let Some(parent) = inherited_from(&events, number) {
+            return Self::find(store, parent, number);
+        }
+        let found = |events, until, record, failure, slots| Self {
+            session: latest,
+            events,
+            until,
+            record,
+            failure,
+            slots,
+        };
+        let mut slots: Vec<Recorded> = Vec::new();
+        let mut before = 0;
+        let mut unknown: Option<String> = None;
+        for ((until, event), item) in (1..).zip(&events).zip(&items) {
+            let is_redacted = item.redacted.is_some();
+            match event {
+                Event::Called(_) if unknown.is_some() => {
+                    let slots = window_slots(&Session::replay(&events[..until]));
+                    return Ok(found(events, until, None, unknown, slots));
+                }
+                Event::Called(record) => {
+                    apply_edits(&mut slots, &record.edits, is_redacted);
+                    if record.number == number {
+                        let record = Some(record.clone());
+                        return Ok(found(events, until, record, None, slots));
+                    }
+                    before = record.number;
+                }
+                Event::FailedOpen { calls } => {
+                    let mut slots = Vec::new();
+                    for (number_of, failed) in (before + 1..).zip(calls) {
+                        let edits = failed.edits.as_deref().unwrap_or_default();
+                        apply_edits(&mut slots, edits, is_redacted);
+                        if number_of == number {
+                            let reason = Some(failed.reason.clone());
+                            if failed.edits.is_some() {
+                                return Ok(found(events, until, None, reason, slots));
+                            }
+                            unknown = reason;
+                        }
+                    }
+                    before += calls.len() as u64;
+                }
+                _ => {}
+            }
+        }
+        Err(missing())
+    }
+
+    /// The messages as they went out, checked.
+    pub(super) fn render(&self, store: &Store) -> Result<Replayed> {
+        let position = self.until as u64;
+        let chat = chat_at(store, &self.session, position)?;
+        let call = Call { store, chat, until: &self.events[..self.until] };
+        call.render(&self.slots, self.record.as_ref())
+    }
+
+    /// How each message is recorded, in order.
+    pub(super) fn slots(&self) -> impl Iterator<Item = &SlotRecord> {
+        self.slots.iter().map(|recorded| &recorded.slot)
+    }
+}
+
+/// The session in which a call was made that this one inherited as a fork.
+fn inherited_from(events: &[Event], number: u64) -> Option<&ObjectId> {
+    let forked =
+        |event: &Event| matches!(event, Event::Opened(opened) if opened.forked_from.is_some());
+    let place = events.iter().rposition(forked)?;
+    let calls = events[..place].iter().fold(0, |calls, event| match event {
+        Event::Called(record) => record.number,
+        Event::FailedOpen { calls: failed } => calls + failed.len() as u64,
+        _ => calls,
+    });
+    match &events[place] {
+        Event::Opened(opened) if number <= calls => opened.forked_from.as_ref(),
+        _ => None,
+    }
+}
+
+/// The host's list as it is.
+fn window_slots(state: &Session) -> Vec<Recorded> {
+    let window = state.chat().window().iter();
+    let slot = |at: &u64| SlotRecord::Chat { chat: *at, content: None, folded: None };
+    window.map(|at| Recorded { slot: slot(at), is_redacted: false }).collect()
+}
+
+/// The chat's items as they were when the session's event `position` (from 1) was written: as of the transaction in which it
+/// stood in the session first. Of two machines' versions of a session the chat is so found that each had.
+fn chat_at(store: &Store, session: &Version, position: u64) -> Result<Vec<Item>> {
+    let written = store.item_since(&session.envelope.id, position.saturating_sub(1))?;
+    let chat = session.fields.get("chat_ref").and_then(|id| id.as_str()).unwrap_or_default();
+    let (chat, at) = (ObjectId::new(chat), AsOf::Tx(written.unwrap_or(session.tx_id)));
+    if store.get(&chat, at)?.is_none() {
+        return Ok(Vec::new());
+    }
+    store.list_items(&chat, at, 0..u64::MAX)
+}
+
+/// A call with what it is rendered from.
+struct Call<'a> {
+    store: &'a Store,
+    chat: Vec<Item>,
+    /// The session's events up to the call's own.
+    until: &'a [Event],
+}
+
+/// A message of a call, and what is withheld of it.
+struct Rendered {
+    message: String,
+    withheld: Option<(WithheldReason, Option<ObjectId>)>,
+    /// SHA-256 of what went out.
+    digest: Option<Hash>,
+}
+
+impl Rendered {
+    fn whole(message: String) -> Self {
+        Self { digest: Some(Hash::of(&message)), message, withheld: None }
+    }
+
+    /// A message that the store holds, from a record out of which something may have been taken.
+    fn redacted_if(is_redacted: bool, message: String) -> Self {
+        if is_redacted {
+            Self::withheld(message, WithheldReason::Redacted, None)
+        } else {
+            Self::whole(message)
+        }
+    }
+
+    fn withheld(message: String, reason: WithheldReason, digest: Option<Hash>) -> Self {
+        Self { message, withheld: Some((reason, None)), digest }
+    }
+}
+
+impl Call<'_> {
+    fn render(&self, slots: &[Recorded], record: Option<&CallRecord>) -> Result<Replayed> {
+        let mut replayed = Replayed { messages: vec![], withheld: vec![], verified: false };
+        let mut running = RunningHash::default();
+        let mut is_known = true;
+        for (index, recorded) in slots.iter().enumerate() {
+            let Rendered { message, withheld, digest } = self.render_slot(recorded)?;
+            running.push(digest.clone().unwrap_or_else(|| Hash::of(&message)).as_str());
+            is_known &= digest.is_some();
+            if let Some((reason, object)) = withheld {
+                replayed.withheld.push(Place { message: index, reason, object, digest });
+            }
+            replayed.messages.push(message);
+        }
+        let is_wrong = |record: &&CallRecord| is_known && record.hash != *running.hash();
+        if let Some(record) = record.filter(is_wrong) {
+            return Err(Error::HashMismatch {
+                what: format!("call {}", record.number),
+                found: running.hash().to_string(),
+                recorded: record.hash.to_string(),
+            });
+        }
+        replayed.verified = is_known && record.is_some();
+        Ok(replayed)
+    }
+
+    fn render_slot(&self, recorded: &Recorded) -> Result<Rendered> {
+        match &recorded.slot {
+            SlotRecord::Chat { chat, content: None, folded: None } => self.render_message(*chat),
+            SlotRecord::Chat { chat, content, folded } => {
+                let (item, message, _) = self.message(*chat)?;
+                let is_redacted = recorded.is_redacted || item.redacted.is_some();
+                let content = content.as_deref();
+                let message = match folded {
+                    Some(lines) => message.with_content(&message.content_and_block(content, lines)),
+                    None => message.with_content(content.unwrap_or_default()),
+                };
+                Ok(Rendered::redacted_if(is_redacted, message))
+            }
+            SlotRecord::Pool { pool_add, time, .. } => {
+                let message = user_message(&pool_add.join("\n"), *time);
+                Ok(Rendered::redacted_if(recorded.is_redacted, message))
+            }
+            SlotRecord::Active { active, version, ranges, time } => {
+                let texts = StoredTexts::new(self.store);
+                let text = texts.text(active, version)?;
+                let Some(gap) = texts.gap.take() else {
+                    return Ok(Rendered::whole(user_message(
+                        &active_block(active, &text, ranges),
+                        *time,
+                    )));
+                };
+                let text = if gap.is_empty {
+                    active_block(active, &gap.line(), &[])
+                } else {
+                    active_block(active, &text, ranges)
+                };
+                let withheld = Some((gap.reason, Some(gap.object)));
+                Ok(Rendered { message: user_message(&text, *time), withheld, digest: None })
+            }
+            SlotRecord::Message { message, withheld: Some(Withheld { reason, digest, .. }) } => {
+                Ok(Rendered::withheld(message.clone(), *reason, Some(digest.clone())))
+            }
+            SlotRecord::Message { message, withheld: None } => {
+                Ok(Rendered::redacted_if(recorded.is_redacted, message.clone()))
+            }
+        }
+    }
+
+    /// A message of the chat as the host gave it.
+    fn render_message(&self, at: u64) -> Result<Rendered> {
+        let (item, message, gap) = self.message(at)?;
+        let withheld = match (&message.withheld, gap) {
+            (Some(withheld), _) => (withheld.reason, None),
+            (None, Some(gap)) => (gap.reason, Some(gap.object)),
+            (None, None) if item.redacted.is_some() => (WithheldReason::Redacted, None),
+            (None, None) => return Ok(Rendered::whole(message.raw)),
+        };
+        let digest = match &message.withheld {
+            Some(withheld) => Some(withheld.digest.clone()),
+            None => self.digest_of(at),
+        };
+        Ok(Rendered { message: message.raw, withheld: Some(withheld), digest })
+    }
+
+    fn message(&self, at: u64) -> Result<(&Item, HostMessage, Option<Gap>)> {
+        let item = usize::try_from(at).ok().and_then(|at| self.chat.get(at));
+        let item = item.ok_or_else(|| Error::internal(format!("the chat has no message {at}")))?;
+        let texts = StoredTexts::new(self.store);
+        let message = chat_item::read(&item.text, &texts, Counter::default())?;
+        let gap = texts.gap.take();
+        let Some(line) = gap.as_ref().filter(|gap| gap.is_empty).map(Gap::line) else {
+            return Ok((item, message, gap));
+        };
+        let raw = message.with_content(&text_content(&line));
+        Ok((item, HostMessage::from_stored(&raw, message.withheld, message.counter), gap))
+    }
+
+    /// SHA-256 of a message of the chat as it came, from the event that took it in.
+    fn digest_of(&self, at: u64) -> Option<Hash> {
+        Some(Session::replay(self.until).chat().get(at)?.digest.clone())
+    }
+}
+
+/// Text of an object that the store does not hold, or not as it was.
+struct Gap {
+    object: ObjectId,
+    reason: WithheldReason,
+    /// Whether nothing stands in its place.
+    is_empty: bool,
+}
+
+impl Gap {
+    /// What is shown where nothing else stands.
+    fn line(&self) -> String {
+        format!("[withheld: {}, object {}]", self.reason.as_str(), self.object)
+    }
+}
+
+/// Texts from the store; remembers the last one that is not what it was.
+struct StoredTexts<'a> {
+    store: &'a Store,
+    gap: RefCell<Option<Gap>>,
+}
+
+impl<'a> StoredTexts<'a> {
+    fn new(store: &'a Store) -> Self {
+        Self { store, gap: RefCell::default() }
+    }
+}
+
+impl Texts for StoredTexts<'_> {
+    fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>> {
+        let found = stored_version(self.store, object, version)?;
+        let text = self.store.content(&found)?;
+        let Some(redaction) = found.redacted else {
+            return text.map(Arc::from).ok_or_else(|| no_text(object, version));
+        };
+        let (object, reason) = (object.clone(), redaction.reason.into());
+        self.gap.replace(Some(Gap { object, reason, is_empty: text.is_none() }));
+        Ok(text.unwrap_or_default().into())
+    }
+}

@@ -1,0 +1,319 @@
+//! What a recorded call was made of: messages, system prompt and tools, how each message was shown and since when, the
+//! provider's request; and how two calls differ.
+//!
+//! Reads the store alone: after a restart and in another store it says the same. Must not decide anything.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use similar::{Algorithm, DiffTag, capture_diff_slices};
+
+use super::call::{FoundCall, Place};
+use super::slots::{apply_edits, slots_of};
+use crate::context::host::HostMessage;
+use crate::context::tokens::Counter;
+use crate::error::Result;
+use crate::live::journal::stored_version;
+use crate::object::{Handle, Hash, ObjectId, unified_diff};
+use crate::session::{
+    CallRecord, Event, MessageKind, Session, Shows, SlotRecord, Subject, Treatment, WithheldReason,
+};
+use crate::store::{DEFAULT_DIFF_CONTEXT, Store};
+
+/// A recorded call.
+#[derive(Debug, Clone)]
+pub struct Inspected {
+    /// The session in which it was made: of a call that a fork inherited, the parent.
+    pub session: ObjectId,
+    /// Its number.
+    pub call: u64,
+    /// Its record; none of a call that failed open.
+    pub record: Option<CallRecord>,
+    /// Why it failed open.
+    pub failure: Option<String>,
+    /// Why its epoch started; none in the first epoch.
+    pub epoch_reason: Option<String>,
+    /// System prompt and tools, where they were recorded.
+    pub prompt: Option<Prompt>,
+    /// The messages, each as JSON, as they went out; what the store does not hold is in `withheld`.
+    pub messages: Vec<String>,
+    /// What is known of each message.
+    pub about: Vec<About>,
+    /// Places of which the store does not hold what went out.
+    pub withheld: Vec<Place>,
+    /// Whether the call's hash was checked.
+    pub verified: bool,
+    /// The provider's request, where the host showed it.
+    pub payload: Option<Payload>,
+}
+
+/// System prompt and tools of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt {
+    /// The system prompt; `None` without one, and where it is withheld.
+    pub text: Option<String>,
+    /// Definitions of the tools.
+    pub tools: Value,
+    /// Why it is not as it was, if so.
+    pub withheld: Option<WithheldReason>,
+}
+
+/// The provider's request of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Payload {
+    /// SHA-256 of the request as canonical JSON.
+    pub hash: Hash,
+    /// Its messages in the provider's format, each as JSON, where they are not those that we gave the host.
+    pub messages: Option<Vec<String>>,
+}
+
+/// What is known of a message of a call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct About {
+    /// Its position in the chat; `None` for a message of ours, and one that the chat does not hold so.
+    pub at: Option<u64>,
+    /// Handle of the call's object, of a tool result.
+    pub handle: Option<Handle>,
+    /// Handle and path of the file that it shows or changed.
+    pub file: Option<(Handle, String)>,
+    /// How it is shown.
+    pub treatment: Option<Treatment>,
+    /// Since when, where not as the host gave it.
+    pub since: Option<Since>,
+    /// The notes that it carries.
+    pub notes: Vec<String>,
+    /// The lines of folded steps that it carries, and since when.
+    pub folds: Vec<(String, Since)>,
+}
+
+/// Since when a message is shown so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Since {
+    /// The first call that showed it so.
+    pub call: u64,
+    /// The epoch that changed it, and why that started; `None` where it was first sent so.
+    pub epoch: Option<(u32, String)>,
+}
+
+/// How a message of one call stands in another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// So many messages are the same in both, from these indexes on.
+    Kept {
+        /// Index in the earlier call.
+        old: usize,
+        /// Index in the later one.
+        new: usize,
+        /// How many.
+        count: usize,
+    },
+    /// A message that only the earlier call has.
+    Removed {
+        /// Index there.
+        old: usize,
+    },
+    /// A message that only the later call has.
+    Inserted {
+        /// Index there.
+        new: usize,
+    },
+    /// The same message, otherwise shown.
+    Changed {
+        /// Index in the earlier call.
+        old: usize,
+        /// Index in the later one.
+        new: usize,
+        /// Unified difference of the texts, or of the JSON where these are equal.
+        diff: String,
+    },
+}
+
+/// Reads a call of a session from the store.
+///
+/// # Errors
+/// As [`super::replay_call`].
+pub fn inspect_call(store: &Store, session: &ObjectId, call: u64) -> Result<Inspected> {
+    let found = FoundCall::find(store, session, call)?;
+    let replayed = found.render(store)?;
+    let history = History::read(&found.events[..found.until]);
+    let state = Session::replay(&found.events[..found.until]);
+    let epoch = found.record.as_ref().map_or(0, |record| record.epoch);
+    Ok(Inspected {
+        session: found.session.envelope.id.clone(),
+        call,
+        epoch_reason: history.epochs.get(&epoch).cloned(),
+        prompt: prompt(store, &found)?,
+        messages: replayed.messages,
+        about: found.slots().map(|slot| about(&state, &history, slot)).collect(),
+        withheld: replayed.withheld,
+        verified: replayed.verified,
+        // A fork has the events of its parent before its own.
+        payload: payload(&found.events, call),
+        failure: found.failure,
+        record: found.record,
+    })
+}
+
+/// How the messages of one call differ from those of another, in order.
+pub fn compare_calls(old: &Inspected, new: &Inspected) -> Vec<Change> {
+    let (before, after) = (identities(&old.messages), identities(&new.messages));
+    let mut changes = Vec::new();
+    for op in capture_diff_slices(Algorithm::Myers, &before, &after) {
+        let (tag, from, to) = op.as_tag_tuple();
+        if tag == DiffTag::Equal {
+            for (one, other) in from.zip(to) {
+                compare(&mut changes, (one, &old.messages[one]), (other, &new.messages[other]));
+            }
+            continue;
+        }
+        changes.extend(from.map(|old| Change::Removed { old }));
+        changes.extend(to.map(|new| Change::Inserted { new }));
+    }
+    changes
+}
+
+/// Identity of each message: role, time stamp and call IDs (DESIGN.md section 2); its place is what is looked for.
+fn identities(messages: &[String]) -> Vec<impl Ord + std::hash::Hash> {
+    let identity = |message: &String| {
+        let key = parsed(message).key;
+        (key.role, key.timestamp, key.calls)
+    };
+    messages.iter().map(identity).collect()
+}
+
+/// A message whose tokens do not matter.
+fn parsed(message: &str) -> HostMessage {
+    HostMessage::parse(message, Counter::Characters)
+}
+
+fn compare(changes: &mut Vec<Change>, (old, before): (usize, &str), (new, after): (usize, &str)) {
+    if before != after {
+        changes.push(Change::Changed { old, new, diff: text_diff(before, after) });
+        return;
+    }
+    match changes.last_mut() {
+        Some(Change::Kept { count, .. }) => *count += 1,
+        _ => changes.push(Change::Kept { old, new, count: 1 }),
+    }
+}
+
+fn text_diff(before: &str, after: &str) -> String {
+    let text = |message: &str| parsed(message).text().into_owned();
+    let diff = unified_diff(&text(before), &text(after), DEFAULT_DIFF_CONTEXT);
+    if !diff.is_empty() {
+        return diff;
+    }
+    let pretty = |message: &str| {
+        let value: Value = serde_json::from_str(message).unwrap_or_default();
+        serde_json::to_string_pretty(&value).unwrap_or_default()
+    };
+    unified_diff(&pretty(before), &pretty(after), DEFAULT_DIFF_CONTEXT)
+}
+
+/// Since when messages are shown as they are, and why epochs started.
+#[derive(Default)]
+struct History {
+    since: HashMap<u64, Since>,
+    epochs: HashMap<u32, String>,
+    /// By the position of the first message.
+    folds: HashMap<u64, Since>,
+}
+
+impl History {
+    fn read(events: &[Event]) -> Self {
+        let mut history = Self::default();
+        let mut calls = 0;
+        for event in events {
+            match event {
+                Event::Treated { at, .. } => {
+                    history.since.insert(*at, Since { call: calls + 1, epoch: None });
+                }
+                Event::Epoch { number, reason, treatments, folds, .. } => {
+                    history.epochs.insert(*number, reason.clone());
+                    let since = Since { call: calls + 1, epoch: Some((*number, reason.clone())) };
+                    let changed = treatments.iter().map(|(at, _)| (*at, since.clone()));
+                    history.since.extend(changed);
+                    history.folds.extend(folds.iter().map(|fold| (fold.first, since.clone())));
+                }
+                Event::Edited { at, .. } => drop(history.since.remove(at)),
+                Event::Rewritten { chat_len, .. } => {
+                    history.since.retain(|at, _| at < chat_len);
+                }
+                Event::Called(record) => calls = record.number,
+                Event::FailedOpen { calls: failed } => calls += failed.len() as u64,
+                _ => {}
+            }
+        }
+        history
+    }
+}
+
+fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
+    let (at, folded) = match slot {
+        SlotRecord::Chat { chat, folded, .. } => (*chat, folded.as_deref().unwrap_or_default()),
+        SlotRecord::Active { active, .. } => {
+            return About { handle: state.handle(active), ..About::default() };
+        }
+        SlotRecord::Pool { .. } | SlotRecord::Message { .. } => return About::default(),
+    };
+    let fact = state.result(at);
+    let file = fact.and_then(|fact| match &fact.shows {
+        Shows::File { object, .. } | Shows::Change { object } | Shows::Activated { object, .. } => {
+            state.index().get(object)
+        }
+        Shows::Own => None,
+    });
+    let file = file.and_then(|entry| match &entry.subject {
+        file @ Subject::File { .. } => {
+            Some((entry.handle, state.shown_path(file.agent_path()).to_owned()))
+        }
+        Subject::Toolcall { .. } => None,
+    });
+    let is_result =
+        state.chat().get(at).is_some_and(|known| matches!(known.kind, MessageKind::Result(_)));
+    let since = history.since.get(&at).cloned();
+    let folds = state.folds().all().filter(|fold| folded.lines().any(|line| line == fold.line));
+    let folds =
+        folds.filter_map(|fold| Some((fold.line.clone(), history.folds.get(&fold.first)?.clone())));
+    About {
+        at: Some(at),
+        handle: fact.and_then(|fact| state.handle(fact.object.as_ref()?)),
+        file,
+        treatment: (is_result || since.is_some()).then(|| state.treatment(at).clone()),
+        since,
+        notes: state.notes(at).to_vec(),
+        folds: folds.collect(),
+    }
+}
+
+fn prompt(store: &Store, found: &FoundCall) -> Result<Option<Prompt>> {
+    let version = found.record.as_ref().and_then(|record| record.system_prompt.as_ref());
+    let id = found.session.fields.get("system_prompt_ref").and_then(Value::as_str);
+    let (Some(version), Some(id)) = (version, id) else { return Ok(None) };
+    let version = stored_version(store, &ObjectId::new(id), version)?;
+    Ok(Some(Prompt {
+        text: store.content(&version)?,
+        tools: version.fields.get("tools").cloned().unwrap_or_default(),
+        withheld: version.redacted.map(|redaction| redaction.reason.into()),
+    }))
+}
+
+fn payload(events: &[Event], call: u64) -> Option<Payload> {
+    let mut list = Vec::new();
+    for event in events {
+        let Event::Payload(record) = event else { continue };
+        apply_edits(&mut list, record.edits.as_deref().unwrap_or_default(), false);
+        if record.call != call {
+            continue;
+        }
+        let messages = record.edits.as_ref().map(|_| {
+            let text = |slot| match slot {
+                SlotRecord::Message { message, .. } => Some(message),
+                _ => None,
+            };
+            slots_of(std::mem::take(&mut list)).into_iter().filter_map(text).collect()
+        });
+        return Some(Payload { hash: record.hash.clone(), messages });
+    }
+    None
+}

@@ -1,0 +1,174 @@
+//! The sessions of a store, read from their documents and events. Opens none.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+use crate::live::journal::is_forgotten;
+use crate::object::{AsOf, ObjectId, ObjectType, Timestamp};
+use crate::session::Opened;
+use crate::store::{Store, Version};
+
+/// Candidates that an ambiguous name lists.
+const MAX_CANDIDATES: usize = 8;
+
+/// Versions or events read at a time.
+const PAGE: usize = 256;
+
+/// What a store knows of one session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionSummary {
+    /// The latest version of its document: harness, host session, working folder and state are fields of it.
+    pub version: Version,
+    /// When it was opened first.
+    pub started: Timestamp,
+    /// Calls to the model, those of a parent before a fork included.
+    pub calls: u64,
+    /// The session whose chat it began with.
+    pub parent: Option<ObjectId>,
+    /// Whether it parted from `parent` because another process wrote to that; else it is a fork that the host made.
+    pub parted: bool,
+}
+
+/// Lists the sessions, the one written last first.
+pub fn sessions(store: &Store) -> Result<Vec<SessionSummary>> {
+    let found = documents(store)?.into_iter().map(|version| summary(store, version));
+    let mut found: Vec<SessionSummary> = found.collect::<Result<_>>()?;
+    found.sort_by_key(|session| std::cmp::Reverse(session.version.tx_id));
+    Ok(found)
+}
+
+/// Finds a session by its ID, the host's session ID, a prefix of either that no other session has, or `latest`: the one
+/// written last.
+///
+/// # Errors
+/// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `FORGOTTEN` where a person had it forgotten.
+pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
+    let unknown = || Error::UnknownName { name: name.to_owned() };
+    let all = documents(store)?;
+    let host = |version: &Version| {
+        version.fields.get("host_session").and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let id = |version: &Version| version.envelope.id.as_str().to_owned();
+    let key = |version: &Version| id(version).trim_start_matches("session:").to_owned();
+    let named: [&dyn Fn(&Version) -> bool; 3] =
+        [&|version| id(version) == name, &|version| host(version) == name, &|version| {
+            let names = [id(version), key(version), host(version)];
+            !name.is_empty() && names.iter().any(|full| full.starts_with(name))
+        }];
+    let found: Vec<&Version> = if name == "latest" {
+        all.iter().max_by_key(|version| version.tx_id).into_iter().collect()
+    } else {
+        let mut found = named.iter().map(|is| all.iter().filter(|v| is(v)).collect::<Vec<_>>());
+        found.find(|found| !found.is_empty()).unwrap_or_default()
+    };
+    match found.as_slice() {
+        [] => Err(unknown()),
+        [one] if is_forgotten(one) => Err(Error::Forgotten { id: one.envelope.id.clone() }),
+        [one] => Ok(one.envelope.id.clone()),
+        several => {
+            let describe = |version: &&Version| {
+                let field = |name| version.fields.get(name).and_then(Value::as_str);
+                let cwd = field("cwd").unwrap_or_default();
+                format!("{} {} {cwd}", id(version), field("harness").unwrap_or_default())
+            };
+            let candidates = several.iter().take(MAX_CANDIDATES).map(describe).collect();
+            Err(Error::AmbiguousName { name: name.to_owned(), candidates })
+        }
+    }
+}
+
+/// The number of a session's newest call.
+///
+/// # Errors
+/// `NOT_FOUND` if it has made none.
+pub fn newest_call(store: &Store, session: &ObjectId) -> Result<u64> {
+    let none = || Error::NotFound { id: session.clone(), at: "with a call".to_owned() };
+    let version = store.get(session, AsOf::Latest)?.ok_or_else(none)?;
+    Some(calls(store, &version)?).filter(|number| *number > 0).ok_or_else(none)
+}
+
+/// The latest versions of all session documents.
+fn documents(store: &Store) -> Result<Vec<Version>> {
+    let mut found: Vec<Version> = Vec::new();
+    loop {
+        let after = found.last().map(|version| version.envelope.id.clone());
+        let page = store.list(ObjectType::Session, after.as_ref(), PAGE)?;
+        if page.is_empty() {
+            return Ok(found);
+        }
+        found.extend(page);
+    }
+}
+
+fn summary(store: &Store, version: Version) -> Result<SessionSummary> {
+    let calls = calls(store, &version)?;
+    let opened = opened(store, &version)?;
+    let parent = opened.as_ref().and_then(|opened| opened.forked_from.clone());
+    let parted = parent.as_ref().is_some_and(|parent| stem(&version.envelope.id) == stem(parent));
+    let started = opened.map_or(version.system_time, |opened| opened.time);
+    Ok(SessionSummary { version, started, calls, parent, parted })
+}
+
+/// A session's ID without the mark of one that parted.
+fn stem(id: &ObjectId) -> &str {
+    let is_mark = |mark: &str| mark.len() == 8 && mark.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let marked = id.as_str().rsplit_once('+').filter(|(_, mark)| is_mark(mark));
+    marked.map_or(id.as_str(), |(stem, _)| stem)
+}
+
+/// The number of the last call: call records stand near the end, so it is read backwards.
+fn calls(store: &Store, version: &Version) -> Result<u64> {
+    #[derive(Deserialize)]
+    struct Called {
+        event: String,
+        #[serde(default)]
+        number: u64,
+        #[serde(default)]
+        calls: Vec<Value>,
+    }
+    let mut failed = 0;
+    let mut end = version.item_count;
+    while end > 0 {
+        let start = end.saturating_sub(PAGE as u64);
+        for item in events(store, version, start..end)?.iter().rev() {
+            let Some(called) = parse::<Called>(item) else { continue };
+            match called.event.as_str() {
+                "called" => return Ok(called.number + failed),
+                "failed_open" => failed += called.calls.len() as u64,
+                _ => {}
+            }
+        }
+        end = start;
+    }
+    Ok(failed)
+}
+
+/// Where a session comes from: its own `opened` event, the last one, since those of a parent stand before it. No other event
+/// has its fields.
+fn opened(store: &Store, version: &Version) -> Result<Option<Opened>> {
+    let first = events(store, version, 0..1)?.first().and_then(|item| parse::<Opened>(item));
+    let own = version.fields.get("host_session").and_then(Value::as_str);
+    let is_own = first.as_ref().is_some_and(|first| Some(first.host_session.as_str()) == own);
+    // Only a session that took over another's events has more than the first.
+    if is_own && stem(&version.envelope.id) == version.envelope.id.as_str() {
+        return Ok(first);
+    }
+    let mut last = first;
+    for start in (1..version.item_count).step_by(PAGE) {
+        let page = events(store, version, start..start + PAGE as u64)?;
+        last = page.iter().rev().find_map(|item| parse::<Opened>(item)).or(last);
+    }
+    Ok(last)
+}
+
+fn events(store: &Store, version: &Version, range: Range<u64>) -> Result<Vec<String>> {
+    store.items(&version.envelope.id, AsOf::Tx(version.tx_id), range)
+}
+
+/// `None` for another kind of event, and for one whose text was taken out.
+fn parse<T: for<'de> Deserialize<'de>>(item: &str) -> Option<T> {
+    serde_json::from_str(item).ok()
+}

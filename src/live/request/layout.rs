@@ -1,0 +1,210 @@
+//! Lays out the next request: the slots of the messages that changed, an epoch where one starts, and the edits that lead from
+//! the last request to this one.
+//!
+//! Which epoch starts and how a message is shown is decided in the layer `context`; this hands it what it needs and records
+//! what it decided.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{ListTail, Request};
+use crate::context::epoch::{self, Bound, Terms};
+use crate::context::hazard::Hazards;
+use crate::context::host::HostMessage;
+use crate::context::ledger::Coming;
+use crate::context::pools_layout::{self, Limits};
+use crate::context::view::{self, Edit, Slot};
+use crate::context::{log_layout, model_rules};
+use crate::error::Result;
+use crate::live::journal::Journal;
+use crate::live::{CallInfo, Notice, OpenSession};
+use crate::object::ObjectId;
+use crate::session::{ChatMessage, Event, Rewrite, SlotRecord, Treatment};
+
+/// What laying out a request works on.
+pub(in crate::live) struct LayOut<'a> {
+    /// The state, into which decisions are recorded.
+    pub(in crate::live) journal: &'a mut Journal,
+    /// The request of the call before.
+    pub(in crate::live) request: &'a Request,
+    /// The host's list.
+    pub(in crate::live) list: &'a ListTail<'a>,
+    /// How the list stopped continuing the one before, and the index from which it differs.
+    pub(in crate::live) rewrite: Option<(Rewrite, usize)>,
+    /// Settings and counter.
+    pub(in crate::live) options: &'a OpenSession,
+}
+
+impl LayOut<'_> {
+    /// The edits of the layout `log`, with the notice of an epoch that starts.
+    pub(in crate::live) fn log_edits(
+        &mut self,
+        call: &CallInfo,
+        coming: &Coming,
+        hazards: &Hazards,
+    ) -> Result<(Vec<Edit>, Option<Notice>)> {
+        let mut slots = self.changed_slots()?;
+        let len = self.journal.state().chat().window().len();
+        let mut shown = self.request.view.sizes().to_vec();
+        shown.resize(len, 0);
+        for (index, slot) in &slots {
+            shown[*index] = slot.as_ref().map_or(0, |slot| slot.tokens);
+        }
+        let settings = &self.options.settings;
+        let bill = self.journal.state().bill();
+        let known = bill.last().map_or(0, |last| last.host_messages);
+        let terms = Terms {
+            keep_results: settings.keep_results,
+            collapse_tokens: settings.collapse_tokens,
+            high_water_tokens: coming.window.map(|window| self.options.high_water(window)),
+            full_tokens: coming.full_tokens(),
+            rewrite: self.rewrite,
+            first_new: usize::try_from(known).unwrap_or(usize::MAX),
+            prices: &coming.prices.prices,
+            warm: coming.warm,
+            fixed_tokens: coming.fixed,
+            bound: Bound::of(bill, settings),
+            rules: model_rules::rules(call.model.as_deref().unwrap_or_default(), call.api()),
+            hazards,
+        };
+        let mut notice = None;
+        if let Some(new) = epoch::decide(self.journal.state(), &shown, &terms) {
+            notice = Some(self.notice_of(&new));
+            for index in self.start_epoch(new) {
+                slots.insert(index, self.slot(index)?);
+            }
+        }
+        Ok((self.request.view.edits_to(slots, len), notice))
+    }
+
+    /// The slots of the messages that are new or may look different now, by index in the window; `None` for a folded message.
+    fn changed_slots(&self) -> Result<BTreeMap<usize, Option<Slot>>> {
+        let state = self.journal.state();
+        let len = state.chat().window().len();
+        let first = self.rewrite.map_or(self.list.skip, |(_, index)| index.min(self.list.skip));
+        let first = first.min(self.request.view.of_host());
+        let other = (0..first).filter(|index| self.rewrite.is_some() && self.folds_differ(*index));
+        let same = self.rewrite.map_or(len, |(_, index)| index);
+        let sent = self.request.recorded_contents(state);
+        let mut slots = BTreeMap::new();
+        for index in other.chain(first..len) {
+            let at = state.chat().window()[index];
+            let slot = match sent.get(&at).filter(|_| index < same) {
+                Some(content) => self.slot_as_sent(index, content)?,
+                None => self.slot(index)?,
+            };
+            slots.insert(index, slot);
+        }
+        Ok(slots)
+    }
+
+    /// Whether the message at an index of the window went out otherwise than folds say now: a fold ends where the host takes
+    /// away what follows it.
+    fn folds_differ(&self, index: usize) -> bool {
+        let state = self.journal.state();
+        let at = state.chat().window()[index];
+        let Some(slot) = self.request.view.at_host(index) else { return !state.folds().hide(at) };
+        let lines = match &slot.record {
+            SlotRecord::Chat { folded, .. } => folded.as_deref(),
+            _ => None,
+        };
+        state.folds().hide(at) || lines != log_layout::fold_lines(state, at).as_deref()
+    }
+
+    fn notice_of(&self, new: &epoch::NewEpoch) -> Notice {
+        Notice::EpochStarted {
+            epoch: self.journal.state().epoch() + 1,
+            reason: new.reason.clone(),
+            collapsed: new.collapsed,
+            freed_tokens: new.freed_tokens,
+        }
+    }
+
+    /// Records a new epoch; returns the window indexes whose messages may look different now.
+    fn start_epoch(&mut self, new: epoch::NewEpoch) -> BTreeSet<usize> {
+        let state = self.journal.state();
+        let window = state.chat().window();
+        let treated: BTreeSet<u64> = new.treatments.iter().map(|(at, _)| *at).collect();
+        let changed = |index: &usize| {
+            let at = window[*index];
+            treated.contains(&at) || !state.notes(at).is_empty()
+        };
+        let mut indexes: BTreeSet<usize> = (0..window.len()).filter(changed).collect();
+        let event = Event::Epoch {
+            number: state.epoch() + 1,
+            reason: new.reason,
+            keep_notes: window.last().copied(),
+            treatments: new.treatments,
+            folds: new.folds,
+        };
+        let folds = state.folds().clone();
+        self.journal.record(event);
+        let (window, now) = (self.journal.state().chat().window(), self.journal.state().folds());
+        indexes.extend((0..window.len()).filter(|index| now.differ_at(window[*index], &folds)));
+        indexes
+    }
+
+    /// The slot of the message at an index of the window; `None` if it is folded.
+    fn slot(&self, index: usize) -> Result<Option<Slot>> {
+        let state = self.journal.state();
+        let at = state.chat().window()[index];
+        if state.folds().hide(at) {
+            return Ok(None);
+        }
+        let message = self.request.message_at(self.journal, self.list, index)?;
+        let has_crossed = matches!(message, Cow::Borrowed(_));
+        let message = message.as_ref();
+        if state.chat().get(at).is_some_and(ChatMessage::is_volatile) {
+            return Ok(Some(Slot::of_volatile(index, message)));
+        }
+        let is_gone = message.withheld.is_some() && *state.treatment(at) != Treatment::Reference;
+        if let (true, false, Some(slot)) = (is_gone, has_crossed, self.request.view.at_host(index))
+        {
+            // Its text was forgotten meanwhile: what was sent stays.
+            return Ok(Some(slot.clone()));
+        }
+        let content = log_layout::render(state, at, message, self.journal)?;
+        Ok(Some(self.slot_with(index, message, content)))
+    }
+
+    /// The slot of the message at an index of the window with the content that was sent.
+    fn slot_as_sent(&self, index: usize, content: &str) -> Result<Option<Slot>> {
+        let at = self.journal.state().chat().window()[index];
+        let message = self.request.message_at(self.journal, self.list, index)?;
+        if self.journal.state().folds().hide(at) || message.withheld.is_some() {
+            return self.slot(index);
+        }
+        Ok(Some(self.slot_with(index, &message, Some(content.to_owned()))))
+    }
+
+    /// A slot with this content, and the lines of folded steps where the message carries any.
+    fn slot_with(&self, index: usize, message: &HostMessage, content: Option<String>) -> Slot {
+        let at = self.journal.state().chat().window()[index];
+        match log_layout::fold_lines(self.journal.state(), at) {
+            Some(lines) => Slot::of_carrier(index, at, message, content, lines),
+            None => Slot::of_host(index, at, message, content),
+        }
+    }
+
+    /// The edits of the layout `pools`.
+    pub(in crate::live) fn pools_edits(&self) -> Result<Vec<Edit>> {
+        let window = self.journal.state().chat().window();
+        let message = |index| self.request.message_at(self.journal, self.list, index);
+        let messages: Vec<(u64, Cow<'_, HostMessage>)> = (0..window.len())
+            .map(|index| Ok((window[index], message(index)?)))
+            .collect::<Result<_>>()?;
+        let messages: Vec<(u64, &HostMessage)> =
+            messages.iter().map(|(at, message)| (*at, message.as_ref())).collect();
+        let settings = &self.options.settings;
+        let limits = Limits {
+            per_turn: settings.active_per_turn,
+            turns: settings.active_turns,
+            pool_tokens: settings.pool_tokens,
+            counter: self.options.counter,
+        };
+        let metadata = |id: &ObjectId| self.journal.metadata_line(id).ok().flatten();
+        let journal = &*self.journal;
+        let slots = pools_layout::render(journal.state(), &messages, &limits, journal, &metadata)?;
+        Ok(view::edits_between(self.request.view.slots(), &slots))
+    }
+}

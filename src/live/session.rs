@@ -1,0 +1,371 @@
+//! A session that is open: what the host calls, and the work that every such call shares. The parts do the rest.
+
+mod call;
+mod work;
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::hazards;
+use super::intake::{Intake, Withholding};
+use super::journal::{Activity, Journal, session_key};
+use super::request::Request;
+use super::tools::{Guard, Tools, Wanted};
+use super::workspace::{Progress, Reconciled, ToolFinished, Workspace};
+use super::{Notice, OpenSession};
+use crate::context::breakpoints;
+use crate::context::hazard::Hazards;
+use crate::context::patch::{self, Patch};
+use crate::context::statement::{self, Statement};
+use crate::error::{Error, Result};
+use crate::object::ObjectId;
+use crate::session::{Event, Reported, Session, Shows, Treatment};
+use crate::settings::{Layout, Settings};
+use crate::source::{TrackerOptions, absolute_path};
+use crate::store::Store;
+
+/// Figures for a status line.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Status {
+    /// Calls so far.
+    pub calls: u64,
+    /// Number of the epoch, from 0.
+    pub epoch: u32,
+    /// Tokens of the messages last sent.
+    pub window_tokens: u64,
+    /// Tokens of the messages as the host would have sent them.
+    pub plain_tokens: u64,
+    /// Our bill by the plain host's; `None` before the first call.
+    pub bill_ratio: Option<f64>,
+    /// Content objects whose content stands in the window.
+    pub active_objects: u64,
+    /// Content objects met.
+    pub indexed_objects: u64,
+    /// Content objects pinned.
+    pub pinned_objects: u64,
+}
+
+/// A session at work.
+#[derive(Debug)]
+pub struct LiveSession {
+    options: Arc<OpenSession>,
+    journal: Journal,
+    workspace: Workspace,
+    request: Request,
+    intake: Intake,
+    hazards: Hazards,
+    /// What happened between calls; it is reported with the next one.
+    waiting: Vec<Notice>,
+}
+
+impl LiveSession {
+    /// Opens a session: resumes what the store holds of it, forks its parent, or starts it.
+    ///
+    /// One host session ID can occur with another harness or in another folder: that is another session. A session that
+    /// another process has open may be opened too: the one of the two that finds it changed continues as a session of its own,
+    /// `{id}+{8 hex}`, with all that was before. Later the one that wrote last is resumed.
+    ///
+    /// # Errors
+    /// `FORGOTTEN` if a person had the session forgotten; whatever the store reports.
+    pub fn open(store: Store, options: OpenSession) -> Result<Self> {
+        let options = Arc::new(options);
+        let key = session_key(&store, &options)?;
+        let hazards = match &options.settings.hazards {
+            Some(path) => hazards::read(&absolute_path(path, &options.cwd))?,
+            None => Hazards::shipped().clone(),
+        };
+        let workspace = Workspace::open(Arc::clone(&options), &key)?;
+        let mut live = Self {
+            journal: Journal::open(store, Arc::clone(&options), key)?,
+            workspace,
+            request: Request::new(options.counter),
+            intake: Intake::default(),
+            hazards,
+            waiting: Vec::new(),
+            options,
+        };
+        live.reload()?;
+        if live.journal.state().opened().is_none() {
+            live.journal.begin(&live.workspace.disk().canonical_cwd())?;
+            live.reload()?;
+        }
+        live.workspace.plan_check(&live.journal)?;
+        Ok(live)
+    }
+
+    /// The state.
+    pub fn state(&self) -> &Session {
+        self.journal.state()
+    }
+
+    /// The session document's ID.
+    pub fn id(&self) -> &ObjectId {
+        self.journal.session_id()
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        self.journal.store()
+    }
+
+    /// What a person should know of the mappings of a sandbox.
+    pub fn oddities(&self) -> Vec<String> {
+        self.workspace.disk().oddities()
+    }
+
+    /// Gives up the state in memory, which a panic may have left half made: it is read again from the store.
+    pub fn distrust(&mut self) {
+        self.journal.doubt();
+    }
+
+    /// Figures for a status line.
+    pub fn status(&self) -> Status {
+        let state = self.journal.state();
+        let sent = state.sent();
+        Status {
+            calls: state.calls(),
+            epoch: state.epoch(),
+            window_tokens: sent.map_or(0, |sent| sent.sent_tokens),
+            plain_tokens: sent.map_or(0, |sent| sent.plain_tokens),
+            bill_ratio: state.bill().ratio(),
+            active_objects: self.active_objects().len() as u64,
+            indexed_objects: state.index().entries().len() as u64,
+            pinned_objects: state.sets().pinned().len() as u64,
+        }
+    }
+
+    /// Objects whose content stands in the window, in the order in which it does.
+    pub fn active_objects(&self) -> Vec<&ObjectId> {
+        let state = self.journal.state();
+        let Settings { layout, active_per_turn, active_turns, .. } = self.options.settings;
+        if layout == Layout::Pools {
+            let active = state.active_by_window(active_per_turn, active_turns);
+            return active.into_iter().map(|active| &active.id).collect();
+        }
+        let own = state.shown_window().filter_map(|(at, _)| {
+            let fact = state.result(at)?;
+            let stands = !matches!(state.treatment(at), Treatment::Reference);
+            (stands && fact.shows == Shows::Own).then_some(fact.object.as_ref()?)
+        });
+        let shown = state.all_showings().map(|showing| &showing.object);
+        let mut met = HashSet::new();
+        own.chain(shown).filter(|id| met.insert(*id)).collect()
+    }
+
+    /// Takes the effects of a finished tool call: files read, edited, written, found. They are stored when it returns.
+    pub fn tool_finished(&mut self, finished: &ToolFinished) -> Result<()> {
+        if !finished.may_touch_files() {
+            return Ok(());
+        }
+        self.durably(|live| {
+            live.workspace.tool_finished(&mut live.journal, finished)?;
+            live.commit_staged()
+        })
+    }
+
+    /// Takes a move that a watcher saw, of a file or of a folder with files that the session knows, by the paths that the
+    /// agent sees. What became of it is stored when it returns; the model is told at its next call. Returns whether a known
+    /// file was moved.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn file_moved(&mut self, from: &Path, to: &Path) -> Result<bool> {
+        self.durably(|live| {
+            let is_moved = live.workspace.file_moved(&mut live.journal, from, to)?;
+            live.commit_staged()?;
+            Ok(is_moved)
+        })
+    }
+
+    /// Activates an object, and pins it if `pin` is set. Returns the answer for the model: the content in `log`, a line in
+    /// `pools`, where the content stands in its own place.
+    ///
+    /// `call`: ID of the tool call; empty for a person's command.
+    ///
+    /// # Errors
+    /// Those of names; `FORGOTTEN` if a person had the object forgotten; `NO_ROOM` if it would pass the high-water mark, or
+    /// pinned content half the window; `INVALID_ARGUMENT` for lines or a pattern that cannot be read.
+    pub fn activate(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
+        self.durably(|live| {
+            let answer = live.tools().activate(call, wanted, pin);
+            // A refusal may have looked at a file first.
+            live.commit_staged()?;
+            answer
+        })
+    }
+
+    /// Deactivates an object, which unpins it. Shows at the next epoch.
+    ///
+    /// # Errors
+    /// Those of names.
+    pub fn deactivate(&mut self, name: &str) -> Result<String> {
+        self.durably(|live| {
+            let answer = live.tools().deactivate(name)?;
+            live.commit_staged()?;
+            Ok(answer)
+        })
+    }
+
+    /// Unpins an object: it may be collapsed again, and stays active until then.
+    ///
+    /// # Errors
+    /// Those of names.
+    pub fn unpin(&mut self, name: &str) -> Result<String> {
+        self.durably(|live| {
+            let answer = live.tools().unpin(name)?;
+            live.commit_staged()?;
+            Ok(answer)
+        })
+    }
+
+    /// Why a `write` or `edit` must not run: its text holds a line that we put into this window in the place of content, and
+    /// the file does not hold that line. `None` for everything else.
+    pub fn refused_write(&self, tool: &str, args: &Value) -> Result<Option<String>> {
+        let (journal, disk, request) = (&self.journal, self.workspace.disk(), &self.request);
+        Guard { journal, disk, request }.refuse_write(tool, args)
+    }
+
+    /// What to add to the error of an `edit` that failed, for the model; `None` where nothing helps: nothing changed and each
+    /// text stands once, the file is not text, or is excluded, forgotten or unknown and not there.
+    ///
+    /// `args`: the arguments of the call: `path`, and `edits` with an `oldText` each, or one `oldText`. What the model is told
+    /// by it is stored when it returns.
+    pub fn edit_failed(&mut self, args: &Value) -> Result<Option<String>> {
+        let Some(path) = self.tools().file_of_edit(args)? else { return Ok(None) };
+        self.durably(|live| {
+            let (help, notices) = live.tools().help_for_edit(&path, args)?;
+            live.commit_staged()?;
+            live.waiting.extend(notices);
+            Ok(help)
+        })
+    }
+
+    /// Notes that a call went out with the host's own messages; what is stored next says so.
+    pub fn report_failed_call(&mut self, reason: &str) {
+        self.request.report_failed_call(reason);
+    }
+
+    /// Takes a request as the host is about to send it, as JSON: the changes that give it one more cache breakpoint. With
+    /// them made it is recorded with the newest call.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if `request_json` is no JSON; whatever the store reports, where the messages are not ours. The
+    /// host's own request should then go out.
+    pub fn prepare_payload(&mut self, request_json: &str) -> Result<Vec<Patch>> {
+        let mut request: Value = serde_json::from_str(request_json)
+            .map_err(|error| Error::argument("payload", error.to_string()))?;
+        let patches = breakpoints::breakpoint(&request);
+        patch::apply(&mut request, &patches);
+        self.reload_if_in_doubt()?;
+        let withholding = Withholding { journal: &self.journal, workspace: &self.workspace };
+        let is_excluded = |message: &_| withholding.text_reason(message).is_some();
+        if self.request.note_payload(self.journal.state(), &request, is_excluded)? {
+            self.durably(|live| live.commit(Activity::Active))?;
+        }
+        Ok(patches)
+    }
+
+    /// Takes what a provider said that a request used; it is stored with what is stored next. A report of nothing, and one
+    /// that is known by its ID, is not taken. Without a call it is of the newest; call 0 is none of ours.
+    pub fn usage_reported(&mut self, reported: Reported) -> Result<()> {
+        self.reload_if_in_doubt()?;
+        let call = reported.call.unwrap_or_else(|| self.journal.state().calls());
+        let reported = Reported { call: Some(call).filter(|call| *call > 0), ..reported };
+        let bill = self.journal.state().bill();
+        let is_known = reported.id.as_deref().is_some_and(|id| bill.knows_report(id));
+        if reported.total() > 0 && !is_known {
+            self.journal.record(Event::Reported(reported));
+        }
+        Ok(())
+    }
+
+    /// The ledger as of now, with what waits to be stored.
+    pub fn statement(&mut self) -> Result<Statement> {
+        self.reload_if_in_doubt()?;
+        Ok(statement::statement(&self.journal.events()?))
+    }
+
+    /// Where this process opens the file that `read` reads.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if it is out of reach, in the agent's sandbox.
+    pub fn path_opened(&self, given: &str) -> Result<std::path::PathBuf> {
+        self.workspace.disk().path_opened(given)
+    }
+
+    /// Checks every known file within reach: those that changed get a version, those that are gone one without content, those
+    /// that were moved continue as what they are now. `progress` is called from several threads.
+    ///
+    /// A resumed session does this by itself before its first call.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn reconcile(&mut self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Reconciled> {
+        self.reload_if_in_doubt()?;
+        let result = self.check_files(progress);
+        if result.is_err() {
+            self.journal.doubt();
+        }
+        result
+    }
+
+    /// As [`Self::reconcile`], where that is yet to be done; `None` where it is not.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn reconcile_due(
+        &mut self,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Option<Reconciled>> {
+        self.reload_if_in_doubt()?;
+        if self.workspace.is_check_due() { self.reconcile(progress).map(Some) } else { Ok(None) }
+    }
+
+    /// Whether the check of the files is yet to be made.
+    pub fn is_reconcile_due(&self) -> bool {
+        self.workspace.is_check_due()
+    }
+
+    /// Tracks the files whose text the model saw and will see, until the session is closed or dropped.
+    ///
+    /// # Errors
+    /// `FILE` if the system gives no thread.
+    pub fn track(&mut self, options: TrackerOptions) -> Result<()> {
+        self.workspace.track(&self.journal, options)
+    }
+
+    /// Waits until everything that happened to tracked files before is in the store; returns whether that took no longer than
+    /// `timeout`.
+    pub fn settle(&self, timeout: Duration) -> bool {
+        self.workspace.wait_until_tracked(timeout)
+    }
+
+    /// Stores what is not stored yet and marks the session paused. A session that another process wrote to since, and of
+    /// which nothing waits here, is left to it.
+    pub fn close(&mut self) -> Result<()> {
+        self.workspace.untrack();
+        self.reload_if_in_doubt()?;
+        // What a check of the files found is found again by the next one.
+        let staged = self.journal.staged_events() > 0 && !self.workspace.is_check_staged();
+        if !staged && !self.request.waits() && self.journal.has_moved_on()? {
+            return Ok(());
+        }
+        self.durably(|live| {
+            live.request.stage_failed_calls(&mut live.journal);
+            live.commit(Activity::Paused)
+        })
+    }
+
+    fn tools(&mut self) -> Tools<'_> {
+        Tools {
+            journal: &mut self.journal,
+            workspace: &mut self.workspace,
+            request: &self.request,
+            options: &self.options,
+        }
+    }
+}

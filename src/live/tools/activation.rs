@@ -1,0 +1,355 @@
+//! What `activate`, `deactivate`, `pin` and `unpin` do.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use regex::Regex;
+
+use super::Tools;
+use crate::context::forms;
+use crate::context::log_layout::{Texts, headed_lines};
+use crate::context::pools_layout::active_block;
+use crate::context::tokens;
+use crate::context::view::{self, Slot, user_message};
+use crate::error::{Error, Result};
+use crate::object::{Handle, Hash, Name, ObjectId, VersionSelector};
+use crate::session::{
+    ActiveView, Event, LineRange, Shows, SlotRecord, Subject, Treatment, merge_ranges, parse_ranges,
+};
+use crate::settings::Layout;
+
+/// Lines shown around each line that matches a pattern.
+const PATTERN_CONTEXT: u64 = 2;
+
+/// What is to be activated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Name of the object.
+    pub name: String,
+    /// Lines: `40-80`, `7`, or several, separated by commas.
+    pub lines: Option<String>,
+    /// Regular expression: the lines that match, with two lines around each.
+    pub pattern: Option<String>,
+}
+
+/// A text to show, with its name.
+struct Shown {
+    object: ObjectId,
+    version: Hash,
+    handle: Handle,
+    name: String,
+    text: Arc<str>,
+    default: Option<LineRange>,
+}
+
+impl Tools<'_> {
+    /// Activates an object, and pins it if `pin` is set. Returns the answer for the model: the content in `log`, a line in
+    /// `pools`, where the content stands in its own place. A refusal may have recorded what a look at the file found.
+    ///
+    /// `call`: ID of the tool call; empty for a person's command.
+    ///
+    /// # Errors
+    /// As [`LiveSession::activate`](crate::live::LiveSession::activate).
+    pub(in crate::live) fn activate(
+        &mut self,
+        call: &str,
+        wanted: &Wanted,
+        pin: bool,
+    ) -> Result<String> {
+        let name = Name::parse(&wanted.name)?;
+        let object = match self.find(&name) {
+            Err(error @ Error::UnknownName { .. }) => {
+                return self.no_file(&name.text).ok_or(error);
+            }
+            object => object?,
+        };
+        if self.journal.is_forgotten(&object)? {
+            return Err(Error::Forgotten { id: object });
+        }
+        let subject = match self.subject(&object, name.version)? {
+            Ok(subject) => subject,
+            Err(reason) => return Ok(reason),
+        };
+        let lines = subject.text.split('\n').count() as u64;
+        let ranges = match select(&subject, wanted, lines)? {
+            Ok(ranges) => ranges,
+            Err(reason) => return Ok(reason),
+        };
+        let heading = forms::activated_line(subject.handle, &subject.name, &ranges, lines);
+        let shown = headed_lines(&heading, &subject.text, &ranges);
+        let tokens = tokens::count(&shown);
+        self.require_room(&wanted.name, tokens, pin)?;
+        let whole = ranges == [LineRange { first: 1, last: lines }];
+        let view = if whole { ActiveView::Whole } else { ActiveView::Lines(ranges.clone()) };
+        self.journal.record(Event::Activated {
+            object: subject.object,
+            version: subject.version,
+            view,
+            pin,
+            call: call.to_owned(),
+            ranges,
+        });
+        if self.options.settings.layout == Layout::Pools {
+            return Ok(format!("done: {}, {}", heading, forms::count(tokens, "token")));
+        }
+        Ok(shown)
+    }
+
+    /// Deactivates an object, which unpins it.
+    pub(in crate::live) fn deactivate(&mut self, name: &str) -> Result<String> {
+        let object = self.find(&Name::parse(name)?)?;
+        let tokens = self.standing_tokens(&object);
+        let label = self.label(&object);
+        self.journal.record(Event::Deactivated { object });
+        Ok(format!("done: {label}, {}", forms::count(tokens, "token")))
+    }
+
+    /// Unpins an object; it stays active.
+    pub(in crate::live) fn unpin(&mut self, name: &str) -> Result<String> {
+        let object = self.find(&Name::parse(name)?)?;
+        let label = self.label(&object);
+        let object = self.shown_file(&object).map_or(object, |(file, ..)| file);
+        self.journal.record(Event::Unpinned { object });
+        Ok(format!("done: {label}"))
+    }
+
+    /// The text that activating an object shows; a sentence where it has none.
+    fn subject(
+        &mut self,
+        object: &ObjectId,
+        version: VersionSelector,
+    ) -> Result<Result<Shown, String>> {
+        if let Some((file, range, seen)) = self.shown_file(object) {
+            if version != VersionSelector::Latest {
+                let (read, file) = (self.label(object), self.label(&file));
+                let problem = format!("asks for a version of {read}, which shows lines of {file}");
+                return Err(Error::argument(
+                    "name",
+                    format!("{problem}: name a version of {file}"),
+                ));
+            }
+            return self.file_subject(&file, VersionSelector::Latest, Some((range, seen)));
+        }
+        match self.journal.state().index().get(object).map(|entry| entry.subject.clone()) {
+            Some(Subject::Toolcall { tool, version: mut known, .. }) => {
+                let handle = self.handle_of(object)?;
+                if version != VersionSelector::Latest {
+                    known = self.journal.store().select(object, version)?.content_hash;
+                }
+                match self.journal.text(object, &known) {
+                    Ok(text) => Ok(Ok(Shown {
+                        object: object.clone(),
+                        version: known,
+                        handle,
+                        name: tool,
+                        text,
+                        default: None,
+                    })),
+                    Err(Error::NotFound { .. }) => {
+                        Ok(Err(format!("[{handle}] {tool} · the call has no output")))
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            _ => self.file_subject(object, version, None),
+        }
+    }
+
+    fn file_subject(
+        &mut self,
+        object: &ObjectId,
+        version: VersionSelector,
+        seen: Option<(LineRange, Hash)>,
+    ) -> Result<Result<Shown, String>> {
+        let (object, obstacle) = self.workspace.look_at(self.journal, object)?;
+        let object = &object;
+        let location = self.workspace.disk().location_of(self.journal, object)?;
+        let handle = self.handle_of(object)?;
+        let entry = self.journal.state().index().get(object);
+        let Some(file @ Subject::File { version: latest, lines, .. }) =
+            entry.map(|entry| &entry.subject)
+        else {
+            return Err(Error::internal(format!("`{object}` is no file of the session")));
+        };
+        let path = self.journal.state().shown_path(file.agent_path()).to_owned();
+        let (latest, lines) = (latest.clone(), *lines);
+        let mut name = path.clone();
+        let mut wanted = latest.clone();
+        if version != VersionSelector::Latest {
+            wanted = self.journal.store().select(object, version)?.content_hash;
+        } else if lines.is_none() {
+            match self.last_text_of(object, handle, location.as_ref(), obstacle)? {
+                Ok(last) => wanted = last,
+                Err(why) => return Ok(Err(forms::textless_line(handle, &path, &why))),
+            }
+            name.push_str(" (no longer on disk; last version)");
+        } else if let Some(obstacle) = obstacle {
+            name = format!("{name} (as last seen; now {obstacle})");
+        }
+        let mut default = None;
+        if let Some((range, read)) = seen {
+            default = Some(range);
+            if read != wanted {
+                let now = self.journal.state().lines_now(object, &read, &[range]).first().copied();
+                name.push_str(if now.is_some() {
+                    " (changed since)"
+                } else {
+                    " (these lines are gone since)"
+                });
+                default = now.or(default);
+                wanted = if now.is_some() { wanted } else { read };
+            }
+        }
+        if self.options.settings.layout == Layout::Pools && wanted != latest && lines.is_some() {
+            // What is active is always shown as it is now.
+            return Ok(Err(format!("[{handle}] {name} · only the latest version can be active")));
+        }
+        let text = match self.journal.text(object, &wanted) {
+            Ok(text) => text,
+            Err(Error::NotFound { .. }) => {
+                return Ok(Err(format!("[{handle}] {path} · that version has no text")));
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(Ok(Shown { object: object.clone(), version: wanted, handle, name, text, default }))
+    }
+
+    /// The lines of a file that a `read` showed, for a toolcall that holds no text of its own.
+    fn shown_file(&self, toolcall: &ObjectId) -> Option<(ObjectId, LineRange, Hash)> {
+        match &self.journal.state().index().get(toolcall)?.subject {
+            Subject::Toolcall { shows: Some(Shows::File { object, version, range }), .. } => {
+                Some((object.clone(), *range, version.clone()))
+            }
+            _ => None,
+        }
+    }
+
+    fn require_room(&self, name: &str, tokens: u64, pin: bool) -> Result<()> {
+        let Some(sent) = self.journal.state().sent() else { return Ok(()) };
+        let Some(window) = sent.context_window else { return Ok(()) };
+        let mut room = self.options.high_water(window).saturating_sub(sent.sent_tokens);
+        if pin {
+            let pinned: u64 = self
+                .journal
+                .state()
+                .sets()
+                .pinned()
+                .iter()
+                .map(|id| self.standing_tokens(id))
+                .sum();
+            room = room.min((window / 2).saturating_sub(pinned));
+        }
+        if tokens <= room {
+            return Ok(());
+        }
+        Err(Error::NoRoom { name: name.to_owned(), tokens, room })
+    }
+
+    /// Tokens of the messages that hold an object's content, as it was last sent.
+    fn standing_tokens(&self, object: &ObjectId) -> u64 {
+        let showings: HashSet<u64> =
+            self.journal.state().showings(object).map(|showing| showing.at).collect();
+        let stands = |at: u64| {
+            let own = self.journal.state().result(at).and_then(|fact| fact.object.as_ref())
+                == Some(object);
+            let collapsed = *self.journal.state().treatment(at) == Treatment::Reference;
+            showings.contains(&at) || (own && !collapsed)
+        };
+        let holds = |record: &SlotRecord| match record {
+            SlotRecord::Chat { chat, .. } => {
+                self.options.settings.layout == Layout::Log && stands(*chat)
+            }
+            SlotRecord::Active { active, .. } => active == object,
+            SlotRecord::Pool { .. } | SlotRecord::Message { .. } => false,
+        };
+        let held = self.request.last_sent().filter(|(record, _)| holds(record));
+        held.map(|(record, tokens)| tokens.unwrap_or_else(|| self.recorded_tokens(record))).sum()
+    }
+
+    /// Tokens of a message of a request that an earlier run of this program made.
+    fn recorded_tokens(&self, record: &SlotRecord) -> u64 {
+        match record {
+            SlotRecord::Chat { chat, content: None, .. } => {
+                self.journal.state().chat().get(*chat).map_or(0, |message| message.tokens)
+            }
+            SlotRecord::Chat { content: Some(content), .. } => {
+                view::content_tokens(content, self.options.counter)
+            }
+            SlotRecord::Active { active, version, ranges, time } => {
+                let text = self.journal.text(active, version);
+                text.map_or(0, |text| {
+                    let message = user_message(&active_block(active, &text, ranges), *time);
+                    Slot::of_ours(record.clone(), message, self.options.counter).tokens
+                })
+            }
+            SlotRecord::Pool { .. } | SlotRecord::Message { .. } => 0,
+        }
+    }
+
+    fn handle_of(&self, object: &ObjectId) -> Result<Handle> {
+        self.journal
+            .state()
+            .handle(object)
+            .ok_or_else(|| Error::internal(format!("`{object}` is not in the session index")))
+    }
+
+    fn label(&self, object: &ObjectId) -> String {
+        self.journal
+            .state()
+            .handle(object)
+            .map_or_else(|| object.to_string(), |handle| handle.to_string())
+    }
+}
+
+/// The lines that are wanted of a text; a sentence where there are none.
+fn select(subject: &Shown, wanted: &Wanted, lines: u64) -> Result<Result<Vec<LineRange>, String>> {
+    let all = LineRange { first: 1, last: lines };
+    let mut ranges = match &wanted.lines {
+        Some(text) => parse_ranges(text, lines)?,
+        None => vec![subject.default.filter(|_| wanted.pattern.is_none()).unwrap_or(all)],
+    };
+    if let Some(pattern) = wanted.pattern.as_deref().filter(|pattern| !pattern.is_empty()) {
+        let regex = Regex::new(pattern).map_err(|error| {
+            Error::argument("pattern", format!("is no regular expression: {error}"))
+        })?;
+        ranges = matching_lines(&subject.text, &regex, &ranges);
+        if ranges.is_empty() {
+            return Ok(Err(format!(
+                "[{}] {} · no line matches `{pattern}`",
+                subject.handle, subject.name
+            )));
+        }
+    }
+    Ok(Ok(ranges))
+}
+
+fn matching_lines(text: &str, regex: &Regex, within: &[LineRange]) -> Vec<LineRange> {
+    let hits = (1..).zip(text.split('\n')).filter(|(number, line)| {
+        within.iter().any(|range| range.first <= *number && *number <= range.last)
+            && regex.is_match(line)
+    });
+    let last = text.split('\n').count() as u64;
+    let around: Vec<LineRange> = hits
+        .map(|(number, _): (u64, _)| LineRange {
+            first: number.saturating_sub(PATTERN_CONTEXT).max(1),
+            last: (number + PATTERN_CONTEXT).min(last),
+        })
+        .collect();
+    merge_ranges(&around)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(first: u64, last: u64) -> LineRange {
+        LineRange { first, last }
+    }
+
+    #[test]
+    fn a_pattern_takes_its_lines_and_two_around_each() {
+        let text = (1..=20).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
+        let found = matching_lines(&text, &Regex::new("^(5|8|19)$").unwrap(), &[range(1, 20)]);
+        assert_eq!(found, [range(3, 10), range(17, 20)]);
+    }
+}

@@ -1,0 +1,82 @@
+//! What a failed `edit` returns besides the host's error: what changed in the file since the version that the model saw, and
+//! the lines that come nearest to what it wanted to replace.
+//!
+//! A change that it names counts as known to the model: no note repeats it. Which lines help is decided in `context::edit_help`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::Tools;
+use crate::context::edit_help::{self, Target};
+use crate::context::log_layout::Texts;
+use crate::error::Result;
+use crate::live::Notice;
+use crate::live::workspace::{LastTold, NoteBudget, describe_change};
+use crate::object::{Hash, ObjectId};
+use crate::session::{Cause, Event, Subject};
+
+impl Tools<'_> {
+    /// The file of an `edit` that failed, by the agent's absolute path, if help may look at it.
+    pub(in crate::live) fn file_of_edit(&self, args: &Value) -> Result<Option<PathBuf>> {
+        let disk = self.workspace.disk();
+        let Some(given) = args.get("path").and_then(Value::as_str) else { return Ok(None) };
+        let path = disk.resolve(given)?;
+        let may_look = disk.location(&path).open.is_some() && !disk.is_excluded(&path);
+        Ok(may_look.then_some(path))
+    }
+
+    /// What to add to the error of an `edit` of the file at `path`, for the model, with notices for the person; see
+    /// [`LiveSession::edit_failed`](crate::live::LiveSession::edit_failed).
+    pub(in crate::live) fn help_for_edit(
+        &mut self,
+        path: &Path,
+        args: &Value,
+    ) -> Result<(Option<String>, Vec<Notice>)> {
+        self.help_for(path, &old_texts(args))
+    }
+
+    fn help_for(
+        &mut self,
+        path: &Path,
+        old_texts: &[&str],
+    ) -> Result<(Option<String>, Vec<Notice>)> {
+        let file = self.workspace.disk().file_id(path)?;
+        let is_known = self.journal.state().index().get(&file).is_some();
+        if !is_known && self.workspace.disk().regular_file(path).is_none() {
+            return Ok((None, Vec::new()));
+        }
+        let seen = self.journal.state().seen(&file).cloned();
+        let before = self.journal.state().announced_path(&file).map(str::to_owned);
+        let cause = if is_known { Cause::Changed } else { Cause::Found };
+        let Some((file, now)) = self.workspace.index_file(self.journal, path, cause, None)? else {
+            return Ok((None, Vec::new()));
+        };
+        let (mut parts, mut notices) = (Vec::new(), Vec::new());
+        if let Some(seen) = seen.filter(|seen| *seen != now) {
+            let told = LastTold { version: &seen, path: before.as_deref() };
+            let mut budget = NoteBudget::of_one_call();
+            let change = describe_change(self.journal, &file, told, &now, &mut budget)?;
+            parts.extend(change.note);
+            notices = change.notices;
+            self.journal.record(Event::Told { object: file.clone(), version: now.clone() });
+        }
+        parts.extend(self.nearest(&file, &now, old_texts));
+        Ok(((!parts.is_empty()).then(|| parts.join("\n")), notices))
+    }
+
+    fn nearest(&self, file: &ObjectId, now: &Hash, old_texts: &[&str]) -> Option<String> {
+        let entry = self.journal.state().index().get(file)?;
+        let shown @ Subject::File { lines: Some(_), .. } = &entry.subject else { return None };
+        let text = self.journal.text(file, now).ok()?;
+        let (handle, path) = (entry.handle, self.journal.state().shown_path(shown.agent_path()));
+        edit_help::help(&Target { handle, path, text: &text }, old_texts)
+    }
+}
+
+/// The texts that an `edit` replaces, in the shapes that Pi's tool takes.
+fn old_texts(args: &Value) -> Vec<&str> {
+    let edits = args.get("edits").and_then(Value::as_array);
+    let several = edits.into_iter().flatten().filter_map(|edit| edit.get("oldText")?.as_str());
+    several.chain(args.get("oldText").and_then(Value::as_str)).collect()
+}

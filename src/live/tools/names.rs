@@ -1,0 +1,86 @@
+//! Finds the object of a name that the model or a person gives: first in the session index, then in the store.
+
+use super::Tools;
+use crate::error::{Error, Result};
+use crate::object::{AsOf, Name, ObjectId, ObjectType};
+use crate::session::{IndexEntry, Subject};
+use crate::store::MAX_CANDIDATES;
+
+impl Tools<'_> {
+    /// Finds the object of a name: first in the session index by handle, ID, nickname, path and ID prefix, then among the
+    /// files of the store. Never another session's toolcalls.
+    ///
+    /// # Errors
+    /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `NOT_ACTIVATABLE` for infrastructure objects.
+    pub(super) fn find(&self, name: &Name) -> Result<ObjectId> {
+        let index = self.journal.state().index();
+        if let Some(handle) = name.handle() {
+            let entry = index.by_handle(handle);
+            return entry.map(|entry| entry.id.clone()).ok_or_else(|| unknown(name));
+        }
+        self.refuse_infrastructure(&ObjectId::new(&*name.text))?;
+        let may = |id: &ObjectId| self.is_reachable(id);
+        if let Some(id) = self.journal.store().find_exact(name, self.file_at(name)?, may)? {
+            return Ok(self.journal.state().current(&id).clone());
+        }
+        if let Some(id) = self.by_prefix(name)? {
+            return Ok(id);
+        }
+        self.journal.store().find_by_prefix(name, may)?.ok_or_else(|| unknown(name))
+    }
+
+    /// What the name is as a path.
+    fn file_at(&self, name: &Name) -> Result<Option<ObjectId>> {
+        match self.workspace.disk().resolve(&name.text) {
+            Ok(path) => self.workspace.disk().file_id(&path).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The object of the session index that a prefix names.
+    fn by_prefix(&self, name: &Name) -> Result<Option<ObjectId>> {
+        let Some(prefix) = name.id_prefix() else { return Ok(None) };
+        let found: Vec<_> = self.journal.state().index().by_prefix(prefix).collect();
+        match found.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(one.id.clone())),
+            several => {
+                let shown = several.iter().take(MAX_CANDIDATES);
+                let candidates = shown.map(|entry| self.describe(entry)).collect();
+                Err(Error::AmbiguousName { name: name.text.clone(), candidates })
+            }
+        }
+    }
+
+    /// Whether this session may use an object: it has met it, or it is a file.
+    fn is_reachable(&self, id: &ObjectId) -> Result<bool> {
+        if self.journal.state().index().get(id).is_some() {
+            return Ok(true);
+        }
+        let version = self.journal.store().get(id, AsOf::Latest)?;
+        Ok(version.is_some_and(|version| version.envelope.kind == ObjectType::File))
+    }
+
+    fn describe(&self, entry: &IndexEntry) -> String {
+        match &entry.subject {
+            file @ Subject::File { .. } => {
+                format!("{} {}", entry.handle, self.journal.state().shown_path(file.agent_path()))
+            }
+            Subject::Toolcall { tool, .. } => format!("{} {tool}", entry.handle),
+        }
+    }
+
+    fn refuse_infrastructure(&self, id: &ObjectId) -> Result<()> {
+        if self.journal.owns(id) {
+            return match self.journal.store().get(id, AsOf::Latest)? {
+                Some(version) => version.envelope.require_content_object(),
+                None => Ok(()),
+            };
+        }
+        Ok(())
+    }
+}
+
+fn unknown(name: &Name) -> Error {
+    Error::UnknownName { name: name.text.clone() }
+}

@@ -1,0 +1,99 @@
+//! The files of a session: where they are, and what became of them since the model saw them.
+//!
+//! The only part of this layer that looks at files. What it finds it records in the journal, and it never commits. Must not
+//! decide what the model sees.
+
+mod disk;
+mod indexing;
+mod links;
+mod moves;
+mod notes;
+mod parallel;
+mod reach;
+mod reconcile;
+mod refresh;
+mod reported;
+mod seen_files;
+mod sharing;
+mod tool_files;
+mod tracked;
+
+use std::sync::Arc;
+
+pub(super) use self::disk::Disk;
+pub use self::disk::Files;
+pub(super) use self::notes::{LastTold, NoteBudget, describe_change};
+use self::reconcile::Due;
+pub(super) use self::reconcile::MAX_STAGED_TEXT_BYTES;
+pub use self::reconcile::{Progress, Reconciled};
+use self::seen_files::Look;
+pub use self::tool_files::ToolFinished;
+use self::tracked::Tracked;
+pub(super) use self::tracked::TrackerReport;
+use super::OpenSession;
+use super::journal::Journal;
+use crate::error::Result;
+use crate::object::Timestamp;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Workspace {
+    options: Arc<OpenSession>,
+    disk: Disk,
+    looked: Looked,
+    /// The check of all known files that follows a pause.
+    reconcile: Due,
+    tracked: Option<Tracked>,
+    /// Files that may have changed and were not looked at yet.
+    look: Look,
+}
+
+/// When files were last looked at. After a pause: when the session was last written.
+#[derive(Debug)]
+struct Looked {
+    /// Files whose text stands in the window.
+    standing: Timestamp,
+    /// All files whose text the model knows.
+    known: Timestamp,
+}
+
+impl Looked {
+    fn all_at(time: Timestamp) -> Self {
+        Self { standing: time, known: time }
+    }
+}
+
+impl Workspace {
+    /// The workspace of the session with this key.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for an exclusion glob or a mount mapping that cannot be used; what reading a sandbox's mounts
+    /// reports.
+    pub(super) fn open(options: Arc<OpenSession>, key: &str) -> Result<Self> {
+        Ok(Self {
+            disk: Disk::open(Arc::clone(&options), key)?,
+            options,
+            looked: Looked::all_at(Timestamp(0)),
+            reconcile: Due::No,
+            tracked: None,
+            look: Look::default(),
+        })
+    }
+
+    /// Where the files are.
+    pub(super) fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    /// Brings the workspace up to date after a commit: what was staged is stored, and the tracker gets the files that the
+    /// model saw since.
+    pub(super) fn committed(&mut self, journal: &Journal) {
+        self.reconcile.staged_is_stored();
+        self.track_seen_files(journal);
+    }
+
+    /// Brings the workspace up to date after the journal was read again from the store: what was staged is lost.
+    pub(super) fn reloaded(&mut self) {
+        self.reconcile.staged_is_lost();
+    }
+}

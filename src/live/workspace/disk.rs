@@ -1,0 +1,300 @@
+//! Where a session's files are on this machine, which of them are excluded, and reading one. Where the session is replayed
+//! from a transcript there are none.
+//!
+//! Every path goes through here. A path that a model writes is the agent's: it is never opened as it is, but at
+//! [`Location::open`]. Must not record what it finds.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::live::OpenSession;
+use crate::live::journal::Journal;
+use crate::object::{Hash, ObjectId, Source};
+use crate::session::{Cause, FileEvent, Subject};
+use crate::source::{self, Exclude, FileReading, FileState, Location, Namespace};
+
+/// Where the files are that a session's tools touch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Files {
+    /// On this machine: they are read, and looked at before each call. With the settings `mounts` and `sandbox`, only those
+    /// that are mapped.
+    #[default]
+    Here,
+    /// On this machine, which is a container: volumes are filesystems of their own.
+    InContainer,
+    /// Elsewhere, as for a transcript: nothing on this machine is looked at, and only a file's path is known.
+    Elsewhere,
+}
+
+impl Files {
+    /// The filesystems that a session's agent sees.
+    ///
+    /// # Errors
+    /// As [`Namespace::of_agent`].
+    fn namespace(self, options: &OpenSession, key: &str) -> Result<Namespace> {
+        let (filesystem_id, settings) = (&options.filesystem_id, &options.settings);
+        match self {
+            Self::Here | Self::InContainer => {
+                let sandbox = settings.sandbox.as_deref();
+                let found = Namespace::of_agent(filesystem_id, &settings.mounts, sandbox, key)?;
+                Ok(if self == Self::InContainer { found.in_container() } else { found })
+            }
+            Self::Elsewhere => Ok(Namespace::elsewhere(filesystem_id)),
+        }
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(in crate::live) struct Disk {
+    options: Arc<OpenSession>,
+    /// What the agent sees of filesystems.
+    namespace: Namespace,
+    /// The working folder as the agent sees it.
+    agent_cwd: PathBuf,
+    exclude: Exclude,
+}
+
+impl Disk {
+    pub(super) fn open(options: Arc<OpenSession>, key: &str) -> Result<Self> {
+        let exclude = Exclude::new(&options.settings.exclude_globs())?;
+        let namespace = options.files.namespace(&options, key)?;
+        let agent_cwd = namespace.agent_folder(&options.cwd);
+        Ok(Self { options, namespace, agent_cwd, exclude })
+    }
+
+    /// What a person should know of the mappings of a sandbox.
+    pub(in crate::live) fn oddities(&self) -> Vec<String> {
+        self.namespace.oddities()
+    }
+
+    /// What the agent sees of filesystems.
+    pub(super) fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// Files that are known by path alone.
+    pub(super) fn exclude(&self) -> &Exclude {
+        &self.exclude
+    }
+
+    /// The working folder as the agent sees it.
+    pub(super) fn agent_cwd(&self) -> &Path {
+        &self.agent_cwd
+    }
+
+    /// The absolute path that Pi's tools make of a path as a model writes it, as the agent sees it.
+    pub(in crate::live) fn resolve(&self, given: &str) -> Result<PathBuf> {
+        source::resolve_path(given, &self.agent_cwd)
+    }
+
+    /// Where the file at an agent's absolute path is.
+    pub(in crate::live) fn location(&self, path: &Path) -> Location {
+        self.namespace.locate(path)
+    }
+
+    /// ID of the file object at an agent's absolute path.
+    pub(in crate::live) fn file_id(&self, path: &Path) -> Result<ObjectId> {
+        self.location(path).id()
+    }
+
+    /// Where a file of the session or the store is; `None` where neither knows it.
+    pub(in crate::live) fn location_of(
+        &self,
+        journal: &Journal,
+        object: &ObjectId,
+    ) -> Result<Option<Location>> {
+        if let Some(Subject::File { path, filesystem_id, .. }) =
+            journal.state().index().get(object).map(|entry| &entry.subject)
+        {
+            let filesystem_id = filesystem_id.as_deref().unwrap_or(&self.options.filesystem_id);
+            let location = self.namespace.known(filesystem_id, Path::new(path));
+            // Under another filesystem ID than it was met with, it is not the file that is there.
+            let is_it = location.id()? == *object;
+            return Ok(Some(if is_it { location } else { Location { open: None, ..location } }));
+        }
+        Ok(match journal.source_of(object)? {
+            Some(Source::Filesystem { filesystem_id, path }) => {
+                Some(self.namespace.known(&filesystem_id, Path::new(&path)))
+            }
+            _ => None,
+        })
+    }
+
+    /// Where the path of a known file leads now: a link may have taken its place.
+    pub(in crate::live) fn led_to(&self, location: &Location) -> Location {
+        match &location.open {
+            Some(open) if self.namespace.is_here() => self.location(open),
+            _ => location.clone(),
+        }
+    }
+
+    /// The path by which the agent sees a file.
+    pub(in crate::live) fn agent_path(&self, location: &Location) -> PathBuf {
+        let agent = self.namespace.agent_path(&location.filesystem_id, &location.path);
+        agent.map_or_else(|| location.path.clone(), PathBuf::from)
+    }
+
+    /// The path that `read` opens, as the agent sees it.
+    pub(in crate::live) fn path_read(&self, given: &str) -> Result<PathBuf> {
+        let exists = |path: &Path| self.is_there(path);
+        source::read_path(given, &self.agent_cwd, exists)
+    }
+
+    /// Reads up to `max_bytes` of a file that the host wrote and not the agent, such as the whole of a shortened output;
+    /// `None` where it is out of reach or excluded by its name. It is on this machine even if the agent is in a sandbox; then
+    /// only the folder for temporary files is trusted, as any other path may be the sandbox's.
+    pub(in crate::live) fn read_host_file(&self, path: &Path, max_bytes: u64) -> Option<FileState> {
+        let is_elsewhere = self.options.files == Files::Elsewhere;
+        if max_bytes == 0 || !path.is_absolute() || self.excludes_name(path) || is_elsewhere {
+            return None;
+        }
+        let own = Location::here(&self.options.filesystem_id, source::canonical_path(path));
+        let is_temporary = || own.path.starts_with(source::canonical_path(&std::env::temp_dir()));
+        (self.namespace.is_here() || is_temporary())
+            .then(|| source::look(&own, self.is_excluded_at(&own), max_bytes).state)
+    }
+
+    /// The text of the file at a path as a model writes it, even of an excluded one: to compare it, never to keep it.
+    pub(in crate::live) fn text_to_compare(&self, given: &str) -> Result<Option<String>> {
+        let location = self.location(&self.resolve(given)?);
+        match source::look(&location, false, self.options.settings.max_text_bytes).state {
+            FileState::Text { text, .. } => Ok(Some(text)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Where this process opens the file that `read` reads.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if it is out of reach, in the agent's sandbox.
+    pub(in crate::live) fn path_opened(&self, given: &str) -> Result<PathBuf> {
+        let path = self.path_read(given)?;
+        if self.namespace.is_here() {
+            return Ok(path);
+        }
+        let open = self.location(&path).open;
+        open.ok_or_else(|| {
+            Error::argument("path", "names a file of the sandbox, which is out of reach")
+        })
+    }
+
+    /// The working folder as the agent knows it, in canonical form.
+    pub(in crate::live) fn canonical_cwd(&self) -> PathBuf {
+        let Location { filesystem_id, path, .. } = self.location(&self.agent_cwd);
+        self.namespace.agent_path(&filesystem_id, &path).map_or(path, PathBuf::from)
+    }
+
+    /// Whether any file is known by path alone.
+    pub(in crate::live) fn excludes_any(&self) -> bool {
+        !self.exclude.is_empty()
+    }
+
+    /// Whether a path, as it is written, is that of a file known by path alone.
+    pub(in crate::live) fn excludes_name(&self, path: &Path) -> bool {
+        self.exclude.excludes_name(path)
+    }
+
+    /// Whether a file is known by path alone, by the agent's path or by the one that it leads to.
+    pub(in crate::live) fn is_excluded(&self, path: &Path) -> bool {
+        !self.exclude.is_empty()
+            && (self.exclude.excludes_name(path) || self.is_excluded_at(&self.location(path)))
+    }
+
+    /// As [`Self::is_excluded`], for a file whose place is known.
+    pub(in crate::live) fn is_excluded_at(&self, location: &Location) -> bool {
+        self.exclude.excludes_name(&location.path)
+            || location.open.as_ref().is_some_and(|open| self.exclude.excludes(open))
+    }
+
+    /// Whether a path as a model writes it names a file that is known by path alone.
+    pub(in crate::live) fn is_excluded_given(&self, given: &str) -> bool {
+        if self.exclude.is_empty() || given.is_empty() {
+            return false;
+        }
+        let Ok(path) = self.resolve(given) else { return false };
+        let open = || self.location(&path).open;
+        self.is_excluded(&path) || open().is_some_and(|open| self.exclude.excludes_some(&open))
+    }
+
+    /// Where the regular file is that is at an absolute path now; `None` if there is none. It is not opened.
+    pub(in crate::live) fn regular_file(&self, path: &Path) -> Option<Location> {
+        if !self.namespace.is_here() {
+            return Some(self.location(path))
+                .filter(|file| file.open.as_deref().is_some_and(Path::is_file));
+        }
+        // The system follows links before it takes `..` out, and a path of a command may hold both.
+        let is_file = path.is_file();
+        is_file.then(|| path.canonicalize().ok()).flatten().map(|path| self.location(&path))
+    }
+
+    /// What keeps a file from being read, in words; what is there may be no file.
+    pub(super) fn obstacle(location: &Location) -> Option<String> {
+        let obstacle = source::obstacle(location.open.as_deref()?);
+        // Of such a path no object is made.
+        let is_nameless = location.path.to_str().is_none();
+        obstacle.or_else(|| is_nameless.then(|| "its path is not UTF-8".to_owned()))
+    }
+
+    /// What keeps a path, as a model writes it, from being read; `None` also where nothing is there.
+    pub(in crate::live) fn obstacle_given(&self, given: &str) -> Option<String> {
+        let location = self.location(&self.resolve(given).ok()?);
+        let is_there = match location.open.as_ref()?.symlink_metadata() {
+            Ok(_) => true,
+            Err(error) => error.kind() == ErrorKind::PermissionDenied,
+        };
+        if is_there { Self::obstacle(&location) } else { None }
+    }
+
+    /// Whether there is something at a path as a model writes it.
+    pub(in crate::live) fn exists(&self, given: &str) -> bool {
+        self.resolve(given).is_ok_and(|path| self.is_there(&path))
+    }
+
+    /// Whether there is something at an agent's absolute path.
+    fn is_there(&self, path: &Path) -> bool {
+        self.location(path).open.is_some_and(|open| open.try_exists().unwrap_or(false))
+    }
+
+    /// Reads the file at a place; of an excluded one only that it is there.
+    pub(super) fn read(&self, location: &Location) -> FileReading {
+        source::look(location, self.is_excluded_at(location), self.options.settings.max_text_bytes)
+    }
+
+    /// Reads the file at an agent's path, which is known to lead to `location`: following its links is a look at the disk.
+    pub(super) fn read_at(&self, path: &Path, location: &Location) -> FileReading {
+        let is_excluded = self.excludes_name(path) || self.is_excluded_at(location);
+        source::look(location, is_excluded, self.options.settings.max_text_bytes)
+    }
+
+    /// Whether all that is known of a file is what tools reported: this process cannot open it.
+    pub(in crate::live) fn is_known_by_reports(&self, location: &Location) -> bool {
+        self.options.files != Files::Elsewhere && location.open.is_none()
+    }
+
+    /// The event of a file at a place, as it is where the file was not read.
+    pub(super) fn file_event(
+        &self,
+        object: ObjectId,
+        location: &Location,
+        version: Hash,
+        cause: Cause,
+    ) -> FileEvent {
+        let Location { filesystem_id, path, .. } = location;
+        let is_own = *filesystem_id == self.options.filesystem_id;
+        FileEvent {
+            object,
+            path: path.to_string_lossy().into_owned(),
+            filesystem_id: (!is_own).then(|| filesystem_id.clone()),
+            agent_path: self.namespace.agent_path(filesystem_id, path),
+            version,
+            lines: None,
+            cause,
+            call: None,
+            stamp: None,
+            moved: None,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Follows the links of files whose text the model knows: the files that they lead to enter the session index and, with the
+//! layout `pools`, the metadata pool.
+//!
+//! Never reads a content, and never fails a call: what goes wrong is left out and tried again with the next call.
+
+use std::collections::HashSet;
+
+use super::Workspace;
+use crate::context::pools_layout;
+use crate::error::Result;
+use crate::graph::{Graph, TargetState};
+use crate::live::journal::Journal;
+use crate::object::{AsOf, Hash, ObjectId, file_type};
+use crate::session::{Cause, Event};
+use crate::settings::Layout;
+use crate::source::Location;
+use crate::store::{RelationKind, is_markdown_type};
+
+/// A file that a link leads to.
+struct Linked {
+    object: ObjectId,
+    location: Location,
+    version: Hash,
+}
+
+impl Workspace {
+    /// Follows the links that were not followed yet, within `linkedTokens` and, in `pools`, the room in the pool.
+    pub(super) fn follow_links(&self, journal: &mut Journal) {
+        let limit = self.options.settings.linked_tokens;
+        let left = limit.saturating_sub(journal.state().links().tokens());
+        if left == 0 {
+            return;
+        }
+        for event in self.followed(journal, left).unwrap_or_default() {
+            journal.record(event);
+        }
+    }
+
+    /// The events of following links. `left`: tokens of metadata lines that they may bring in.
+    fn followed(&self, journal: &Journal, left: u64) -> Result<Vec<Event>> {
+        let files = unfollowed(journal)?;
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut room = left;
+        if self.options.settings.layout == Layout::Pools {
+            let metadata = |id: &ObjectId| journal.metadata_line(id).ok().flatten();
+            let pool_tokens = self.options.settings.pool_tokens;
+            room = room.min(pools_layout::room(journal.state(), pool_tokens, &metadata));
+        }
+        let namespace = self.disk.namespace();
+        let exists = |filesystem_id: &str, path: &str| namespace.exists(filesystem_id, path);
+        let graph = Graph::open(journal.store(), AsOf::Latest, &exists)?;
+        let mut met = HashSet::new();
+        let mut events = Vec::new();
+        for (object, version) in files {
+            let linked = self.linked(journal, &graph, &object, &mut met)?;
+            let before = room;
+            for Linked { object, location, version } in pools_layout::fitting(linked, &mut room) {
+                let event = self.disk.file_event(object, &location, version, Cause::Linked);
+                events.push(Event::File(event));
+            }
+            events.push(Event::Linked { object, version, tokens: before - room });
+        }
+        Ok(events)
+    }
+
+    /// The files that a file links to and that the session has not met, in the order of the links, with their metadata lines.
+    fn linked(
+        &self,
+        journal: &Journal,
+        graph: &Graph<'_>,
+        from: &ObjectId,
+        met: &mut HashSet<ObjectId>,
+    ) -> Result<Vec<(Linked, String)>> {
+        let mut linked = Vec::new();
+        for link in graph.links(from)? {
+            let is_link =
+                matches!(link.relation.kind, RelationKind::Wikilink | RelationKind::Markdown);
+            let Some(object) = link.target.id else { continue };
+            let is_there = link.target.state == TargetState::Found;
+            let is_known = journal.state().index().get(&object).is_some();
+            if !is_link || !is_there || is_known || !met.insert(object.clone()) {
+                continue;
+            }
+            let Some(version) = journal.store().get(&object, AsOf::Latest)? else { continue };
+            let Some(location) = self.disk.location_of(journal, &object)? else { continue };
+            let Some(line) = journal.metadata_line(&object)? else { continue };
+            linked.push((Linked { object, location, version: version.content_hash }, line));
+        }
+        Ok(linked)
+    }
+}
+
+/// The files whose links are to be followed, in order of entry, with their versions. One that is only committed with this
+/// call is left to the next: relations are those of stored versions.
+fn unfollowed(journal: &Journal) -> Result<Vec<(ObjectId, Hash)>> {
+    let mut files = Vec::new();
+    let state = journal.state();
+    for (id, path, version) in state.files_with_known_text() {
+        if !is_markdown_type(file_type(path)) || state.links().are_followed(id, version) {
+            continue;
+        }
+        let stored = journal.store().get(id, AsOf::Latest)?;
+        if stored.is_some_and(|stored| stored.content_hash == *version) {
+            files.push((id.clone(), version.clone()));
+        }
+    }
+    Ok(files)
+}

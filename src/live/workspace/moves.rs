@@ -1,0 +1,273 @@
+//! Known files that are gone from where they were: a file that moved goes on as what it is now, with the versions of what it
+//! was.
+//!
+//! A move is found where a watcher, another session or the model's own command names both places, or where the bytes of one
+//! vanished file, and of no other, are found in a place that a search may reach. Must not tell the model of it.
+
+mod places;
+mod search;
+mod stored;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use self::places::Places;
+use super::Workspace;
+use super::reach::{is_deleted, is_mounted};
+use crate::context::log_layout::Texts;
+use crate::error::Result;
+use crate::live::journal::Journal;
+use crate::object::{Hash, ObjectId, Timestamp};
+use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
+use crate::settings::Layout;
+use crate::source::{self, FileReading, FileStamp, FileState, IndexOutcome, Indexed, Location};
+use crate::store::MOVED_FROM;
+
+/// A file that is not found where it was.
+struct Vanished {
+    object: ObjectId,
+    location: Location,
+    /// The version that the session knows.
+    version: Hash,
+    source_hash: Option<Hash>,
+    /// Number of its bytes.
+    size: Option<u64>,
+    stamp: Option<FileStamp>,
+    /// When it was looked at last, or before.
+    looked: Timestamp,
+}
+
+impl Vanished {
+    /// Whether a file with this stamp is the vanished one itself, under another name.
+    fn is_same_file(&self, stamp: Option<&FileStamp>) -> bool {
+        let (Some(was), Some(now)) = (&self.stamp, stamp) else { return false };
+        was.inode != 0 && was.inode == now.inode
+    }
+
+    /// Whether a file came to its place since this one was looked at.
+    fn is_older_than(&self, location: &Location) -> bool {
+        let open = location.open.as_deref();
+        open.is_some_and(|open| source::appeared_since(open, self.looked))
+    }
+}
+
+/// A file that may be a vanished one.
+struct Candidate {
+    location: Location,
+    reading: FileReading,
+    /// Whether it is the vanished one itself, under another name.
+    is_same_file: bool,
+    /// Whether another session stored the move.
+    is_stored: bool,
+}
+
+impl Workspace {
+    /// Follows a move that a watcher saw, of a file or of a folder with files that the session knows, by the paths that the
+    /// agent sees. The model is told with its next call. Returns whether a known file was moved.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub(in crate::live) fn file_moved(
+        &mut self,
+        journal: &mut Journal,
+        from: &Path,
+        to: &Path,
+    ) -> Result<bool> {
+        self.follow_named_moves(journal, &[(from.to_owned(), to.to_owned())])
+    }
+
+    /// Follows the moves that a shell command made.
+    pub(super) fn command_moved(
+        &mut self,
+        journal: &mut Journal,
+        command: &str,
+        folder: &Path,
+    ) -> Result<()> {
+        let led_to = |path: PathBuf| self.disk.agent_path(&self.disk.location(&path));
+        let pairs = source::renames(command, folder).into_iter();
+        let pairs: Vec<_> = pairs.map(|(from, to)| (led_to(from), led_to(to))).collect();
+        self.follow_named_moves(journal, &pairs).map(drop)
+    }
+
+    /// Follows known files from the first to the second of two paths of the agent, where they did move; returns whether any
+    /// did.
+    fn follow_named_moves(
+        &mut self,
+        journal: &mut Journal,
+        pairs: &[(PathBuf, PathBuf)],
+    ) -> Result<bool> {
+        if pairs.is_empty() {
+            return Ok(false);
+        }
+        let index = journal.state().index();
+        let is_named = |path: &str| pairs.iter().any(|(from, _)| Path::new(path).starts_with(from));
+        let named = index.entries().iter().filter_map(|entry| match &entry.subject {
+            Subject::File { .. } if is_named(entry.subject.agent_path()) => Some(entry.id.clone()),
+            _ => None,
+        });
+        let named: Vec<ObjectId> = named.collect();
+        let vanished = self.vanished(journal, &named)?;
+        let moved = self.follow(journal, &vanished, pairs)?;
+        Ok(moved > 0)
+    }
+
+    /// Finds out which of the files were moved; returns the files, each as what it is now.
+    pub(super) fn follow_moves(
+        &mut self,
+        journal: &mut Journal,
+        files: Vec<ObjectId>,
+    ) -> Result<Vec<ObjectId>> {
+        self.count_moves(journal, &files)?;
+        let mut seen = HashSet::new();
+        let mut files: Vec<ObjectId> =
+            files.into_iter().map(|file| journal.state().current(&file).clone()).collect();
+        files.retain(|file| seen.insert(file.clone()));
+        Ok(files)
+    }
+
+    /// As [`Self::follow_moves`]; returns how many were moved.
+    pub(super) fn count_moves(&mut self, journal: &mut Journal, files: &[ObjectId]) -> Result<u64> {
+        let vanished = self.vanished(journal, files)?;
+        self.follow(journal, &vanished, &[])
+    }
+
+    /// Finds where vanished files went, and records it; returns how many were found. `named`: from where to where files went,
+    /// as somebody said.
+    fn follow(
+        &mut self,
+        journal: &mut Journal,
+        vanished: &[Vanished],
+        named: &[(PathBuf, PathBuf)],
+    ) -> Result<u64> {
+        let mut moved = 0;
+        let mut places = Places::default();
+        // Each question to the store is asked once for all files: most are answered by one.
+        let origins = if vanished.is_empty() { HashSet::new() } else { stored::origins(journal)? };
+        for file in vanished {
+            let is_twin = |other: &&Vanished| {
+                other.object != file.object
+                    && other.source_hash.is_some()
+                    && other.source_hash == file.source_hash
+            };
+            let found = match self.where_named(journal, file, named)? {
+                Some(found) => Some(found),
+                None => match self.where_stored(journal, file, &origins)? {
+                    Some(found) => Some(found),
+                    None if vanished.iter().any(|other| is_twin(&other)) => None,
+                    None => self.where_bytes_are(journal, file, &mut places)?,
+                },
+            };
+            if let Some(found) = found {
+                moved += u64::from(self.go_on_as(journal, file, found)?);
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Those of the files that are confirmed not to be where they were.
+    fn vanished(&self, journal: &Journal, files: &[ObjectId]) -> Result<Vec<Vanished>> {
+        let mut vanished = Vec::new();
+        for object in files {
+            let Some(Subject::File { version, stamp, .. }) =
+                journal.state().index().get(object).map(|entry| &entry.subject)
+            else {
+                continue;
+            };
+            let Some(location) = self.disk.location_of(journal, object)? else { continue };
+            if journal.was_refused(object) || !self.has_gone(journal, object, &location)? {
+                continue;
+            }
+            if stamp.is_none() && is_deleted(journal, object, version)? {
+                continue;
+            }
+            let (version, stamp) = (version.clone(), *stamp);
+            let known = journal.known_version(object, &version)?;
+            let source_hash = known.and_then(|known| known.source_hash);
+            let text = || journal.text(object, &version).ok().map(|text| text.len() as u64);
+            let size = stamp.map(|stamp| stamp.size).or_else(text);
+            let object = object.clone();
+            let looked = self.last_look_at(journal, &object);
+            let file = Vanished { object, location, version, source_hash, size, stamp, looked };
+            vanished.push(file);
+        }
+        Ok(vanished)
+    }
+
+    /// Whether a known file is confirmed not to be at its path: nothing is there, or a link to elsewhere.
+    fn has_gone(&self, journal: &Journal, object: &ObjectId, location: &Location) -> Result<bool> {
+        let Some(open) = &location.open else { return Ok(false) };
+        if source::stamp(open).is_some() {
+            let is_link = open.symlink_metadata().is_ok_and(|found| found.is_symlink());
+            return Ok(is_link && self.disk.led_to(location).id()? != *object);
+        }
+        let state = source::look(location, false, 0).state;
+        Ok(state == FileState::Missing && is_mounted(journal, object, location))
+    }
+
+    /// When a file was last looked at, or before: those that stand are looked at before every call.
+    fn last_look_at(&self, journal: &Journal, object: &ObjectId) -> Timestamp {
+        let stands = match self.options.settings.layout {
+            Layout::Log => journal.state().showings(object).next().is_some(),
+            Layout::Pools => journal.state().sets().is_active(object),
+        };
+        if stands { self.looked.standing } else { self.looked.known }
+    }
+
+    /// Lets a vanished file go on as the one that was found; returns whether it could.
+    fn go_on_as(
+        &mut self,
+        journal: &mut Journal,
+        file: &Vanished,
+        found: Candidate,
+    ) -> Result<bool> {
+        let Candidate { location, reading, is_stored, .. } = found;
+        let to = location.id()?;
+        let Some(found) = source::index(&location, reading, journal.latest(&to)?)? else {
+            return Ok(false);
+        };
+        let Indexed { envelope, mut payload, mut version, outcome, stamp } = found;
+        let from = json!(file.object);
+        let is_known = is_stored || payload.fields.get(MOVED_FROM) == Some(&from);
+        if !is_known {
+            payload.fields.insert(MOVED_FROM.to_owned(), from);
+            version = payload.content_hash(None)?;
+        }
+        if !is_known || outcome != IndexOutcome::Unchanged {
+            stage_gone(journal, file)?;
+            journal.stage_object(envelope, payload.clone());
+        }
+        journal.stage_nicknames(&file.object, &to)?;
+        let text = payload.content;
+        let old = journal.text(&file.object, &file.version).ok();
+        if let Some(text) = &text {
+            journal.remember_text(&to, &version, text.as_str().into());
+        }
+        let is_same = file.source_hash.is_some() && file.source_hash == payload.source_hash;
+        let same = is_same.then(|| version.clone());
+        journal.record(Event::Moved { from: file.object.clone(), to: to.clone(), same });
+        self.track_all_anew();
+        let moved = match (&old, &text) {
+            (Some(old), Some(new)) if !is_same => Some(LineMap::between(old, new)),
+            _ => None,
+        };
+        journal.record(Event::File(FileEvent {
+            lines: text.map(|text| text.split('\n').count() as u64),
+            stamp,
+            moved,
+            ..self.disk.file_event(to, &location, version, Cause::Checked)
+        }));
+        Ok(true)
+    }
+}
+
+/// Stages a version without content of a file at its old place, unless there is one.
+fn stage_gone(journal: &mut Journal, file: &Vanished) -> Result<()> {
+    let reading = FileReading { state: FileState::Missing, stamp: None };
+    let found = source::index(&file.location, reading, journal.latest(&file.object)?)?;
+    if let Some(found) = found.filter(|found| found.outcome != IndexOutcome::Unchanged) {
+        journal.stage_object(found.envelope, found.payload);
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! Where a vanished file is now: at the place that somebody named, or in reach with the same bytes.
+//!
+//! Must not record anything.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use super::places::{self, Places};
+use super::{Candidate, Vanished};
+use crate::error::Result;
+use crate::live::journal::Journal;
+use crate::live::workspace::Workspace;
+use crate::object::{AsOf, Hash, Timestamp};
+use crate::source::{self, FileState, Location};
+
+impl Workspace {
+    /// The place that was named, where the file is there now. `named`: from where to where files went.
+    pub(super) fn where_named(
+        &self,
+        journal: &Journal,
+        file: &Vanished,
+        named: &[(PathBuf, PathBuf)],
+    ) -> Result<Option<Candidate>> {
+        for (from, to) in named {
+            let was = self.disk.agent_path(&file.location);
+            let Ok(rest) = was.strip_prefix(from) else { continue };
+            let to = if rest.as_os_str().is_empty() { to.clone() } else { to.join(rest) };
+            let place = self.disk.location(&to);
+            let Some(found) = self.candidate(journal, file, place)? else { continue };
+            let hash = source_hash(&found.reading.state);
+            let is_equal = hash.is_some() && hash == file.source_hash.as_ref();
+            if is_equal || found.is_same_file || file.is_older_than(&found.location) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The one place within reach that has the bytes of a vanished file.
+    pub(super) fn where_bytes_are(
+        &self,
+        journal: &Journal,
+        file: &Vanished,
+        places: &mut Places,
+    ) -> Result<Option<Candidate>> {
+        let (Some(hash), Some(size)) = (&file.source_hash, file.size.filter(|size| *size > 0))
+        else {
+            return Ok(None);
+        };
+        let mut met: Vec<Location> = places.beside(&file.location).to_vec();
+        met.extend(self.met_by_path(journal, places)?.iter().cloned());
+        let mut found: Vec<Candidate> = Vec::new();
+        let mut seen = HashSet::new();
+        for location in met {
+            if !seen.insert(location.clone()) || !places.may_be(&location, size) {
+                continue;
+            }
+            let Some(candidate) = self.candidate(journal, file, location)? else { continue };
+            if source_hash(&candidate.reading.state) != Some(hash) {
+                continue;
+            }
+            let is_new = file.is_older_than(&candidate.location)
+                && !had_bytes(journal, &candidate.location, hash, file.looked)?;
+            if candidate.is_same_file || is_new {
+                found.push(candidate);
+            }
+        }
+        if found.iter().filter(|candidate| candidate.is_same_file).count() == 1 {
+            found.retain(|candidate| candidate.is_same_file);
+        }
+        let is_one = found.len() == 1;
+        Ok(found.pop().filter(|_| is_one))
+    }
+
+    /// Files that the session met by their paths alone.
+    fn met_by_path<'a>(&self, journal: &Journal, places: &'a mut Places) -> Result<&'a [Location]> {
+        if !places.knows_met() {
+            let ids = places::met(journal.state());
+            let locations = ids.iter().map(|id| self.disk.location_of(journal, id));
+            let locations = locations.collect::<Result<Vec<_>>>()?;
+            places.remember_met(locations.into_iter().flatten().collect());
+        }
+        Ok(places.met())
+    }
+
+    /// The regular file at a place, read; `None` where there is none, or where it cannot be one that was moved.
+    pub(super) fn candidate(
+        &self,
+        journal: &Journal,
+        file: &Vanished,
+        location: Location,
+    ) -> Result<Option<Candidate>> {
+        let Some(open) = location.open.clone() else { return Ok(None) };
+        let id = location.id()?;
+        if id == file.object || journal.was_refused(&id) || location.path.to_str().is_none() {
+            return Ok(None);
+        }
+        let Some(stamp) = source::stamp(&open) else { return Ok(None) };
+        let reading = self.disk.read(&location);
+        let is_same_file = file.is_same_file(Some(&stamp));
+        Ok(Some(Candidate { location, reading, is_same_file, is_stored: false }))
+    }
+}
+
+/// Whether the store had a file with these bytes before a time: a copy that was there before. A version made since may be that
+/// of the file which was moved there, met before its old place was looked at.
+fn had_bytes(
+    journal: &Journal,
+    location: &Location,
+    hash: &Hash,
+    looked: Timestamp,
+) -> Result<bool> {
+    let stored = journal.store().get(&location.id()?, AsOf::Latest)?;
+    Ok(stored.is_some_and(|stored| {
+        stored.source_hash.as_ref() == Some(hash) && stored.system_time < looked
+    }))
+}
+
+/// SHA-256 of the bytes that were found, where they were read.
+fn source_hash(state: &FileState) -> Option<&Hash> {
+    match state {
+        FileState::Text { source_hash, .. } | FileState::Binary { source_hash, .. } => {
+            Some(source_hash)
+        }
+        _ => None,
+    }
+}

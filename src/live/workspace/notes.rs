@@ -1,0 +1,169 @@
+//! Notes for the model on files that changed: one line, and the difference within limits.
+//!
+//! Only describes. Must not look at files, nor record anything.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::sharing::{MAX_EVENTS, is_by_another_session};
+use crate::context::forms;
+use crate::context::log_layout::Texts;
+use crate::context::tokens;
+use crate::error::{Error, Result};
+use crate::live::Notice;
+use crate::live::journal::Journal;
+use crate::object::{Handle, Hash, ObjectId, unified_diff};
+use crate::session::{LineMap, Subject};
+
+/// Lines of difference that a note shows of one file.
+const NOTE_LINES: usize = 40;
+/// Tokens of difference that the notes of one call show.
+const NOTE_TOKENS: u64 = 1_000;
+
+/// What is to be said of a file that changed.
+#[derive(Debug, Default)]
+pub(in crate::live) struct FileChange {
+    /// For the model.
+    pub(in crate::live) note: Option<String>,
+    /// For a person.
+    pub(in crate::live) notices: Vec<Notice>,
+}
+
+impl FileChange {
+    /// Whether there is anything to say.
+    pub(super) fn says_something(&self) -> bool {
+        self.note.is_some() || !self.notices.is_empty()
+    }
+}
+
+/// What is left of the limits for the notes of one call.
+#[derive(Debug)]
+pub(in crate::live) struct NoteBudget {
+    /// Tokens of difference to show.
+    tokens: u64,
+    /// Events of other sessions to read.
+    events: u64,
+}
+
+impl NoteBudget {
+    /// The limits of one call.
+    pub(in crate::live) fn of_one_call() -> Self {
+        Self { tokens: NOTE_TOKENS, events: MAX_EVENTS }
+    }
+}
+
+/// What the model was last told of a file.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::live) struct LastTold<'a> {
+    /// Version.
+    pub(in crate::live) version: &'a Hash,
+    /// Path, where the file has another one now.
+    pub(in crate::live) path: Option<&'a str>,
+}
+
+/// What is to be said of a file that the model was told of and that has the version `now`.
+///
+/// # Errors
+/// What the store reports.
+pub(in crate::live) fn describe_change(
+    journal: &Journal,
+    file: &ObjectId,
+    told: LastTold<'_>,
+    now: &Hash,
+    budget: &mut NoteBudget,
+) -> Result<FileChange> {
+    let mut notices = Vec::new();
+    let note = note(journal, file, told, now, budget, &mut notices)?;
+    Ok(FileChange { note, notices })
+}
+
+fn note(
+    journal: &Journal,
+    file: &ObjectId,
+    told: LastTold<'_>,
+    now: &Hash,
+    budget: &mut NoteBudget,
+    notices: &mut Vec<Notice>,
+) -> Result<Option<String>> {
+    let state = journal.state();
+    let Some(entry) = state.index().get(file) else { return Ok(None) };
+    let subject @ Subject::File { lines, .. } = &entry.subject else { return Ok(None) };
+    let (handle, path) = (entry.handle, state.shown_path(subject.agent_path()));
+    let seen = seen_in(journal, file);
+    if lines.is_none() {
+        let fields = journal.latest_fields(file)?;
+        let is_gone =
+            fields.is_some_and(|fields| fields.get("no_content") == Some(&json!("deleted")));
+        let line = if is_gone { forms::gone_line } else { forms::no_text_line };
+        return Ok(Some(line(handle, path, seen)));
+    }
+    let before = told.path.map(|before| state.shown_path(before));
+    if let Some(before) = before {
+        let (from, path) = (before.to_owned(), path.to_owned());
+        notices.push(Notice::FileMoved { handle: handle.to_string(), from, path });
+    }
+    let is_now = before.map(|before| forms::moved_line(handle, before, path));
+    let Some(old) = text_told(journal, file, told.version)? else { return Ok(is_now) };
+    let new = journal.text(file, now)?;
+    if old == new && (is_now.is_some() || journal.text(file, told.version).is_ok()) {
+        // Apart from a move, only what people say of the file differs.
+        return Ok(is_now);
+    }
+    let moved = LineMap::between(&old, &new);
+    let (added, removed) = moved.added_removed();
+    let (name, path_shown) = (handle.to_string(), path.to_owned());
+    notices.push(Notice::FileChanged { handle: name, path: path_shown, added, removed });
+    if old == new {
+        return Ok(Some(forms::back_line(handle, path, seen)));
+    }
+    let head = if let Some(before) = before {
+        forms::moved_changed_line(handle, (before, path), seen, added, removed)
+    } else {
+        let by_other = is_by_another_session(journal, file, told.version, now, &mut budget.events);
+        forms::changed_line(handle, path, seen, by_other, (added, removed))
+    };
+    if moved.is_coarse() {
+        let rest = forms::more_changes_line(handle, added + removed);
+        return Ok(Some(format!("{head}\n{rest}")));
+    }
+    Ok(Some(with_difference(head, handle, &old, &new, &mut budget.tokens)))
+}
+
+/// The text of a file that the model knows: that of the version it was told of or, if this had none, of the one that stands.
+fn text_told(journal: &Journal, file: &ObjectId, told: &Hash) -> Result<Option<Arc<str>>> {
+    match journal.text(file, told) {
+        Err(Error::NotFound { .. }) => match journal.state().showings(file).next_back() {
+            Some(showing) => journal.text(file, &showing.version).map(Some),
+            None => Ok(None),
+        },
+        text => text.map(Some),
+    }
+}
+
+/// The result in which the model last saw text of a file.
+pub(super) fn seen_in(journal: &Journal, object: &ObjectId) -> Option<Handle> {
+    let last = journal.state().showings(object).next_back()?;
+    journal.state().handle(journal.state().result(last.at)?.object.as_ref()?)
+}
+
+/// A heading and the unified difference of two texts, within the limits of a note.
+fn with_difference(head: String, handle: Handle, old: &str, new: &str, budget: &mut u64) -> String {
+    let unified = unified_diff(old, new, 2);
+    let lines: Vec<&str> = unified.lines().collect();
+    let mut shown = vec![head];
+    let mut rest = 0;
+    for (index, line) in lines.iter().enumerate() {
+        let cost = tokens::count(line) + 1;
+        if rest > 0 || index >= NOTE_LINES || cost > *budget {
+            rest += u64::from(line.starts_with('+') || line.starts_with('-'));
+        } else {
+            *budget -= cost;
+            shown.push((*line).to_owned());
+        }
+    }
+    if rest > 0 {
+        shown.push(forms::more_changes_line(handle, rest));
+    }
+    shown.join("\n")
+}

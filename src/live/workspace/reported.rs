@@ -1,0 +1,105 @@
+//! Files of a sandbox that this process cannot open: what calls of tools show of them.
+//!
+//! A range never poses as the whole file. Must not look at the disk.
+
+use serde_json::Value;
+
+use super::Workspace;
+use crate::context::host::{HostCall, HostMessage};
+use crate::context::log_layout::Texts;
+use crate::error::Result;
+use crate::live::journal::Journal;
+use crate::object::{Hash, ObjectId, locate_slice};
+use crate::session::{Cause, Subject};
+use crate::source::{self, Location, Told};
+
+impl Workspace {
+    /// Takes in a call that changed a file out of reach; one that read it is taken in with its result.
+    pub(in crate::live) fn index_reported_change(
+        &self,
+        journal: &mut Journal,
+        location: &Location,
+        cause: Cause,
+        call: &str,
+        args: &Value,
+    ) -> Result<Option<(ObjectId, Hash)>> {
+        let report = match (cause, args.get("content").and_then(Value::as_str)) {
+            (Cause::Written, Some(text)) => Told::Whole(text),
+            (cause, _) if cause.by_model() => Told::Changed,
+            _ => return Ok(None),
+        };
+        self.index_report(journal, location, report, cause, call)
+    }
+
+    /// Takes in the result of a `read` of a file out of reach. Returns the file and the version that holds what was shown:
+    /// one that was known, where the lines are as they were, else a new one if the whole file was shown.
+    pub(in crate::live) fn index_reported_read(
+        &self,
+        journal: &mut Journal,
+        location: &Location,
+        call: &HostCall,
+        message: &HostMessage,
+    ) -> Result<Option<(ObjectId, Vec<Hash>)>> {
+        let text = message.text().into_owned();
+        let first = call.args.get("offset").and_then(Value::as_u64);
+        let is_range = first.is_some() || call.args.get("limit").is_some_and(Value::is_number);
+        let (shown, is_cut) = without_notice(&text, message);
+        if !is_range && !is_cut {
+            let report = Told::Whole(&text);
+            let indexed = self.index_report(journal, location, report, Cause::Read, &call.id)?;
+            return Ok(indexed.map(|(object, version)| (object, vec![version])));
+        }
+        let object = location.id()?;
+        let first = first.unwrap_or(1).max(1);
+        if let Some(Subject::File { version, lines: Some(_), .. }) =
+            journal.state().index().get(&object).map(|entry| &entry.subject)
+        {
+            let version = version.clone();
+            let known = journal.text(&object, &version)?;
+            if locate_slice(&known, &text, first).is_some() {
+                return Ok(Some((object, vec![version])));
+            }
+        }
+        let report = Told::Part(first, shown);
+        let indexed = self.index_report(journal, location, report, Cause::Read, &call.id)?;
+        Ok(indexed.map(|(object, _)| (object, Vec::new())))
+    }
+
+    fn index_report(
+        &self,
+        journal: &mut Journal,
+        location: &Location,
+        report: Told<'_>,
+        cause: Cause,
+        call: &str,
+    ) -> Result<Option<(ObjectId, Hash)>> {
+        let object = location.id()?;
+        let max_bytes = self.options.settings.max_text_bytes;
+        let report = match report {
+            // Of a file that is excluded no text is stored.
+            _ if self.disk.is_excluded_at(location) => Told::Changed,
+            Told::Whole(text) if text.len() as u64 > max_bytes => Told::Changed,
+            report => report,
+        };
+        if journal.was_refused(&object) || location.path.to_str().is_none() {
+            return Ok(None);
+        }
+        let found = source::index_told(location, report, journal.latest(&object)?)?;
+        Ok(Some(self.record_version(journal, location, found, cause, Some(call))))
+    }
+}
+
+/// The lines of a `read` without the notice that says that there are more, and whether there are. Hosts put it behind an empty
+/// line, in brackets.
+fn without_notice<'a>(text: &'a str, message: &HostMessage) -> (&'a str, bool) {
+    let is_cut = message.details.get("truncation").is_some_and(|found| !found.is_null());
+    let notice = text.rsplit_once("\n\n[").filter(|(_, notice)| {
+        notice.ends_with(']') && !notice.contains('\n') && notice.contains(" line")
+    });
+    match notice {
+        Some((shown, _)) => (shown, true),
+        // `[Line 1 is 80KB, exceeds the limit …]` shows nothing of the file.
+        None if is_cut => (if text.starts_with('[') { "" } else { text }, true),
+        None => (text, false),
+    }
+}
