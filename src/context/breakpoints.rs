@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stands_before_what_folding_left() {
+    fn the_breakpoint_is_before_fold_lines() {
         let fold = block("[t1-t9] 4 steps: read f3\n[t10-t12] 1 step: cargo test ok");
         let mut request = anthropic(&[marked("system")], &json!([block(&words()), fold]));
         let later = json!({ "role": "user", "content": [block(&words())] });
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_messages_before_the_first_result_the_last_has_it() {
+    fn the_last_message_before_the_first_result_gets_the_breakpoint() {
         let mut request = anthropic(&[marked("system")], &json!([block(&words())]));
         let later = [
             json!({ "role": "assistant", "content": [block("which?")] }),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_request_has_it_where_the_hosts_own_stands() {
+    fn the_first_request_keeps_the_hosts_own_breakpoint() {
         let request = json!({ "system": [marked("s")],
             "messages": [{ "role": "user", "content": [marked(&words())] }] });
         assert_eq!(breakpoint(&request), []);
@@ -320,7 +320,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn of_any_request_it_changes_marks_alone(system in any_json(), messages in any_json(), tools in any_json()) {
+        fn in_any_request_only_breakpoints_change(system in any_json(), messages in any_json(), tools in any_json()) {
             let request = json!({ "system": system, "tools": tools, "messages": messages });
             let changed = with_breakpoint(&request);
             let count = |request: &Value, style| breakpoints(request, style).len();
@@ -330,7 +330,7 @@ mod tests {
         }
 
         #[test]
-        fn a_real_request_stays_what_it_is_but_for_one_mark(
+        fn a_real_request_changes_by_one_breakpoint_only(
             texts in prop::collection::vec("[a-z]{0,3000}", 1..4), oauth in any::<bool>(),
         ) {
             let system = if oauth { vec![marked(IDENTITY), marked("s")] } else { vec![marked("s")] };

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_text_the_places_are_shown_where_the_file_differs() {
+    fn the_places_where_the_file_differs_from_a_long_text_are_shown() {
         let old = numbered(60);
         let text = old
             .replace("let value_3 =", "let mut value_3 =")
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn where_only_the_very_characters_differ_the_place_is_shown() {
+    fn if_only_white_space_differs_the_place_is_shown() {
         let help = helped("one  \ntwo\n", &["one\ntwo"]);
         assert_eq!(help, "[f3] src/main.rs · lines 1-2, nearest to oldText:\none  \ntwo");
     }
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_lines_the_first_and_the_last_are_shown() {
+    fn if_there_are_many_lines_the_first_and_the_last_are_shown() {
         let old = numbered(200);
         let help = helped(&old.replace("compute", "work"), &[&old, "    let value_9 = x"]);
         let lines: Vec<&str> = help.lines().collect();

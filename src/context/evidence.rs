@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_an_output_that_the_model_writes_is_a_need_of_that_output() {
+    fn a_line_that_the_model_repeats_from_an_output_is_a_need() {
         let mut evidence = Evidence::default();
         evidence.take(0, &output(&format!("    {LINE}\n")));
         evidence.take(1, &output("nothing of it"));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_before_is_no_need_of_an_output() {
+    fn a_line_that_somebody_wrote_before_is_no_need_of_an_output() {
         let mut evidence = Evidence::default();
         evidence.take(0, &output(LINE));
         evidence.take(1, &message(&json!({"role": "user", "content": LINE})));

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_or_is_pinned_or_withheld_keeps_its_step() {
+    fn standing_pinned_or_withheld_content_keeps_its_step() {
         let mut session = session("ucrcrcra");
         let terms =
             Terms { keep_steps: 0, keep_turn: false, stands: &|at, tokens| at == 4 && tokens == 9 };
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_can_carry_no_line_any_more_lets_its_steps_go() {
+    fn a_message_that_can_no_longer_carry_a_line_unfolds_its_steps() {
         let mut session = session("ucrcra");
         let folds = folds_of(&session, &foldable(&session, 0, false));
         session = session.with_folds(&folds).into_owned();

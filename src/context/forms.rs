@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_folding_left_is_told_from_a_persons_words() {
+    fn fold_lines_are_distinguished_from_a_persons_words() {
         let line = |steps| fold_line(handle("t31"), handle("f44"), steps, &["read f3".into()]);
         for (text, expected) in [
             (line(6), true),

@@ -219,7 +219,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_block_is_the_same_text(
+        fn a_block_matches_only_the_same_text(
             known in prop::collection::vec(prop::collection::vec(0u8..4, 0..40), 1..5),
             new in prop::collection::vec(0u8..4, 0..60),
         ) {

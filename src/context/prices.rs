@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_users_choice_stands_over_the_hosts_data() {
+    fn the_users_choice_overrides_the_hosts_data() {
         let data = model("anthropic-messages", 3.0, 0.3, 3.75);
         let preset = PriceSetting::Named("deepseek".into());
         assert_eq!(prices_of(&preset, "p/m", Some(&data)).0, "deepseek");

@@ -214,7 +214,7 @@ mod tests {
         }
 
         #[test]
-        fn what_stays_of_a_list_is_not_repeated(
+        fn unchanged_parts_of_a_list_are_not_repeated(
             gone in prop::collection::btree_set(0..20usize, 0..20),
             more in 20..24usize,
         ) {

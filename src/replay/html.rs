@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_in_is_not_searched_for_places() {
+    fn inserted_text_is_not_searched_for_placeholders() {
         let filled = fill("a {x} b {y} c", &[("{x}", "{y}"), ("{y}", "1")]);
         assert_eq!(filled.unwrap(), "a {y} b 1 c");
     }

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_within_leaves_system_prompt_and_tools_or_the_prefix() {
+    fn a_change_inside_leaves_the_fixed_part_or_the_prefix_cached() {
         let changed = || {
             // `user` and the first 16 of the letters stay: 5 tokens.
             let json = json!({ "role": "user", "content": format!("{}yy", "x".repeat(16)) });
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_are_told_apart() {
+    fn contents_are_counted_by_kind() {
         let insert = vec![
             Sent::Changed {
                 index: 0,

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_on_one_thing_counts_once_in_an_epoch() {
+    fn a_fault_on_one_message_counts_once_per_epoch() {
         let mut absence = Absence::default();
         absence.update(3, Some(500));
         absence.update(4, Some(90));

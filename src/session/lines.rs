@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_touched_block_is_taken_in_whole() {
+    fn a_range_that_touches_a_changed_block_includes_all_of_it() {
         let map = LineMap::between("a\nb\nc\nd", "a\nB1\nB2\nB3\nc\nd");
         assert_eq!(map.map(range(2, 2)), Some(range(2, 4)));
         assert_eq!(map.map(range(3, 4)), Some(range(5, 6)));

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_goes_on_is_growth() {
+    fn a_list_that_continues_is_growth() {
         let found = match_host_list(&chat("abc"), 0, &keys("abcde"));
         assert_eq!((found.kept, found.rewrite), (3, None));
         assert_eq!(found.rest, [HostEntry::New(3), HostEntry::New(4)]);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_parts_is_a_branch() {
+    fn a_list_that_differs_from_a_message_on_is_a_branch() {
         let found = match_host_list(&chat("abcd"), 0, &keys("abx"));
         assert_eq!((found.kept, found.rewrite, found.chat_len), (2, Some(Rewrite::Branch), 2));
         let shorter = match_host_list(&chat("abcd"), 0, &keys("ab"));

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_that_was_stored_whole_equals_the_same_one_made_now() {
+    fn a_request_key_stored_with_all_digits_equals_a_new_one() {
         let now = RequestKey::of("ls");
         let json = serde_json::to_string(&now).unwrap();
         assert_eq!(json.len(), REQUEST_DIGITS + 2);

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_falls_back_to_system_and_tools_where_breakpoints_decide() {
+    fn with_breakpoints_a_change_leaves_only_system_and_tools_cached() {
         let changed = Input { grown: false, ..GROWN };
         assert_eq!(Prices::preset("anthropic").unwrap().charge(&changed).cached, 4_000);
         assert_eq!(Prices::preset("openai").unwrap().charge(&changed).cached, 14_000);

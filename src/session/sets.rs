@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moved_file_is_in_every_set_in_which_it_was_under_its_new_object_alone() {
+    fn a_moved_file_stays_in_its_sets_as_the_new_object() {
         let (a, b, c) = (ObjectId::new("a"), ObjectId::new("b"), ObjectId::new("c"));
         let mut sets = Sets::default();
         sets.activate(&b, lines(7, 9), 1);

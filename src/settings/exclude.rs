@@ -41,7 +41,7 @@ mod tests {
     use crate::source::Exclude;
 
     #[test]
-    fn key_files_are_excluded_unless_told_otherwise_and_no_others() {
+    fn key_files_are_excluded_by_default_and_no_others() {
         let exclude = Exclude::new(&DEFAULT_EXCLUDE.map(str::to_owned)).unwrap();
         for path in [
             "/p/.env",

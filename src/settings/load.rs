@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_project_stands_over_the_user_key_by_key() {
+    fn the_project_overrides_the_user_key_by_key() {
         let user = r#"{"layout": "pools", "keepResults": 3, "store": "~/s.sqlite"}"#;
         let project = r#"{"keepResults": 7, "enabled": false, "highWater": 1}"#;
         let settings = Folders::new(Some(user), Some(project)).load().unwrap();
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_of_a_sandbox_stands_over_the_settings() {
+    fn the_environment_of_a_sandbox_overrides_the_settings() {
         let mounts = r#"[{"agentPrefix": "/w", "canonicalPrefix": "/h"}]"#;
         let settings = Settings::default().in_sandbox(Some(mounts), Some("box")).unwrap();
         assert_eq!(

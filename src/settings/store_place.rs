@@ -54,7 +54,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_store_is_where_the_first_that_says_so_puts_it() {
+    fn the_environment_then_the_setting_then_the_folder_place_the_store() {
         let agent = Some(Path::new("/agent"));
         let set = |store: &str| Settings { store: Some(store.into()), ..Settings::default() };
         let place = |env, settings: &Settings, agent| {

@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn telling_all_apart_is_1_and_telling_nothing_a_half() {
+    fn a_perfect_ranking_is_1_and_a_constant_one_a_half() {
         let apart = samples(&[(1.0, 10, 0), (2.0, 10, 10)]);
         assert_eq!(auc(&apart, [1.0]), Some(1.0));
         assert_eq!(auc(&apart, [-1.0]), Some(0.0));
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_need_nothing_is_said() {
+    fn without_needs_there_is_no_quality() {
         assert_eq!(auc(&samples(&[(1.0, 4, 0)]), [1.0]), None);
     }
 }

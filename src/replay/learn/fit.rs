@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_that_made_the_counts_are_found() {
+    fn fitting_recovers_the_weights_that_made_the_counts() {
         let found = fit(&samples(|a, b| libm::exp(-4.0 + 1.5 * a - 0.3 * b)));
         for (found, planted) in found.into_iter().zip([-4.0, 1.5, -0.3]) {
             assert!((found - planted).abs() < 0.1, "{found} is {planted}");
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_difference_weighs_nothing() {
+    fn a_feature_without_influence_gets_no_weight() {
         let found = fit(&samples(|_, _| 0.01));
         assert!(found[1].abs() < 0.01 && found[2].abs() < 0.01, "{found:?}");
         assert!((found[0] - libm::log(0.01)).abs() < 0.01, "{found:?}");

@@ -235,14 +235,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_line_for_the_step_shows_is_not() {
+    fn words_that_the_fold_line_shows_are_not_needed() {
         let [ran, done] = step(&json!({ "command": format!("grep '{LINE}' a.rs") }));
         let again = ran.clone();
         assert_eq!(needs(&[user("Go."), ran, done, again]), []);
     }
 
     #[test]
-    fn what_a_person_wrote_is_not() {
+    fn words_that_a_person_wrote_too_are_not_needed() {
         let [wrote, done] = step(&json!({ "newText": format!("{LINE}\n}}") }));
         assert_eq!(needs(&[user(LINE), wrote, done, said(LINE)]), []);
         let [wrote, done] = step(&json!({ "newText": format!("{LINE}\n}}") }));

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn strict_and_own_words_are_told_apart() {
+    fn faults_are_classed_as_strict_or_own_words() {
         let needs = needs(&[1, 2, 0]);
         let kinds =
             |call: &[Need]| of(&needs, call, "").map(|fault| (fault.strict, fault.own_words));

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_had_before_or_stood_within_a_longer_line_is_no_need() {
+    fn a_new_line_or_one_inside_a_longer_line_is_no_need() {
         let line = line("a");
         let found = Needs::find(&messages(&[
             answers("x", &format!("12: {line}")),

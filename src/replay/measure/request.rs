@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_leaves_what_stands_before_the_first_other_character() {
+    fn a_change_shares_everything_before_the_first_different_character() {
         let needs = Needs::default();
         let mut request = Request::new(Counter::Characters, &needs);
         request.apply(vec![change(0, 0, &["abc", "defg", "h"], &needs)]);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_stands_as_it_is_or_as_json_has_it_and_within_longer_ones() {
+    fn a_line_is_found_verbatim_escaped_or_inside_a_longer_line() {
         let line = r#"let quoted = "a needed line"; // \d"#;
         let escaped = r#"let quoted = \"a needed line\"; // \\d"#;
         let answer = json!({ "role": "assistant", "content": line }).to_string();

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_told_from_a_torn_one() {
+    fn a_bad_line_is_distinguished_from_a_torn_one() {
         assert_eq!(
             notes_of("{}\n{\"a\":\n[1]\n{\"b\""),
             (
