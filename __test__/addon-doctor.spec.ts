@@ -1,4 +1,4 @@
-// The doctor at the boundary: shapes, promises, codes. What it finds is tested in `tests/doctor.rs`.
+// The doctor at the boundary: shapes, promises, codes. What it finds is tested in `tests/store/doctor.rs`.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

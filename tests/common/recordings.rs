@@ -1,9 +1,6 @@
 //! Recorded sessions of several agents, and playing them through a session. The data is not part of the project: it is looked
 //! for in `$PALIMPSEST_DATA`, else in `../shared/data`; a test that finds none is skipped and says so.
 
-#[path = "data.rs"]
-mod data;
-
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +13,7 @@ use serde_json::Value;
 
 /// The recordings, by name.
 pub(crate) fn files() -> Option<Vec<PathBuf>> {
-    let folder = data::find("transcripts")?;
+    let folder = crate::data::find("transcripts")?;
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.to_string_lossy().ends_with(".jsonl.gz"));

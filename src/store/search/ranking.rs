@@ -3,7 +3,7 @@
 //! A unit found in a row adds `idf × tf`, as Robertson and Zaragoza ("The Probabilistic Relevance Framework: BM25 and
 //! Beyond", 2009) have it. The inverse frequency is that of Lucene, `ln(1 + (N - n + 0.5) / (n + 0.5))`, which stays positive
 //! for words in more than half of the rows. The sum is scaled by the cube root of the share of the units that the row
-//! has, so that one with all of them mostly comes before one that repeats a few; on `tests/locomo.rs` that finds 1 % more turns
+//! has, so that one with all of them mostly comes before one that repeats a few; on `tests/store/locomo.rs` that finds 1 % more turns
 //! than the plain sum, and as many sessions.
 
 use std::collections::HashMap;

@@ -1,0 +1,66 @@
+//! The documents against the code: the table of settings and the lines that the model sees.
+
+use palimpsest::context::forms;
+use palimpsest::object::{Handle, ObjectId};
+use palimpsest::session::{LineRange, OutputClass, RequestKey, ResultFact, Shows};
+use palimpsest::settings::{SETTINGS, SettingDoc};
+
+const SETTINGS_PAGE: &str = include_str!("../../docs/settings.md");
+const LINES_PAGE: &str = include_str!("../../docs/what-the-model-sees.md");
+
+fn row(doc: &SettingDoc) -> String {
+    let SettingDoc { key, kind, default, description, project } = doc;
+    let place = if *project { "" } else { ". Not in project files" };
+    format!("| `{key}` | `{default}` | {} | {description}{place} |", kind.expectation())
+}
+
+/// A row without the spaces that align its columns.
+fn plain(row: &str) -> String {
+    row.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_settings_table_is_that_of_the_code() {
+    let heading = "| setting | default | must be | what it does |";
+    let table = SETTINGS_PAGE.lines().skip_while(|line| plain(line) != heading).skip(2);
+    let found: Vec<String> = table.take_while(|line| line.starts_with('|')).map(plain).collect();
+    let expected: Vec<String> = SETTINGS.iter().map(row).collect();
+    assert!(found == expected, "the rows in docs/settings.md should be:\n{}", expected.join("\n"));
+}
+
+#[test]
+fn the_lines_shown_to_the_model_are_those_of_the_code() {
+    let handle = |text| Handle::parse(text).unwrap();
+    let range = |first, last| LineRange { first, last };
+    let (f3, t12, t17) = (handle("f3"), handle("t12"), handle("t17"));
+    let tests = ResultFact {
+        object: Some(ObjectId::new("call")),
+        tool: "bash".into(),
+        request: RequestKey::of("request"),
+        ok: true,
+        exit: Some(0),
+        lines: 412,
+        last: "test result: ok. 96 passed".into(),
+        plain: true,
+        argument_tokens: 0,
+        class: OutputClass::Other,
+        shows: Shows::Own,
+    };
+    let deeds = ["read f3 src/main.rs f9 src/lib.rs", "edit f3 (+12 -4)", "cargo test ok"];
+    let deeds = deeds.map(str::to_owned);
+    for line in [
+        forms::output_line(t17, &tests),
+        forms::showing_line(Some(t12), f3, "src/main.rs", &[range(1, 210)]),
+        forms::standing_line(f3, range(1, 210), "read", Some(t12)),
+        forms::between_line(t17, range(81, 1_320)),
+        forms::changed_line(f3, "src/main.rs", Some(t12), false, (4, 1)),
+        forms::changed_line(f3, "src/main.rs", Some(t12), true, (4, 1)),
+        forms::nearest_line(f3, "src/main.rs", range(35, 49), "oldText"),
+        forms::places_line(f3, "src/main.rs", "edits[1].oldText", &[range(9, 9), range(40, 40)], 2),
+        forms::activated_line(t17, "bash", &[range(1, 40)], 412),
+        forms::fold_line(handle("t31"), handle("t44"), 6, &deeds),
+    ] {
+        let is_there = LINES_PAGE.lines().any(|found| found.trim() == line);
+        assert!(is_there, "docs/what-the-model-sees.md lacks `{line}`");
+    }
+}

@@ -1,0 +1,39 @@
+//! Sessions from end to end, without Node: on a scripted host that keeps its list as Pi does and runs tools on real files,
+//! and on recorded sessions.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
+#[path = "../common/child.rs"]
+mod child;
+#[path = "../common/data.rs"]
+mod data;
+
+mod archived;
+#[cfg(unix)]
+mod bad_files;
+mod changes;
+mod checks;
+mod economics;
+mod excerpts;
+mod failing;
+mod folded;
+mod found;
+mod host;
+mod host_lists;
+mod inspect;
+mod ledger;
+mod linked;
+mod log_layout;
+mod moves;
+mod needs;
+mod never_worse;
+mod payloads;
+mod pi_read;
+mod pools_layout;
+mod properties;
+mod script;
+mod script_files;
+mod tracked;
+mod transcripts;
+mod two_processes;
+mod withheld;

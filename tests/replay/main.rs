@@ -1,0 +1,10 @@
+//! Session files of other agents, replays of them, and what is learned from them.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
+#[path = "../common/data.rs"]
+mod data;
+
+mod learn;
+mod session_files;
+mod sessions;

@@ -1,0 +1,38 @@
+//! The store: the contract of its backends, queries, search, and its file under other processes, kills, full disks and
+//! damage. Tests here must not need a session, but for the recorded ones that fill a store.
+//!
+//! `tests/many_writers.rs` is a program of its own: it bounds how long a process waits, which busy neighbours would disturb.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
+#[path = "../common/child.rs"]
+mod child;
+#[path = "../common/data.rs"]
+mod data;
+#[path = "../common/ops.rs"]
+mod ops;
+#[path = "../common/recordings.rs"]
+mod recordings;
+
+mod backend_contract;
+mod backend_replace;
+mod damage;
+mod disk;
+mod doctor;
+mod documents;
+mod forget;
+mod front;
+#[cfg(target_os = "linux")]
+mod full_disk;
+#[cfg(unix)]
+mod kill;
+mod locomo;
+mod model;
+mod names;
+mod query;
+mod relations_contract;
+mod schema_fixtures;
+mod search_contract;
+mod search_file;
+mod search_model;
+mod sqlite_file;
