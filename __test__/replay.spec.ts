@@ -1,20 +1,18 @@
 // `palimpsest replay` against an independent pricing of what it dumps, on the recorded sessions and on one written here.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { type ReplayedFile, type ReplayOptions, type ReplayReport, replayFile } from "../index.js";
-import { root } from "../scripts/setup.js";
 import { desk } from "./command.ts";
-import { temporaryFolder } from "./e2e/support.ts";
+import { recordedData, temporaryFolder } from "./e2e/support.ts";
 import { dumped, type Figures, plainRequests, price, readTranscript, tables } from "./replay-pricing.ts";
 
 /** Tokens of system prompt and tools: the plain host's, and what we add. */
 const fixed = 4_000;
 const overhead = 276;
 
-const places = [process.env.PALIMPSEST_DATA, join(root, "..", "shared", "data")];
-const recordings = places.flatMap((place) => (place ? [join(place, "transcripts")] : [])).find(existsSync);
+const recordings = recordedData("transcripts");
 
 interface Setting {
   prices: keyof typeof tables;
@@ -123,10 +121,6 @@ describe("a replay costs what an independent pricing of its requests says", () =
     },
     300_000,
   );
-
-  if (recorded.length === 0) {
-    console.warn("skipped: no transcripts in $PALIMPSEST_DATA or ../shared/data");
-  }
 });
 
 /** What stderr says besides how far it is, which a slow machine gets to hear. */

@@ -1,6 +1,6 @@
 // Shared by the end-to-end tests: sandboxes that clean up after themselves, and what to look for in request bodies.
 import { spawnSync } from "node:child_process";
-import { chownSync, cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { chownSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
@@ -13,6 +13,24 @@ export const contextToolNames = ["activate", "deactivate", "pin", "unpin"];
 
 /** Set where nothing may be skipped: absent programs then fail the tests that need them. */
 const everythingRequired = process.env.PALIMPSEST_REQUIRE_ALL_TESTS === "1";
+
+/**
+ * Where recorded data of this name is: in `$PALIMPSEST_DATA`, else in `../shared/data`. Undefined where it is absent: tests
+ * that need it are to be skipped, and one line says so; where nothing may be skipped this throws.
+ */
+export function recordedData(name: string): string | undefined {
+  const folders = [process.env.PALIMPSEST_DATA ?? "", join(root, "..", "shared", "data")];
+  const found = folders.filter((folder) => folder !== "").map((folder) => join(folder, name));
+  const place = found.find(existsSync);
+  if (place === undefined) {
+    const why = `no ${name} in $PALIMPSEST_DATA or ../shared/data`;
+    if (everythingRequired) {
+      throw new Error(why);
+    }
+    console.warn(`skipped: ${why}`);
+  }
+  return place;
+}
 
 /** Whether a test that needs these programs is to be skipped; prints one line when it is. */
 export function missing(...programs: string[]): boolean {

@@ -2,6 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+#[path = "../common/data.rs"]
+mod data;
+#[path = "../common/skip.rs"]
+mod skip;
+
 mod content;
 mod document;
 mod fuzz;

@@ -1,8 +1,5 @@
 //! What `--redact` finds, what it leaves alone, and that what is left is still an archive that can be checked.
 
-#[path = "../common/data.rs"]
-mod data;
-
 use std::io::Read;
 
 use flate2::read::GzDecoder;
@@ -141,7 +138,7 @@ fn ordinary_code_hashes_and_ids_stay() {
 
 #[test]
 fn recorded_sessions_hold_next_to_nothing_that_looks_like_a_secret() {
-    let Some(folder) = data::find("transcripts") else { return };
+    let Some(folder) = crate::data::find("transcripts") else { return };
     let (mut lines, mut found) = (0_u64, std::collections::BTreeMap::<&str, u64>::new());
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

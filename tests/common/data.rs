@@ -1,18 +1,18 @@
-//! Where test data that is not part of the project is: in `$PALIMPSEST_DATA`, else in `../shared/data`.
+//! Where recorded data is, which is no part of the project: in `$PALIMPSEST_DATA`, else in `../shared/data`.
 
 use std::path::{Path, PathBuf};
 
-/// The file or folder of this name. `None` where there is none: the test is to be skipped, and this says so.
+use crate::skip::skip;
+
+/// The file or folder of this name. `None` where it is absent: the test returns then, and a line says that it is skipped;
+/// with `PALIMPSEST_REQUIRE_ALL_TESTS` set it fails here.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let given = std::env::var_os("PALIMPSEST_DATA").map(PathBuf::from);
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.join("shared/data");
     let places = [given, Some(beside)].into_iter().flatten();
     let found = places.map(|data| data.join(name)).find(|place| place.exists());
     if found.is_none() {
-        #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-        {
-            eprintln!("skipped: no {name} in $PALIMPSEST_DATA or ../shared/data");
-        }
+        skip(&format!("no {name} in $PALIMPSEST_DATA or ../shared/data"));
     }
     found
 }

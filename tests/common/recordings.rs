@@ -1,5 +1,4 @@
-//! Recorded sessions of several agents, and playing them through a session. The data is not part of the project: it is looked
-//! for in `$PALIMPSEST_DATA`, else in `../shared/data`; a test that finds none is skipped and says so.
+//! Recorded sessions of several agents, and playing them through a session.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -4,6 +4,8 @@
 
 #[path = "../common/data.rs"]
 mod data;
+#[path = "../common/skip.rs"]
+mod skip;
 
 mod links;
 mod markdown_properties;

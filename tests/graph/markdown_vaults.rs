@@ -1,6 +1,4 @@
-//! Ten real vaults through the Markdown reader: what is found in them, and what their links lead to. The data is not part
-//! of the project: it is looked for in `$PALIMPSEST_DATA`, else in `../shared/data`, and the tests are skipped, saying so,
-//! where it is absent.
+//! Ten real vaults through the Markdown reader: what is found in them, and what their links lead to.
 
 #![expect(clippy::print_stderr, reason = "figures for people, and a skipped test says so")]
 

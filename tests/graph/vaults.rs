@@ -1,6 +1,4 @@
-//! Real vaults in a store: links and backlinks beside what the reader alone finds in the same texts. The data is not part of
-//! the project: it is looked for in `$PALIMPSEST_DATA`, else in `../shared/data`, and the test is skipped, saying so, where
-//! it is absent.
+//! Real vaults in a store: links and backlinks beside what the reader alone finds in the same texts.
 
 #![expect(clippy::disallowed_methods, reason = "the time that it takes is a figure for people")]
 #![expect(clippy::print_stderr, reason = "figures for people, and a skipped test says so")]

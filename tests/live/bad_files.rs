@@ -25,6 +25,7 @@ use palimpsest::tools::Tool;
 use serde_json::{Value, json};
 
 use crate::child::only;
+use crate::skip::skip;
 
 /// Files with more bytes are metadata only.
 const MAX_TEXT_BYTES: u64 = 100;
@@ -501,10 +502,4 @@ fn is_privileged(folder: &Path) -> bool {
     let is_open = fs::read(&path).is_ok();
     fs::remove_file(path).unwrap();
     is_open
-}
-
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn skip(why: &str) {
-    assert!(std::env::var_os("PALIMPSEST_REQUIRE_ALL_TESTS").is_none(), "{why}");
-    eprintln!("skipped: {why}");
 }

@@ -7,6 +7,8 @@
 mod child;
 #[path = "../common/data.rs"]
 mod data;
+#[path = "../common/skip.rs"]
+mod skip;
 
 mod archived;
 #[cfg(unix)]

@@ -1,6 +1,5 @@
 //! Real coding sessions, recorded with several agents, through a session: nothing is lost, doubled or reordered, and every
-//! recorded call renders again. The data is not part of the project: it is looked for in `$PALIMPSEST_DATA`, else in
-//! `../shared/data`, and the test is skipped, saying so, where it is absent.
+//! recorded call renders again.
 
 use std::collections::HashMap;
 use std::io::Read;

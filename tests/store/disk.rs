@@ -1,6 +1,5 @@
-//! Size on disk of real coding sessions (DESIGN.md section 13): a store's file is no larger than the host's own session
-//! file, and a chat twice as long costs twice as much. The data is not part of the project: it is looked for in
-//! `$PALIMPSEST_DATA`, else in `../shared/data`, and the tests are skipped, saying so, where it is absent.
+//! Size on disk of recorded coding sessions: a store's file is no larger than the host's own session file, and a chat twice
+//! as long costs twice as much.
 
 #![expect(clippy::print_stderr, reason = "measurements are printed")]
 

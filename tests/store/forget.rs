@@ -396,8 +396,7 @@ fn a_session_goes_with_its_tool_calls_and_files_of_others_stay() {
     assert_eq!(items(&store, &ObjectId::chat("s")), ["[forgotten]"]);
 }
 
-/// Two recorded sessions in one store; one is forgotten. The data is not part of the project: it is looked for in
-/// `$PALIMPSEST_DATA`, else in `../shared/data`.
+/// Three recorded sessions in one store; one is forgotten.
 #[test]
 fn no_line_of_a_forgotten_recording_is_left() {
     let Some(mut files) = crate::recordings::files() else { return };

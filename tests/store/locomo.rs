@@ -2,9 +2,7 @@
 //!
 //! Each conversation is a store of its own; the objects are its sessions, then its turns: date, `speaker: text`, caption of
 //! the image. The question's text alone is the search. Recall is the share of the question's evidence among the first 5 or
-//! 10 hits, the mean over the questions; adversarial questions (category 5) and those without evidence are left out. The data
-//! is not part of the project: it is looked for in `$PALIMPSEST_DATA`, else in `../shared/data`, and the test is skipped,
-//! saying so, where it is absent.
+//! 10 hits, the mean over the questions; adversarial questions (category 5) and those without evidence are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

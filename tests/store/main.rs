@@ -13,6 +13,8 @@ mod data;
 mod ops;
 #[path = "../common/recordings.rs"]
 mod recordings;
+#[path = "../common/skip.rs"]
+mod skip;
 
 mod backend_contract;
 mod backend_replace;
