@@ -1,11 +1,31 @@
 // Tests of the addon, the extension and the scripts. The end-to-end ones start processes: few at a time, with room.
+// They run on the version of Pi that users run and on the oldest that we serve.
 import { defineConfig } from "vitest/config";
+import { currentPi, oldestPi } from "./scripts/lib/pi-versions.js";
+
+const endToEnd = ["__test__/e2e/**/*.spec.ts"];
 
 export default defineConfig({
   test: {
-    include: ["__test__/**/*.spec.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    projects: [
+      { extends: true, test: { name: "here", include: ["__test__/*.spec.ts"] } },
+      {
+        extends: true,
+        test: { name: `pi ${currentPi}`, include: endToEnd, env: { PALIMPSEST_TEST_PI: currentPi } },
+      },
+      {
+        extends: true,
+        test: {
+          name: `pi ${oldestPi}`,
+          include: endToEnd,
+          // The demo shows what users get.
+          exclude: ["__test__/e2e/demo.spec.ts"],
+          env: { PALIMPSEST_TEST_PI: oldestPi },
+        },
+      },
+    ],
   },
 });

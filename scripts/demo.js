@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { root, setUp } from "./setup.js";
 
-setUp(fileURLToPath(import.meta.url), { addon: "release" });
+setUp(fileURLToPath(import.meta.url), { addon: "release", pi: true });
 
 // Only now: these run under the Node that set-up has chosen.
 const { playDemo } = await import("./lib/demo-run.js");

@@ -4,7 +4,7 @@
 import { fileURLToPath } from "node:url";
 import { root, setUp } from "./setup.js";
 
-setUp(fileURLToPath(import.meta.url), { addon: "debug" });
+setUp(fileURLToPath(import.meta.url), { addon: "debug", pi: true });
 
 const { join } = await import("node:path");
 const { fixedTexts } = await import("./lib/measure.js");

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { unpackCurrentPi } from "./lib/pi-versions.js";
 
 /** The clone's root folder. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -29,13 +30,17 @@ const programs = [
  * Returns only in that Node; in any other it runs `script` there and exits with its code.
  *
  * @param {string} script absolute path of the calling script
- * @param {{ addon?: "debug" | "release" }} [options] which build of the addon the script needs; none by default
+ * @param {{ addon?: "debug" | "release", pi?: boolean }} [options] which build of the addon the script needs, and whether it
+ *   runs Pi; by default neither
  */
 export function setUp(script, options = {}) {
   try {
     requirePrograms();
     installPackages();
     runUnderPinnedNode(script);
+    if (options.pi) {
+      installPi();
+    }
     if (options.addon !== undefined) {
       buildAddon(options.addon);
     }
@@ -89,6 +94,13 @@ function installPackages() {
         "missing: the binary of the npm package `node` (run: npm install-scripts approve node && npm rebuild node)",
       );
     }
+  }
+}
+
+function installPi() {
+  const failure = unpackCurrentPi();
+  if (failure !== undefined) {
+    throw new SetupError(failure);
   }
 }
 

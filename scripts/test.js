@@ -12,7 +12,7 @@ const cargoOnly = args.includes("--cargo-only");
 const nodeOnly = args.includes("--node-only");
 const forwarded = args.filter((arg) => arg !== "--cargo-only" && arg !== "--node-only");
 
-setUp(fileURLToPath(import.meta.url), { addon: cargoOnly ? undefined : "debug" });
+setUp(fileURLToPath(import.meta.url), cargoOnly ? {} : { addon: "debug", pi: true });
 
 /** @typedef {import("./lib/test-results.js").Results} Results */
 

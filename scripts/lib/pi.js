@@ -4,7 +4,8 @@ import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { pinnedNode, root } from "../setup.js";
+import { pinnedNode } from "../setup.js";
+import { currentPi, piCli } from "./pi-versions.js";
 
 /**
  * @typedef {object} Sandbox
@@ -26,8 +27,8 @@ import { pinnedNode, root } from "../setup.js";
 
 const defaultDeadlineMs = 60_000;
 
-/** Path of Pi's command line, to be run by the pinned Node. */
-export const piCli = join(root, "node_modules", "@earendil-works", "pi-coding-agent", "dist", "bundle", "cli.js");
+/** The version of Pi that runs: `PALIMPSEST_TEST_PI`, else the one that users run. */
+export const piVersion = process.env.PALIMPSEST_TEST_PI ?? currentPi;
 
 /**
  * Creates a sandbox whose only model is the one at `baseUrl`.
@@ -203,7 +204,7 @@ export function startPiRpc(sandbox, args = [], options = {}) {
  */
 function launch(sandbox, args, options, stdin) {
   const { deadlineMs = defaultDeadlineMs, env = {}, cwd = sandbox.projectDir, launcher = [] } = options;
-  const [command, ...rest] = [...launcher, pinnedNode(), piCli, ...args];
+  const [command, ...rest] = [...launcher, pinnedNode(), piCli(piVersion), ...args];
   const child = spawn(command, rest, { cwd, env: { ...sandbox.env, ...env }, stdio: [stdin, "pipe", "pipe"] });
   const outcome = { stdout: "", stderr: "" };
   child.stdout?.setEncoding("utf8").on("data", (text) => {
