@@ -26,10 +26,13 @@ const unpacked = join(nodeModules, ".cache", `pi-${currentPi}`);
  * @param {string} version one of `currentPi`, `oldestPi`
  */
 export function piCli(version) {
-  const folders = { [currentPi]: join(unpacked, "package"), [oldestPi]: join(nodeModules, ...packageName.split("/")) };
-  const folder = folders[version];
+  const folders = new Map([
+    [currentPi, join(unpacked, "package")],
+    [oldestPi, join(nodeModules, ...packageName.split("/"))],
+  ]);
+  const folder = folders.get(version);
   if (folder === undefined) {
-    throw new Error(`no such Pi: ${version} (known: ${Object.keys(folders).join(", ")})`);
+    throw new Error(`no such Pi: ${version} (known: ${[...folders.keys()].join(", ")})`);
   }
   return join(folder, "dist", "bundle", "cli.js");
 }
@@ -66,7 +69,9 @@ function unpackInto(folder) {
     const reason = packed.stderr?.split("\n").find((line) => line.startsWith("npm error")) ?? "no answer";
     return `cannot get Pi ${currentPi}, on which the tests run, from the npm registry (${reason})`;
   }
-  const hash = createHash("sha512").update(readFileSync(join(folder, tarball))).digest("base64");
+  const hash = createHash("sha512")
+    .update(readFileSync(join(folder, tarball)))
+    .digest("base64");
   if (`sha512-${hash}` !== integrity) {
     return `the npm registry gave another Pi ${currentPi} than expected (sha512-${hash} instead of ${integrity})`;
   }

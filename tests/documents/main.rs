@@ -1,6 +1,6 @@
-//! ARCHITECTURE.md and README.md against the code. Tests here read texts and sources alone.
+//! ARCHITECTURE.md and the pages of docs/ against the code. Tests here read texts and sources alone.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
 mod layers;
-mod readme;
+mod pages;
