@@ -288,6 +288,21 @@ describe("what crosses", () => {
     expect(seen).toEqual([{ skip: 3, json: "[]" }]);
   });
 
+  test("is the whole list again when the session went on as a session of its own", async () => {
+    const shared = await store();
+    const first = await session({}, shared);
+    const list = [user("hello"), ...step(1, "out")];
+    await first.transformContext(list);
+    const second = await session({}, shared);
+    expect(second.id).toBe(first.id);
+    await second.transformContext([...list, user("from elsewhere", 9)]);
+    const seen = crossings();
+    const longer = [...list, user("next", 10)];
+    expectSame(await first.transformContext(longer), longer);
+    expect(seen.map(({ skip }) => skip)).toEqual([3, 0]);
+    expect(first.id).not.toBe(second.id);
+  });
+
   test("is a shorter list's end", async () => {
     const s = await session();
     const list = [user("hello"), ...step(1, "out")];

@@ -383,9 +383,48 @@ describe("onEvent", () => {
     expect(await inner).toEqual(list);
   });
 
+  test("returns a function that ends the subscription", async () => {
+    const s = await session();
+    const heard: unknown[][] = [[], []];
+    const end = s.onEvent((event) => heard[0].push(event));
+    s.onEvent((event) => heard[1].push(event));
+    end();
+    await rewritten(s);
+    expect([heard[0].length, heard[1].length > 0]).toEqual([0, true]);
+  });
+
   test.each([undefined, null, 5, "listener", {}])("refuses %o for a listener", async (listener) => {
     const s = await session();
     expect(() => s.onEvent(wrong(listener))).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
+  });
+});
+
+describe("a session tells", () => {
+  test("its ID, which the store lists", async () => {
+    const inStore = await store();
+    const s = await session({}, inStore);
+    expect((await inStore.sessions()).map(({ id }) => id)).toEqual([s.id]);
+  });
+
+  test("its sets, by handle", async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, "a.txt"), "one\n");
+    const s = await session({ cwd: folder });
+    expect(await s.sets()).toEqual({ index: [], pool: [], active: [], pinned: [] });
+    const list = [user("hello"), ...step(1, "first"), ...step(2, "second")];
+    await s.transformContext(list);
+    await s.recordToolCall({ toolCallId: "c", toolName: "read", args: { path: "a.txt" }, isError: false });
+    const pin = addon.tools().find(({ name }) => name === "pin");
+    await pin?.execute(s, "p", { name: "t2" });
+    const { index, pool, active, pinned } = await s.sets();
+    expect(index.map(({ handle, type, path, tool }) => [handle, type, path, tool])).toEqual([
+      ["t1", "toolcall", null, "bash"],
+      ["t2", "toolcall", null, "bash"],
+      ["f1", "file", join(folder, "a.txt"), null],
+    ]);
+    expect(index[0].id).toBe("call_1");
+    expect([pool, active, pinned]).toEqual([["t1", "t2", "f1"], ["t1", "t2"], ["t2"]]);
+    expect(s.status()).toMatchObject({ indexedObjects: 3, activeObjects: 2, pinnedObjects: 1 });
   });
 });
 

@@ -1,5 +1,6 @@
 // What `index.d.ts` promises to TypeScript, checked by tsc (`npm run lint`, `npm test`); nothing here runs.
 import { expectTypeOf } from "vitest";
+import type * as addon from "../index.js";
 import {
   type AssistantMessage,
   type CallInfo,
@@ -60,6 +61,27 @@ import type * as lib from "../lib/session.js";
 import type { tools as libTools } from "../lib/tools.js";
 
 type LibSession = InstanceType<typeof lib.Session>;
+
+// What is declared is what is there (see `addon.spec.ts`): nothing of the bindings shows beside the class that wraps it.
+expectTypeOf<keyof typeof addon>().toEqualTypeOf<
+  | "Maintenance"
+  | "Session"
+  | "Store"
+  | "Tracking"
+  | "__napiBindingTarget"
+  | "countTokens"
+  | "doctor"
+  | "learnHazards"
+  | "loadSettings"
+  | "openSession"
+  | "openStore"
+  | "replayFile"
+  | "replayPage"
+  | "replayReport"
+  | "setAside"
+  | "storePath"
+  | "tools"
+>();
 
 // Functions.
 expectTypeOf(openStore).parameters.toEqualTypeOf<[options?: StoreOptions | undefined | null]>();

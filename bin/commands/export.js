@@ -9,7 +9,7 @@ import { withStore } from "../lib/store.js";
 export const exportArchive = {
   name: "export",
   usage: "FILE [--session NAME | --object NAME] [--redact] [--compress]",
-  summary: "Write an archive: everything, a session, or an object",
+  summary: "Write an archive of everything, a session, or an object",
   arguments: [1, 1],
   options: {
     session: { type: "string", value: "NAME", text: "write a session and all objects that it refers to" },

@@ -8,7 +8,7 @@ import { pairs } from "../lib/table.js";
 export const gc = {
   name: "gc",
   usage: "[--yes]",
-  summary: "Drop what nothing needs; a dry run without --yes",
+  summary: "Drop what nothing refers to; a dry run without --yes",
   arguments: [0, 0],
   options: { yes: { type: "boolean", text: "do it; without this, only report what would be dropped" } },
   notes: [

@@ -11,7 +11,7 @@ const shownDigits = 12;
 export const history = {
   name: "history",
   usage: "NAME",
-  summary: "List the versions of an object, newest first, those before a move too",
+  summary: "List the versions of an object, newest first, including those before a move",
   arguments: [1, 1],
   options: {},
   notes: ["Columns: transaction, time, hash of the version, size; for a file that moved, also its path at the time."],

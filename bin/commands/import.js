@@ -9,7 +9,7 @@ import { withStore } from "../lib/store.js";
 export const importArchive = {
   name: "import",
   usage: "FILE [--max-line-bytes N]",
-  summary: "Take what an archive has and the store has not",
+  summary: "Import what an archive has and the store lacks",
   arguments: [1, 1],
   options: {
     "max-line-bytes": { type: "string", value: "N", text: "longest line to accept; default: 268435456" },

@@ -10,7 +10,7 @@ import { pairs, writeTable } from "../lib/table.js";
 export const ledger = {
   name: "ledger",
   usage: "SESSION [--calls]",
-  summary: "Show what a session's calls cost, beside plain Pi",
+  summary: "Show what the calls of a session cost, beside plain Pi",
   arguments: [1, 1],
   options: { calls: { type: "boolean", text: "list every call instead of sums" } },
   notes: [

@@ -23,7 +23,7 @@ export const replay = {
   name: "replay",
   usage:
     "FILE… [--layout log|pools|plain] [--prices NAME] [--window TOKENS] [--tokens characters|bundled] [--dump DIR] [--html FILE]",
-  summary: "Say what recorded sessions would have cost with Palimpsest",
+  summary: "Report what recorded sessions would have cost with Palimpsest",
   arguments: [1, Number.POSITIVE_INFINITY],
   options: {
     layout: {

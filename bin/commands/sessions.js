@@ -7,7 +7,7 @@ import { shownTime, writeTable } from "../lib/table.js";
 export const sessions = {
   name: "sessions",
   usage: "",
-  summary: "List the sessions, the one written last first",
+  summary: "List the sessions, last written first",
   arguments: [0, 0],
   options: {},
   notes: [

@@ -8,7 +8,7 @@ import { pairs } from "../lib/table.js";
 export const stats = {
   name: "stats",
   usage: "",
-  summary: "Count what the store holds, and what takes the space",
+  summary: "Count what the store holds, and show what takes space",
   arguments: [0, 0],
   options: {},
   json: "StoreStats & { path: string, id: string }",
