@@ -10,7 +10,6 @@ mod forget;
 mod front;
 mod gc;
 mod lineage;
-mod memory;
 pub(crate) mod mount_table;
 mod names;
 mod network;
@@ -35,7 +34,6 @@ pub use diff::{DEFAULT_DIFF_CONTEXT, Difference};
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
 pub use front::{Clock, Store};
 pub use lineage::MOVED_FROM;
-pub use memory::MemoryBackend;
 pub use names::{MAX_CANDIDATES, Named};
 pub(crate) use network::Mounts;
 pub use put::NewVersion;
@@ -49,6 +47,7 @@ pub use search::{
     Expression, Found, FoundIn, FoundRows, SearchFilter, SearchHit, SearchIndex, SearchQuery,
     SearchResults, SnippetLine,
 };
+use sqlite::IN_MEMORY;
 pub use sqlite::{Journal, SqliteBackend};
 pub use stats::Stats;
 pub use transaction::Transaction;

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::query::{Field, Query, unknown};
 use super::{
-    Backend, Item, Journal, Lost, MemoryBackend, RelationIndex, SqliteBackend, Transaction, Version,
+    Backend, IN_MEMORY, Item, Journal, Lost, RelationIndex, SqliteBackend, Transaction, Version,
 };
 use crate::error::{Error, Result};
 use crate::object::{
@@ -37,8 +37,8 @@ impl Store {
     /// # Errors
     /// Those of [`SqliteBackend::open`].
     pub fn open(path: &str) -> Result<Self> {
-        if path == ":memory:" {
-            return Ok(Self::with_backend(Arc::new(MemoryBackend::new())));
+        if path == IN_MEMORY {
+            return Ok(Self::with_backend(Arc::new(SqliteBackend::in_memory()?)));
         }
         let backend = SqliteBackend::open(Path::new(path))?;
         let path = backend.path().to_string_lossy().into_owned();
@@ -55,7 +55,7 @@ impl Store {
     /// `STORE_UNAVAILABLE` if there is none, and those of [`Self::open`].
     pub fn open_existing(path: &str) -> Result<Self> {
         let file = Path::new(path);
-        if path != ":memory:" && matches!(file.try_exists(), Ok(false)) {
+        if path != IN_MEMORY && matches!(file.try_exists(), Ok(false)) {
             let problem = "there is none".to_owned();
             return Err(Error::StoreUnavailable { path: file.to_owned(), problem, source: None });
         }

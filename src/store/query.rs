@@ -32,7 +32,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-pub(super) use self::field::{Candidate, Field, FieldPaths, unknown};
+pub(super) use self::field::{Field, FieldPaths, unknown};
 pub(super) use self::fit::{key_of, values_in};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, FieldPath, ObjectType, Timestamp};
@@ -196,66 +196,9 @@ impl Query {
         }
         fields
     }
-
-    /// The answer, found the plain way: what every backend's is held to.
-    pub(super) fn answer<'v>(&self, candidates: Vec<Candidate<'v>>) -> Result<Vec<Candidate<'v>>> {
-        self.check()?;
-        let mut found = Vec::new();
-        for candidate in candidates {
-            if self.condition.as_ref().map_or(Ok(true), |condition| condition.holds(&candidate))? {
-                let mut keys = Vec::with_capacity(self.order.len());
-                for order in &self.order {
-                    let values = Field::of(&order.field)?.values(&candidate);
-                    keys.push(values.first().map(key_of));
-                }
-                found.push((keys, candidate));
-            }
-        }
-        found.sort_by(|(one, first), (other, second)| {
-            let keys = one.iter().zip(other).zip(&self.order);
-            let mut orders = keys.map(|((one, other), order)| {
-                let ascending = one.is_none().cmp(&other.is_none());
-                let values = one.cmp(other);
-                ascending.then(if order.descending { values.reverse() } else { values })
-            });
-            let unequal = orders.find(|order| order.is_ne());
-            let ids = || first.version.envelope.id.cmp(&second.version.envelope.id);
-            unequal.unwrap_or_else(ids)
-        });
-        let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let limit = self.limit.map_or(usize::MAX, count);
-        let found = found.into_iter().map(|(_, candidate)| candidate);
-        Ok(found.skip(count(self.offset)).take(limit).collect())
-    }
 }
 
 impl Condition {
-    /// Whether it holds for a version.
-    fn holds(&self, candidate: &Candidate<'_>) -> Result<bool> {
-        match self {
-            Self::All(all) => {
-                for condition in all {
-                    if !condition.holds(candidate)? {
-                        return Ok(false);
-                    }
-                }
-                Ok(true)
-            }
-            Self::Any(any) => {
-                for condition in any {
-                    if condition.holds(candidate)? {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
-            }
-            Self::Not(condition) => Ok(!condition.holds(candidate)?),
-            Self::Test(path, test) => {
-                Ok(Field::of(path)?.values(candidate).iter().any(|value| test.fits(value)))
-            }
-        }
-    }
-
     /// The number of tests.
     fn check(&self, depth: usize) -> Result<usize> {
         if depth > MAX_DEPTH {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::derive::is_markdown_type;
-pub(super) use self::derive::{of_item, of_version, properties_of};
+pub(super) use self::derive::{of_item, of_version};
 use crate::error::Result;
 use crate::markdown::{Field, Link, LinkKind, Place};
 use crate::object::{AsOf, Hash, ObjectId, Origin, TxId};

@@ -12,7 +12,7 @@ mod texts;
 pub use expression::Expression;
 pub(super) use expression::Phrase;
 pub use query::{Found, FoundIn, FoundRows, SearchFilter, SearchIndex};
-pub(super) use ranking::{B, K1, Ranking, WEIGHTS, inverse_frequency};
+pub(super) use ranking::{Ranking, WEIGHTS, inverse_frequency};
 pub use results::{SearchHit, SearchQuery, SearchResults};
 pub use snippet::SnippetLine;
 pub(super) use texts::{Columns, Searched, session_of};

@@ -52,9 +52,13 @@ pub enum Journal {
 /// A connection; `None` once closed.
 type Slot = Mutex<Option<Connection>>;
 
-/// A store in one SQLite file.
+/// What stands for the path of a store in memory.
+pub(super) const IN_MEMORY: &str = ":memory:";
+
+/// A store in SQLite: in one file, or in memory.
 #[derive(Debug)]
 pub struct SqliteBackend {
+    /// `:memory:` for a store in memory.
     path: PathBuf,
     store_id: String,
     journal: Journal,
@@ -63,7 +67,8 @@ pub struct SqliteBackend {
     mark: Mutex<Option<Mark>>,
     lost: Option<Lost>,
     writer: Slot,
-    readers: [Slot; 2],
+    /// None in memory: SQLite gives such a database one connection, which then reads as well.
+    readers: Vec<Slot>,
 }
 
 impl SqliteBackend {
@@ -77,8 +82,7 @@ impl SqliteBackend {
         let path = absolute(path)?;
         open::create(&path)?;
         let opened = open::writer(&path)?;
-        let readers = [open::reader(&path)?, open::reader(&path)?];
-        let slot = |connection| Mutex::new(Some(connection));
+        let readers = vec![slot(open::reader(&path)?), slot(open::reader(&path)?)];
         Ok(Self {
             path,
             store_id: opened.store_id,
@@ -87,7 +91,26 @@ impl SqliteBackend {
             mark: Mutex::new(opened.mark),
             lost: opened.lost,
             writer: slot(opened.writer),
-            readers: readers.map(slot),
+            readers,
+        })
+    }
+
+    /// Makes an empty store in memory, gone when it is closed or dropped. Nothing of it touches a disk.
+    ///
+    /// # Errors
+    /// `STORE_UNAVAILABLE` if SQLite refuses, which it does without memory alone.
+    pub fn in_memory() -> Result<Self> {
+        let path = PathBuf::from(IN_MEMORY);
+        let (connection, store_id) = open::in_memory(&path)?;
+        Ok(Self {
+            path,
+            store_id,
+            journal: Journal::Rollback,
+            read_only: false,
+            mark: Mutex::new(None),
+            lost: None,
+            writer: slot(connection),
+            readers: Vec::new(),
         })
     }
 
@@ -107,7 +130,7 @@ impl SqliteBackend {
             mark: Mutex::new(viewed.mark),
             lost: None,
             writer: Mutex::new(None),
-            readers: viewed.readers.map(|reader| Mutex::new(Some(reader))),
+            readers: viewed.readers.map(slot).into(),
         })
     }
 
@@ -121,7 +144,7 @@ impl SqliteBackend {
         aside::set_aside(&absolute(path)?)
     }
 
-    /// The file, as an absolute path.
+    /// Absolute path of the file; `:memory:` for a store in memory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -152,16 +175,16 @@ impl SqliteBackend {
             .map_err(|failure| failure.with_cause(connection, &self.path).at(&self.path))
     }
 
-    /// A reader that nobody uses, or the first one after waiting for it.
+    /// A reader that nobody uses, else the first one after waiting for it; in memory the only connection.
     fn free_reader(&self) -> MutexGuard<'_, Option<Connection>> {
         let free = self.readers.iter().find_map(|slot| slot.try_lock().ok());
-        free.unwrap_or_else(|| lock(&self.readers[0]))
+        free.unwrap_or_else(|| lock(self.readers.first().unwrap_or(&self.writer)))
     }
 }
 
 impl Backend for SqliteBackend {
     fn name(&self) -> &'static str {
-        "sqlite"
+        if self.path == Path::new(IN_MEMORY) { "memory" } else { "sqlite" }
     }
 
     fn store_id(&self) -> &str {
@@ -339,6 +362,10 @@ fn absolute(path: &Path) -> Result<PathBuf> {
         problem: "it is no path".to_owned(),
         source: Some(error.into()),
     })
+}
+
+fn slot(connection: Connection) -> Slot {
+    Mutex::new(Some(connection))
 }
 
 /// A panic elsewhere leaves a connection whole: an open transaction was rolled back as it unwound.

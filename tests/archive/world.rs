@@ -10,8 +10,8 @@ use palimpsest::object::{
     TxId, file_fields,
 };
 use palimpsest::store::{
-    Expected, ExportOptions, Exported, ImportOptions, Imported, MemoryBackend, Scope,
-    SqliteBackend, Store, Version,
+    Expected, ExportOptions, Exported, ImportOptions, Imported, Scope, SqliteBackend, Store,
+    Version,
 };
 use palimpsest::{Error, Result};
 use serde_json::json;
@@ -26,7 +26,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn in_memory() -> Self {
-        Self::with(Store::with_backend(Arc::new(MemoryBackend::new())), None)
+        Self::with(Store::open(":memory:").unwrap(), None)
     }
 
     pub(crate) fn in_sqlite() -> Self {

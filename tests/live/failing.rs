@@ -11,11 +11,11 @@ use palimpsest::object::{
     TxId,
 };
 use palimpsest::store::{
-    Backend, Garbage, Item, MemoryBackend, Op, PlacedItem, Query, Receipt, Replacement, Size,
+    Backend, Garbage, Item, Op, PlacedItem, Query, Receipt, Replacement, Size, SqliteBackend,
     Version,
 };
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct FailingBackend {
     pub(crate) fails: AtomicBool,
     /// A text that reads no longer give, and why: contents with a secret have another text in its place, those that were
@@ -23,7 +23,18 @@ pub(crate) struct FailingBackend {
     pub(crate) taken_out: Mutex<Option<(String, RedactionReason)>>,
     /// Objects that were forgotten: puts to them are refused, and their versions say so.
     pub(crate) forgotten: Mutex<HashSet<ObjectId>>,
-    memory: MemoryBackend,
+    memory: SqliteBackend,
+}
+
+impl Default for FailingBackend {
+    fn default() -> Self {
+        Self {
+            fails: AtomicBool::default(),
+            taken_out: Mutex::default(),
+            forgotten: Mutex::default(),
+            memory: SqliteBackend::in_memory().unwrap(),
+        }
+    }
 }
 
 impl FailingBackend {

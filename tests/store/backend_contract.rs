@@ -7,16 +7,14 @@ use palimpsest::object::{
     AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, RedactionReason,
     RunningHash, Timestamp, TxId,
 };
-use palimpsest::store::{
-    Backend, Expected, Item, MemoryBackend, Op, Outcome, Put, Receipt, SqliteBackend,
-};
+use palimpsest::store::{Backend, Expected, Item, Op, Outcome, Put, Receipt, SqliteBackend};
 use palimpsest::{Error, Result};
 
 const T: Timestamp = Timestamp(1_000);
 
 /// Runs a rule on a fresh store of every backend.
 fn on_each_backend(rule: impl Fn(&dyn Backend)) {
-    rule(&MemoryBackend::new());
+    rule(&SqliteBackend::in_memory().unwrap());
     let folder = tempfile::tempdir().unwrap();
     rule(&SqliteBackend::open(&folder.path().join("store.sqlite")).unwrap());
 }
@@ -478,7 +476,7 @@ fn a_closed_store_says_so() {
 #[test]
 fn stores_have_ids_of_their_own() {
     on_each_backend(|backend| {
-        let other = MemoryBackend::new();
+        let other = SqliteBackend::in_memory().unwrap();
         assert_ne!(backend.store_id(), other.store_id());
         assert_eq!(uuid::Uuid::parse_str(backend.store_id()).unwrap().get_version_num(), 7);
     });

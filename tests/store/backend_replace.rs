@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::ops::{file, item_list, op, put, splice};
 use palimpsest::object::{AsOf, Hash, ObjectId, Redaction, RedactionReason, Timestamp, TxId};
-use palimpsest::store::{Backend, Expected, Item, MemoryBackend, Replacement, SqliteBackend};
+use palimpsest::store::{Backend, Expected, Item, Replacement, SqliteBackend};
 
 const T: Timestamp = Timestamp(1_000);
 
 /// Runs a rule on a fresh store of every backend.
 fn on_each_backend(rule: impl Fn(&dyn Backend)) {
-    rule(&MemoryBackend::new());
+    rule(&SqliteBackend::in_memory().unwrap());
     let folder = tempfile::tempdir().unwrap();
     rule(&SqliteBackend::open(&folder.path().join("store.sqlite")).unwrap());
 }

@@ -8,14 +8,15 @@ use palimpsest::object::{
     AsOf, Envelope, Hash, Name, Nickname, ObjectId, ObjectType, Payload, RESERVED_FIELDS,
     Reference, StaticReference, Timestamp, TxId, metadata_line,
 };
-use palimpsest::store::{Backend, Expected, MemoryBackend, Op, Put, Query, SqliteBackend, Store};
+use palimpsest::store::{Backend, Expected, Op, Put, Query, SqliteBackend, Store};
 use serde_json::{Value, json};
 
 /// Runs a rule on a fresh backend of either kind and the store on it.
 fn on_each_backend(rule: impl Fn(&Arc<dyn Backend>, &Store)) {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = SqliteBackend::open(&folder.path().join("store.sqlite")).unwrap();
-    let backends: [Arc<dyn Backend>; 2] = [Arc::new(MemoryBackend::new()), Arc::new(sqlite)];
+    let backends: [Arc<dyn Backend>; 2] =
+        [Arc::new(SqliteBackend::in_memory().unwrap()), Arc::new(sqlite)];
     for backend in backends {
         rule(&backend, &Store::with_backend(Arc::clone(&backend)));
     }
@@ -127,7 +128,7 @@ fn a_reference_that_was_written_down_resolves_later_and_elsewhere() {
         assert_eq!(store.resolve(&read()).unwrap(), version);
 
         // Another store that took the version over, under a transaction of its own.
-        let other: Arc<dyn Backend> = Arc::new(MemoryBackend::new());
+        let other: Arc<dyn Backend> = Arc::new(SqliteBackend::in_memory().unwrap());
         other.commit(&[op(put(file("/x"), "x", Expected::Any))], Timestamp(1)).unwrap();
         let foreign = Put {
             fields: version.fields.clone(),

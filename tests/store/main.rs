@@ -32,6 +32,7 @@ mod locomo;
 mod model;
 mod names;
 mod query;
+mod query_model;
 mod relations_contract;
 mod schema_fixtures;
 mod search_contract;

@@ -1,4 +1,4 @@
-//! Both embedded backends against a model that keeps a whole copy of the store per transaction.
+//! SQLite, in memory and in a file, against a model that keeps a whole copy of the store per transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +8,7 @@ use palimpsest::object::{
     AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Payload, Timestamp, TxId,
 };
 use palimpsest::store::{
-    Backend, Expected, Item, MemoryBackend, Op, Outcome, PlacedItem, Put, SqliteBackend, Version,
+    Backend, Expected, Item, Op, Outcome, PlacedItem, Put, SqliteBackend, Version,
 };
 use proptest::prelude::*;
 
@@ -521,7 +521,7 @@ proptest! {
 
     #[test]
     fn backends_read_what_the_model_holds(steps in proptest::collection::vec(step(), 1..24)) {
-        check(&steps, Box::new(MemoryBackend::new()), None);
+        check(&steps, Box::new(SqliteBackend::in_memory().unwrap()), None);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.sqlite");
         check(&steps, open(&path), Some(&|| open(&path)));

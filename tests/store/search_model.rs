@@ -1,4 +1,4 @@
-//! The index in SQLite against the search in memory, which keeps none: under random writes both find the same.
+//! An index that is filled bit by bit, between random writes, against one that is made at once: both find the same.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -160,9 +160,9 @@ fn open(path: &Path) -> Store {
 fn check(steps: &[Step]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");
-    let (memory, mut file) = (Store::open(":memory:").unwrap(), open(&path));
+    let (at_once, mut file) = (Store::open(":memory:").unwrap(), open(&path));
     for step in steps {
-        apply(&memory, step);
+        apply(&at_once, step);
         apply(&file, step);
         match step {
             Step::Search => drop(search(&file, "store", |_| {})),
@@ -174,9 +174,9 @@ fn check(steps: &[Step]) {
             _ => {}
         }
     }
-    compare(&memory, &file);
+    compare(&at_once, &file);
     file.rebuild_index().unwrap();
-    compare(&memory, &file);
+    compare(&at_once, &file);
 }
 
 fn words() -> impl Strategy<Value = Vec<usize>> {

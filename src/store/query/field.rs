@@ -1,15 +1,13 @@
 //! From the name of a field to what it stands for. A further property that is derived from content joins here: a variant,
-//! its name in `of`, its values in `values`, its column in `sqlite/query.rs`.
+//! its name in `of`, its column in `sqlite/query.rs`.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
-use crate::object::{FieldPath, FieldStep, Nickname, values_at};
-use crate::store::relations::properties_of;
-use crate::store::{Properties, Version};
+use crate::object::{FieldPath, FieldStep};
 
 /// Names that do not belong to the payload, for hints.
 const NAMES: [&str; 22] = [
@@ -62,23 +60,6 @@ pub(in crate::store) enum Field {
     Tags(Vec<FieldStep>),
     /// `front_matter`: that payload field, else the front matter of the document.
     FrontMatter(Vec<FieldStep>),
-}
-
-/// A version with what queries ask of its object.
-#[derive(Debug)]
-pub(in crate::store) struct Candidate<'v> {
-    pub version: &'v Version,
-    /// In order.
-    pub nicknames: Vec<&'v Nickname>,
-    /// The text that the version's content is.
-    pub content: Option<&'v str>,
-    pub forgotten: bool,
-}
-
-impl Candidate<'_> {
-    fn properties(&self) -> Option<Properties> {
-        properties_of(&self.version.envelope, &self.version.fields, self.content)
-    }
 }
 
 impl Field {
@@ -144,54 +125,6 @@ impl Field {
     /// Whether it is derived from contents.
     pub(in crate::store) fn is_derived(&self) -> bool {
         matches!(self, Self::Tags(_) | Self::FrontMatter(_))
-    }
-
-    /// Its values.
-    pub(super) fn values(&self, candidate: &Candidate<'_>) -> Vec<Value> {
-        let version = candidate.version;
-        let inside = |value: Value, steps: &[FieldStep]| {
-            values_at(&value, steps).into_iter().cloned().collect::<Vec<_>>()
-        };
-        let one = match self {
-            Self::Id => json!(version.envelope.id),
-            Self::Kind => json!(version.envelope.kind),
-            Self::IdentityHash => json!(version.envelope.identity_hash),
-            Self::TxId => json!(version.tx_id),
-            Self::SystemTime => json!(version.system_time),
-            Self::OriginStore => json!(version.origin.store_id),
-            Self::OriginTx => json!(version.origin.tx_id),
-            Self::OriginTime => json!(version.origin.time),
-            Self::ContentHash => json!(version.content_hash),
-            Self::HasContent => json!(version.content.is_some()),
-            Self::ItemCount => json!(version.item_count),
-            Self::Forgotten => json!(candidate.forgotten),
-            Self::SourceHash => {
-                return version.source_hash.iter().map(|hash| json!(hash)).collect();
-            }
-            Self::Nickname => return candidate.nicknames.iter().map(|name| json!(name)).collect(),
-            Self::Source(steps) => {
-                let source = version.envelope.source.as_ref();
-                return source.map(|source| inside(json!(source), steps)).unwrap_or_default();
-            }
-            Self::Redacted(steps) => {
-                let redacted = version.redacted.as_ref();
-                return redacted.map(|redacted| inside(json!(redacted), steps)).unwrap_or_default();
-            }
-            Self::Additional(_) if version.additional.is_empty() => return Vec::new(),
-            Self::Additional(steps) => return inside(json!(version.additional), steps),
-            Self::Payload(steps) => return inside(Value::Object(version.fields.clone()), steps),
-            Self::Tags(steps) => {
-                let own = || candidate.properties().map(|found| json!(found.tags));
-                let value = version.fields.get("tags").cloned().or_else(own);
-                return value.map(|value| inside(value, steps)).unwrap_or_default();
-            }
-            Self::FrontMatter(steps) => {
-                let own = || candidate.properties()?.front_matter.map(Value::Object);
-                let value = version.fields.get("front_matter").cloned().or_else(own);
-                return value.map(|value| inside(value, steps)).unwrap_or_default();
-            }
-        };
-        vec![one]
     }
 }
 

@@ -59,16 +59,6 @@ pub(in crate::store) fn of_item(kind: ObjectType, position: u64, text: &str) -> 
     found.relations
 }
 
-/// The properties of a version that is a document.
-pub(in crate::store) fn properties_of(
-    envelope: &Envelope,
-    fields: &Map<String, Value>,
-    content: Option<&str>,
-) -> Option<Properties> {
-    let text = content.filter(|_| is_markdown(envelope, fields))?;
-    properties(&markdown::parse(text))
-}
-
 /// `None` where a document has neither tags nor front matter.
 fn properties(document: &Document) -> Option<Properties> {
     let mut tags: Vec<String> = Vec::new();

@@ -13,12 +13,6 @@ use super::expression::MAX_UNITS;
 /// Weight of a term in a name, in a text, in the joined form of an identifier.
 pub(in crate::store) const WEIGHTS: [f64; 3] = [2.0, 1.0, 1.0];
 
-/// How soon repetition stops to count; as in FTS5, where it cannot be set.
-pub(in crate::store) const K1: f64 = 1.2;
-
-/// How much the length of a row counts against it; as in FTS5, where it cannot be set.
-pub(in crate::store) const B: f64 = 0.75;
-
 /// Inverse frequency of what stands in `found` of `rows` rows.
 #[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^52")]
 pub(in crate::store) fn inverse_frequency(rows: u64, found: u64) -> f64 {

@@ -107,6 +107,17 @@ pub(super) fn writer(path: &Path) -> Result<Opened> {
     Ok(Opened { writer, store_id, journal, mark, lost })
 }
 
+/// Makes an empty database in memory, with the tables of a store; returns its only connection and the store's ID.
+pub(super) fn in_memory(path: &Path) -> Result<(Connection, String)> {
+    let open = || {
+        let mut connection = connect(path)?;
+        let store_id = schema::migrate(&mut connection, path)?.store_id;
+        query::register(&connection)?;
+        Ok((connection, store_id))
+    };
+    open().map_err(|failure: failure::Failure| failure.at(path))
+}
+
 /// Opens a connection that only reads.
 pub(super) fn reader(path: &Path) -> Result<Connection> {
     let open = || {
