@@ -17,8 +17,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
+use crate::object::{FieldPath, ObjectType};
 use crate::source::{self, DEFAULT_MAX_TEXT_BYTES, MountMapping, OwnFilesystem, data_folder};
-use crate::store::{Query, Store};
+use crate::store::{Condition, Query, Store};
 pub use exclude::DEFAULT_EXCLUDE;
 pub use kind::SettingType;
 pub use prices::{AUTO, PriceSetting, PriceTable, Prices, Reuse, Tier};
@@ -141,8 +142,9 @@ impl Settings {
         let beside = || Path::new(store.path()).parent().map(PathBuf::from).unwrap_or_default();
         let kept_in = data_folder().unwrap_or_else(|_| beside());
         let holds_files = |id: &str| {
-            let files = format!("type = file and source.filesystemId = \"{id}\" limit 1");
-            Ok(!store.query(&Query::parse(&files)?)?.is_empty())
+            let filesystem = FieldPath::key("source").member("filesystemId");
+            let files = Query::matching(Condition::is_text(filesystem, id));
+            Ok(!store.query(&files.within(Some(ObjectType::File), Some(1)))?.is_empty())
         };
         source::own_filesystem(env, self.filesystem_id.as_deref(), &kept_in, holds_files)
     }

@@ -37,7 +37,7 @@ pub use lineage::MOVED_FROM;
 pub use names::{MAX_CANDIDATES, Named};
 pub(crate) use network::Mounts;
 pub use put::NewVersion;
-pub use query::{Comparison, Condition, Literal, Order, Query, Test};
+pub use query::{Comparison, Condition, Glob, Literal, Order, Query, Test};
 pub(crate) use relations::slashed;
 pub use relations::{
     Pin, PlacedRelation, Properties, Relation, RelationIndex, RelationKind, RelationPlace, Written,

@@ -34,6 +34,7 @@ use serde_json::{Number, Value};
 
 pub(super) use self::field::{Field, FieldPaths, unknown};
 pub(super) use self::fit::{key_of, values_in};
+pub use self::glob::Glob;
 use crate::error::{Error, Result};
 use crate::object::{AsOf, FieldPath, ObjectType, Timestamp};
 
@@ -87,9 +88,8 @@ pub enum Test {
     Contains(Literal),
     /// A text that begins so.
     StartsWith(String),
-    /// A text that fits as a whole: `*` any characters, `/` too; `?` one; `[a-z]`, `[!a]` one of a set; `\` before one of
-    /// these takes it as it is.
-    Glob(String),
+    /// A text that fits a pattern as a whole.
+    Glob(Glob),
     /// It equals one of these.
     In(Vec<Literal>),
     /// It is there; null counts.
@@ -138,9 +138,14 @@ pub struct Order {
 }
 
 impl Query {
+    /// Asks for the latest versions that fulfil a condition, ordered by ID.
+    pub fn matching(condition: Condition) -> Self {
+        Self { condition: Some(condition), ..Self::default() }
+    }
+
     /// Reads the text form: `type = toolcall and args.command contains "cargo test" order by system_time desc limit 20`.
     ///
-    /// A test is a field, then `=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`, `starts_with` or `~` (see [`Test::Glob`]) with
+    /// A test is a field, then `=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`, `starts_with` or `~` (see [`Glob::new`]) with
     /// a value, or `in (a, b)`, or `exists`, or `missing`. Tests are joined by `not`, `and`, `or` (in this order of
     /// strength) and parentheses. A value is a JSON number, `true`, `false`, `null`, a date or time (ISO 8601), any other
     /// text without white space, comma or parenthesis, or a text in `"` or `'` with JSON's escapes, which always is a text.
@@ -158,9 +163,7 @@ impl Query {
     #[must_use]
     pub fn within(mut self, kind: Option<ObjectType>, limit: Option<u64>) -> Self {
         if let Some(kind) = kind {
-            let kind = Literal::Text(kind.as_str().to_owned());
-            let is_kind =
-                Condition::Test(FieldPath::key("type"), Test::Compare(Comparison::Equal, kind));
+            let is_kind = Condition::is_text(FieldPath::key("type"), kind.as_str());
             let both = [is_kind].into_iter().chain(self.condition);
             self.condition = Some(Condition::All(both.collect()));
         }
@@ -199,6 +202,11 @@ impl Query {
 }
 
 impl Condition {
+    /// A field is this text.
+    pub fn is_text(field: FieldPath, text: impl Into<String>) -> Self {
+        Self::Test(field, Test::Compare(Comparison::Equal, Literal::Text(text.into())))
+    }
+
     /// The number of tests.
     fn check(&self, depth: usize) -> Result<usize> {
         if depth > MAX_DEPTH {
@@ -287,7 +295,7 @@ impl fmt::Display for Test {
             }
             Self::Contains(literal) => write!(formatter, "contains {literal}"),
             Self::StartsWith(text) => write!(formatter, "starts_with {}", Value::from(&**text)),
-            Self::Glob(pattern) => write!(formatter, "~ {}", Value::from(&**pattern)),
+            Self::Glob(pattern) => write!(formatter, "~ {}", Value::from(pattern.as_str())),
             Self::In(literals) => {
                 let shown: Vec<_> = literals.iter().map(ToString::to_string).collect();
                 write!(formatter, "in ({})", shown.join(", "))

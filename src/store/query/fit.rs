@@ -6,12 +6,12 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Number, Value};
 
-use super::{Comparison, Literal, Test, glob};
+use super::{Comparison, Literal, Test};
 use crate::object::FieldStep;
 
 impl Test {
     /// Whether a value fits.
-    pub(in crate::store) fn fits(&self, value: &Value) -> bool {
+    pub fn fits(&self, value: &Value) -> bool {
         match self {
             Self::Compare(comparison, literal) => comparison.holds(compare(value, literal)),
             Self::Contains(literal) => match (value, literal) {
@@ -26,7 +26,7 @@ impl Test {
             Self::StartsWith(start) => {
                 value.as_str().is_some_and(|text| text.starts_with(&**start))
             }
-            Self::Glob(pattern) => value.as_str().is_some_and(|text| glob::fits(pattern, text)),
+            Self::Glob(pattern) => value.as_str().is_some_and(|text| pattern.fits(text)),
             Self::In(literals) => literals.iter().any(|literal| equals(value, literal)),
             Self::Exists => true,
         }

@@ -1,104 +1,122 @@
-//! Patterns with `*`, `?` and sets. Pure; at most (length of pattern) × (length of text) steps.
+//! Patterns with `*`, `?` and sets, translated for the crate `regex`.
+//!
+//! The crate `globset` matches bytes and gives `{a,b}`, `**/` and `[^a]` a meaning. Here `?` is one character, however
+//! many bytes it takes, and those are ordinary characters.
 
-/// Whether a text fits a pattern as a whole, see [`super::Test::Glob`]. A `[` that no `]` closes, and a `\` at the end, stand
-/// for themselves.
-pub(super) fn fits(pattern: &str, text: &str) -> bool {
-    let pattern = parts(pattern);
-    let text: Vec<char> = text.chars().collect();
-    let (mut part, mut place) = (0, 0);
-    // Where the last `*` stood, and how far into the text it reaches so far.
-    let mut star: Option<(usize, usize)> = None;
-    while place < text.len() {
-        match pattern.get(part) {
-            Some(Part::Run) => {
-                star = Some((part, place));
-                part += 1;
-            }
-            Some(one) if one.fits(text[place]) => {
-                part += 1;
-                place += 1;
-            }
-            _ => {
-                let Some((run, reach)) = star else { return false };
-                star = Some((run, reach + 1));
-                (part, place) = (run + 1, reach + 1);
-            }
-        }
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// A pattern for whole texts, see [`Self::new`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Glob {
+    pattern: String,
+    regex: Regex,
+}
+
+impl Glob {
+    /// Reads a pattern: `*` stands for any characters, `/` too; `?` for one; `[a-z]` and `[!a]` for one of a set; `\` takes
+    /// the next character as it is. A `[` without a `]`, and a `\` at the end, stand for themselves.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a pattern that is too large to match with: several hundred kilobytes.
+    pub fn new(pattern: impl Into<String>) -> Result<Self> {
+        let pattern = pattern.into();
+        let too_large = |_| Error::argument("query", "has a pattern that is too large");
+        let regex = Regex::new(&regex_of(&pattern)).map_err(too_large)?;
+        Ok(Self { pattern, regex })
     }
-    pattern[part..].iter().all(|part| matches!(part, Part::Run))
-}
 
-enum Part {
-    /// Any characters.
-    Run,
-    /// One character.
-    One,
-    /// This character.
-    Char(char),
-    /// One of a set of ranges, or of none of them.
-    Set { negated: bool, ranges: Vec<(char, char)> },
-}
+    /// The pattern as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.pattern
+    }
 
-impl Part {
-    fn fits(&self, c: char) -> bool {
-        match self {
-            Self::Run => false,
-            Self::One => true,
-            Self::Char(wanted) => *wanted == c,
-            Self::Set { negated, ranges } => {
-                ranges.iter().any(|(first, last)| (*first..=*last).contains(&c)) != *negated
-            }
-        }
+    /// Whether the whole text matches.
+    pub fn fits(&self, text: &str) -> bool {
+        self.regex.is_match(text)
     }
 }
 
-fn parts(pattern: &str) -> Vec<Part> {
-    let chars: Vec<char> = pattern.chars().collect();
-    let mut parts = Vec::with_capacity(chars.len());
-    let mut place = 0;
-    while let Some(c) = chars.get(place) {
-        place += 1;
-        parts.push(match c {
-            '*' => Part::Run,
-            '?' => Part::One,
-            '\\' => {
-                let taken = chars.get(place).copied();
-                place += usize::from(taken.is_some());
-                Part::Char(taken.unwrap_or('\\'))
-            }
-            '[' => match set(&chars[place..]) {
-                Some((set, length)) => {
-                    place += length;
-                    set
+impl PartialEq for Glob {
+    fn eq(&self, other: &Self) -> bool {
+        self.pattern == other.pattern
+    }
+}
+
+impl TryFrom<String> for Glob {
+    type Error = Error;
+
+    fn try_from(pattern: String) -> Result<Self> {
+        Self::new(pattern)
+    }
+}
+
+impl From<Glob> for String {
+    fn from(glob: Glob) -> Self {
+        glob.pattern
+    }
+}
+
+fn regex_of(pattern: &str) -> String {
+    let mut regex = String::from("(?s)^");
+    let mut rest = pattern.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '*' => regex.push_str(".*"),
+            '?' => regex.push('.'),
+            '\\' => push_literal(&mut regex, rest.next().unwrap_or('\\')),
+            '[' => match set(rest.as_str()) {
+                Some((set, after)) => {
+                    regex.push_str(&set);
+                    rest = after.chars();
                 }
-                None => Part::Char('['),
+                None => push_literal(&mut regex, '['),
             },
-            c => Part::Char(*c),
-        });
+            c => push_literal(&mut regex, c),
+        }
     }
-    parts
+    regex.push('$');
+    regex
 }
 
-/// Reads what follows `[`; returns it with the number of its characters. A `]` right at the start belongs to the set.
-fn set(chars: &[char]) -> Option<(Part, usize)> {
-    let negated = chars.first() == Some(&'!');
-    let start = usize::from(negated);
-    let end = (start + 1..chars.len()).find(|place| chars[*place] == ']')?;
-    let mut ranges = Vec::new();
-    let mut rest = &chars[start..end];
-    while let Some((first, after)) = rest.split_first() {
-        rest = match after {
-            ['-', last, after @ ..] => {
-                ranges.push((*first, *last));
-                after
+fn push_literal(regex: &mut String, c: char) {
+    regex.push_str(&regex::escape(c.encode_utf8(&mut [0; 4])));
+}
+
+/// Translates what follows `[`; returns the set and what follows it. A `]` right at the start belongs to the set. `None`
+/// where no `]` closes it.
+fn set(rest: &str) -> Option<(String, &str)> {
+    let (negated, rest) = match rest.strip_prefix('!') {
+        Some(rest) => (true, rest),
+        None => (false, rest),
+    };
+    let first = rest.chars().next()?.len_utf8();
+    let end = first + rest[first..].find(']')?;
+    let mut members: Vec<char> = rest[..end].chars().rev().collect();
+    let mut ranges = String::new();
+    while let Some(first) = members.pop() {
+        let last = match members[..] {
+            [.., last, '-'] => {
+                members.truncate(members.len() - 2);
+                last
             }
-            after => {
-                ranges.push((*first, *first));
-                after
-            }
+            _ => first,
         };
+        // A range that runs backwards holds nothing.
+        if first <= last {
+            ranges.push_str(&format!("\\x{{{:X}}}-\\x{{{:X}}}", u32::from(first), u32::from(last)));
+        }
     }
-    Some((Part::Set { negated, ranges }, end + 1))
+    let set = match (negated, ranges.is_empty()) {
+        (false, true) => r"[^\s\S]".to_owned(),
+        (true, true) => ".".to_owned(),
+        (false, false) => format!("[{ranges}]"),
+        (true, false) => format!("[^{ranges}]"),
+    };
+    Some((set, &rest[end + 1..]))
 }
 
 #[cfg(test)]
@@ -106,6 +124,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn fits(pattern: &str, text: &str) -> bool {
+        Glob::new(pattern).unwrap().fits(text)
+    }
 
     #[test]
     fn patterns_fit_as_a_whole() {
@@ -119,23 +141,37 @@ mod tests {
             ("[a-c][!x-z]", "bw"),
             ("[]a]", "]"),
             ("[-a]", "-"),
+            ("[a-]", "-"),
+            ("[!é]", "👍"),
+            ("[!b-a]", "a"),
+            ("[^a]", "^"),
             (r"\*\[", "*["),
             ("[a", "[a"),
             (r"a\", r"a\"),
+            ("{a,b}.(c)$", "{a,b}.(c)$"),
         ] {
             assert!(fits(pattern, text), "{pattern} {text}");
         }
         for (pattern, text) in [
             ("", "a"),
             ("a", "ab"),
+            ("a", "a\n"),
             ("?", ""),
             ("[a-c]", "d"),
+            ("[b-a]", "a"),
             ("[!a]", "a"),
             (r"\*", "x"),
             ("A", "a"),
+            ("**/a", "a"),
+            ("{a,b}", "a"),
         ] {
             assert!(!fits(pattern, text), "{pattern} {text}");
         }
+    }
+
+    #[test]
+    fn a_pattern_without_bounds_is_refused() {
+        assert_eq!(Glob::new("?".repeat(1 << 22)).unwrap_err().code(), "INVALID_ARGUMENT");
     }
 
     /// The same by trying every way.

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use super::{Comparison, Condition, Literal, MAX_DEPTH, Order, Query, Test};
+use super::{Comparison, Condition, Glob, Literal, MAX_DEPTH, Order, Query, Test};
 use crate::error::{Error, Result};
 use crate::object::{FieldPath, Timestamp, is_reserved};
 
@@ -113,7 +113,10 @@ impl<'t> Parser<'t> {
             }
         }
         if self.sign("~") {
-            return Ok(Test::Glob(self.plain_text()?));
+            let offset = self.offset;
+            let glob = Glob::new(self.plain_text()?);
+            let too_large = |_| Misfit { offset, expected: "a shorter pattern" };
+            return Ok(Test::Glob(glob.map_err(too_large)?));
         }
         if self.word("starts_with") {
             return Ok(Test::StartsWith(self.plain_text()?));

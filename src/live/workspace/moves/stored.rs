@@ -93,8 +93,8 @@ fn successor(store: &Store, object: &ObjectId) -> Result<Option<Version>> {
 
 /// Files that say at a time that they were an object before they were moved.
 fn named_as_origin(store: &Store, object: &ObjectId, at: AsOf) -> Result<Vec<Version>> {
-    let query = Query::parse(&format!("{MOVED_FROM} = \"{object}\""))?;
-    let query = query.within(Some(ObjectType::File), Some(MAX_SUCCESSORS));
+    let moved = Condition::is_text(FieldPath::key(MOVED_FROM), object.as_str());
+    let query = Query::matching(moved).within(Some(ObjectType::File), Some(MAX_SUCCESSORS));
     files_found(store, &Query { at, ..query })
 }
 
