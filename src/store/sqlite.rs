@@ -6,8 +6,8 @@
 mod aside;
 mod collect;
 mod derived;
+mod erase;
 mod failure;
-mod index;
 mod integrity;
 mod lost;
 mod mark;
@@ -21,6 +21,7 @@ mod replace;
 mod rows;
 mod schema;
 mod search;
+mod search_index;
 mod write;
 
 use std::ops::Range;
@@ -32,8 +33,8 @@ use rusqlite::Connection;
 use self::failure::Step;
 use self::mark::Mark;
 use super::{
-    Backend, Expression, FoundRows, Garbage, Item, Lost, Op, PlacedItem, Query, Receipt,
-    RelationIndex, Replacement, SearchFilter, SearchIndex, Size, Version,
+    Backend, Garbage, Item, Lost, Op, PlacedItem, Query, Receipt, RelationIndex, Replacement,
+    SearchIndex, Size, Version,
 };
 use crate::error::{Error, Result};
 use crate::object::{
@@ -280,7 +281,7 @@ impl Backend for SqliteBackend {
 
     fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
         self.write(|connection| {
-            collect::overwriting(connection, |connection| {
+            erase::overwriting(connection, |connection| {
                 replace::replace(connection, &self.store_id, replacements, banned, newest)
             })
         })
@@ -318,40 +319,6 @@ impl Backend for SqliteBackend {
         }
         lock(&self.mark).take();
         Ok(())
-    }
-}
-
-impl SearchIndex for SqliteBackend {
-    fn catch_up(&self) -> Result<()> {
-        while let Some(batch) =
-            self.read(|connection| index::prepare(connection, &self.store_id))?
-        {
-            self.write(|connection| failure::while_busy(|| index::apply(connection, &batch)))?;
-        }
-        Ok(())
-    }
-
-    fn unindexed(&self) -> Result<u64> {
-        self.read(index::unindexed)
-    }
-
-    fn find(
-        &self,
-        expression: &Expression,
-        filter: &SearchFilter,
-        limit: usize,
-    ) -> Result<FoundRows> {
-        self.read(|connection| search::find(connection, expression, filter, limit))
-    }
-
-    fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
-        self.write(|connection| {
-            failure::while_busy(|| index::reindex(connection, &self.store_id, ids))
-        })
-    }
-
-    fn clear(&self) -> Result<()> {
-        self.write(|connection| failure::while_busy(|| index::clear(connection)))
     }
 }
 

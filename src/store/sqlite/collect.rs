@@ -9,10 +9,10 @@ use rusqlite::{Connection, Row, TransactionBehavior, named_params};
 
 use zstd::zstd_safe;
 
-use super::derived;
+use super::erase::overwriting;
 use super::failure::{self, Failure, Step};
 use super::pack::{self, Pack, Packs};
-use super::rows;
+use super::{rows, search_index};
 use crate::object::ObjectType;
 use crate::store::{Garbage, Part, Size};
 
@@ -38,23 +38,12 @@ pub(super) fn collect(connection: &mut Connection, path: &Path) -> Step<Garbage>
     let mut garbage = garbage(connection, path)?;
     overwriting(connection, |connection| {
         drop_unused(connection)?;
-        derived::drop_former(connection)
+        search_index::merge(connection)
     })?;
     failure::while_busy(|| Ok(connection.execute_batch("VACUUM")?))?;
     garbage.waits_for_readers = !empty_log(connection)?;
     garbage.bytes_after = bytes_of(path) + bytes_of(&log_of(path));
     Ok(garbage)
-}
-
-/// Does work with what it deletes overwritten by zeros.
-pub(super) fn overwriting<T>(
-    connection: &mut Connection,
-    mut work: impl FnMut(&mut Connection) -> Step<T>,
-) -> Step<T> {
-    connection.execute_batch("PRAGMA secure_delete = ON")?;
-    let result = failure::while_busy(|| work(connection));
-    connection.execute_batch("PRAGMA secure_delete = OFF")?;
-    result
 }
 
 /// Counts and measures.

@@ -1,49 +1,34 @@
-//! Keeping the index of relations: filling it from the versions that it lacks, making it anew. Must not answer questions.
-//!
-//! Texts are read and taken apart without a lock; a short write transaction then adds what was found, unless another process
-//! did so meanwhile.
+//! Keeping the index of relations: what it holds of each version. Must not answer questions, see `relations`; when and how
+//! it is filled is in `derived`.
 
-use rusqlite::{
-    Connection, OptionalExtension, Row, Transaction, TransactionBehavior, named_params,
-};
+use rusqlite::{Connection, Row, named_params};
+use serde::{Deserialize, Serialize};
 
+use super::derived::{self, Entry};
 use super::failure::{Failure, Step};
-use super::pack::Packs;
 use super::read;
-use super::relations::{Data, VERSION};
-use super::rows::{self, ItemRow, VERSION_COLUMNS};
-use crate::object::{Hash, ObjectId};
 use crate::store::relations::{of_item, of_version};
-use crate::store::{Relation, Version};
+use crate::store::{Relation, RelationPlace, Version, Written};
 
-/// Relations after which a batch ends: some 20 ms of a write transaction.
-const BATCH_RELATIONS: usize = 2_000;
+/// `relation.part` of what stands in a version's fields and content.
+const VERSION: i64 = -1;
 
-/// Versions after which a batch ends.
-const BATCH_VERSIONS: usize = 1_000;
-
-/// How far the index has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Progress {
-    tx_id: i64,
-    version: i64,
+/// The part of a relation that is kept as JSON: all but its kind.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Data {
+    pub(super) written: Written,
+    pub(super) place: RelationPlace,
 }
 
-/// What is added in one transaction.
-pub(super) struct Batch {
-    before: Progress,
-    after: Progress,
-    versions: Vec<Indexed>,
-}
-
-/// A version with its relations as they are kept.
-struct Indexed {
+/// The relations of a version.
+pub(super) struct Relations {
     object: i64,
     tx_id: i64,
     rows: Vec<Stored>,
-    /// Relations of the items that stand from this version on, with their positions; and where the first of them stands.
+    /// Relations of the items that the version added, with their positions.
     items: Vec<(i64, Vec<Stored>)>,
-    keep: i64,
+    /// Number of items that the version kept; `None` for a document without items.
+    keep: Option<i64>,
 }
 
 /// A relation as it is kept.
@@ -54,212 +39,98 @@ struct Stored {
     data: String,
 }
 
-/// Reads what comes next; `None` if all is indexed.
-pub(super) fn prepare(connection: &Connection, store_id: &str) -> Step<Option<Batch>> {
-    // One snapshot: versions and their items belong together.
-    let snapshot = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
-    let before = progress(&snapshot)?;
-    let mut batch = Batch { before, after: before, versions: Vec::new() };
-    let sql = format!(
-        "SELECT {VERSION_COLUMNS}, v.version AS row, v.object AS owner FROM version AS v
-         JOIN object AS o ON o.object = v.object JOIN tx AS t ON t.tx_id = v.tx_id
-         WHERE v.tx_id >= :tx_id AND (v.tx_id, v.version) > (:tx_id, :version)
-         ORDER BY v.tx_id, v.version"
-    );
-    let mut statement = snapshot.prepare_cached(&sql)?;
-    let mut found =
-        statement.query(named_params! { ":tx_id": before.tx_id, ":version": before.version })?;
-    let packs = Packs::new(&snapshot);
-    let mut relations = 0;
-    while let Some(row) = found.next()? {
-        let version = rows::version(row, store_id, &packs)?;
-        let indexed = Indexed::read(&snapshot, row.get("owner")?, &version)?;
-        relations += indexed.count();
-        batch.after = Progress { tx_id: version.tx_id.0, version: row.get("row")? };
-        batch.versions.push(indexed);
-        if relations >= BATCH_RELATIONS || batch.versions.len() >= BATCH_VERSIONS {
-            break;
-        }
-    }
-    Ok((batch.after != before).then_some(batch))
-}
+impl Entry for Relations {
+    const PROGRESS: &str = "relation_progress";
 
-/// Adds a batch, unless another process has done so.
-pub(super) fn apply(connection: &mut Connection, batch: &Batch) -> Step<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if progress(&transaction)? != batch.before {
-        return Ok(transaction.rollback()?);
-    }
-    for version in &batch.versions {
-        add_version(&transaction, version)?;
-    }
-    let Progress { tx_id, version } = batch.after;
-    transaction
-        .prepare_cached("UPDATE relation_progress SET tx_id = :tx_id, version = :version")?
-        .execute(named_params! { ":tx_id": tx_id, ":version": version })?;
-    Ok(transaction.commit()?)
-}
+    const CLEAR: &str = "DELETE FROM relation; DELETE FROM relation_key;";
 
-/// Number of versions that are not indexed.
-pub(super) fn unindexed(connection: &Connection) -> Step<u64> {
-    let Progress { tx_id, version } = progress(connection)?;
-    let sql = "SELECT count(*) FROM version
-               WHERE tx_id >= :tx_id AND (tx_id, version) > (:tx_id, :version)";
-    let mut statement = connection.prepare_cached(sql)?;
-    let parameters = named_params! { ":tx_id": tx_id, ":version": version };
-    Ok(statement.query_row(parameters, |row| row.get::<_, i64>(0))?.unsigned_abs())
-}
+    /// Relations.
+    const BATCH_WEIGHT: usize = 2_000;
 
-/// Derives the relations of some objects anew. With SQLite's `secure_delete`, nothing of the former ones is left in the file.
-pub(super) fn reindex(connection: &mut Connection, store_id: &str, ids: &[ObjectId]) -> Step<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    reindex_objects(&transaction, store_id, ids)?;
-    Ok(transaction.commit()?)
-}
-
-/// Empties the index.
-pub(super) fn clear(connection: &mut Connection) -> Step<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.execute_batch(
-        "DELETE FROM relation; DELETE FROM relation_key;
-         UPDATE relation_progress SET tx_id = 0, version = 0;",
-    )?;
-    Ok(transaction.commit()?)
-}
-
-fn progress(connection: &Connection) -> Step<Progress> {
-    let sql = "SELECT tx_id, version FROM relation_progress";
-    let read = |row: &Row<'_>| Ok(Progress { tx_id: row.get(0)?, version: row.get(1)? });
-    Ok(connection.prepare_cached(sql)?.query_row([], read)?)
-}
-
-/// As [`reindex`], within a transaction.
-pub(super) fn reindex_objects(
-    transaction: &Connection,
-    store_id: &str,
-    ids: &[ObjectId],
-) -> Step<()> {
-    let Progress { tx_id, version } = progress(transaction)?;
-    let sql = format!(
-        "SELECT {VERSION_COLUMNS} FROM object AS o
-         JOIN version AS v ON v.object = o.object JOIN tx AS t ON t.tx_id = v.tx_id
-         WHERE o.object = :object AND (v.tx_id, v.version) <= (:tx_id, :version) ORDER BY v.tx_id"
-    );
-    let packs = Packs::new(transaction);
-    for id in ids {
-        let object: Option<i64> = transaction
-            .prepare_cached("SELECT object FROM object WHERE id = :id")?
-            .query_row(named_params! { ":id": id.as_str() }, |row| row.get(0))
-            .optional()?;
-        let Some(object) = object else { continue };
-        transaction
-            .prepare_cached("DELETE FROM relation WHERE object = :object")?
-            .execute(named_params! { ":object": object })?;
-        let parameters = named_params! { ":object": object, ":tx_id": tx_id, ":version": version };
-        let read = |row: &Row<'_>| rows::version(row, store_id, &packs);
-        for version in read::collect(transaction, &sql, parameters, read)? {
-            add_version(transaction, &Indexed::read(transaction, object, &version)?)?;
-        }
-    }
-    transaction.execute(
-        "DELETE FROM relation_key
-         WHERE NOT EXISTS (SELECT 1 FROM relation AS r WHERE r.key = relation_key.key)",
-        [],
-    )?;
-    Ok(())
-}
-
-impl Indexed {
-    fn read(connection: &Connection, object: i64, version: &Version) -> Step<Self> {
-        let text = version.content.as_ref().map(|hash| readable(connection, hash)).transpose()?;
-        let relations = of_version(&version.envelope, &version.fields, text.flatten().as_deref());
-        let rows = relations.iter().map(Stored::new).collect::<Step<_>>()?;
-        let tx_id = version.tx_id.0;
-        let mut indexed = Self { object, tx_id, rows, items: Vec::new(), keep: i64::MAX };
-        if version.items_hash.is_some() {
-            indexed.read_items(connection, version)?;
-        }
-        Ok(indexed)
-    }
-
-    /// Reads the items that this version added: the last ones of its list.
-    fn read_items(&mut self, connection: &Connection, version: &Version) -> Step<()> {
-        self.keep = self.first_added(connection, version.item_count)?;
-        let sql = format!(
-            "SELECT {} FROM item AS i WHERE i.object = :object AND i.position >= :keep
-             AND i.from_tx = :tx_id ORDER BY i.position",
-            ItemRow::COLUMNS
-        );
-        let parameters =
-            named_params! { ":object": self.object, ":keep": self.keep, ":tx_id": self.tx_id };
-        let packs = Packs::new(connection);
-        let read = |row: &Row<'_>| match ItemRow::read(row, &packs) {
-            Err(Failure::Damaged(_)) => Ok(None),
-            item => item.map(Some),
-        };
-        for item in read::collect(connection, &sql, parameters, read)?.into_iter().flatten() {
-            let relations = of_item(version.envelope.kind, item.position, &item.text);
+    fn derive(connection: &Connection, object: i64, version: &Version) -> Step<Self> {
+        let text = version.content.as_ref().map(|hash| derived::readable(connection, hash));
+        let text = text.transpose()?.flatten();
+        let rows = stored(&of_version(&version.envelope, &version.fields, text.as_deref()))?;
+        let added = derived::added_items(connection, object, version)?;
+        let keep = added.as_ref().map(|added| added.keep);
+        let mut items = Vec::new();
+        for (position, text) in added.map(|added| added.texts).unwrap_or_default() {
+            let relations = of_item(version.envelope.kind, position, &text);
             if !relations.is_empty() {
-                let rows = relations.iter().map(Stored::new).collect::<Step<_>>()?;
-                self.items.push((i64::try_from(item.position).unwrap_or(i64::MAX), rows));
+                let position = i64::try_from(position).unwrap_or(i64::MAX);
+                items.push((position, stored(&relations)?));
             }
+        }
+        Ok(Self { object, tx_id: version.tx_id.0, rows, items, keep })
+    }
+
+    fn weight(&self) -> usize {
+        self.rows.len() + self.items.iter().map(|(_, rows)| rows.len()).sum::<usize>()
+    }
+
+    fn add(&self, transaction: &Connection) -> Step<()> {
+        if standing(transaction, self.object)? != self.rows {
+            self.end(transaction, VERSION, VERSION + 1)?;
+            self.insert(transaction, VERSION, &self.rows)?;
+        }
+        if let Some(keep) = self.keep {
+            self.end(transaction, keep, i64::MAX)?;
+        }
+        for (position, rows) in &self.items {
+            self.insert(transaction, *position, rows)?;
         }
         Ok(())
     }
 
-    /// Position of the first item that this version added; the number of its items where it added none.
-    fn first_added(&self, connection: &Connection, count: u64) -> Step<i64> {
-        let mut keep = i64::try_from(count).unwrap_or(i64::MAX);
-        let mut statement = connection.prepare_cached(
-            "SELECT position, from_tx FROM item WHERE object = :object AND position < :end
-             ORDER BY position DESC, from_tx DESC",
-        )?;
-        let mut found = statement.query(named_params! { ":object": self.object, ":end": keep })?;
-        while let Some(row) = found.next()? {
-            let (position, from_tx): (i64, i64) = (row.get(0)?, row.get(1)?);
-            if from_tx == self.tx_id {
-                keep = position;
-            } else if from_tx < self.tx_id && position < keep {
-                break;
-            }
-        }
-        Ok(keep)
+    fn remove(transaction: &Connection, object: i64) -> Step<()> {
+        let sql = "DELETE FROM relation WHERE object = :object";
+        transaction.prepare_cached(sql)?.execute(named_params! { ":object": object })?;
+        Ok(())
     }
 
-    fn count(&self) -> usize {
-        self.rows.len() + self.items.iter().map(|(_, rows)| rows.len()).sum::<usize>()
+    fn tidy(transaction: &Connection) -> Step<()> {
+        transaction.execute(
+            "DELETE FROM relation_key
+             WHERE NOT EXISTS (SELECT 1 FROM relation AS r WHERE r.key = relation_key.key)",
+            [],
+        )?;
+        Ok(())
     }
 }
 
-impl Stored {
-    fn new(relation: &Relation) -> Step<Self> {
+impl Relations {
+    /// Ends what stands in the parts from `first` to before `end`.
+    fn end(&self, transaction: &Connection, first: i64, end: i64) -> Step<()> {
+        let sql = "UPDATE relation SET until_tx = :tx_id WHERE object = :object
+                   AND part >= :first AND part < :end AND until_tx IS NULL";
+        transaction.prepare_cached(sql)?.execute(named_params! {
+            ":tx_id": self.tx_id, ":object": self.object, ":first": first, ":end": end,
+        })?;
+        Ok(())
+    }
+
+    fn insert(&self, transaction: &Connection, part: i64, rows: &[Stored]) -> Step<()> {
+        let mut statement = transaction.prepare_cached(
+            "INSERT INTO relation (object, part, place, from_tx, kind, key, data)
+             VALUES (:object, :part, :place, :from_tx, :kind, :key, :data)",
+        )?;
+        for (place, row) in (0_i64..).zip(rows) {
+            statement.execute(named_params! {
+                ":object": self.object, ":part": part, ":place": place, ":from_tx": self.tx_id,
+                ":kind": row.kind, ":key": key(transaction, &row.key)?, ":data": row.data,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn stored(relations: &[Relation]) -> Step<Vec<Stored>> {
+    let stored = |relation: &Relation| {
         let data = Data { written: relation.written.clone(), place: relation.place.clone() };
         let data = serde_json::to_string(&data).map_err(Failure::damaged)?;
-        Ok(Self { kind: relation.kind.number(), key: relation.key(), data })
-    }
-}
-
-/// A content; damage, which `doctor` reports, must not keep all that follows from being indexed.
-fn readable(connection: &Connection, hash: &Hash) -> Step<Option<String>> {
-    match read::content(connection, hash) {
-        Err(Failure::Damaged(_)) => Ok(None),
-        text => text,
-    }
-}
-
-fn add_version(transaction: &Connection, version: &Indexed) -> Step<()> {
-    let Indexed { object, rows, items, keep, .. } = version;
-    if standing(transaction, *object)? != *rows {
-        end(transaction, version, VERSION, VERSION + 1)?;
-        add(transaction, version, VERSION, rows)?;
-    }
-    if *keep < i64::MAX {
-        end(transaction, version, *keep, i64::MAX)?;
-    }
-    for (position, rows) in items {
-        add(transaction, version, *position, rows)?;
-    }
-    Ok(())
+        Ok(Stored { kind: relation.kind.number(), key: relation.key(), data })
+    };
+    relations.iter().map(stored).collect()
 }
 
 /// What stands in the latest version's fields and content.
@@ -269,30 +140,6 @@ fn standing(transaction: &Connection, object: i64) -> Step<Vec<Stored>> {
     let read =
         |row: &Row<'_>| Ok(Stored { kind: row.get(0)?, key: row.get(1)?, data: row.get(2)? });
     read::collect(transaction, sql, named_params! { ":object": object }, read)
-}
-
-/// Ends what stands in the parts from `first` to before `end`.
-fn end(transaction: &Connection, version: &Indexed, first: i64, end: i64) -> Step<()> {
-    let sql = "UPDATE relation SET until_tx = :tx_id WHERE object = :object
-               AND part >= :first AND part < :end AND until_tx IS NULL";
-    transaction.prepare_cached(sql)?.execute(named_params! {
-        ":tx_id": version.tx_id, ":object": version.object, ":first": first, ":end": end,
-    })?;
-    Ok(())
-}
-
-fn add(transaction: &Connection, version: &Indexed, part: i64, rows: &[Stored]) -> Step<()> {
-    let mut statement = transaction.prepare_cached(
-        "INSERT INTO relation (object, part, place, from_tx, kind, key, data)
-         VALUES (:object, :part, :place, :from_tx, :kind, :key, :data)",
-    )?;
-    for (place, row) in (0_i64..).zip(rows) {
-        statement.execute(named_params! {
-            ":object": version.object, ":part": part, ":place": place, ":from_tx": version.tx_id,
-            ":kind": row.kind, ":key": key(transaction, &row.key)?, ":data": row.data,
-        })?;
-    }
-    Ok(())
 }
 
 fn key(transaction: &Connection, text: &str) -> Step<i64> {

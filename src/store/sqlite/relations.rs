@@ -1,38 +1,24 @@
 //! Relations: what is asked of them, and reading them. Must not derive them: see `relation_index`.
 
 use rusqlite::{Connection, Row, named_params};
-use serde::{Deserialize, Serialize};
 
+use super::SqliteBackend;
+use super::derived;
+use super::erase::overwriting;
 use super::failure::{self, Failure, Step};
 use super::read::{self, Point};
-use super::{SqliteBackend, collect, relation_index};
+use super::relation_index::{Data, Relations};
 use crate::error::Result;
 use crate::object::{AsOf, ObjectId, TxId};
-use crate::store::{PlacedRelation, Relation, RelationIndex, RelationKind, RelationPlace, Written};
-
-/// `relation.part` of what stands in a version's fields and content.
-pub(super) const VERSION: i64 = -1;
-
-/// What of a relation is kept as JSON: all but its kind.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Data {
-    pub(super) written: Written,
-    pub(super) place: RelationPlace,
-}
+use crate::store::{PlacedRelation, Relation, RelationIndex, RelationKind};
 
 impl RelationIndex for SqliteBackend {
     fn catch_up(&self) -> Result<()> {
-        let prepare = |connection: &Connection| relation_index::prepare(connection, &self.store_id);
-        while let Some(batch) = self.read(prepare)? {
-            self.write(|connection| {
-                failure::while_busy(|| relation_index::apply(connection, &batch))
-            })?;
-        }
-        Ok(())
+        self.fill::<Relations>()
     }
 
     fn unindexed(&self) -> Result<u64> {
-        self.read(relation_index::unindexed)
+        self.read(derived::unindexed::<Relations>)
     }
 
     fn relations_of(&self, id: &ObjectId, at: AsOf) -> Result<Vec<PlacedRelation>> {
@@ -50,14 +36,14 @@ impl RelationIndex for SqliteBackend {
 
     fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
         self.write(|connection| {
-            collect::overwriting(connection, |connection| {
-                relation_index::reindex(connection, &self.store_id, ids)
+            overwriting(connection, |connection| {
+                derived::reindex::<Relations>(connection, &self.store_id, ids)
             })
         })
     }
 
     fn clear(&self) -> Result<()> {
-        self.write(|connection| failure::while_busy(|| relation_index::clear(connection)))
+        self.write(|connection| failure::while_busy(|| derived::clear::<Relations>(connection)))
     }
 }
 

@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
 
+use super::derived::reindex_within;
 use super::failure::Step;
 use super::pack::Packer;
+use super::relation_index::Relations;
 use super::rows::{self, hash_value};
-use super::{derived, write};
+use super::search_index::Terms;
+use super::write;
 use crate::object::{Hash, ObjectId, TxId};
 use crate::store::{Item, Replacement, rules};
 
@@ -34,7 +37,9 @@ pub(super) fn replace(
     packer.finish()?;
     drop(packer);
     let ids: BTreeSet<ObjectId> = replacements.iter().map(|one| one.id().clone()).collect();
-    derived::derive_anew(&transaction, store_id, &ids.into_iter().collect::<Vec<_>>())?;
+    let ids: Vec<ObjectId> = ids.into_iter().collect();
+    reindex_within::<Terms>(&transaction, store_id, &ids)?;
+    reindex_within::<Relations>(&transaction, store_id, &ids)?;
     Ok(transaction.commit()?)
 }
 

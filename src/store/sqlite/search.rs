@@ -8,17 +8,52 @@
 
 use rusqlite::{Connection, Row, ToSql, Transaction, TransactionBehavior, params_from_iter};
 
-use super::failure::{Failure, Step};
-use super::index::{NICKNAME, VERSION};
+use super::erase::overwriting;
+use super::failure::{self, Failure, Step};
+use super::search_index::{self, NICKNAME, Terms, VERSION};
+use super::{SqliteBackend, derived};
+use crate::error::Result;
 use crate::object::{ObjectId, ObjectType, TxId};
 use crate::store::search::{Phrase, Ranking, WEIGHTS, inverse_frequency};
-use crate::store::{Expression, Found, FoundIn, FoundRows, SearchFilter};
+use crate::store::{Expression, Found, FoundIn, FoundRows, SearchFilter, SearchIndex};
 
 /// Rows that are ranked.
 const MAX_RANKED: usize = 5_000;
 
+impl SearchIndex for SqliteBackend {
+    fn catch_up(&self) -> Result<()> {
+        self.fill::<Terms>()
+    }
+
+    fn unindexed(&self) -> Result<u64> {
+        self.read(derived::unindexed::<Terms>)
+    }
+
+    fn find(
+        &self,
+        expression: &Expression,
+        filter: &SearchFilter,
+        limit: usize,
+    ) -> Result<FoundRows> {
+        self.read(|connection| find(connection, expression, filter, limit))
+    }
+
+    fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
+        self.write(|connection| {
+            overwriting(connection, |connection| {
+                derived::reindex::<Terms>(connection, &self.store_id, ids)?;
+                search_index::merge(connection)
+            })
+        })
+    }
+
+    fn clear(&self) -> Result<()> {
+        self.write(|connection| failure::while_busy(|| derived::clear::<Terms>(connection)))
+    }
+}
+
 /// Finds the best rows, in one snapshot of the file.
-pub(super) fn find(
+fn find(
     connection: &Connection,
     expression: &Expression,
     filter: &SearchFilter,
@@ -129,7 +164,7 @@ impl Search<'_> {
         let score = |row: &Row<'_>| Ok((row.get(0)?, -row.get::<_, f64>(1)? * factor));
         let mut statement = self.connection.prepare_cached(&sql)?;
         let scores = statement.query_map(params_from_iter(parameters), score)?;
-        Ok(scores.collect::<Result<_, _>>()?)
+        Ok(scores.collect::<rusqlite::Result<_>>()?)
     }
 
     /// Rows from `oldest` on with a phrase and something that was looked up before.
@@ -146,7 +181,7 @@ impl Search<'_> {
         let sql = "SELECT rowid FROM search_index WHERE search_index MATCH ?1 AND rowid >= ?2";
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map((phrase, oldest), |row| row.get(0))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
     fn without_excluded(&self, phrase: &str) -> String {
