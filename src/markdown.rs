@@ -7,9 +7,11 @@ mod blocks;
 mod document;
 mod front_matter;
 mod headings;
+mod lines;
 mod links;
 mod opaque;
 mod resolve;
+mod sections;
 mod tags;
 mod yaml;
 
@@ -18,7 +20,8 @@ pub use document::{
 };
 pub use resolve::{Resolution, VaultIndex, link_key, path_key};
 
-use document::{Lines, Sections};
+use lines::Lines;
+use sections::Sections;
 
 /// Reads a document. Never fails and never panics; takes time linear in the length of `text`, whatever it holds.
 ///

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
-use super::document::{Block, Lines};
+use super::document::Block;
+use super::lines::Lines;
 
 /// Every image may stand in another one's text. Texts of all of them would be the square of what is written.
 const MAX_NESTED_TEXTS: usize = 8;

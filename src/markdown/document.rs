@@ -1,11 +1,9 @@
-//! The plain data that a document is made of, and the lines and sections that places are told by. Must not parse.
+//! The plain data that a document is made of. Must not parse.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-use super::blocks::RawHeading;
 
 /// A place's path is cut to this many bytes, so that hostile headings and keys cannot multiply a text's size.
 const PATH_BYTES: usize = 512;
@@ -150,79 +148,6 @@ pub struct Block {
     pub last_line: usize,
     /// Bytes of the block.
     pub range: Range<usize>,
-}
-
-/// The lines of a text.
-#[derive(Debug)]
-pub(super) struct Lines {
-    starts: Vec<usize>,
-    end: usize,
-}
-
-impl Lines {
-    pub(super) fn new(text: &str) -> Self {
-        let after_breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let mut starts = vec![0];
-        starts.extend(after_breaks.map(|(at, _)| at + 1));
-        Self { starts, end: text.len() }
-    }
-
-    /// The line, from 1, that the byte `at` is on.
-    pub(super) fn line(&self, at: usize) -> usize {
-        self.starts.partition_point(|start| *start <= at)
-    }
-
-    /// The last line; a line break at the end begins no further one.
-    fn last(&self) -> usize {
-        let count = self.starts.len();
-        let empty_end = count > 1 && self.starts[count - 1] == self.end;
-        if empty_end { count - 1 } else { count }
-    }
-}
-
-/// The headings of a text and the path that each place under them has.
-#[derive(Debug)]
-pub(super) struct Sections {
-    pub(super) headings: Vec<Heading>,
-    paths: Vec<String>,
-}
-
-impl Sections {
-    /// `content` begins at byte `body` of the text that `lines` are of; the headings' ranges count from there.
-    pub(super) fn new(content: &str, body: usize, raw: &[RawHeading], lines: &Lines) -> Self {
-        let mut sections = Self { headings: Vec::new(), paths: Vec::new() };
-        let mut open: Vec<usize> = Vec::new();
-        for heading in raw {
-            let range = heading.range.start + body..heading.range.end + body;
-            let line = lines.line(range.start);
-            while let Some(top) = open.pop_if(|top| sections.headings[*top].level >= heading.level)
-            {
-                sections.headings[top].last_line = (line - 1).max(sections.headings[top].line);
-            }
-            let parent = open.last().copied();
-            let text =
-                content[heading.text.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
-            let above = parent.map(|parent| sections.paths[parent].as_str());
-            sections.paths.push(join(above, "#", &text));
-            open.push(sections.headings.len());
-            let last_line = lines.last().max(line);
-            sections.headings.push(Heading {
-                level: heading.level,
-                text,
-                line,
-                last_line,
-                parent,
-                range,
-            });
-        }
-        sections
-    }
-
-    /// The path of the byte `at` of the text.
-    pub(super) fn path(&self, at: usize) -> String {
-        let after = self.headings.partition_point(|heading| heading.range.start <= at);
-        after.checked_sub(1).map(|place| self.paths[place].clone()).unwrap_or_default()
-    }
 }
 
 /// Appends a step to a path, within what a path may hold.

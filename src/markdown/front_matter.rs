@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::document::{Alias, Field, FrontMatter, Lines, Link, Place, Problem, Tag};
+use super::document::{Alias, Field, FrontMatter, Link, Place, Problem, Tag};
+use super::lines::Lines;
 use super::links;
 use super::yaml::{self, Failure, Scalar};
 

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use super::blocks::RawLink;
-use super::document::{Field, Lines, Link, LinkKind, Place, Sections};
+use super::document::{Field, Link, LinkKind, Place};
+use super::lines::Lines;
+use super::sections::Sections;
 
 /// A wikilink: bytes of the text that was scanned.
 #[derive(Debug, Clone, PartialEq, Eq)]

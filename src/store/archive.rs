@@ -11,6 +11,7 @@ mod import;
 mod json;
 mod lines;
 mod merge;
+mod prefix;
 mod redact;
 mod scope;
 

@@ -11,6 +11,7 @@ use super::format::{
     AgainLine, ContentLine, EndLine, FORMAT, FORMAT_VERSION, Header, ItemLine, ItemsEntry, Key,
     Line, NicknameLine, OriginKey, ScopeLine, Tagged, VersionLine,
 };
+use super::prefix::common_items;
 use super::redact::{Redacted, redact_fields, redact_json, redact_text};
 use super::scope::Selection;
 use super::{ExportOptions, Exported, OnProgress, Progress, Scope, Stage};
@@ -275,19 +276,7 @@ impl<'a, W: Write> Export<'a, W> {
             let items = self.store.backend().items(id, AsOf::Tx(tx_id), at..at + 1)?;
             Ok(items.into_iter().next().map(|item| item.running_hash))
         };
-        let is_common = |count: u64| -> Result<bool> {
-            let Some(at) = count.checked_sub(1) else { return Ok(true) };
-            Ok(hash_at(before.tx_id, at)? == hash_at(version.tx_id, at)?)
-        };
-        if is_common(most)? {
-            return Ok(most);
-        }
-        let (mut common, mut differ) = (0, most);
-        while common + 1 < differ {
-            let middle = common + (differ - common) / 2;
-            if is_common(middle)? { common = middle } else { differ = middle }
-        }
-        Ok(common)
+        common_items(most, |at| Ok(hash_at(before.tx_id, at)? == hash_at(version.tx_id, at)?))
     }
 
     /// Writes the items of a version from `keep` on.

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::checked::{Archive, Entry, Member, envelope};
 use super::format::Key;
+use super::prefix::common_items;
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, ObjectId, ObjectType, Origin, Timestamp, TxId};
 use crate::store::{Expected, Item, Op, Put, Splice, Store, Version};
@@ -379,22 +380,9 @@ impl<'a> Merge<'a> {
         Ok(Ok(Some(Splice { keep, add })))
     }
 
-    /// How many items two versions have in common, of the first `most`. Lists are equal up to an item exactly if their
-    /// running hashes are equal there.
+    /// Counts the items that two versions share, of the first `most`.
     fn common_items(&self, id: &ObjectId, a: &Placed, b: &Placed, most: u64) -> Result<u64> {
-        let is_common = |count: u64| -> Result<bool> {
-            let Some(at) = count.checked_sub(1) else { return Ok(true) };
-            Ok(self.hash_at(id, a, at)? == self.hash_at(id, b, at)?)
-        };
-        if is_common(most)? {
-            return Ok(most);
-        }
-        let (mut common, mut differ) = (0, most);
-        while common + 1 < differ {
-            let middle = common + (differ - common) / 2;
-            if is_common(middle)? { common = middle } else { differ = middle }
-        }
-        Ok(common)
+        common_items(most, |at| Ok(self.hash_at(id, a, at)? == self.hash_at(id, b, at)?))
     }
 
     fn hash_at(&self, id: &ObjectId, placed: &Placed, at: u64) -> Result<Option<Hash>> {

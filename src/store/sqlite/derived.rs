@@ -201,7 +201,6 @@ pub(super) fn readable(connection: &Connection, hash: &Hash) -> Step<Option<Stri
 }
 
 /// The items that a version added to its list.
-#[derive(Default)]
 pub(super) struct AddedItems {
     /// Position of the first of them; the number of items where there are none.
     pub keep: i64,

@@ -1,0 +1,29 @@
+//! The lines of a text. Must not know what stands on them.
+
+/// The lines of a text.
+#[derive(Debug)]
+pub(super) struct Lines {
+    starts: Vec<usize>,
+    end: usize,
+}
+
+impl Lines {
+    pub(super) fn new(text: &str) -> Self {
+        let after_breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let mut starts = vec![0];
+        starts.extend(after_breaks.map(|(at, _)| at + 1));
+        Self { starts, end: text.len() }
+    }
+
+    /// The line, from 1, that the byte `at` is on.
+    pub(super) fn line(&self, at: usize) -> usize {
+        self.starts.partition_point(|start| *start <= at)
+    }
+
+    /// The last line; a line break at the end begins no further one.
+    pub(super) fn last(&self) -> usize {
+        let count = self.starts.len();
+        let empty_end = count > 1 && self.starts[count - 1] == self.end;
+        if empty_end { count - 1 } else { count }
+    }
+}
