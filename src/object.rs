@@ -8,6 +8,7 @@ mod envelope;
 mod field;
 mod hash;
 mod id;
+pub(crate) mod item;
 mod lines;
 mod name;
 mod payload;

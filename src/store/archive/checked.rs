@@ -13,6 +13,7 @@ use super::format::{
 use super::lines::{Extent, Lines, Spool};
 use super::{Progress, Stage};
 use crate::error::{Error, Result};
+use crate::object::item::partner;
 use crate::object::{
     Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, RunningHash, Source, canonical_json,
 };
@@ -274,12 +275,7 @@ impl<'a> Reader<'a> {
         let list = self.list(&line, before)?;
         self.check_payload(&line)?;
         self.join(line.tx, &line.id, Member { version, is_new: true })?;
-        let partner = match kind {
-            Some(ObjectType::Session) => line.fields.get("chat_ref"),
-            Some(ObjectType::Chat) => line.fields.get("session_ref"),
-            _ => None,
-        };
-        let partner = partner.and_then(|id| id.as_str()).map(ObjectId::new);
+        let partner = kind.and_then(|kind| partner(kind, &line.fields));
         let extent = self.archive.spool.push(self.lines.text()?)?;
         self.archive.versions.push(Entry {
             id: line.id,

@@ -12,6 +12,7 @@ use super::checked::{Archive, Entry, Member, envelope};
 use super::format::Key;
 use super::prefix::common_items;
 use crate::error::{Error, Result};
+use crate::object::item::partner;
 use crate::object::{AsOf, Hash, ObjectId, ObjectType, Origin, Timestamp, TxId};
 use crate::store::{Expected, Item, Op, Put, Splice, Store, Version};
 
@@ -496,12 +497,12 @@ fn rank(origin: &Origin, content_hash: &Hash) -> Rank {
 
 /// The chat that a session's version names.
 pub(super) fn chat_of(version: &Version) -> Option<ObjectId> {
-    let is_session = version.envelope.kind == ObjectType::Session;
-    version.fields.get("chat_ref").filter(|_| is_session)?.as_str().map(ObjectId::new)
+    let kind = version.envelope.kind;
+    partner(kind, &version.fields).filter(|_| kind == ObjectType::Session)
 }
 
 /// The session that a chat's version names.
 fn session_of(version: &Version) -> Option<ObjectId> {
-    let is_chat = version.envelope.kind == ObjectType::Chat;
-    version.fields.get("session_ref").filter(|_| is_chat)?.as_str().map(ObjectId::new)
+    let kind = version.envelope.kind;
+    partner(kind, &version.fields).filter(|_| kind == ObjectType::Chat)
 }

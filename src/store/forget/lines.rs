@@ -6,6 +6,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
+use crate::object::item::{holds_free_text, holds_names};
 
 /// What stands in the place of forgotten text.
 pub(super) const MARK: &str = "[forgotten]";
@@ -21,47 +22,6 @@ const WHOLE_BYTES: usize = 4 << 10;
 
 /// So often may a line be escaped as JSON inside a string: a rendered message in a call record, arguments inside it.
 const ESCAPES: usize = 2;
-
-/// Members of events and messages whose strings are names, IDs and hashes, and never text.
-const NAMES: [&str; 34] = [
-    "active",
-    "api",
-    "as",
-    "call",
-    "calls",
-    "cause",
-    "chat_ref",
-    "cwd",
-    "digest",
-    "event",
-    "file_refs",
-    "forked_from",
-    "harness",
-    "hash",
-    "host_session",
-    "how",
-    "id",
-    "kind",
-    "layout",
-    "mimeType",
-    "model",
-    "name",
-    "object",
-    "provider",
-    "provider_call_id",
-    "role",
-    "session_ref",
-    "shows",
-    "stopReason",
-    "system_prompt_ref",
-    "tool",
-    "toolCallId",
-    "toolName",
-    "version",
-];
-
-/// Members that hold what a tool was given or told: all strings inside are text, whatever their members' names.
-const FREE: [&str; 4] = ["args", "arguments", "details", "input"];
 
 /// Collects the lines of texts, and whether each was in a content or item, or in fields only.
 #[derive(Debug, Default)]
@@ -237,7 +197,7 @@ fn change_strings(
     change: &mut dyn FnMut(&str) -> Option<String>,
 ) -> bool {
     match value {
-        Value::String(text) if free || !NAMES.contains(&member) => match change(text) {
+        Value::String(text) if free || !holds_names(member) => match change(text) {
             // The path of a file that stays is kept whole, whatever names of folders are forgotten.
             Some(changed) if free || member != "path" || changed == MARK => {
                 *text = changed;
@@ -255,7 +215,7 @@ fn change_strings(
         Value::Object(members) => {
             let mut changed = false;
             for (name, value) in members.iter_mut() {
-                let free = free || FREE.contains(&name.as_str());
+                let free = free || holds_free_text(name);
                 changed |= change_strings(value, name, free, change);
             }
             (free && rename_members(members, change)) || changed

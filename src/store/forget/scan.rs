@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::lines::{Lines, strings};
 use crate::error::Result;
+use crate::object::item::partner;
 use crate::object::{Hash, ObjectId, ObjectType, Source, TxId};
 use crate::store::{PlacedItem, Store, Version};
 
@@ -139,7 +140,7 @@ impl<'a> Scan<'a> {
             id: latest.envelope.id.clone(),
             kind: latest.envelope.kind,
             session: session_of(latest),
-            partner: partner_of(latest),
+            partner: partner(latest.envelope.kind, &latest.fields),
             refers: false,
             inside: BTreeSet::new(),
             whole: BTreeSet::new(),
@@ -234,14 +235,6 @@ pub(super) fn session_of(version: &Version) -> Option<ObjectId> {
         return Some(version.envelope.id.clone());
     }
     ["session_ref", "chat_ref"].iter().find_map(|field| reference(version, field))
-}
-
-fn partner_of(version: &Version) -> Option<ObjectId> {
-    match version.envelope.kind {
-        ObjectType::Session => reference(version, "chat_ref"),
-        ObjectType::Chat => reference(version, "session_ref"),
-        _ => None,
-    }
 }
 
 /// The object that a field of a version names.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{Pin, Properties, Relation, RelationKind, RelationPlace, Written, slashed};
 use crate::markdown::{self, Document, Field, LinkKind, Place};
+use crate::object::item::tool_calls;
 use crate::object::{
     Envelope, FieldPath, FieldStep, Hash, ObjectId, ObjectType, Source, StaticReference,
 };
@@ -53,7 +54,9 @@ pub(in crate::store) fn of_item(kind: ObjectType, position: u64, text: &str) -> 
     let index = usize::try_from(position).unwrap_or(usize::MAX);
     let path = FieldPath::key("items").element(index);
     if kind == ObjectType::Chat {
-        found.calls(position, &item["message"], &path.clone().member("message"));
+        for (id, path) in tool_calls(&item["message"], &path.clone().member("message")) {
+            found.add(RelationKind::Call, Written::Call { id: id.to_owned(), position }, &path);
+        }
     }
     found.value(&item, &path);
     found.relations
@@ -131,31 +134,6 @@ impl Finder {
             Value::Array(elements) => {
                 for (index, element) in elements.iter().enumerate() {
                     self.value(element, &path.clone().element(index));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// The IDs of tool calls that a message makes or answers.
-    fn calls(&mut self, position: u64, message: &Value, path: &FieldPath) {
-        let call = |id: &str| Written::Call { id: id.to_owned(), position };
-        match message["role"].as_str() {
-            Some("assistant") => {
-                let parts = message["content"].as_array().into_iter().flatten();
-                for (index, part) in
-                    parts.enumerate().filter(|(_, part)| part["type"] == "toolCall")
-                {
-                    if let Some(id) = part["id"].as_str() {
-                        let path = path.clone().member("content").element(index);
-                        self.add(RelationKind::Call, call(id), &path.member("id"));
-                    }
-                }
-            }
-            Some("toolResult") => {
-                if let Some(id) = message["toolCallId"].as_str() {
-                    let path = path.clone().member("toolCallId");
-                    self.add(RelationKind::Call, call(id), &path);
                 }
             }
             _ => {}

@@ -1,7 +1,6 @@
 //! What of an object is searched: its texts, each with the place where it stands. Pure; must not know a store.
 //!
-//! The store does not know a host's message format: of an item it takes all string values but those whose key says that
-//! they are no text.
+//! What the parts of an item mean is asked of `object::item`.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -9,7 +8,7 @@ use std::ops::ControlFlow;
 use serde_json::{Map, Value};
 
 use super::terms::{TermKind, each_term};
-use crate::object::{Envelope, Hash, ObjectType, Source};
+use crate::object::{Envelope, Hash, ObjectType, Source, item};
 
 /// Bytes of terms after which no further text of the same row is taken.
 const MAX_ROW_BYTES: usize = 16 << 20;
@@ -26,26 +25,6 @@ const NO_TEXT_FIELDS: [&str; 10] = [
     "tool",
     "type",
     "view",
-];
-
-/// Keys inside messages that hold no text, or hold the arguments of tool calls, which are found with these.
-const NO_TEXT_KEYS: [&str; 16] = [
-    "api",
-    "args",
-    "arguments",
-    "data",
-    "input",
-    "mime",
-    "mimetype",
-    "media_type",
-    "model",
-    "object",
-    "provider",
-    "role",
-    "stopreason",
-    "type",
-    "url",
-    "usage",
 ];
 
 /// One text of an object.
@@ -114,7 +93,10 @@ impl Searched {
         }
         let texts = contents.into_iter().map(|(place, text)| Text { place, text });
         searched.texts.extend(texts.filter(|text| !text.text.is_empty()));
-        for (key, value) in fields.iter().filter(|(key, _)| !is_no_text(key, &NO_TEXT_FIELDS)) {
+        let is_text = |key: &str| {
+            !item::names_identifier(key) && !NO_TEXT_FIELDS.contains(&&*key.to_lowercase())
+        };
+        for (key, value) in fields.iter().filter(|(key, _)| is_text(key)) {
             strings(value, format!("fields.{key}"), &|_| true, &mut searched.texts);
         }
         searched
@@ -122,21 +104,11 @@ impl Searched {
 
     /// What is searched of an item: of a chat its message without tool calls' arguments and results, which are objects of their own; of
     /// a session its notes.
-    pub(in crate::store) fn item(kind: ObjectType, item: &str) -> Self {
+    pub(in crate::store) fn item(kind: ObjectType, text: &str) -> Self {
         let mut searched = Self::default();
-        let Ok(Value::Object(item)) = serde_json::from_str::<Value>(item) else { return searched };
-        if kind == ObjectType::Session {
-            let is_note = item.get("event").and_then(Value::as_str) == Some("noted");
-            if let Some(text) = item.get("text").and_then(Value::as_str).filter(|_| is_note) {
-                searched.texts.push(Text { place: "text".to_owned(), text: text.to_owned() });
-            }
-            return searched;
-        }
-        let Some(message) = item.get("message") else { return searched };
-        let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
-        if !role.starts_with("tool") {
-            let is_text = |key: &str| !is_no_text(key, &NO_TEXT_KEYS);
-            strings(message, "message".to_owned(), &is_text, &mut searched.texts);
+        let Ok(value) = serde_json::from_str::<Value>(text) else { return searched };
+        if let Some((place, part)) = item::searched_part(kind, &value) {
+            strings(part, place.to_owned(), &item::holds_searched_text, &mut searched.texts);
         }
         searched
     }
@@ -181,16 +153,6 @@ impl Searched {
     pub(in crate::store) fn all(&self) -> impl Iterator<Item = &Text> {
         self.texts.iter().chain(&self.name)
     }
-}
-
-/// Whether a key says that its value is an identifier, a reference, a hash or a signature, or is listed as no text.
-fn is_no_text(key: &str, listed: &[&str]) -> bool {
-    let key = key.to_lowercase();
-    let ends = ["_id", "_ids", "_ref", "_refs", "_hash", "callid", "responseid", "signature"];
-    listed.contains(&&*key)
-        || key == "id"
-        || key == "hash"
-        || ends.iter().any(|end| key.ends_with(end))
 }
 
 /// Adds the strings in a JSON value, but for those under keys that hold no text.

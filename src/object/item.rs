@@ -1,0 +1,131 @@
+//! The items of chats and sessions, which are JSON: which of their members hold text, names or calls of tools. The layers
+//! above write them; every layer that reads them without taking part in a session asks here. Pure.
+//!
+//! A chat's item holds a host's `message` and its place (`turn`, `step`); the content of a tool's result stands beside it, as
+//! a reference. A session's item is an `event` with members of its own.
+
+use serde_json::{Map, Value};
+
+use super::{FieldPath, ObjectId, ObjectType};
+
+/// Keys inside messages that hold no text, or hold the arguments of tool calls: the toolcall objects have these.
+const NO_TEXT: [&str; 16] = [
+    "api",
+    "args",
+    "arguments",
+    "data",
+    "input",
+    "mime",
+    "mimetype",
+    "media_type",
+    "model",
+    "object",
+    "provider",
+    "role",
+    "stopreason",
+    "type",
+    "url",
+    "usage",
+];
+
+/// Members of events and messages whose strings are names, IDs and hashes, and never text.
+const NAMES: [&str; 34] = [
+    "active",
+    "api",
+    "as",
+    "call",
+    "calls",
+    "cause",
+    "chat_ref",
+    "cwd",
+    "digest",
+    "event",
+    "file_refs",
+    "forked_from",
+    "harness",
+    "hash",
+    "host_session",
+    "how",
+    "id",
+    "kind",
+    "layout",
+    "mimeType",
+    "model",
+    "name",
+    "object",
+    "provider",
+    "provider_call_id",
+    "role",
+    "session_ref",
+    "shows",
+    "stopReason",
+    "system_prompt_ref",
+    "tool",
+    "toolCallId",
+    "toolName",
+    "version",
+];
+
+/// Members that hold what a tool was given or answered: all strings inside are text, whatever their members' names.
+const FREE: [&str; 4] = ["args", "arguments", "details", "input"];
+
+/// The other half of a session's document: the chat that a session's version names, the session that a chat's names.
+pub(crate) fn partner(kind: ObjectType, fields: &Map<String, Value>) -> Option<ObjectId> {
+    let field = match kind {
+        ObjectType::Session => "chat_ref",
+        ObjectType::Chat => "session_ref",
+        _ => return None,
+    };
+    fields.get(field)?.as_str().map(ObjectId::new)
+}
+
+/// The part of an item that a person would search: a chat's message, unless it is the result of a tool, which is an object of
+/// its own; the text of a session's note. With the name of the item's member that it is.
+pub(crate) fn searched_part(kind: ObjectType, item: &Value) -> Option<(&'static str, &Value)> {
+    if kind == ObjectType::Session {
+        let text = item.get("text").filter(|text| text.is_string())?;
+        return (item.get("event")?.as_str()? == "noted").then_some(("text", text));
+    }
+    let message = item.get("message")?;
+    let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
+    (!role.starts_with("tool")).then_some(("message", message))
+}
+
+/// Whether a key inside a message may hold text that a person would search.
+pub(crate) fn holds_searched_text(key: &str) -> bool {
+    !names_identifier(key) && !NO_TEXT.contains(&&*key.to_lowercase())
+}
+
+/// Whether a key says that its value is an identifier, a reference, a hash or a signature.
+pub(crate) fn names_identifier(key: &str) -> bool {
+    let key = key.to_lowercase();
+    let ends = ["_id", "_ids", "_ref", "_refs", "_hash", "callid", "responseid", "signature"];
+    key == "id" || key == "hash" || ends.iter().any(|end| key.ends_with(end))
+}
+
+/// Whether the strings of a member of an event or message are names, IDs and hashes, and never text.
+pub(crate) fn holds_names(member: &str) -> bool {
+    NAMES.contains(&member)
+}
+
+/// Whether a member of an event or message holds what a tool was given or answered: free text under any names.
+pub(crate) fn holds_free_text(member: &str) -> bool {
+    FREE.contains(&member)
+}
+
+/// The IDs of tool calls that a chat's message makes or answers, each with its place; `path`: that of the message.
+pub(crate) fn tool_calls<'m>(message: &'m Value, path: &FieldPath) -> Vec<(&'m str, FieldPath)> {
+    match message["role"].as_str() {
+        Some("assistant") => {
+            let parts = message["content"].as_array().into_iter().flatten().enumerate();
+            let calls = parts.filter(|(_, part)| part["type"] == "toolCall");
+            let place = |index| path.clone().member("content").element(index).member("id");
+            calls.filter_map(|(index, part)| Some((part["id"].as_str()?, place(index)))).collect()
+        }
+        Some("toolResult") => {
+            let id = message["toolCallId"].as_str();
+            id.map(|id| (id, path.clone().member("toolCallId"))).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
