@@ -5,6 +5,7 @@
 //! order that the store decides. Sources: memory-system-v0 sections 7 to 9, DESIGN.md section 4.
 
 mod expand;
+mod fields;
 mod part;
 mod pattern;
 mod resolve;

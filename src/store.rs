@@ -21,6 +21,7 @@ mod search;
 mod sqlite;
 mod stats;
 mod transaction;
+mod verified;
 
 pub use archive::{
     ExportOptions, Exported, ImportOptions, Imported, LeftOut, OnProgress, Progress, Redacted,

@@ -1,14 +1,14 @@
 //! Expand and select: from some objects along their relations to others, and what is wanted of each. Deterministic: the same
 //! store at the same point gives the same answer. Source: memory-system-v0 section 9.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{Graph, Part, PlacePattern, Resolved, Target, TargetState, resolve};
+use super::{Graph, Part, PlacePattern, Resolved, Target, TargetState, fields, resolve};
 use crate::error::{Error, Result};
-use crate::object::{AsOf, FieldPath, FieldStep, Hash, ObjectId, ObjectType, Reference, TxId};
+use crate::object::{AsOf, FieldPath, Hash, ObjectId, ObjectType, Reference, TxId};
 use crate::store::{Pin, Relation, RelationKind, Version, Written};
 
 /// Which way relations are followed.
@@ -330,10 +330,12 @@ impl Walk<'_> {
                     node.state = TargetState::NoPart;
                 }
             }
-            What::Fields(paths) => node.fields = self.fields(version, paths)?,
+            What::Fields(paths) => {
+                node.fields = fields::at_paths(self.graph.store, version, paths)?
+            }
         }
         let texts = node.content.iter().map(String::as_str);
-        let fields = node.fields.iter().map(|(_, value)| characters(value)).sum::<u64>();
+        let fields = node.fields.iter().map(|(_, value)| fields::characters(value)).sum::<u64>();
         let chars = texts.map(|text| text.chars().count() as u64).sum::<u64>() + fields;
         let budget = self.expansion.budget_chars.unwrap_or(u64::MAX);
         if chars > budget.saturating_sub(self.spent_chars) {
@@ -344,54 +346,6 @@ impl Walk<'_> {
             self.spent_chars += chars;
         }
         Ok(())
-    }
-
-    /// The values at paths of a version's payload.
-    fn fields(&self, version: &Version, paths: &[FieldPath]) -> Result<Vec<(String, Value)>> {
-        let store = self.graph.store;
-        let mut texts: HashMap<&str, Value> = HashMap::new();
-        let mut found = Vec::new();
-        for path in paths {
-            let Some(FieldStep::Key(first)) = path.steps().first() else { continue };
-            if !version.fields.contains_key(first) && !texts.contains_key(first.as_str()) {
-                let value = match first.as_str() {
-                    "content" => store.content(version)?.map(Value::from),
-                    "items" if version.items_hash.is_some() => Some(self.items(version)?),
-                    "additional" => {
-                        let read = |name: &String| {
-                            Ok((name.clone(), store.additional(version, name)?.into()))
-                        };
-                        let all = version.additional.keys().map(read);
-                        Some(Value::Object(all.collect::<Result<Map<_, _>>>()?))
-                    }
-                    _ => None,
-                };
-                texts.extend(value.map(|value| (first.as_str(), value)));
-            }
-            let derived;
-            let fields = match texts.get(first.as_str()) {
-                Some(value) => {
-                    derived = Map::from_iter([(first.clone(), value.clone())]);
-                    &derived
-                }
-                None => &version.fields,
-            };
-            let values = path.values(fields);
-            let value = match values.as_slice() {
-                [] => continue,
-                values if path.is_plural() => values.iter().copied().cloned().collect(),
-                [value, ..] => (*value).clone(),
-            };
-            found.push((path.to_string(), value));
-        }
-        Ok(found)
-    }
-
-    /// The items of a document as JSON; those that are none as texts.
-    fn items(&self, version: &Version) -> Result<Value> {
-        let (id, at) = (&version.envelope.id, AsOf::Tx(version.tx_id));
-        let items = self.graph.store.items(id, at, 0..u64::MAX)?.into_iter();
-        Ok(items.map(|item| serde_json::from_str(&item).unwrap_or(Value::String(item))).collect())
     }
 }
 
@@ -411,15 +365,5 @@ impl Reached {
         };
         let tx_id = self.version.as_ref().map(|version| version.tx_id);
         (self.id.clone(), tx_id, self.part.clone(), pin)
-    }
-}
-
-/// Characters of the texts in a value.
-fn characters(value: &Value) -> u64 {
-    match value {
-        Value::String(text) => text.chars().count() as u64,
-        Value::Array(elements) => elements.iter().map(characters).sum(),
-        Value::Object(members) => members.values().map(characters).sum(),
-        _ => 0,
     }
 }

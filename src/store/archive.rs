@@ -12,8 +12,10 @@ mod json;
 mod lines;
 mod merge;
 mod prefix;
+mod reader;
 mod redact;
 mod scope;
+mod standing;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! Full-text search: what is indexed of an object, how a search is read, what a hit shows. No storage: backends keep the
 //! index, as data that can always be made anew.
 
+mod blob;
 mod expression;
 mod query;
 mod ranking;

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::BufRead;
 use std::path::Path;
 
-use super::checked::Archive;
 use super::lines::Lines;
-use super::merge::{Chunk, Merge, Refusal};
-use super::{ImportOptions, Imported, LeftOut, OnProgress, Progress, Stage};
+use super::merge::Merge;
+use super::standing::{Chunk, Refusal};
+use super::{ImportOptions, Imported, LeftOut, OnProgress, Progress, Stage, reader};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Nickname, ObjectId, TxId};
 use crate::store::{Op, Outcome, Receipt, Store};
@@ -39,7 +39,7 @@ impl Store {
         progress: OnProgress<'_>,
     ) -> Result<Imported> {
         let lines = Lines::new(input, path, options.max_line_bytes)?;
-        let mut archive = Archive::read(lines, progress)?;
+        let mut archive = reader::read(lines, progress)?;
         let report = Imported {
             store_id: archive.header.store_id.clone(),
             bytes: archive.bytes,

@@ -9,85 +9,19 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::checked::{Archive, Entry, Member, envelope};
-use super::format::Key;
 use super::prefix::common_items;
+use super::standing::{
+    Chunk, Place, Placed, Refusal, Standing, chat_of, in_store, rank, session_of,
+};
 use crate::error::{Error, Result};
-use crate::object::item::partner;
-use crate::object::{AsOf, Hash, ObjectId, ObjectType, Origin, Timestamp, TxId};
-use crate::store::{Expected, Item, Op, Put, Splice, Store, Version};
+use crate::object::{AsOf, Hash, ObjectId, ObjectType, TxId};
+use crate::store::{Expected, Item, Op, Put, Splice, Store};
 
 /// Versions and items after which a chunk ends, unless putting the right version last would take more than these.
 const CHUNK_ROWS: u64 = 512;
 
 /// Bytes of text after which a chunk ends.
 const CHUNK_BYTES: u64 = 16 << 20;
-
-/// Why a version is not taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Refusal {
-    /// The object was forgotten in this store.
-    Forgotten,
-    /// The store has another object under its ID.
-    OtherObject,
-    /// Its type or source is of a later program.
-    UnknownType,
-    /// It is whole in the archive; the store has it redacted and keeps it so.
-    RedactedHere,
-    /// It has no items, the object's other versions do.
-    WithoutItems,
-}
-
-/// Transactions that are written together.
-#[derive(Debug, Default)]
-pub(super) struct Chunk {
-    pub transactions: Vec<Vec<Op>>,
-    /// Versions that the store did not have.
-    pub written: Vec<ObjectId>,
-    /// Versions that the store had.
-    pub present: u64,
-    /// Versions put again.
-    pub again: u64,
-    pub refused: BTreeMap<(ObjectId, Refusal), u64>,
-    rows: u64,
-    bytes: u64,
-}
-
-/// Where a version can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// In the archive, by its index.
-    Archive(usize),
-    /// In the store, standing as of a transaction.
-    Store(TxId),
-}
-
-/// A version by what tells it from others, and where it can be read.
-#[derive(Debug, Clone)]
-struct Placed {
-    key: Key,
-    place: Place,
-    /// Number of its items; `None` where it has no list.
-    items: Option<u64>,
-    rank: Rank,
-}
-
-/// What is latest: what was written first at the latest time; of one time, by store, transaction and hash. The same in
-/// every store.
-type Rank = (Timestamp, String, TxId, Hash);
-
-/// An object as it stands once what is planned has been written.
-#[derive(Debug, Default)]
-struct Standing {
-    identity_hash: Option<Hash>,
-    /// The latest version's transaction, before the chunk that is planned.
-    latest: Option<TxId>,
-    last: Option<Placed>,
-    newest: Option<Placed>,
-    /// A chat's session.
-    session: Option<ObjectId>,
-    /// Whether the chunk that is planned has a put of it.
-    is_put: bool,
-}
 
 /// Plans what is written of an archive.
 pub(super) struct Merge<'a> {
@@ -474,35 +408,4 @@ impl<'a> Merge<'a> {
             }
         }
     }
-}
-
-impl Chunk {
-    fn refuse(&mut self, id: &ObjectId, refusal: Refusal) {
-        *self.refused.entry((id.clone(), refusal)).or_default() += 1;
-    }
-}
-
-fn in_store(version: &Version) -> Placed {
-    Placed {
-        key: Key::of(&version.envelope.id, &version.content_hash, &version.origin),
-        place: Place::Store(version.tx_id),
-        items: version.items_hash.as_ref().map(|_| version.item_count),
-        rank: rank(&version.origin, &version.content_hash),
-    }
-}
-
-fn rank(origin: &Origin, content_hash: &Hash) -> Rank {
-    (origin.time, origin.store_id.clone(), origin.tx_id, content_hash.clone())
-}
-
-/// The chat that a session's version names.
-pub(super) fn chat_of(version: &Version) -> Option<ObjectId> {
-    let kind = version.envelope.kind;
-    partner(kind, &version.fields).filter(|_| kind == ObjectType::Session)
-}
-
-/// The session that a chat's version names.
-fn session_of(version: &Version) -> Option<ObjectId> {
-    let kind = version.envelope.kind;
-    partner(kind, &version.fields).filter(|_| kind == ObjectType::Chat)
 }

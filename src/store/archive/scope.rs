@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use serde_json::Value;
 
 use super::Scope;
-use super::merge::chat_of;
+use super::standing::chat_of;
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, ObjectId, ObjectType, TxId};
 use crate::store::{Store, Version};

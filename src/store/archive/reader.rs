@@ -1,0 +1,365 @@
+//! Reading an archive to its end and checking all of it, before anything is written. Must not know what the store holds.
+
+use std::collections::hash_map::Entry as MapEntry;
+use std::collections::{HashMap, HashSet};
+
+use serde::de::DeserializeOwned;
+
+use super::checked::{Archive, Entry, List, Member, envelope};
+use super::format::{
+    AgainLine, ContentLine, EndLine, FORMAT, FORMAT_VERSION, Header, ItemLine, Key, Kind,
+    NicknameLine, VersionLine,
+};
+use super::lines::Lines;
+use super::{Progress, Stage};
+use crate::error::Result;
+use crate::object::item::partner;
+use crate::object::{Hash, Nickname, ObjectId, ObjectType, RunningHash, canonical_json};
+
+/// Lines between two reports of progress.
+const REPORT_LINES: u64 = 1_000;
+
+/// Reads and checks a whole archive.
+///
+/// # Errors
+/// `MALFORMED_ARCHIVE` with the line; `FILE`.
+pub(super) fn read(
+    lines: Lines<'_>,
+    progress: &mut dyn FnMut(Progress) -> Result<()>,
+) -> Result<Archive> {
+    Reader::new(lines)?.read(progress)
+}
+
+/// An archive that is being read.
+struct Reader<'a> {
+    lines: Lines<'a>,
+    archive: Archive,
+    /// The newest transaction, and the objects that it has so far.
+    tx: Option<i64>,
+    in_transaction: HashSet<ObjectId>,
+    by_key: HashMap<Key, usize>,
+    /// The version of each object that stands in the newest transaction.
+    standing: HashMap<ObjectId, usize>,
+    /// A version of which item lines are still to come.
+    open: Option<OpenList>,
+}
+
+struct OpenList {
+    version: usize,
+    missing: u64,
+    running: RunningHash,
+    expected: Hash,
+}
+
+impl<'a> Reader<'a> {
+    fn new(mut lines: Lines<'a>) -> Result<Self> {
+        if !lines.advance()? {
+            return Err(lines.malformed("is missing: the archive is empty"));
+        }
+        let header = header(&lines)?;
+        let archive = Archive::new(header)?;
+        Ok(Self {
+            lines,
+            archive,
+            tx: None,
+            in_transaction: HashSet::new(),
+            by_key: HashMap::new(),
+            standing: HashMap::new(),
+            open: None,
+        })
+    }
+
+    fn read(mut self, progress: &mut dyn FnMut(Progress) -> Result<()>) -> Result<Archive> {
+        while self.lines.advance()? {
+            if self.lines.number().is_multiple_of(REPORT_LINES) {
+                progress(Progress { stage: Stage::Checking, done: self.lines.number(), of: None })?;
+            }
+            let Kind { kind } = self.line()?;
+            if self.open.is_some() && ["version", "again", "content", "nickname"].contains(&&*kind)
+            {
+                return Err(self.lines.malformed("stands where an item is due"));
+            }
+            match kind.as_str() {
+                "content" => self.content()?,
+                "version" => self.version()?,
+                "item" => self.item()?,
+                "again" => self.again()?,
+                "nickname" => self.nickname()?,
+                "end" => return self.end(),
+                "header" => return Err(self.lines.malformed("is a second header")),
+                _ => *self.archive.unknown_lines.entry(kind).or_default() += 1,
+            }
+        }
+        Err(self.lines.malformed("is missing: the archive is cut off before its last line"))
+    }
+
+    fn line<T: DeserializeOwned>(&self) -> Result<T> {
+        let text = self.lines.text()?;
+        serde_json::from_str(text)
+            .map_err(|error| self.lines.malformed(format!("cannot be read: {error}")))
+    }
+
+    fn content(&mut self) -> Result<()> {
+        let ContentLine { hash, text } = self.line()?;
+        if Hash::of(&text) != hash {
+            let found = Hash::of(&text);
+            let problem = format!("has a content that hashes to `{found}`, it says `{hash}`");
+            return Err(self.lines.malformed(problem));
+        }
+        let extent = self.archive.spool.push(self.lines.text()?)?;
+        match self.archive.contents.entry(hash.clone()) {
+            MapEntry::Occupied(_) => Err(self.lines.malformed("has a content of an earlier line")),
+            MapEntry::Vacant(place) => {
+                place.insert(extent);
+                self.archive.recent = Some((hash, text));
+                Ok(())
+            }
+        }
+    }
+
+    fn version(&mut self) -> Result<()> {
+        let line: VersionLine = self.line()?;
+        self.check_hashes(&line)?;
+        let kind = self.check_identity(&line)?;
+        let key = Key::of(&line.id, &line.content_hash, &line.origin);
+        let version = self.archive.versions.len();
+        if self.by_key.insert(key, version).is_some() {
+            return Err(self.lines.malformed("has a version of an earlier line"));
+        }
+        let before = self.standing.get(&line.id).copied();
+        let list = self.list(&line, before)?;
+        self.check_payload(&line)?;
+        self.join(line.tx, &line.id, Member { version, is_new: true })?;
+        let partner = kind.and_then(|kind| partner(kind, &line.fields));
+        let extent = self.archive.spool.push(self.lines.text()?)?;
+        self.archive.versions.push(Entry {
+            id: line.id,
+            kind,
+            identity_hash: line.identity_hash,
+            content_hash: line.content_hash,
+            origin: line.origin,
+            key,
+            is_redacted: line.redacted.is_some(),
+            list,
+            partner,
+            beside: None,
+            line: extent,
+        });
+        Ok(())
+    }
+
+    fn check_hashes(&self, line: &VersionLine) -> Result<()> {
+        let hashes = [&line.identity_hash, &line.content_hash]
+            .into_iter()
+            .chain(&line.source_hash)
+            .chain(line.redacted.iter().map(|redaction| &redaction.found_hash))
+            .chain(line.items.iter().map(|items| &items.hash));
+        for hash in hashes {
+            self.check_hash(hash)?;
+        }
+        if line.origin.store_id.is_empty() {
+            return Err(self.lines.malformed("names no origin"));
+        }
+        Ok(())
+    }
+
+    fn check_hash(&self, hash: &Hash) -> Result<()> {
+        match hash.to_bytes() {
+            Some(_) => Ok(()),
+            None => Err(self.lines.malformed(format!("has `{hash}`, which is no SHA-256"))),
+        }
+    }
+
+    /// The type; `None` where it, or the source, is not known to this program.
+    fn check_identity(&self, line: &VersionLine) -> Result<Option<ObjectType>> {
+        let identity = match &line.source {
+            Some(source) => serde_json::json!({ "type": line.kind, "source": source }),
+            None => serde_json::json!({ "id": line.id, "type": line.kind, "source": null }),
+        };
+        let found = Hash::of(canonical_json(&identity)?);
+        let is_id = line.source.is_none() || line.id.as_str() == found.as_str();
+        if found != line.identity_hash || !is_id {
+            let problem =
+                format!("has an identity that hashes to `{found}`, which it does not say");
+            return Err(self.lines.malformed(problem));
+        }
+        let before = self.standing.get(&line.id).map(|before| &self.archive.versions[*before]);
+        if before.is_some_and(|before| before.identity_hash != found) {
+            return Err(self.lines.malformed("has another identity than a line before"));
+        }
+        let is_known = envelope(line)?.is_some();
+        Ok(ObjectType::parse(&line.kind).filter(|_| is_known))
+    }
+
+    /// Notes where the list of a version comes from, and that its own items are due.
+    fn list(&mut self, line: &VersionLine, before: Option<usize>) -> Result<Option<List>> {
+        let Some(items) = &line.items else { return Ok(None) };
+        let last = items.keep.checked_sub(1);
+        let kept = last.and_then(|last| self.archive.hash_at(before?, last));
+        if last.is_some() && kept.is_none() {
+            return Err(self.lines.malformed("keeps more items than there are"));
+        }
+        let running = kept.map_or_else(RunningHash::default, RunningHash::from_stored);
+        if items.add == 0 && *running.hash() != items.hash {
+            return Err(self.lines.malformed("has another hash of its items than they have"));
+        }
+        if items.add > 0 {
+            self.open = Some(OpenList {
+                version: self.archive.versions.len(),
+                missing: items.add,
+                running,
+                expected: items.hash.clone(),
+            });
+        }
+        Ok(Some(List { base: before, keep: items.keep, add: Vec::new() }))
+    }
+
+    fn check_payload(&mut self, line: &VersionLine) -> Result<()> {
+        for hash in line.content.iter().chain(line.additional.values()) {
+            if !self.archive.contents.contains_key(hash) {
+                let problem = format!("refers to the content `{hash}`, of which no line is before");
+                return Err(self.lines.malformed(problem));
+            }
+        }
+        let mut document = line.fields.clone();
+        let content = line.content.as_ref().map(|hash| self.archive.content(hash)).transpose()?;
+        document.insert("content".into(), content.into());
+        if let Some(items) = &line.items {
+            document.insert("items".into(), items.hash.as_str().into());
+        }
+        if !line.additional.is_empty() {
+            document.insert("additional".into(), serde_json::json!(line.additional));
+        }
+        let found = Hash::of(canonical_json(&document)?);
+        let redacted = line.redacted.as_ref().map(|redaction| &redaction.found_hash);
+        let says = redacted.unwrap_or(&line.content_hash);
+        if found == *says {
+            return Ok(());
+        }
+        let problem = format!("has a payload that hashes to `{found}`, it says `{says}`");
+        Err(self.lines.malformed(problem))
+    }
+
+    fn item(&mut self) -> Result<()> {
+        let Some(mut open) = self.open.take() else {
+            return Err(self.lines.malformed("is an item where none is due"));
+        };
+        let ItemLine { text, hash, redacted } = self.line()?;
+        self.check_hash(&hash)?;
+        match &redacted {
+            // Its running hash is that of the text as it was, which is not here.
+            Some(redacted) if Hash::of(&text) == *redacted => {
+                open.running = RunningHash::from_stored(hash.clone());
+            }
+            None if open.running.push(&text) == hash => {}
+            _ => return Err(self.lines.malformed("has an item that is not what its hash says")),
+        }
+        self.archive.spool.push(self.lines.text()?)?;
+        if let Some(list) = &mut self.archive.versions[open.version].list {
+            list.add.push(hash.to_bytes().unwrap_or_default());
+        }
+        open.missing -= 1;
+        if open.missing > 0 {
+            self.open = Some(open);
+        } else if open.expected != hash {
+            return Err(self.lines.malformed("is the last item and has not the hash of the list"));
+        }
+        Ok(())
+    }
+
+    fn again(&mut self) -> Result<()> {
+        let AgainLine { tx, id, content_hash, origin } = self.line()?;
+        let key = Key::new(&id, &content_hash, &origin.store_id, origin.tx_id);
+        let Some(version) = self.by_key.get(&key).copied() else {
+            return Err(self.lines.malformed("names a version that no line before has"));
+        };
+        self.join(tx, &id, Member { version, is_new: false })
+    }
+
+    /// Adds a version to its transaction.
+    fn join(&mut self, tx: i64, id: &ObjectId, member: Member) -> Result<()> {
+        if self.tx != Some(tx) {
+            if self.tx.is_some_and(|newest| newest > tx) {
+                return Err(self
+                    .lines
+                    .malformed("is of an earlier transaction than the line before"));
+            }
+            self.close_transaction();
+            self.tx = Some(tx);
+            self.archive.transactions.push(Vec::new());
+        }
+        if !self.in_transaction.insert(id.clone()) {
+            return Err(self
+                .lines
+                .malformed("has an object for the second time in its transaction"));
+        }
+        if let Some(members) = self.archive.transactions.last_mut() {
+            members.push(member);
+        }
+        self.standing.insert(id.clone(), member.version);
+        Ok(())
+    }
+
+    /// Notes what stood beside the sessions of the newest transaction.
+    fn close_transaction(&mut self) {
+        self.in_transaction.clear();
+        let Some(members) = self.archive.transactions.last() else { return };
+        for member in members.iter().filter(|member| member.is_new) {
+            let entry = &self.archive.versions[member.version];
+            if entry.kind == Some(ObjectType::Session) {
+                let beside = entry.partner.as_ref().and_then(|id| self.standing.get(id)).copied();
+                self.archive.versions[member.version].beside = beside;
+            }
+        }
+    }
+
+    fn nickname(&mut self) -> Result<()> {
+        let NicknameLine { nickname, id } = self.line()?;
+        let nickname = Nickname::parse(&nickname)
+            .map_err(|error| self.lines.malformed(format!("has no nickname: {error}")))?;
+        if !self.standing.contains_key(&id) {
+            return Err(self.lines.malformed("names an object that no line before has"));
+        }
+        self.archive.nicknames.push((nickname, id));
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<Archive> {
+        if self.open.is_some() {
+            return Err(self.lines.malformed("stands where an item is due"));
+        }
+        let EndLine { lines, sha256 } = self.line()?;
+        let before = self.lines.number() - 1;
+        if lines != before {
+            return Err(self.lines.malformed(format!("counts {lines} lines, there are {before}")));
+        }
+        let found = self.lines.hash_before();
+        if found != sha256 {
+            let problem = format!("says that the lines before hash to `{sha256}`, it is `{found}`");
+            return Err(self.lines.malformed(problem));
+        }
+        self.close_transaction();
+        self.archive.bytes = self.lines.bytes();
+        if self.lines.advance()? {
+            return Err(self.lines.malformed("stands behind the last one"));
+        }
+        Ok(self.archive)
+    }
+}
+
+fn header(lines: &Lines<'_>) -> Result<Header> {
+    let not_ours = || lines.malformed("is no header of an archive");
+    let value: serde_json::Value = serde_json::from_str(lines.text()?).map_err(|_| not_ours())?;
+    if value["kind"] != "header" || value["format"] != FORMAT {
+        return Err(not_ours());
+    }
+    match value["version"].as_u64() {
+        Some(version) if version > u64::from(FORMAT_VERSION) => {
+            let problem =
+                format!("has format version {version}, this program knows {FORMAT_VERSION}");
+            Err(lines.malformed(problem))
+        }
+        _ => serde_json::from_value(value)
+            .map_err(|error| lines.malformed(format!("cannot be read: {error}"))),
+    }
+}

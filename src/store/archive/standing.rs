@@ -1,0 +1,110 @@
+//! How versions and objects stand while an archive joins a store, and the transactions that come of it. Plain data; must not
+//! decide what is written.
+
+use std::collections::BTreeMap;
+
+use super::format::Key;
+use crate::object::item::partner;
+use crate::object::{Hash, ObjectId, ObjectType, Origin, Timestamp, TxId};
+use crate::store::{Op, Version};
+
+/// Why a version is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Refusal {
+    /// The object was forgotten in this store.
+    Forgotten,
+    /// The store has another object under its ID.
+    OtherObject,
+    /// Its type or source is of a later program.
+    UnknownType,
+    /// It is whole in the archive; the store has it redacted and keeps it so.
+    RedactedHere,
+    /// It has no items, the object's other versions do.
+    WithoutItems,
+}
+
+/// Transactions that are written together.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    pub transactions: Vec<Vec<Op>>,
+    /// Versions that the store did not have.
+    pub written: Vec<ObjectId>,
+    /// Versions that the store had.
+    pub present: u64,
+    /// Versions put again.
+    pub again: u64,
+    pub refused: BTreeMap<(ObjectId, Refusal), u64>,
+    pub rows: u64,
+    pub bytes: u64,
+}
+
+/// Where a version can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the archive, by its index.
+    Archive(usize),
+    /// In the store, standing as of a transaction.
+    Store(TxId),
+}
+
+/// A version by what tells it from others, and where it can be read.
+#[derive(Debug, Clone)]
+pub(super) struct Placed {
+    pub key: Key,
+    pub place: Place,
+    /// Number of its items; `None` where it has no list.
+    pub items: Option<u64>,
+    pub rank: Rank,
+}
+
+/// What is latest: what was written first at the latest time; of one time, by store, transaction and hash. The same in
+/// every store.
+pub(super) type Rank = (Timestamp, String, TxId, Hash);
+
+/// An object as it stands once what is planned has been written.
+#[derive(Debug, Default)]
+pub(super) struct Standing {
+    pub identity_hash: Option<Hash>,
+    /// The latest version's transaction, before the chunk that is planned.
+    pub latest: Option<TxId>,
+    pub last: Option<Placed>,
+    pub newest: Option<Placed>,
+    /// A chat's session.
+    pub session: Option<ObjectId>,
+    /// Whether the chunk that is planned has a put of it.
+    pub is_put: bool,
+}
+
+impl Chunk {
+    /// Counts a version that is not taken.
+    pub(super) fn refuse(&mut self, id: &ObjectId, refusal: Refusal) {
+        *self.refused.entry((id.clone(), refusal)).or_default() += 1;
+    }
+}
+
+/// A version of the store.
+pub(super) fn in_store(version: &Version) -> Placed {
+    Placed {
+        key: Key::of(&version.envelope.id, &version.content_hash, &version.origin),
+        place: Place::Store(version.tx_id),
+        items: version.items_hash.as_ref().map(|_| version.item_count),
+        rank: rank(&version.origin, &version.content_hash),
+    }
+}
+
+/// The rank of a version.
+pub(super) fn rank(origin: &Origin, content_hash: &Hash) -> Rank {
+    (origin.time, origin.store_id.clone(), origin.tx_id, content_hash.clone())
+}
+
+/// The chat that a session's version names.
+pub(super) fn chat_of(version: &Version) -> Option<ObjectId> {
+    let kind = version.envelope.kind;
+    partner(kind, &version.fields).filter(|_| kind == ObjectType::Session)
+}
+
+/// The session that a chat's version names.
+pub(super) fn session_of(version: &Version) -> Option<ObjectId> {
+    let kind = version.envelope.kind;
+    partner(kind, &version.fields).filter(|_| kind == ObjectType::Chat)
+}
