@@ -1,8 +1,8 @@
 //! Relations between objects as a graph: what an object leads to, what leads to it, and what is reached from it.
 //!
-//! Reads the store and nothing else: what stands on the real filesystem is asked of the caller. Must not write, nor show
-//! more than it is asked for: relations are metadata, contents are read by [`Graph::expand`] alone. All answers are in one
-//! order that the store decides. Sources: memory-system-v0 sections 7 to 9, DESIGN.md section 4.
+//! Reads the store only; the caller looks at the real filesystem. Must not write. Must not return more than was asked
+//! for: relations are metadata, and only [`Graph::expand`] reads contents. Answers have a fixed order, which depends
+//! on the store alone.
 
 mod expand;
 mod fields;
@@ -23,27 +23,27 @@ use crate::store::{
     PlacedRelation, Relation, RelationIndex, RelationKind, Store, Written, slashed,
 };
 
-/// Whether something stands at a path of a filesystem, given as filesystem ID and absolute path. Asked for `.obsidian` and
-/// `.git` in the folders above a file, to find its vault's root.
+/// Whether a path exists, given as filesystem ID and absolute path. Called for `.obsidian` and `.git` in the folders
+/// above a file, to find the root of its vault.
 pub type Exists<'a> = &'a dyn Fn(&str, &str) -> bool;
 
-/// What became of a target.
+/// What a relation's target turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetState {
-    /// The store holds it.
+    /// An object that the store holds.
     Found,
     /// The store holds no such object or version.
     Missing,
-    /// A person had it forgotten.
+    /// An object that was forgotten.
     Forgotten,
-    /// The version that is there has another hash than the reference pins.
+    /// A version whose hash differs from the pinned one.
     Mismatch,
-    /// The object is there, the heading, block or line that is meant is not.
+    /// An object that lacks the heading, block or line that is meant.
     NoPart,
-    /// A link to no file that the store holds under the vault's root.
+    /// A link that matches no file of the store under the vault's root.
     Unresolved,
-    /// No object is meant: a URL, a tag, an alias.
+    /// Not an object: a URL, a tag, an alias.
     None,
 }
 
@@ -62,7 +62,7 @@ impl TargetState {
     }
 }
 
-/// A file that a link may mean.
+/// A file that a link may lead to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Candidate {
     /// The object.
@@ -71,19 +71,19 @@ pub struct Candidate {
     pub path: String,
 }
 
-/// What a relation leads to now, or at the time asked about.
+/// What a relation leads to at the graph's point in history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Target {
-    /// What became of it.
+    /// What the target is.
     pub state: TargetState,
-    /// The object; `None` where no object is meant or found.
+    /// The object; `None` if none is meant or found.
     pub id: Option<ObjectId>,
-    /// Its version: the pinned one, else the one visible at the time.
+    /// Its version: the pinned one, else the visible one.
     pub tx_id: Option<TxId>,
     /// Absolute path, for files.
     pub path: Option<String>,
-    /// Of an ambiguous link the other files that it fits, next best first; of an unresolved one the files that have its
-    /// target as an alias.
+    /// For an ambiguous link the other matching files, next best first; for an unresolved link the files that have
+    /// its target as an alias.
     pub candidates: Vec<Candidate>,
 }
 
@@ -100,19 +100,19 @@ pub struct Resolved {
     pub from: ObjectId,
     /// The version of that object.
     pub version: TxId,
-    /// First transaction at which it stands so.
+    /// First transaction with the relation in this form.
     pub since: TxId,
-    /// What is written, and where.
+    /// The relation as it is written, and its place.
     pub relation: Relation,
-    /// What that leads to.
+    /// Its target.
     pub target: Target,
 }
 
 /// The relations of a store as of one point in its history.
 ///
-/// A link resolves among the files that the store held then under the root of its own file's vault: the nearest folder
-/// above with a `.obsidian`, on the real filesystem or in the store, else with a `.git`, else the file's own folder. Which
-/// file that is, `markdown::VaultIndex` says.
+/// A link resolves to a file that the store held at that point, under the root of the vault of the link's own file.
+/// The root is the nearest folder above with a `.obsidian`, on the real filesystem or in the store, else with a
+/// `.git`, else the file's own folder. `markdown::VaultIndex` picks the file.
 pub struct Graph<'a> {
     store: &'a Store,
     index: &'a dyn RelationIndex,
@@ -120,8 +120,8 @@ pub struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// Brings the index of relations up to date and stays at one point from then on; `AsOf::Latest` is the newest
-    /// transaction that there is now.
+    /// Brings the index of relations up to date, then stays at one point in history; `AsOf::Latest` means the newest
+    /// transaction now.
     ///
     /// # Errors
     /// Those of [`Store::relations`].
@@ -144,13 +144,14 @@ impl<'a> Graph<'a> {
         self.links_at(id, at)
     }
 
-    /// The relations that lead to an object: references by its ID, whatever version they pin, the tool calls of chats, and
-    /// links that resolve to it. By ID of the object that they stand in.
+    /// The relations that lead to an object: references by its ID, whatever version they pin, the tool calls of
+    /// chats, and links that resolve to it. Ordered by the ID of the object that they stand in.
     ///
     /// `part`: only links to that heading or block.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if the object has no such part. An object that the store does not hold may have relations too.
+    /// `INVALID_ARGUMENT` if the object has no such part. An object that the store does not hold is no error: others
+    /// may refer to it.
     pub fn backlinks(&self, id: &ObjectId, part: Option<&Part>) -> Result<Vec<Resolved>> {
         let at = self.resolver.at();
         let version = self.resolver.version(id)?;
@@ -168,7 +169,7 @@ impl<'a> Graph<'a> {
             let links = [RelationKind::Wikilink, RelationKind::Markdown];
             let key = markdown::path_key(&slashed(path));
             placed.extend(self.index.relations_to(&links, &key, at)?);
-            // A link to the text that it stands in has no target.
+            // A link within its own text has an empty target.
             let own = self.index.relations_of(id, at)?.into_iter();
             placed.extend(own.filter(|own| {
                 matches!(&own.relation.written, Written::Link { target, .. } if target.is_empty())
@@ -188,7 +189,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The relations that stand in a version.
+    /// The relations of one version.
     fn links_at(&self, id: &ObjectId, at: AsOf) -> Result<Vec<Resolved>> {
         let mut found = Vec::new();
         for placed in self.index.relations_of(id, at)? {
@@ -197,7 +198,7 @@ impl<'a> Graph<'a> {
             }
             let is_call = placed.relation.kind == RelationKind::Call;
             let resolved = self.resolved(placed)?;
-            // Tools that manage the context make no objects; their calls are no relations.
+            // Tools that manage the context make no objects, so their calls lead nowhere.
             if !(is_call && resolved.target.state == TargetState::Missing) {
                 found.push(resolved);
             }
@@ -211,7 +212,7 @@ impl<'a> Graph<'a> {
         Ok(Resolved { from, version, since, relation, target })
     }
 
-    /// Those of the relations that lead to one part of an object's text.
+    /// Keeps the relations that lead to one part of an object's text.
     fn leading_to(&self, id: &ObjectId, part: &Part, all: Vec<Resolved>) -> Result<Vec<Resolved>> {
         let version = self.resolver.version(id)?;
         let text = version.map(|version| self.store.content(&version)).transpose()?.flatten();

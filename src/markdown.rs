@@ -1,7 +1,8 @@
-//! Markdown as Obsidian writes it: a text in; its front matter, links, tags, headings and blocks out, each with its place.
+//! Markdown as Obsidian writes it: finds front matter, links, tags, headings and blocks in a text, each with its
+//! place.
 //!
-//! Pure: must not do I/O, change a text, or know a store, a vault on disk or other documents. What a link leads to is
-//! not part of a document: `VaultIndex` answers that anew for every reading.
+//! Pure: must not do I/O, change a text, or know a store, a vault on disk or other documents. The target of a link is
+//! not part of a document: `VaultIndex` resolves it anew for every reading.
 
 mod blocks;
 mod document;
@@ -23,17 +24,17 @@ pub use resolve::{Resolution, VaultIndex, link_key, path_key};
 use lines::Lines;
 use sections::Sections;
 
-/// Reads a document. Never fails and never panics; takes time linear in the length of `text`, whatever it holds.
+/// Parses a document. Never fails and never panics; takes time linear in the length of `text`, whatever it contains.
 ///
 /// The dialect is Obsidian's (its help, "Obsidian Flavored Markdown"): CommonMark with tables, footnotes, task lists,
-/// strikethrough and math, and wikilinks, embeds, tags, block IDs and `%%comments%%`. Nothing is found inside code, math,
-/// comments, HTML blocks and HTML tags.
+/// strikethrough and math, plus wikilinks, embeds, tags, block IDs and `%%comments%%`. Code, math, comments, HTML
+/// blocks and HTML tags are skipped.
 ///
 /// - A wikilink stands on one line. `[[a [[b]]` holds the link `[[b]]`; in a table `\|` separates the alias.
-/// - A comment that begins a line reaches to the next `%%`, any other to the next one in its paragraph; without an end it
-///   is no comment.
+/// - A comment that begins a line reaches to the next `%%`; any other must end in its paragraph. Without an end it is
+///   not a comment.
 /// - Containers (quotes, list items) that begin on one line are read to a depth of 64; deeper markers count as text.
-/// - Links, tags, headings and blocks come in the order of the text, front matter first.
+/// - Links, tags, headings and blocks are listed in the order of the text, front matter first.
 pub fn parse(text: &str) -> Document {
     let lines = Lines::new(text);
     let front = front_matter::read(text, &lines);

@@ -1,6 +1,6 @@
 //! What an object is: envelope and payload, the types, canonical JSON, hashes, names and references.
 //!
-//! Plain data. Must not do I/O, read the clock or know a backend. Sources: DESIGN.md sections 1 and 2, SSOT section 2.
+//! Plain data. Must not do I/O, read the clock or know a backend.
 
 mod canonical;
 mod diff;
@@ -24,7 +24,9 @@ pub use diff::{
 };
 pub use envelope::{Envelope, ObjectType};
 pub use field::{FieldPath, FieldStep};
-pub(crate) use field::{is_reserved, values_at};
+pub(crate) use field::is_reserved;
+#[cfg(test)]
+pub(crate) use field::values_at;
 pub use hash::{Hash, RunningHash};
 pub use id::ObjectId;
 pub use lines::{Slice, locate_slice, render_slice};

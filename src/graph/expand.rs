@@ -1,5 +1,5 @@
-//! Expand and select: from some objects along their relations to others, and what is wanted of each. Deterministic: the same
-//! store at the same point gives the same answer. Source: memory-system-v0 section 9.
+//! Expand and select: follows relations from some objects to others and collects what was asked for. Deterministic:
+//! the same store at the same point gives the same answer.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -11,51 +11,52 @@ use crate::error::{Error, Result};
 use crate::object::{AsOf, FieldPath, Hash, ObjectId, ObjectType, Reference, TxId};
 use crate::store::{Pin, Relation, RelationKind, Version, Written};
 
-/// Which way relations are followed.
+/// Direction in which relations are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Direction {
-    /// To what an object leads to.
+    /// From an object to its targets.
     #[default]
     Forward,
-    /// To what leads to an object.
+    /// From an object to those that refer to it.
     Back,
     /// Both, forward first.
     Both,
 }
 
-/// What is given of each object, beside its metadata.
+/// What is returned for each object, besides its metadata.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum What {
-    /// Nothing more.
+    /// Metadata only.
     #[default]
     Metadata,
-    /// The content: of the section, block or lines that the relation means, else all of it. Of documents with items nothing.
+    /// The content: the section, block or lines that the relation means, else all of it. None for documents with
+    /// items.
     Content,
     /// The values at these paths of the payload: fields, `content`, `additional.NAME`, `items`.
     Fields(Vec<FieldPath>),
 }
 
-/// What to expand. The defaults: one level forward along all relations that lead to objects, metadata only.
+/// What to expand. Default: one level forward along all relations that lead to objects, metadata only.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expansion {
-    /// Where to start.
+    /// The objects to start from.
     pub roots: Vec<Reference>,
-    /// Kinds of relations that are followed; empty for all. External links, tags and aliases lead to no object.
+    /// Kinds of relations to follow; empty for all. External links, tags and aliases lead to no object.
     pub kinds: Vec<RelationKind>,
-    /// Places whose relations are followed; empty for all.
+    /// Places whose relations to follow; empty for all.
     pub fields: Vec<PlacePattern>,
-    /// Which way.
+    /// Direction to follow them in.
     pub direction: Direction,
-    /// How many relations away from a root; 0: the roots alone.
+    /// Most relations between a node and its root; 0 lists the roots only.
     pub depth: u32,
-    /// Types that are listed; empty for all. Objects of other types are passed through.
+    /// Types to list; empty for all. Objects of other types are followed but not listed.
     pub types: Vec<ObjectType>,
-    /// What is given of each.
+    /// What to return for each.
     pub what: What,
-    /// Most nodes that are listed.
+    /// Most nodes to list.
     pub limit: usize,
-    /// Most characters (Unicode scalar values) of contents and of texts in fields, in all; a node that would pass it comes
-    /// without, and later ones that fit come with theirs. `None`: no bound.
+    /// Budget in characters (Unicode scalar values) for all contents and texts in fields. A node that would exceed it
+    /// comes without them; later nodes that fit keep theirs. `None`: no bound.
     pub budget_chars: Option<u64>,
 }
 
@@ -75,45 +76,45 @@ impl Default for Expansion {
     }
 }
 
-/// One object, or a target that is none.
+/// One object, or a target that is not one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Node {
-    /// Relations between it and its root.
+    /// Number of relations between it and its root.
     pub depth: u32,
-    /// Place in the list of the nearest listed node that it was reached from; `None` for roots.
+    /// Index of the nearest listed node that it was reached from; `None` for roots.
     pub parent: Option<usize>,
-    /// The object that the relation stands in, and the relation, by which it was reached; `None` for roots.
+    /// The relation by which it was reached, and the object that it stands in; `None` for roots.
     pub via: Option<(ObjectId, Relation)>,
-    /// What became of it.
+    /// What the target is.
     pub state: TargetState,
-    /// The object; `None` where a link is unresolved.
+    /// The object; `None` for an unresolved link.
     pub id: Option<ObjectId>,
     /// Its version.
     pub tx_id: Option<TxId>,
     /// Hash of that version's payload.
     pub content_hash: Option<Hash>,
-    /// The part of its text that is meant; `None` for all.
+    /// The part of its text that the relation means; `None` for all.
     pub part: Option<Part>,
     /// Its metadata, see [`crate::object::metadata_view`].
     pub metadata: Vec<(String, Value)>,
-    /// The content that was asked for; `None` where it is null too.
+    /// The content, if it was asked for; `None` also if it is null.
     pub content: Option<String>,
-    /// The fields that were asked for and that it has; a path with `[*]` gives a list.
+    /// The requested fields that it has; a path with `[*]` gives a list.
     pub fields: Vec<(String, Value)>,
-    /// Characters that were left out because they passed the budget.
+    /// Characters left out because they exceeded the budget.
     pub left_out_chars: Option<u64>,
 }
 
-/// What was reached, nearest first; on one level in the order of the relations.
+/// The nodes reached, nearest first; on one level in the order of the relations.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Expanded {
-    /// Each object's version once, and once for each part of it that is meant.
+    /// Each version once, and once more for each part of it that is meant.
     pub nodes: Vec<Node>,
-    /// Whether there are more than `limit`.
+    /// Whether there are more nodes than `limit`.
     pub more: bool,
 }
 
-/// A node to come: before it is known whether it is listed.
+/// A node before it is known whether it is listed.
 struct Reached {
     depth: u32,
     parent: Option<usize>,
@@ -125,7 +126,7 @@ struct Reached {
     is_pinned: bool,
 }
 
-/// What makes a node the same as another.
+/// Two nodes with the same identity are one.
 type Identity = (Option<ObjectId>, Option<TxId>, Option<Part>, String);
 
 impl Graph<'_> {
@@ -133,7 +134,7 @@ impl Graph<'_> {
     /// a dynamic one the version visible at the time. Targets that are missing, forgotten or unresolved are listed.
     ///
     /// # Errors
-    /// Those of reading; a pinned version whose payload is not what is pinned becomes a node that says so.
+    /// Those of reading. A pinned version with another payload is no error but a node with the state `Mismatch`.
     pub fn expand(&self, expansion: &Expansion) -> Result<Expanded> {
         let mut walk = Walk {
             graph: self,
@@ -181,7 +182,7 @@ impl Graph<'_> {
         Ok(Reached { via: None, ..reached })
     }
 
-    /// The node that a relation forward leads to.
+    /// The node that a relation leads to.
     fn reached(
         &self,
         depth: u32,
@@ -218,7 +219,7 @@ struct Walk<'w> {
 }
 
 impl Walk<'_> {
-    /// Lists a node and queues what it leads to; `None` where the limit ends the walk.
+    /// Lists a node and queues its neighbours; `None` once the limit ends the walk.
     fn take(&mut self, reached: &Reached) -> Result<Option<()>> {
         if !self.seen.insert(reached.identity()) {
             return Ok(Some(()));
@@ -241,7 +242,7 @@ impl Walk<'_> {
         Ok(Some(()))
     }
 
-    /// Queues what a node leads to, and what leads to it.
+    /// Queues the neighbours of a node, in the direction asked for.
     fn follow(&mut self, reached: &Reached, parent: Option<usize>) -> Result<()> {
         let (Some(id), depth) = (&reached.id, reached.depth) else { return Ok(()) };
         let tx_id = reached.version.as_ref().map_or(TxId(0), |version| version.tx_id);
@@ -265,7 +266,7 @@ impl Walk<'_> {
                     let version = self.graph.resolver.version(&from)?;
                     let target = resolve::object(&from, version.as_deref());
                     let reached = self.graph.reached(next, parent, &from, relation, target)?;
-                    // The relation's part is one of the text that it leads to, not of the one that it stands in.
+                    // The relation's part belongs to the text that it leads to, not to the one that it stands in.
                     self.queue.push_back(Reached { part: None, is_pinned: false, ..reached });
                 }
             }
@@ -315,7 +316,7 @@ impl Walk<'_> {
         Ok(node)
     }
 
-    /// Adds what was asked for, within the budget.
+    /// Adds the requested content or fields, within the budget.
     fn give(&mut self, version: &Version, node: &mut Node) -> Result<()> {
         match &self.expansion.what {
             What::Metadata => {}
@@ -352,11 +353,11 @@ impl Walk<'_> {
 impl Reached {
     fn identity(&self) -> Identity {
         let pin = match self.via.as_ref().map(|(_, relation)| &relation.written) {
-            // Missing versions of one object differ by what is pinned.
+            // Missing versions of one object differ by the pinned hash.
             Some(Written::Object { pin: Some(pin), .. }) if self.version.is_none() => {
                 pin.content_hash.to_string()
             }
-            // What is unresolved is told by where it stands and what is written.
+            // Unresolved links are told apart by their object and their written target.
             Some(Written::Link { target, .. }) if self.id.is_none() => {
                 let from = self.via.as_ref().map(|(from, _)| from.as_str()).unwrap_or_default();
                 format!("{from} {target}")

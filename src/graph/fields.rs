@@ -1,4 +1,4 @@
-//! The values of a version at paths of its payload, contents and items among them. Must not follow relations.
+//! The values at paths of a version's payload, including contents and items. Must not follow relations.
 
 use std::collections::HashMap;
 
@@ -51,14 +51,14 @@ pub(super) fn at_paths(
     Ok(found)
 }
 
-/// The items of a document as JSON; those that are none as texts.
+/// The items of a document as JSON; an item that is not JSON becomes a string.
 fn items(store: &Store, version: &Version) -> Result<Value> {
     let (id, at) = (&version.envelope.id, AsOf::Tx(version.tx_id));
     let items = store.items(id, at, 0..u64::MAX)?.into_iter();
     Ok(items.map(|item| serde_json::from_str(&item).unwrap_or(Value::String(item))).collect())
 }
 
-/// Characters of the texts in a value.
+/// Number of characters of the texts in a value.
 pub(super) fn characters(value: &Value) -> u64 {
     match value {
         Value::String(text) => text.chars().count() as u64,

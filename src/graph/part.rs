@@ -11,7 +11,7 @@ use crate::store::Written;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// The section under a heading, given with headings above it, outermost first.
+    /// The section under a heading, with the headings above it, outermost first.
     Section(Vec<String>),
     /// The block with an ID, without `^`.
     Block(String),
@@ -20,7 +20,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// Reads what follows `#` in a link: `Heading#Sub` or `^block`.
+    /// Parses what follows `#` in a link: `Heading#Sub` or `^block`.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(block) = text.strip_prefix('^') {
             return Some(Self::Block(block.to_owned()));
@@ -30,7 +30,7 @@ impl Part {
         (!steps.is_empty()).then_some(Self::Section(steps))
     }
 
-    /// The part that a relation means; `None` for all of the text.
+    /// The part that a relation means; `None` for the whole text.
     pub fn of(written: &Written) -> Option<Self> {
         match written {
             Written::Object { lines, .. } if !lines.is_empty() => Some(Self::Lines(lines.clone())),
@@ -42,7 +42,7 @@ impl Part {
         }
     }
 
-    /// First and last line of a section or block; `None` where the document has none such.
+    /// First and last line of a section or block; `None` if the document lacks it.
     pub(super) fn lines_in(&self, document: &Document) -> Option<(u64, u64)> {
         let (first, last) = match self {
             Self::Section(path) => {
@@ -58,7 +58,8 @@ impl Part {
         Some((first as u64, last as u64))
     }
 
-    /// The part of a text; `None` where it has none such. Lines are split on `\n`; runs of them are joined by `\n`.
+    /// Cuts the part out of a text; `None` if the text lacks it. Lines are split on `\n`; several runs of lines are
+    /// joined by `\n`.
     pub(super) fn of_text(&self, text: &str) -> Option<String> {
         let runs = match self {
             Self::Lines(runs) => runs.clone(),
@@ -74,7 +75,7 @@ impl Part {
     }
 }
 
-/// As a link has it after `#`; lines as `1-9, 20-21`.
+/// The form after `#` in a link; lines as `1-9, 20-21`.
 impl fmt::Display for Part {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

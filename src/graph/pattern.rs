@@ -1,19 +1,19 @@
-//! Patterns for the places of relations. Must not look at what stands there.
+//! Patterns for the places of relations. Must not look at the relations themselves.
 
 use std::fmt;
 
 use crate::error::{Error, Result};
 use crate::store::RelationPlace;
 
-/// A pattern that fits places: a field or the start of a path in it. `[*]` stands for every element.
+/// A pattern for places: a field, or the beginning of a path in it. `[*]` stands for every element.
 ///
-/// `file_refs`, `items[*].content`, `front_matter.related`, `content`, `content#Guide`: what follows a pattern in a path
-/// begins with `.`, `[` or `#`.
+/// Examples: `file_refs`, `items[*].content`, `front_matter.related`, `content`, `content#Guide`. A pattern ends at
+/// the end of the path or before `.`, `[` or `#`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PlacePattern(String);
 
 impl PlacePattern {
-    /// Takes a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if it is empty.
@@ -24,7 +24,7 @@ impl PlacePattern {
         Ok(Self(text.trim().to_owned()))
     }
 
-    /// Whether a place fits.
+    /// Whether a place matches.
     pub fn fits(&self, place: &RelationPlace) -> bool {
         let path = place.full_path();
         let mut rest = path.as_str();
@@ -46,7 +46,7 @@ impl fmt::Display for PlacePattern {
     }
 }
 
-/// What follows `[12]`.
+/// The text after a leading `[12]`.
 fn element(text: &str) -> Option<&str> {
     let (index, rest) = text.strip_prefix('[')?.split_once(']')?;
     let is_index = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,5 +1,5 @@
-//! What the targets of relations are at one point in the store's history. Remembers what it looked up; must not outlive
-//! the question that it was made for.
+//! Resolves the targets of relations at one point in the store's history. Caches what it reads, so it must not
+//! outlive the question that it was made for.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -38,10 +38,10 @@ struct Call {
     version: Rc<Version>,
 }
 
-/// The files of a vault that links with one key may lead to.
+/// The files of a vault that share a link key.
 struct Vault {
     index: VaultIndex,
-    /// By path from the root.
+    /// By path relative to the root.
     files: HashMap<String, Candidate>,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Resolver<'a> {
         self.at
     }
 
-    /// The version of an object that is visible.
+    /// The visible version of an object.
     pub(super) fn version(&self, id: &ObjectId) -> Result<Option<Rc<Version>>> {
         remember(&self.versions, id, || Ok(self.store.get(id, self.at)?.map(Rc::new)))
     }
@@ -89,7 +89,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The version that a pin means: by its portable identity, else the newest with its hash.
+    /// The version that a pin means: the one with its portable identity, else the newest with its hash.
     pub(super) fn pinned_version(&self, id: &ObjectId, pin: &Pin) -> Result<Option<Version>> {
         let content_hash = pin.content_hash.clone();
         if let Some(origin) = pin.origin.clone() {
@@ -110,8 +110,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The object of a call: of the toolcalls of this chat with this provider's ID the first whose result stands at or behind
-    /// the message; of several such the newest. Local servers repeat `call_0`.
+    /// The object of a call. Local servers repeat IDs such as `call_0`, so of this chat's toolcalls with the
+    /// provider's ID it is the first whose result stands at or after the message; if several do, the newest.
     fn call(&self, chat: &ObjectId, provider_id: &str, position: u64) -> Result<Target> {
         let calls = remember(&self.calls, chat, || Ok(Rc::new(self.calls_of(chat)?)))?;
         let fitting = calls
@@ -122,7 +122,7 @@ impl<'a> Resolver<'a> {
         if let Some(call) = nearest {
             return Ok(object(&call.version.envelope.id, Some(&call.version)));
         }
-        // What was forgotten no longer says whose it was.
+        // A forgotten toolcall no longer names its chat.
         let id = ObjectId::new(provider_id);
         let known = self.version(&id)?.filter(|version| is_forgotten(version));
         let target = known.map(|version| object(&id, Some(&version)));
@@ -177,7 +177,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A version of an object, for its envelope, also where none is visible: a pinned one may be later.
+    /// A version of an object, for its envelope, even if none is visible: a pinned version may be later.
     fn version_with_source(&self, id: &ObjectId) -> Result<Option<Rc<Version>>> {
         if let Some(version) = self.version(id)? {
             return Ok(Some(version));
@@ -185,7 +185,7 @@ impl<'a> Resolver<'a> {
         Ok(self.store.get(id, AsOf::Latest)?.map(Rc::new))
     }
 
-    /// The files under a root that are there and share a key, and those that have an alias with that key.
+    /// The existing files under a root that share a key, and those that have an alias with that key.
     fn vault(&self, filesystem_id: &str, root: &str, key: &str) -> Result<Rc<Vault>> {
         let place = (filesystem_id.to_owned(), root.to_owned());
         remember(&self.vaults, &(place, key.to_owned()), || {
@@ -219,7 +219,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// The root of the vault that a folder is in.
+    /// The root of the vault that contains a folder.
     fn root(&self, filesystem_id: &str, folder: &str) -> Result<String> {
         remember(&self.roots, &(filesystem_id.to_owned(), folder.to_owned()), || {
             for marker in [".obsidian", ".git"] {
@@ -235,7 +235,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// Whether a folder holds `.obsidian` or `.git`, on the real filesystem or in the store.
+    /// Whether a folder contains `.obsidian` or `.git`, on the real filesystem or in the store.
     fn is_marked(&self, filesystem_id: &str, folder: &str, marker: &'static str) -> Result<bool> {
         let place = (filesystem_id.to_owned(), folder.to_owned());
         remember(&self.marked, &(place, marker), || {
@@ -258,7 +258,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// The target that an object's version is; `None`: the store holds none.
+/// The target for a version of an object; `None` if the store holds none.
 pub(super) fn object(id: &ObjectId, version: Option<&Version>) -> Target {
     let state = match version {
         None => TargetState::Missing,
@@ -284,7 +284,7 @@ fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// A path from a folder that it is in.
+/// A path relative to a folder that contains it.
 fn inside<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     path.strip_prefix(folder)?.strip_prefix('/')
 }

@@ -8,10 +8,11 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use super::document::Block;
 use super::lines::Lines;
 
-/// Every image may stand in another one's text. Texts of all of them would be the square of what is written.
+/// Images may nest in each other's text without limit, and keeping every text would take space quadratic in the
+/// source.
 const MAX_NESTED_TEXTS: usize = 8;
 
-/// What a content is made of.
+/// The structure of a content.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     /// Inline texts, one per paragraph, heading, table cell and tight list item, in order.
@@ -22,7 +23,7 @@ pub(super) struct Layout {
     pub(super) links: Vec<RawLink>,
     /// Headings at the root.
     pub(super) headings: Vec<RawHeading>,
-    /// IDs with their blocks.
+    /// Block IDs with their blocks.
     ids: Vec<(Range<usize>, Range<usize>)>,
 }
 
@@ -59,7 +60,7 @@ enum Kind {
 struct Container {
     kind: Kind,
     range: Range<usize>,
-    /// The block inside that ended last.
+    /// The last block inside that is complete.
     last: Option<Range<usize>>,
 }
 
@@ -67,12 +68,12 @@ struct Walk<'a> {
     text: &'a str,
     layout: Layout,
     open: Vec<Container>,
-    /// Links whose end is still to come: place in `layout.links`.
+    /// Open links, by their index in `layout.links`.
     links: Vec<usize>,
     run: Option<Range<usize>>,
 }
 
-/// Walks `text`, a content without front matter.
+/// Parses `text`, a content without front matter.
 pub(super) fn read(text: &str) -> Layout {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
@@ -126,7 +127,7 @@ impl Walk<'_> {
                 self.end_run();
                 self.close(range);
             }
-            // Inside a block that is opaque as a whole, or no text at all.
+            // Inside a block that is wholly opaque, or not text at all.
             Event::Html(_) | Event::TaskListMarker(_) => {}
         }
     }
@@ -187,7 +188,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Takes a piece of inline text into the run, and into the texts of the links around it.
+    /// Adds a piece of inline text to the run and to the texts of the enclosing links.
     fn inline(&mut self, range: &Range<usize>) {
         if let Some(link) = self.links.last() {
             let link = &mut self.layout.links[*link];
@@ -197,7 +198,7 @@ impl Walk<'_> {
             run.end = run.end.max(range.end);
             return;
         }
-        // The library leaves out the `\` of an escape, which would make a link or tag of what it escapes.
+        // The library omits the `\` of an escape; without it the escaped text would look like a link or tag.
         let escape = usize::from(self.text[..range.start].ends_with('\\'));
         self.run = Some(range.start - escape..range.end);
     }
@@ -215,7 +216,8 @@ impl Walk<'_> {
         self.layout.links.push(RawLink { range, text, destination, image, auto });
     }
 
-    /// What follows the text's closing bracket is opaque; that bracket may be one of a wikilink's, as in `[[a]](b)`.
+    /// Everything after the text's closing bracket is opaque. The bracket itself may belong to a wikilink, as in
+    /// `[[a]](b)`.
     fn end_link(&mut self) {
         let Some(link) = self.links.pop() else { return };
         let link = &mut self.layout.links[link];
@@ -245,7 +247,8 @@ impl Walk<'_> {
         self.layout.runs.push(run);
     }
 
-    /// Obsidian's rule: white space or nothing, `^`, letters, digits and dashes at the end of the block's text.
+    /// Obsidian's rule for block IDs: at the end of the block's text, white space or nothing, then `^`, then letters,
+    /// digits and dashes.
     fn find_id(&mut self, run: &Range<usize>) {
         let text = self.text[run.clone()].trim_end();
         let id =
@@ -261,7 +264,7 @@ impl Walk<'_> {
         self.layout.ids.push((id, block));
     }
 
-    /// The block that an ID at the end of the current run names; `alone`: the run is nothing but the ID.
+    /// The block that an ID at the end of the current run names. `alone`: whether the run consists of the ID only.
     fn block_of(&self, alone: bool) -> Range<usize> {
         let own = &self.open[self.open.len() - 1];
         let above = self.open.len().checked_sub(2).map(|place| &self.open[place]);

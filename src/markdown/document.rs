@@ -5,13 +5,13 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A place's path is cut to this many bytes, so that hostile headings and keys cannot multiply a text's size.
+/// Longest path of a place, in bytes: hostile headings and keys must not multiply the size of a text.
 const PATH_BYTES: usize = 512;
 
-/// What one text holds. Everything but `front_matter` is in the order of the text.
+/// The contents of one text. Everything except `front_matter` is in the order of the text.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Document {
-    /// The front matter; `None` where the text does not begin with one.
+    /// The front matter; `None` if the text does not begin with one.
     pub front_matter: Option<FrontMatter>,
     /// Wikilinks, embeds, ordinary links and images.
     pub links: Vec<Link>,
@@ -19,7 +19,7 @@ pub struct Document {
     pub tags: Vec<Tag>,
     /// Other names of the document: the fields `aliases` and `alias`.
     pub aliases: Vec<Alias>,
-    /// Headings that stand in no quote and no list, as in Obsidian's outline.
+    /// Headings outside quotes and lists, as in Obsidian's outline.
     pub headings: Vec<Heading>,
     /// Blocks that have an ID.
     pub blocks: Vec<Block>,
@@ -28,15 +28,16 @@ pub struct Document {
 /// The YAML between `---` on the first line and the next line that is `---`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FrontMatter {
-    /// The fields in file order, by YAML 1.2's core schema; dates stay strings. Empty where `problem` stopped the reading.
+    /// The fields in file order, by YAML 1.2's core schema; dates stay strings. Empty if `problem` stopped the
+    /// parser.
     pub fields: Map<String, Value>,
-    /// Why the fields are not all there.
+    /// Why fields are missing.
     pub problem: Option<Problem>,
     /// Bytes of the text, both `---` lines included.
     pub range: Range<usize>,
 }
 
-/// What is wrong with a front matter. The rest of the document is read all the same.
+/// What is wrong with a front matter. The rest of the document is parsed all the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// Line of the text, from 1.
@@ -81,7 +82,7 @@ pub enum LinkKind {
     External,
 }
 
-/// A link. What it leads to is asked of a `VaultIndex`.
+/// A link. A `VaultIndex` finds its target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
     /// How it is written.
@@ -150,7 +151,7 @@ pub struct Block {
     pub range: Range<usize>,
 }
 
-/// Appends a step to a path, within what a path may hold.
+/// Appends a step to a path, cut to the longest path.
 pub(super) fn join(above: Option<&str>, separator: &str, step: &str) -> String {
     let above = above.unwrap_or_default();
     let separator = if above.is_empty() { "" } else { separator };

@@ -12,18 +12,18 @@ use super::lines::Lines;
 use super::links;
 use super::yaml::{self, Failure, Scalar};
 
-/// What a front matter holds; all empty where the text has none.
+/// A parsed front matter; empty if the text has none.
 #[derive(Debug, Default)]
 pub(super) struct Front {
     pub(super) matter: Option<FrontMatter>,
     pub(super) links: Vec<Link>,
     pub(super) tags: Vec<Tag>,
     pub(super) aliases: Vec<Alias>,
-    /// Where the content begins.
+    /// Byte offset at which the content begins.
     pub(super) body: usize,
 }
 
-/// Reads the front matter of `text`.
+/// Parses the front matter of `text`.
 pub(super) fn read(text: &str, lines: &Lines) -> Front {
     let Some((yaml_range, body)) = find(text) else { return Front::default() };
     let start = yaml_range.start;
@@ -32,7 +32,7 @@ pub(super) fn read(text: &str, lines: &Lines) -> Front {
     let wanted = |field: &str, value: &str| {
         value.contains("[[") || is_field(field, "tag") || is_field(field, "alias")
     };
-    // What is missing at the end is told of the last line, not of the `---` after it.
+    // Report a premature end at the last line of the YAML, not at the `---` after it.
     let last_line = lines.line(yaml_range.end.saturating_sub(1).max(start));
     let problem_of = |failure: Failure| {
         let line = (first_line + failure.line.saturating_sub(1)).min(last_line);
@@ -81,7 +81,7 @@ fn is_fence(line: &str) -> bool {
     line.strip_prefix("---").is_some_and(|rest| rest.trim().is_empty())
 }
 
-/// Whether a field is the one with this name, singular or plural, in any case.
+/// Whether a field has this name, singular or plural; case does not matter.
 fn is_field(field: &str, name: &str) -> bool {
     let rest = field.get(..name.len()).filter(|start| start.eq_ignore_ascii_case(name));
     let plural = if name == "alias" { "es" } else { "s" };
@@ -117,8 +117,8 @@ impl Relations<'_> {
         }
     }
 
-    /// The wikilinks of a string. Where the YAML escapes something, the parts come from the value and the place from what
-    /// is written.
+    /// The wikilinks of a string. If the YAML escapes anything, the parts come from the value and the place from the
+    /// source text.
     fn links(&self, scalar: &Scalar) -> Vec<Link> {
         let written = self.start + scalar.range.start..self.start + scalar.range.end;
         let places = links::scan(self.text, &written, &[]);
@@ -134,7 +134,7 @@ impl Relations<'_> {
         places.iter().enumerate().filter_map(link).collect()
     }
 
-    /// The names in a scalar, split as said, each with its place: where it is written as it reads, else the whole scalar.
+    /// The names in a scalar, each with its place: its own range if it is written literally, else the whole scalar.
     fn names(&self, scalar: &Scalar, split: impl Fn(char) -> bool) -> Vec<(String, Place)> {
         let whole = self.start + scalar.range.start..self.start + scalar.range.end;
         let mut from = Some(whole.start);
@@ -143,7 +143,7 @@ impl Relations<'_> {
             let written = from.and_then(|from| {
                 self.text[from..whole.end].find(name).map(|at| from + at..from + at + name.len())
             });
-            // Once a name is not written as it reads, the search ends: it would cost the whole scalar for each name.
+            // Once a name is not written literally, stop looking: every further search would scan the whole scalar.
             from = written.as_ref().map(|range| range.end);
             names.push((name.to_owned(), self.place(scalar, written.unwrap_or(whole.clone()))));
         }

@@ -1,4 +1,4 @@
-//! The lines of a text. Must not know what stands on them.
+//! Line numbers of a text. Must not look at the text of a line.
 
 /// The lines of a text.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Wikilinks found in a text, and the parts that links are made of. Must not know other files: see `resolve`.
+//! Finds wikilinks in a text and takes links apart. Must not know other files: see `resolve`.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::sections::Sections;
 pub(super) struct Found {
     /// Brackets and `!` included.
     pub(super) range: Range<usize>,
-    /// What is between the brackets.
+    /// The text between the brackets.
     pub(super) inner: Range<usize>,
     pub(super) embed: bool,
 }
@@ -68,7 +68,7 @@ pub(super) fn scan(text: &str, range: &Range<usize>, opaque: &[Range<usize>]) ->
             b'\\' => at += 1,
             b'\n' | b'\r' => open = None,
             b'[' if double => {
-                // Of three brackets the last two open the link.
+                // In a run of three brackets the last two open the link.
                 open = Some(at + 2);
                 let third = bytes.get(at + 2) == Some(&b'[') && at + 2 < range.end;
                 at += usize::from(!third);
@@ -89,8 +89,8 @@ pub(super) fn scan(text: &str, range: &Range<usize>, opaque: &[Range<usize>]) ->
     found
 }
 
-/// Whether opaque bytes cannot stand in a wikilink, as code does in ``[[Filters#`date`]]``: more than one line, or the
-/// destination of an ordinary link.
+/// Whether opaque bytes end a wikilink: they span more than one line, or are the destination of an ordinary link.
+/// Code on one line does not, as in ``[[Filters#`date`]]``.
 fn ends_link(opaque: &[u8]) -> bool {
     matches!(opaque.first(), Some(b'(' | b'[')) || opaque.contains(&b'\n')
 }
@@ -104,7 +104,7 @@ fn is_embed(bytes: &[u8], floor: usize, at: usize) -> bool {
     escapes % 2 == 0
 }
 
-/// The parts of what stands in a wikilink.
+/// The parts of a wikilink.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parts {
     pub(super) target: String,
@@ -113,8 +113,8 @@ pub(super) struct Parts {
     pub(super) alias: Option<String>,
 }
 
-/// Takes a wikilink apart: the first `|` ends the target, the first `#` begins headings or a block. `None` where there is
-/// neither a target nor a place in it.
+/// Takes a wikilink apart: the first `|` ends the target, the first `#` begins headings or a block. `None` if it has
+/// neither a target nor a place.
 pub(super) fn parts(inner: &str) -> Option<Parts> {
     let (link, alias) = match inner.split_once('|') {
         Some((link, alias)) => (link.strip_suffix('\\').unwrap_or(link), Some(alias)),
@@ -159,7 +159,7 @@ pub(super) fn collect(source: &Source, wikilinks: &[Found], ordinary: &[RawLink]
     links
 }
 
-/// A wikilink of what stands between its brackets.
+/// Makes a wikilink from the text between its brackets.
 pub(super) fn wikilink(inner: &str, embed: bool, place: Place) -> Option<Link> {
     let Parts { target, headings, block, alias } = parts(inner)?;
     Some(Link { kind: LinkKind::Wikilink, embed, target, headings, block, alias, place })
@@ -205,7 +205,7 @@ fn is_external(destination: &str) -> bool {
         && scheme.bytes().all(rest)
 }
 
-/// Decodes `%20` and its like; what is no UTF-8 then stays as written.
+/// Percent-decodes a destination. If the result is not UTF-8, the destination stays as written.
 fn percent_decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());

@@ -10,8 +10,8 @@ use super::blocks;
 /// paragraph in nested quotes; documents that people write stay under ten.
 const MAX_NESTING: usize = 64;
 
-/// A comment can hide a fence and a fence a comment, so that each changes what the other is. Real texts settle at the
-/// first look; the bound keeps the work linear where they would not.
+/// Most passes over a text. A comment can hide a fence and a fence a comment, so each pass may change the other's
+/// extent. Real texts need one pass; the bound keeps the work linear for hostile ones.
 const MAX_LOOKS: usize = 4;
 
 /// Makes the copy. Comments become spaces, math blocks become letters (a block ID after one still belongs to it).
@@ -38,12 +38,12 @@ pub(super) fn scratch(content: &str) -> Cow<'_, str> {
     copy
 }
 
-/// Comments and math blocks outside of `opaque` (sorted), each with what is to stand in its place.
+/// Comments and math blocks outside of `opaque` (sorted), each with its replacement.
 fn spans(text: &str, opaque: &[Range<usize>]) -> Vec<(Range<usize>, u8)> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut opaque = opaque.iter().peekable();
-    // Where the paragraph ends that was last looked at: found once for all that is in it.
+    // End of the current paragraph, found once for everything in it.
     let mut paragraph = 0;
     let mut at = 0;
     while at + 1 < bytes.len() {
@@ -91,7 +91,7 @@ fn begins_line(text: &str, at: usize) -> bool {
     before.take(MAX_NESTING).all(|byte| matches!(byte, b' ' | b'\t' | b'>'))
 }
 
-/// Makes the container marker after the deepest allowed one a letter, on every line.
+/// Replaces the container marker after the deepest allowed one by a letter, on every line.
 fn bound_nesting(content: &str) -> Cow<'_, str> {
     let mut excess = Vec::new();
     let mut start = 0;

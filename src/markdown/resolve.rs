@@ -8,15 +8,15 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::document::{Link, LinkKind};
 
-/// What a link leads to.
+/// The target of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resolution {
     /// A file of the vault.
     Resolved {
-        /// Its path as the index was given it.
+        /// Its path, as it was given to the index.
         path: String,
-        /// Other files that the link fits, next best first; the link is ambiguous unless empty.
+        /// Other files that match the link, next best first. If there are any, the link is ambiguous.
         others: Vec<String>,
     },
     /// No file of the vault.
@@ -46,7 +46,7 @@ struct File {
 }
 
 impl VaultIndex {
-    /// An index of these paths, in any order; a path that is given twice counts once.
+    /// Makes an index of paths, in any order; duplicates count once.
     pub fn new<P: Into<String>>(paths: impl IntoIterator<Item = P>) -> Self {
         let mut paths: Vec<String> = paths.into_iter().map(Into::into).collect();
         paths.sort();
@@ -69,9 +69,9 @@ impl VaultIndex {
         }
     }
 
-    /// Says which file `link`, written in the file at `from_path`, leads to. Always the same for the same paths.
+    /// Finds the file that `link`, written in the file at `from_path`, leads to. The same paths give the same answer.
     ///
-    /// Paths compare in Unicode NFC and without case. The target may leave out `.md`: where its last segment holds a dot,
+    /// Paths compare in Unicode NFC and without case. The target may omit `.md`: if its last segment contains a dot,
     /// the name as written is tried first and with `.md` second, else the other way round. Then:
     ///
     /// 1. An empty target is `from_path` itself.
@@ -107,7 +107,7 @@ impl VaultIndex {
         Resolution::Unresolved { alias_of }
     }
 
-    /// The files that a folded target with its ending fits, best first.
+    /// The files that match a folded target with its ending, best first.
     fn matches(&self, name: &str, ordinary: bool, folder: &str, target: &str) -> Vec<String> {
         let Some(candidates) = self.by_key.get(&link_key(name)) else { return Vec::new() };
         let from_root = name.strip_prefix('/');
@@ -138,10 +138,10 @@ impl VaultIndex {
     }
 }
 
-/// The key that a link is found by: the last segment of its target, without `.md`, in NFC and without case.
+/// The key of a link's target: its last segment, without `.md`, in NFC and without case.
 ///
-/// A link can only resolve to a path whose `path_key` is the same, except that an empty target is its own file. So a
-/// store that keeps this key of every link finds the links that may lead to a file without reading the others.
+/// A link can only resolve to a path with the same `path_key`, except that an empty target is its own file. So a
+/// store that keeps the key of every link finds the links that may lead to a file without reading the others.
 pub fn link_key(target: &str) -> String {
     let folded = fold(target);
     let mut key = folded.rsplit('/').next().unwrap_or_default();
@@ -156,14 +156,14 @@ pub fn path_key(path: &str) -> String {
     link_key(path)
 }
 
-/// NFC without case, character by character: what stands around a character must not matter, so that a part of a path
-/// folds as the path does.
+/// NFC without case, character by character: the neighbours of a character must not matter, so that a part of a path
+/// folds as it does within the path.
 pub(super) fn fold(text: &str) -> String {
     let lower = text.nfc().flat_map(char::to_lowercase);
     lower.map(|sign| if sign == 'ς' { 'σ' } else { sign }).nfc().collect()
 }
 
-/// The folded target as it may stand in a path, in the order in which they are tried.
+/// The forms of a folded target to look for in paths, in the order in which they are tried.
 fn spellings(target: &str) -> Vec<String> {
     let written = fold(target);
     let last = written.rsplit('/').next().unwrap_or_default();
@@ -179,7 +179,7 @@ fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// `path` from `base`, with `.` and `..` followed; `None` where it leaves the vault.
+/// `path` relative to `base`, with `.` and `..` resolved; `None` if it leaves the vault.
 fn joined(base: &str, path: &str) -> Option<String> {
     let mut segments: Vec<&str> = base.split('/').filter(|segment| !segment.is_empty()).collect();
     for segment in path.split('/') {
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
     use crate::markdown::parse;
 
-    /// What `written` in `from` leads to: the path and the other candidates, or nothing.
+    /// The target of `written` in `from`: its path and the other candidates, or nothing.
     fn reached(paths: &[&str], written: &str, from: &str) -> Vec<String> {
         let link = parse(written).links.remove(0);
         match VaultIndex::new(paths.iter().copied()).resolve(&link, from) {

@@ -1,10 +1,10 @@
-//! The sections that headings open, and the path that each place under them has. Must not look for headings.
+//! The sections that headings open, and the path of each place in them. Must not look for headings.
 
 use super::blocks::RawHeading;
 use super::document::{Heading, join};
 use super::lines::Lines;
 
-/// The headings of a text and the path that each place under them has.
+/// The headings of a text, with the path of their sections.
 #[derive(Debug)]
 pub(super) struct Sections {
     pub(super) headings: Vec<Heading>,

@@ -75,7 +75,7 @@ fn may_precede(before: &str) -> bool {
     before.chars().next_back().is_none_or(|sign| sign.is_whitespace() || SIGNS.contains(sign))
 }
 
-/// The length of the tag that `text` begins with, 0 where it is none.
+/// Length of the tag at the start of `text`; 0 if there is none.
 pub(super) fn tag_length(text: &str) -> usize {
     let length = text.find(|sign| !is_tag_character(sign)).unwrap_or(text.len());
     let length = text[..length].trim_end_matches('/').len();
@@ -84,7 +84,8 @@ pub(super) fn tag_length(text: &str) -> usize {
 }
 
 fn is_tag_character(sign: char) -> bool {
-    // Joiner and selector inside of emoji, two CJK letters, full-width `－`, `／` and `＿`: all amid punctuation.
+    // Exceptions within the ranges of punctuation: joiner and selector inside of emoji, two CJK letters, full-width
+    // `－`, `／` and `＿`.
     const LETTERS: &str = "_-/\u{200d}\u{fe0f}々〇－／＿";
     // General and supplemental punctuation, CJK punctuation, full-width forms of ASCII punctuation.
     let punctuation = matches!(

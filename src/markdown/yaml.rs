@@ -1,7 +1,7 @@
-//! YAML as the plain values of JSON, with the place of each string that is asked for. Must not know what fields mean.
+//! Reads YAML as plain JSON values, with the places of selected strings. Must not know what fields mean.
 //!
-//! Works on the parser's events, so that places are known and aliases cost no more than what they expand to. Scalars are
-//! read by YAML 1.2's core schema (specification, section 10.3).
+//! Works on the parser's events: they carry places, and aliases cost no more than their expansion. Scalars follow
+//! YAML 1.2's core schema (specification, section 10.3).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,13 +12,13 @@ use serde_json::{Map, Number, Value};
 
 use super::document::join;
 
-/// Deeper nesting is a problem, not a value.
+/// Deepest nesting that is read; deeper YAML is a problem.
 const MAX_DEPTH: usize = 64;
-/// Aliases may expand to so many times the length of the YAML, and to this many bytes in any case.
+/// Most that aliases may expand to: a multiple of the YAML's length, or this many bytes if that is more.
 const MAX_EXPANSION: usize = 4;
 const FREE_EXPANSION: usize = 65_536;
 
-/// Why YAML could not be read.
+/// Why YAML could not be parsed.
 #[derive(Debug)]
 pub(super) struct Failure {
     /// Line of the YAML, from 1.
@@ -26,28 +26,28 @@ pub(super) struct Failure {
     pub(super) message: String,
 }
 
-/// A scalar value where it is written.
+/// A scalar and its place.
 #[derive(Debug)]
 pub(super) struct Scalar {
     /// Keys joined by `.`, list positions in brackets.
     pub(super) path: String,
-    /// The key at the root that it is under, cut as paths are.
+    /// The root key above it, cut as paths are.
     pub(super) field: String,
     pub(super) text: String,
     /// Bytes of the YAML, quotes included.
     pub(super) range: Range<usize>,
 }
 
-/// A value and the scalars that were asked for, in order.
+/// A value and the selected scalars, in order.
 #[derive(Debug, Default)]
 pub(super) struct Yaml {
     pub(super) value: Value,
     pub(super) scalars: Vec<Scalar>,
-    /// The first key that stood twice; the last one's value was kept.
+    /// The first duplicate key; the last value was kept.
     pub(super) doubled: Option<Failure>,
 }
 
-/// Reads one YAML document. `wanted` says of a scalar, by the root key it is under and its text, whether its place matters.
+/// Parses one YAML document. `wanted` selects scalars by the root key above them and their text.
 pub(super) fn read(text: &str, wanted: impl Fn(&str, &str) -> bool) -> Result<Yaml, Failure> {
     let mut reader = Reader {
         wanted,
@@ -69,19 +69,19 @@ fn scan_failure(error: &ScanError) -> Failure {
     Failure { line: error.marker().line(), message: error.info().to_owned() }
 }
 
-/// A list or mapping that is not complete yet.
+/// A list or mapping that is still open.
 #[derive(Debug)]
 struct Frame {
     value: Value,
-    /// Of a mapping: the key whose value comes next.
+    /// In a mapping: the key whose value comes next.
     key: Option<String>,
     anchor: usize,
-    /// Bytes of what is in it.
+    /// Bytes of its contents.
     weight: usize,
     path: String,
 }
 
-/// Bytes of characters, for places that only go forward.
+/// Byte offsets of characters, for places that only move forward.
 struct Bytes<'a> {
     text: &'a str,
     character: usize,
@@ -193,7 +193,7 @@ impl<W: Fn(&str, &str) -> bool> Reader<'_, W> {
         self.complete(value, weight, anchor, span);
     }
 
-    /// Puts a complete value where it belongs.
+    /// Adds a complete value to its list or mapping.
     fn complete(&mut self, value: Value, weight: usize, anchor: usize, span: Span) {
         if anchor > 0 {
             self.anchors.insert(anchor, (value.clone(), weight));
@@ -228,7 +228,7 @@ fn failure(span: Span, message: &str) -> Failure {
     Failure { line: span.start.line(), message: message.to_owned() }
 }
 
-/// A scalar with a tag or quotes: a string, unless the tag is one of the core schema's other types.
+/// A scalar with a tag or quotes: a string, unless the tag is another type of the core schema.
 fn tagged(text: &str, tag: Option<&Tag>) -> Value {
     let resolves = tag.is_some_and(|tag| {
         tag.handle == "tag:yaml.org,2002:"
@@ -237,7 +237,7 @@ fn tagged(text: &str, tag: Option<&Tag>) -> Value {
     if resolves { resolved(text) } else { Value::String(text.to_owned()) }
 }
 
-/// A plain scalar by the core schema. What JSON cannot hold (infinity, integers beyond 64 bits) stays a string.
+/// A plain scalar by the core schema. Values that JSON cannot hold (infinity, integers beyond 64 bits) stay strings.
 fn resolved(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,

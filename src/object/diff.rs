@@ -7,7 +7,8 @@ use similar::TextDiff;
 
 use super::{Hash, Payload};
 
-/// Lines that both texts may have together for a difference by lines. Beyond, the changed middle is shown as a whole.
+/// Most lines of both texts together that are compared line by line. In longer texts the changed middle is shown as
+/// one change.
 const MAX_LINES: usize = 200_000;
 
 /// What changed between two payloads.
@@ -19,7 +20,7 @@ pub struct PayloadDiff {
     pub fields: Vec<FieldChange>,
     /// Additional contents that differ, by name.
     pub additional: Vec<AdditionalChange>,
-    /// Hashes of the raw source bytes, where they differ: the change of a file without text shows here alone.
+    /// Hashes of the raw source bytes, if they differ. For a file without text this is the only visible change.
     pub source_hash: Option<(Option<Hash>, Option<Hash>)>,
 }
 
@@ -28,11 +29,11 @@ pub struct PayloadDiff {
 pub enum ContentDiff {
     /// Nothing.
     Same,
-    /// Lines: a unified difference without its two head lines, see [`unified_diff`].
+    /// A unified diff without its two header lines, see [`unified_diff`].
     Changed(String),
-    /// It was null (deleted, binary, metadata only) and is a text of so many lines.
+    /// It was null (deleted, binary, metadata only) and is now a text; the number of its lines.
     Appeared(u64),
-    /// It was a text of so many lines and is null.
+    /// It was a text and is now null; the number of lines it had.
     Vanished(u64),
 }
 
@@ -41,9 +42,9 @@ pub enum ContentDiff {
 pub struct FieldChange {
     /// Its name.
     pub name: String,
-    /// Its value before; `None` where it was not there.
+    /// Its value before; `None` if it was absent.
     pub old: Option<Value>,
-    /// Its value after.
+    /// Its value after; `None` if it is absent.
     pub new: Option<Value>,
 }
 
@@ -52,11 +53,11 @@ pub struct FieldChange {
 pub struct AdditionalChange {
     /// Its name.
     pub name: String,
-    /// SHA-256 before; `None` where it was not there.
+    /// SHA-256 before; `None` if it was absent.
     pub old: Option<Hash>,
-    /// SHA-256 after.
+    /// SHA-256 after; `None` if it is absent.
     pub new: Option<Hash>,
-    /// The difference by lines; one that is not there counts as empty.
+    /// The change line by line; an absent text counts as empty.
     pub diff: String,
 }
 
@@ -101,11 +102,11 @@ pub fn changed_fields(old: &Map<String, Value>, new: &Map<String, Value>) -> Vec
     names.into_iter().filter_map(field).collect()
 }
 
-/// The unified difference of two texts by lines (split on `\n`), without the two head lines that name files; empty where
-/// they are equal. `\ No newline at end of file` follows a last line that has none.
+/// Unified diff of two texts, split on `\n`, without the two header lines that name files; empty if they are equal.
+/// `\ No newline at end of file` follows a last line without one.
 ///
-/// The work is bounded by the number of lines, not by time: above 200,000 in all, what lies between the equal lines at the
-/// start and at the end is shown as one change.
+/// The work is bounded by the number of lines, not by time, so the result does not depend on the machine: beyond
+/// 200,000 lines in both texts, everything between the equal start and the equal end is one change.
 pub fn unified_diff(old: &str, new: &str, context_lines: usize) -> String {
     let (old, new) = (split(old), split(new));
     if old.len() + new.len() > MAX_LINES {
@@ -117,7 +118,7 @@ pub fn unified_diff(old: &str, new: &str, context_lines: usize) -> String {
     diff.unified_diff().context_radius(context_lines).to_string()
 }
 
-/// One hunk: equal lines at both ends, all between as removed and added.
+/// One hunk: the equal lines at both ends as context, everything between as removed and added.
 fn whole_change(old: &[&str], new: &[&str], context_lines: usize) -> String {
     let same = |one: &[&str], other: &[&str]| -> usize {
         one.iter().zip(other).take_while(|(one, other)| one == other).count()
@@ -133,7 +134,7 @@ fn whole_change(old: &[&str], new: &[&str], context_lines: usize) -> String {
     let after = removed.end..(removed.end + context_lines).min(old.len());
     let range = |changed: &std::ops::Range<usize>| {
         let length = before.len() + changed.len() + after.len();
-        // A range without lines is named by the line before it.
+        // An empty range is numbered by the line before it.
         let first = if length == 0 { before.start } else { before.start + 1 };
         if length == 1 { first.to_string() } else { format!("{first},{length}") }
     };

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Hash, ObjectId, Source, canonical_json};
 use crate::error::{Error, Result};
 
-/// Type of an object (SSOT 2.1).
+/// Type of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectType {
@@ -87,7 +87,7 @@ impl Envelope {
         Ok(Self { id, kind, source: None, identity_hash: Hash::of(identity) })
     }
 
-    /// Refuses infrastructure objects.
+    /// Checks that the object can be activated.
     ///
     /// # Errors
     /// `NOT_ACTIVATABLE` if the type is infrastructure.

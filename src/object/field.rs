@@ -1,4 +1,5 @@
-//! Where a value stands inside JSON: `args.command`, `tags[0]`, `file_refs[*]`, `"odd key".x`. Parsing and looking up only.
+//! Paths of values inside JSON: `args.command`, `tags[0]`, `file_refs[*]`, `"odd key".x`. Parses and looks up;
+//! nothing else.
 
 use std::fmt;
 use std::iter::Peekable;
@@ -9,10 +10,10 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 
-/// Longest path, in steps: deeper JSON is not read either.
+/// Most steps of a path. Deeper JSON is not read either.
 const MAX_STEPS: usize = 64;
 
-/// Words of the query language, which a path puts in quotes where it begins with one.
+/// Words of the query language. A path that begins with one of them puts it in quotes.
 const RESERVED: [&str; 14] = [
     "and",
     "or",
@@ -43,13 +44,13 @@ pub enum FieldStep {
 
 /// A path of steps, the first of them a key.
 ///
-/// Text form: keys with dots between, `[0]` for an element, `[*]` for any element. A key of letters, digits, `_`, `-`
-/// and `$` that begins with no digit stands as it is; every other key is a JSON string, as are the words of the query
-/// language where they come first.
+/// Text form: keys separated by dots, `[0]` for an element, `[*]` for any element. A key of letters, digits, `_`, `-`
+/// and `$` that does not begin with a digit is written as it is. Every other key is written as a JSON string, and so
+/// is a word of the query language in first place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FieldPath(Vec<FieldStep>);
 
-/// What a text lacks to be a path: the byte at which something else was expected, and what.
+/// Why a text is not a path: the byte offset, and what was expected there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Misfit {
     pub(crate) offset: usize,
@@ -62,14 +63,14 @@ impl FieldPath {
         Self(vec![FieldStep::Key(key.into())])
     }
 
-    /// The path of a member of what is here.
+    /// Appends a member of an object.
     #[must_use]
     pub fn member(mut self, key: impl Into<String>) -> Self {
         self.0.push(FieldStep::Key(key.into()));
         self
     }
 
-    /// The path of an element of what is here.
+    /// Appends an element of an array.
     #[must_use]
     pub fn element(mut self, index: usize) -> Self {
         self.0.push(FieldStep::Index(index));
@@ -107,7 +108,7 @@ impl FieldPath {
     }
 }
 
-/// The values that steps lead to from `value`, in order.
+/// The values inside `value` that the steps lead to, in order.
 pub(crate) fn values_at<'v>(value: &'v Value, steps: &[FieldStep]) -> Vec<&'v Value> {
     let Some((step, rest)) = steps.split_first() else { return vec![value] };
     let next = match (step, value) {
@@ -164,7 +165,7 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// Whether a word belongs to the query language, in whatever case.
+/// Whether a word belongs to the query language; case does not matter.
 pub(crate) fn is_reserved(word: &str) -> bool {
     RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(word))
 }

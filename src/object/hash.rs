@@ -16,7 +16,7 @@ impl Hash {
         Self(to_hex(&Sha256::digest(bytes.as_ref())))
     }
 
-    /// Takes a hash that was stored or sent; nothing is checked, a wrong one fails when it is compared.
+    /// Takes a stored or received hash without checking it. A malformed one equals no other.
     pub fn from_stored(hex: impl Into<String>) -> Self {
         Self(hex.into())
     }
@@ -50,7 +50,7 @@ impl fmt::Display for Hash {
 
 /// Hash of a growing list: `h(0) = SHA-256("")`, `h(n) = SHA-256(hex h(n-1) || item n)`.
 ///
-/// Appending costs the new item alone, and two lists have equal hashes exactly if they hold the same items.
+/// Appending hashes the new item only, and two lists have equal hashes exactly if they hold the same items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningHash(Hash);
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Stable ID of an object (DESIGN.md section 2).
+/// Stable ID of an object.
 ///
 /// Sourced objects: 64 hexadecimal digits, see [`crate::object::Envelope::sourced`]. Toolcalls: the provider's call ID,
 /// or a UUIDv7. The rest: `chat:{session}`, `session:{session}`, `system_prompt:{session}`,

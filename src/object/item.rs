@@ -1,8 +1,8 @@
-//! The items of chats and sessions, which are JSON: which of their members hold text, names or calls of tools. The layers
-//! above write them; every layer that reads them without taking part in a session asks here. Pure.
+//! The items of chats and sessions: which members of their JSON hold text, names or tool calls. The layers above
+//! write them; code that reads them without taking part in a session asks here. Pure.
 //!
-//! A chat's item holds a host's `message` and its place (`turn`, `step`); the content of a tool's result stands beside it, as
-//! a reference. A session's item is an `event` with members of its own.
+//! A chat's item holds a host's `message` and its place (`turn`, `step`); the content of a tool result is a reference
+//! beside it. A session's item is an event: its name in `event`, and members of its own.
 
 use serde_json::{Map, Value};
 
@@ -66,10 +66,11 @@ const NAMES: [&str; 34] = [
     "version",
 ];
 
-/// Members that hold what a tool was given or answered: all strings inside are text, whatever their members' names.
+/// Members that hold the input or output of a tool: every string inside is text, whatever its member is called.
 const FREE: [&str; 4] = ["args", "arguments", "details", "input"];
 
-/// The other half of a session's document: the chat that a session's version names, the session that a chat's names.
+/// The other half of a session's document: the chat that a session's version names, or the session that a chat's
+/// names.
 pub(crate) fn partner(kind: ObjectType, fields: &Map<String, Value>) -> Option<ObjectId> {
     let field = match kind {
         ObjectType::Session => "chat_ref",
@@ -79,8 +80,8 @@ pub(crate) fn partner(kind: ObjectType, fields: &Map<String, Value>) -> Option<O
     fields.get(field)?.as_str().map(ObjectId::new)
 }
 
-/// The part of an item that a person would search: a chat's message, unless it is the result of a tool, which is an object of
-/// its own; the text of a session's note. With the name of the item's member that it is.
+/// The part of an item that full-text search covers, with the name of its member: the message of a chat's item,
+/// unless it is a tool result, which is an object of its own; the text of a session's note.
 pub(crate) fn searched_part(kind: ObjectType, item: &Value) -> Option<(&'static str, &Value)> {
     if kind == ObjectType::Session {
         let text = item.get("text").filter(|text| text.is_string())?;
@@ -91,7 +92,7 @@ pub(crate) fn searched_part(kind: ObjectType, item: &Value) -> Option<(&'static 
     (!role.starts_with("tool")).then_some(("message", message))
 }
 
-/// Whether a key inside a message may hold text that a person would search.
+/// Whether a key inside a message may hold text that full-text search covers.
 pub(crate) fn holds_searched_text(key: &str) -> bool {
     !names_identifier(key) && !NO_TEXT.contains(&&*key.to_lowercase())
 }
@@ -108,12 +109,12 @@ pub(crate) fn holds_names(member: &str) -> bool {
     NAMES.contains(&member)
 }
 
-/// Whether a member of an event or message holds what a tool was given or answered: free text under any names.
+/// Whether a member of an event or message holds the input or output of a tool: free text under any names.
 pub(crate) fn holds_free_text(member: &str) -> bool {
     FREE.contains(&member)
 }
 
-/// The IDs of tool calls that a chat's message makes or answers, each with its place; `path`: that of the message.
+/// The IDs of tool calls that a chat's message makes or answers, each with its path. `path`: that of the message.
 pub(crate) fn tool_calls<'m>(message: &'m Value, path: &FieldPath) -> Vec<(&'m str, FieldPath)> {
     match message["role"].as_str() {
         Some("assistant") => {

@@ -1,4 +1,5 @@
-//! Slices of a text by lines: which lines of a file a shown text is, and the same text made from the file again.
+//! Slices of a text by lines: finds which lines of a file a shown text consists of, and renders the same text from
+//! the file again.
 //!
 //! Lines are split on `\n` as Pi does: a text that ends with `\n` has an empty last line, and `\r` belongs to its line.
 
@@ -7,22 +8,22 @@ use serde::{Deserialize, Serialize};
 /// Most bytes of the notice that may follow the shown lines.
 const MAX_SUFFIX_BYTES: usize = 400;
 
-/// A run of lines of a text and the notice that followed them where they were shown.
+/// A run of lines of a text, and the notice that followed them when they were shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
     /// First line shown, from 1.
     pub first_line: u64,
     /// Last line shown; at least `first_line`.
     pub last_line: u64,
-    /// What followed: empty, or `\n\n[…]`.
+    /// What followed the lines: empty, or `\n\n[…]`.
     pub suffix: String,
 }
 
-/// Finds whether `shown` is lines `first_line` to some last line of `file_text`, joined by `\n`, and at most one notice
-/// after them: at most 400 bytes that begin with `\n\n[` and end with `]`.
+/// Finds the lines of `file_text`, from `first_line` on, that `shown` consists of, joined by `\n`. One notice may
+/// follow them: at most 400 bytes that begin with `\n\n[` and end with `]`.
 ///
-/// Where it fits in several ways (the file itself may hold such a notice), the longest run of lines is taken. `None` if
-/// it fits in none, or shows no line at all. The answer is exact: [`render_slice`] gives back `shown` byte for byte.
+/// If several runs of lines match (the file itself may hold such a notice), the longest is taken. `None` if none
+/// matches or `shown` has no line at all. The answer is exact: [`render_slice`] returns `shown` byte for byte.
 pub fn locate_slice(file_text: &str, shown: &str, first_line: u64) -> Option<Slice> {
     let rest = &file_text[line_start(file_text, first_line)?..];
     let body = bodies(shown).find(|body| {
@@ -56,7 +57,7 @@ fn line_start(text: &str, line: u64) -> Option<usize> {
     }
 }
 
-/// What of a shown text may be lines: all of it, or what stands before a notice at its end; longest first.
+/// The parts of a shown text that may be lines: all of it, or the part before a notice at its end; longest first.
 fn bodies(shown: &str) -> impl Iterator<Item = &str> {
     let earliest = shown.len().saturating_sub(MAX_SUFFIX_BYTES);
     let notices = shown

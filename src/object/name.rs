@@ -1,6 +1,6 @@
-//! How an object is named: handle, full ID, nickname, path, unique ID prefix, in this order (DESIGN.md section 2).
+//! How an object is named: by handle, full ID, nickname, path or unique ID prefix, tried in this order.
 //!
-//! Parsing only; which objects there are is known to the session and the store.
+//! Parses only; the session and the store know which objects exist.
 
 use std::fmt;
 
@@ -34,14 +34,14 @@ impl HandleKind {
 /// Short per-session name of an object, shown to the model: `f3`, `t17`, `s2`. Numbers start at 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Handle {
-    /// What it names.
+    /// Kind of the object.
     pub kind: HandleKind,
     /// Its number, by order of entry into the session index.
     pub number: u32,
 }
 
 impl Handle {
-    /// Reads `f3`, `t17`, `s2`, with or without brackets around it.
+    /// Parses `f3`, `t17`, `s2`, with or without brackets around it.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
         let mut chars = text.chars();
@@ -78,21 +78,22 @@ impl<'de> Deserialize<'de> for Handle {
     }
 }
 
-/// Which version a name asks for.
+/// The version that a name selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VersionSelector {
     /// The latest.
     Latest,
     /// `NAME@TX`: the version visible at a transaction.
     Tx(TxId),
-    /// `NAME@-1`: so many versions before the latest.
+    /// `NAME@-1`: counted back from the latest version.
     Back(u32),
     /// `NAME@2026-11-21T10:00:00Z`: the version visible at a time, see [`Timestamp::parse`].
     Time(Timestamp),
 }
 
 impl VersionSelector {
-    /// Reads `latest`, a transaction (`12`), a step back (`-1`), each also after an `@`, or a time, see [`Timestamp::parse`].
+    /// Parses `latest`, a transaction (`12`), a step back (`-1`) or a time (see [`Timestamp::parse`]), each with or
+    /// without a leading `@`.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT`, naming `argument`, for anything else.
@@ -168,7 +169,7 @@ impl Name {
     }
 }
 
-/// Optional alias of an object, unique in a store. May not look like a handle or an ID prefix.
+/// Optional alias of an object, unique in a store. It must not look like a handle or an ID prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Nickname(String);

@@ -1,4 +1,4 @@
-//! The mutable part of an object, its content hash, and what a redacted version says of itself.
+//! The mutable part of an object, its content hash, and the note that a redacted version carries.
 
 use std::collections::BTreeMap;
 
@@ -15,24 +15,25 @@ pub struct Payload {
     pub content: Option<String>,
     /// SHA-256 of the raw bytes of the source; only for sourced objects.
     pub source_hash: Option<Hash>,
-    /// Fields by type (SSOT 2.5); unknown ones are kept and hashed like the rest.
+    /// Fields, which depend on the type; unknown ones are kept and hashed like the rest.
     pub fields: Map<String, Value>,
-    /// Additional contents by name (`short_summary`, `full_output`): texts beside the content that nothing shows unasked
-    /// (memory-system-v0 section 4.2). Each has a hash of its own.
+    /// Additional contents by name (`short_summary`, `full_output`): texts beside the content, shown only on request.
+    /// Each has a hash of its own.
     pub additional: BTreeMap<String, String>,
 }
 
 impl Payload {
-    /// SHA-256 of the canonical JSON of all payload fields except `source_hash` and `content_hash` (SSOT 2.2).
+    /// SHA-256 of the canonical JSON of all payload fields except `source_hash` and `content_hash`.
     ///
-    /// Additional contents count by their SHA-256, under the key `additional`, which is absent where there are none: so it
-    /// can be checked without loading them.
+    /// Additional contents are represented by their SHA-256 under the key `additional`, which is absent if there are
+    /// none. So the hash can be checked without loading them.
     ///
-    /// `items_hash`: running hash of the document's items (chat messages, session events), where it has any; it stands
-    /// in for the items themselves under the key `items`, so that appending stays O(1).
+    /// `items_hash`: running hash of the document's items (chat messages, session events), if it has a list. It
+    /// represents the items under the key `items`, so that appending stays O(1).
     ///
-    /// Canonical JSON rounds integers that no double holds. Their digits stand under the key `integers`, as strings by their
-    /// path ([`FieldPath`]); it is absent where there are none. So a change of them counts too.
+    /// Canonical JSON rounds integers that a double cannot hold. Their digits are added under the key `integers`, as
+    /// strings by path ([`FieldPath`]), so that a change of them changes the hash. The key is absent if there are
+    /// none.
     pub fn content_hash(&self, items_hash: Option<&Hash>) -> Result<Hash> {
         let mut document = self.fields.clone();
         let integers = inexact_integers(&self.fields);
@@ -52,11 +53,11 @@ impl Payload {
     }
 }
 
-/// Names that no field may have: what stands for the other parts of a payload where it is hashed (SSOT 2.2).
+/// Names that no field may have: the hashed document uses them for the other parts of a payload.
 pub const RESERVED_FIELDS: [&str; 6] =
     ["content", "items", "additional", "integers", "source_hash", "content_hash"];
 
-/// Digits of the integers that no double holds, by the text of their path.
+/// Digits of the integers that a double cannot hold, by the text of their path.
 fn inexact_integers(fields: &Map<String, Value>) -> Map<String, Value> {
     fn walk(value: &Value, path: &FieldPath, found: &mut Map<String, Value>) {
         match value {
@@ -83,7 +84,7 @@ fn inexact_integers(fields: &Map<String, Value>) -> Map<String, Value> {
     found
 }
 
-/// Whether a number is the same as a double.
+/// Whether a double holds the number exactly.
 fn is_exact(number: &Number) -> bool {
     let whole = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from));
     #[expect(
@@ -94,23 +95,23 @@ fn is_exact(number: &Number) -> bool {
     whole.is_none() || whole == double
 }
 
-/// What was taken out of a version after it was written (DESIGN.md section 4). Its `content_hash` stays that of the
-/// original, so references to it still resolve, and what is there can be verified.
+/// Marks a version from which text was removed after it was written. Its `content_hash` stays that of the original,
+/// so references to it still resolve; `found_hash` verifies what is left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Redaction {
-    /// Why.
+    /// Why text was removed.
     pub reason: RedactionReason,
-    /// Payload hash of what is there now, see [`Payload::content_hash`]; over the original items' hash where there are items.
+    /// Payload hash of what is left, see [`Payload::content_hash`]; computed with the hash of the original items.
     pub found_hash: Hash,
 }
 
-/// Why text was taken out of a version.
+/// Why text was removed from a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RedactionReason {
-    /// What looked like a secret was replaced when an archive was written.
+    /// Text that looked like a secret was replaced while an archive was written.
     Secret,
-    /// A person had it forgotten.
+    /// A person ran `forget`.
     Forgotten,
 }
 
@@ -169,7 +170,7 @@ mod tests {
         assert_ne!(hash(json!({"a": [odd, odd - 1]})), hash(json!({"a": [odd - 1, odd]})));
         assert_ne!(hash(json!({"a": odd, "b": odd + 2})), hash(json!({"a": odd + 2, "b": odd})));
         assert_eq!(hash(json!({"a": odd, "b": u64::MAX})), hash(json!({"b": u64::MAX, "a": odd})));
-        // What doubles hold hashes as RFC 8785 says, nothing else.
+        // Numbers that doubles hold are hashed as RFC 8785 says, without `integers`.
         let plain = Hash::of(r#"{"content":null,"n":9007199254740992}"#);
         assert_eq!(hash(json!({"n": odd - 1})), plain);
         let named = Hash::of(

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::{Hash, ObjectId, Timestamp, TxId};
 use crate::error::{Error, Result};
 
-/// Where a version was first written. `tx_id` is local to a store, so a version's portable identity is its object ID,
-/// its `content_hash` and its origin (DESIGN.md section 2).
+/// Where a version was first written. A `tx_id` means nothing outside its store, so a version's portable identity is
+/// its object ID, its `content_hash` and its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Origin {
     /// ID of the store that first wrote the version.
@@ -29,7 +29,7 @@ pub struct DynamicReference {
     pub id: ObjectId,
 }
 
-/// One version, pinned; resolves in any store that holds it.
+/// Pinned to one version; resolves in any store that holds it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StaticReference {
     /// The object.
@@ -51,7 +51,7 @@ pub enum Reference {
 }
 
 impl<'de> Deserialize<'de> for Reference {
-    /// A static reference that is malformed is an error, never taken for a dynamic one.
+    /// A malformed static reference is an error; it is never read as a dynamic one.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         let reference = if value.get("content_hash").is_some() {
@@ -73,9 +73,9 @@ impl Reference {
     }
 }
 
-/// `ID@STORE:TX:TIME#HASH`, to be written down and resolved later: origin store, transaction and time (milliseconds since
-/// 1970) there, then the `content_hash`. In ID and store, white space, control characters, `%`, `@`, `#` and `:` (in the
-/// store) are percent-encoded, so that it is one word.
+/// `ID@STORE:TX:TIME#HASH`, a form to write down and resolve later: the origin's store, transaction and time
+/// (milliseconds since 1970), then the `content_hash`. White space, control characters, `%`, `@`, `#` and (in the
+/// store) `:` are percent-encoded, so that the reference is one word.
 impl fmt::Display for StaticReference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Origin { store_id, tx_id, time } = &self.origin;

@@ -1,12 +1,12 @@
-//! Source bindings: the external things that objects track. An open tagged union: what this release does not know is kept as it
-//! is, so that a store or archive of a later one loses nothing here. Must not look at any source.
+//! Source bindings: the external things that objects track. An open tagged union: unknown types are kept as they are,
+//! so that a store or archive of a later release loses nothing. Must not access any source.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-/// The external thing that an object tracks (SSOT 2.3). Its JSON is the identity of the object, so a type's fields are final once
-/// it is released.
+/// The external thing that an object tracks. Its JSON is the identity of the object, so the fields of a type are
+/// final once it is released.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Source {
@@ -21,7 +21,7 @@ pub enum Source {
     Other(OtherSource),
 }
 
-/// A source as its type's own module, or a later release, wrote it.
+/// A source of another type, as its own module or a later release wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct OtherSource {
     /// The type, such as `git` or `s3`.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Number of a transaction: a total order inside one store, without meaning in another.
+/// Number of a transaction. Orders the transactions of one store; means nothing in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TxId(pub i64);
@@ -23,10 +23,10 @@ impl fmt::Display for TxId {
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// Reads a time in RFC 3339 (`2026-03-01T12:30:00Z`, `2026-03-01 12:30+01:00`; seconds and their fraction may be
+    /// Parses a time in RFC 3339 (`2026-03-01T12:30:00Z`, `2026-03-01 12:30+01:00`; seconds and their fraction may be
     /// missing), or a date, which is its first moment in UTC. `None` for anything else.
     ///
-    /// Digits beyond the millisecond are dropped. A time without `Z` or an offset is no moment and is not read.
+    /// Digits beyond the millisecond are dropped. A time without `Z` or an offset is ambiguous and gives `None`.
     pub fn parse(text: &str) -> Option<Self> {
         let (date, time) = text.split_at_checked(10)?;
         let days = days_of_date(date)?;
@@ -120,7 +120,7 @@ fn ms_of_clock(clock: &str) -> Option<i64> {
     let mut parts = clock.split(':');
     for (limit, unit) in [(24, 3_600_000), (60, 60_000), (60, 1_000)] {
         let Some(part) = parts.next() else {
-            // Hours and minutes are needed.
+            // Hours and minutes are required.
             return (unit == 1_000 && fraction == "0").then_some(ms);
         };
         let is_number = part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());

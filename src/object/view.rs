@@ -1,4 +1,5 @@
-//! The metadata view: which fields tell of an object while its content is not in the window. Pure; no rendering of lists.
+//! The metadata view: the fields that represent an object while its content is not in the window. Pure; renders
+//! single lines, not lists.
 
 use serde_json::{Map, Value, json};
 
@@ -7,14 +8,13 @@ use crate::error::Result;
 
 /// The fields of an object's metadata line with their values, in order: `id`, `type`, then those of its view.
 ///
-/// A payload's `view` (list of names or paths of fields, memory-system-v0 section 4.2.1) decides; absent, empty or of
-/// another shape, the type does (SSOT 4.1): file `path`, `file_type`, `char_count`; toolcall `tool`, `status`; chat
-/// `session_ref`, `turn_count`; no more for the other types. An own view may name `path`, `nickname`, any payload field
-/// and any additional content. Without one a nickname comes last. Fields that the object lacks are left out.
+/// The payload's field `view`, a list of names or paths of fields, decides which. If it is absent, empty or
+/// malformed, the type decides: file `path`, `file_type`, `char_count`; toolcall `tool`, `status`; chat
+/// `session_ref`, `turn_count`; none for other types; then the nickname. A `view` may name `path`, `nickname`, any
+/// payload field and any additional content. Fields that the object lacks are left out.
 ///
-/// `path` is the source's; whoever shows another one (a mount's) replaces it. `additional` reads an additional content by
-/// name and is asked only for names that the view holds. There is no hash of the view: the SSOT's three hashes stand in
-/// its place (SSOT 2.2).
+/// `path` is the source's; a caller that shows another one (a mount's) replaces it. `additional` reads an additional
+/// content by name; it is called only for names in the view.
 ///
 /// # Errors
 /// Those of `additional`.
@@ -49,8 +49,8 @@ pub fn metadata_view(
     Ok(view)
 }
 
-/// `id=a type=file path=/a b.md short_summary="two\nlines"`: values as they are, but those that are more than one line, or
-/// no text, as JSON.
+/// Renders a metadata line: `id=a type=file path=/a b.md short_summary="two\nlines"`. One-line texts are written as
+/// they are, all other values as JSON.
 pub fn metadata_line(view: &[(String, Value)]) -> String {
     let shown = |(name, value): &(String, Value)| match value {
         Value::String(text) if !text.contains(char::is_control) => format!("{name}={text}"),
