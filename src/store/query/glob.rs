@@ -96,7 +96,7 @@ fn set(rest: &str) -> Option<(String, &str)> {
     let first = rest.chars().next()?.len_utf8();
     let end = first + rest[first..].find(']')?;
     let mut members: Vec<char> = rest[..end].chars().rev().collect();
-    let mut ranges = String::new();
+    let mut ranges: Vec<String> = Vec::new();
     while let Some(first) = members.pop() {
         let last = match members[..] {
             [.., last, '-'] => {
@@ -107,14 +107,14 @@ fn set(rest: &str) -> Option<(String, &str)> {
         };
         // A range that runs backwards holds nothing.
         if first <= last {
-            ranges.push_str(&format!("\\x{{{:X}}}-\\x{{{:X}}}", u32::from(first), u32::from(last)));
+            ranges.push(format!("\\x{{{:X}}}-\\x{{{:X}}}", u32::from(first), u32::from(last)));
         }
     }
     let set = match (negated, ranges.is_empty()) {
         (false, true) => r"[^\s\S]".to_owned(),
         (true, true) => ".".to_owned(),
-        (false, false) => format!("[{ranges}]"),
-        (true, false) => format!("[^{ranges}]"),
+        (false, false) => format!("[{}]", ranges.concat()),
+        (true, false) => format!("[^{}]", ranges.concat()),
     };
     Some((set, &rest[end + 1..]))
 }
