@@ -1,6 +1,6 @@
 //! Versioned objects on a backend: the [`Backend`] contract and the typed [`Store`] front.
 //!
-//! Only backends know SQL or HTTP. Nothing stored is changed or removed but by `forget` and `gc`, which a person asks for. Sources: DESIGN.md sections 2 and 4.
+//! Only backends know SQL or HTTP. Only `forget` and `gc`, which a person runs, change or remove what is stored.
 
 mod archive;
 mod backend;

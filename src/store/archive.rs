@@ -1,7 +1,7 @@
-//! Archives: a store, a session or an object as JSON Lines, out of one store and into another (DESIGN.md section 4).
+//! Archives: a store, a session or an object as JSON Lines, to carry it from one store to another.
 //!
-//! `docs/archive-format.md` describes the format. An import reads and checks all of an archive before it writes any of it.
-//! Nothing that a store holds is changed by one: versions are added, or left out and listed.
+//! `docs/archive-format.md` describes the format. An import checks the whole archive before it writes anything, and
+//! never changes what a store holds: it adds versions, or reports those that it left out.
 
 mod checked;
 mod export;
@@ -25,20 +25,20 @@ use crate::object::ObjectId;
 
 pub use redact::{Redacted, redact_json, redact_text};
 
-/// What an archive is to hold.
+/// What an archive contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
     /// Everything that the store holds.
     Everything,
-    /// A session: its document, chat and system prompt with their histories, and the versions of other objects that their
-    /// items and fields refer to. Of a session that it is a fork of, what was before the fork.
+    /// A session: its document, chat and system prompt with their histories, and the versions of other objects that
+    /// their items and fields refer to. If it is a fork, also the history of the original up to the fork.
     Session(ObjectId),
     /// One object with its history.
     Object(ObjectId),
 }
 
 impl Scope {
-    /// What the one that is given of a session's and an object's ID stands for; everything without them.
+    /// Makes a scope from a session's or an object's ID; everything if neither is given.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if both are given.
@@ -54,19 +54,19 @@ impl Scope {
     }
 }
 
-/// How an archive is written.
+/// Options of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportOptions {
     /// What it holds.
     pub scope: Scope,
-    /// Whether what looks like a secret is replaced, see [`redact_text`].
+    /// Whether to replace text that looks like a secret, see [`redact_text`].
     pub redact: bool,
-    /// Whether it is compressed by zstd.
+    /// Whether to compress it with zstd.
     pub compress: bool,
 }
 
 impl ExportOptions {
-    /// Whether an archive of this name is compressed, unless something else is asked for: it ends in `.zst`.
+    /// Whether an archive with this name is compressed by default: names that end in `.zst` are.
     pub fn compresses(path: &Path) -> bool {
         path.extension().is_some_and(|ending| ending == "zst")
     }
@@ -89,27 +89,27 @@ pub struct Exported {
     pub lines: u64,
     /// Bytes of the lines.
     pub bytes: u64,
-    /// Bytes written: fewer where they are compressed.
+    /// Bytes written, after compression.
     pub written_bytes: u64,
-    /// How often something was replaced, by rule; empty without `redact`.
+    /// Number of replacements by rule; empty without `redact`.
     pub redactions: BTreeMap<&'static str, u64>,
 }
 
-/// How an archive is read.
+/// Options of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImportOptions {
-    /// No line may be longer: what a line holds is kept in memory while it is checked.
+    /// Longest line, in bytes: a line is held in memory while it is checked.
     pub max_line_bytes: usize,
 }
 
 impl Default for ImportOptions {
-    /// Lines of 256 MiB: the text of a document of 100 MB and its escapes.
+    /// 256 MiB: room for a document of 100 MB with its escapes.
     fn default() -> Self {
         Self { max_line_bytes: 256 << 20 }
     }
 }
 
-/// What became of an archive.
+/// Result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
     /// ID of the store that wrote the archive.
@@ -118,21 +118,21 @@ pub struct Imported {
     pub bytes: u64,
     /// Versions that the store did not have.
     pub versions: u64,
-    /// Objects of these.
+    /// Number of objects that these belong to.
     pub objects: u64,
     /// Versions that the store had.
     pub present: u64,
-    /// Versions that were put again: to be the latest, or to stand beside another.
+    /// Versions that were written again, to be the latest or to belong to another's transaction.
     pub put_again: u64,
     /// Nicknames given.
     pub nicknames: u64,
-    /// Everything that was left out, and why, by object.
+    /// Everything that was left out, with the reason, by object.
     pub left_out: Vec<LeftOut>,
-    /// Lines of kinds that this program does not know, by kind; they were passed over.
+    /// Number of lines of unknown kinds, by kind; these were skipped.
     pub unknown_lines: BTreeMap<String, u64>,
 }
 
-/// Something of an archive that was not taken.
+/// Part of an archive that was not imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// The object.
@@ -146,14 +146,14 @@ pub struct LeftOut {
     pub versions: u64,
 }
 
-/// How far a long work has come.
+/// Progress of an export or import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// What is being done.
     pub stage: Stage,
-    /// So much is done: versions written, lines checked, or transactions taken.
+    /// Amount done: versions written, lines checked, or transactions imported.
     pub done: u64,
-    /// Of so much, where that is known.
+    /// Total amount, if known.
     pub of: Option<u64>,
 }
 
@@ -168,5 +168,5 @@ pub enum Stage {
     Importing,
 }
 
-/// Is told how far the work has come, now and then; an error ends the work and comes back from it.
+/// Called with the progress from time to time. An error stops the work and is returned from it.
 pub type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> Result<()>;

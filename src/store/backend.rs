@@ -1,4 +1,4 @@
-//! The contract that every backend fulfils. Plain data in and out; no policy, no knowledge of any backend.
+//! The contract that every backend fulfils. Plain data in and out; no policy, nothing about a particular backend.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -16,7 +16,7 @@ use crate::object::{
     TxId,
 };
 
-/// One version of an object, without its content: that is loaded apart, by [`Backend::content`].
+/// One version of an object, without its content, which [`Backend::content`] loads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Version {
     /// The immutable part.
@@ -31,29 +31,29 @@ pub struct Version {
     pub source_hash: Option<Hash>,
     /// Hash of the payload, see [`crate::object::Payload::content_hash`].
     pub content_hash: Hash,
-    /// Fields by type.
+    /// Fields, which depend on the type.
     pub fields: Map<String, Value>,
-    /// SHA-256 of the content's UTF-8 bytes, under which it is kept; `None` where the content is null.
+    /// SHA-256 of the content's UTF-8 bytes, the key of [`Backend::content`]; `None` if the content is null.
     pub content: Option<Hash>,
     /// Number of items (chat messages, session events); 0 for other documents.
     pub item_count: u64,
     /// Running hash of the items; `None` for documents without items.
     pub items_hash: Option<Hash>,
-    /// SHA-256 of each additional content, under which it is kept, by name.
+    /// SHA-256 of each additional content, by name.
     pub additional: BTreeMap<String, Hash>,
-    /// What was taken out of it, if anything was.
+    /// Set if text was removed from it.
     pub redacted: Option<Redaction>,
 }
 
-/// What a put expects to find. A put that changes nothing is [`Outcome::Unchanged`] whatever it expects: of two
-/// concurrent equal puts the second finds its wish fulfilled.
+/// The latest version that a put expects. A put that changes nothing is [`Outcome::Unchanged`] whatever it expects,
+/// so the second of two concurrent equal puts succeeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
     /// Anything: the put always succeeds.
     Any,
     /// No version of the object.
     Absent,
-    /// This latest version.
+    /// This version is the latest.
     Latest(TxId),
 }
 
@@ -62,39 +62,39 @@ pub enum Expected {
 pub struct Item {
     /// The element, as text (JSON in practice).
     pub text: String,
-    /// Running hash of the list up to and including this element, as it was written first.
+    /// Running hash of the list up to and including this element, as it was first written.
     pub running_hash: Hash,
-    /// SHA-256 of `text` where that is no longer what `running_hash` covers: something was taken out of it.
+    /// SHA-256 of `text`, if text was removed from it and `running_hash` no longer covers it.
     pub redacted: Option<Hash>,
 }
 
-/// An element with the transactions at which it stands in its list.
+/// An element with the range of transactions in which it is part of its list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacedItem {
-    /// Place in the list, from 0.
+    /// Position in the list, from 0.
     pub position: u64,
-    /// First transaction at which it stands there.
+    /// First transaction that has it there.
     pub from: TxId,
-    /// First transaction at which it no longer does; `None` while it does.
+    /// First transaction that no longer has it there; `None` if the latest still does.
     pub until: Option<TxId>,
     /// The element.
     pub item: Item,
 }
 
-/// A change of a document's list: keep the first `keep` items, then append. Items beyond `keep` stay visible to reads as
-/// of earlier transactions.
+/// A change of a document's list: keeps the first `keep` items, then appends. Items beyond `keep` stay visible as of
+/// earlier transactions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splice {
-    /// How many items stay; at most the present number.
+    /// Number of items to keep; at most the present number.
     pub keep: u64,
-    /// Items that follow.
+    /// Items to append.
     pub add: Vec<Item>,
 }
 
 /// A new version of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Put {
-    /// The immutable part; equal to that of earlier versions.
+    /// The immutable part; must equal that of earlier versions.
     pub envelope: Envelope,
     /// Hash of the raw source bytes.
     pub source_hash: Option<Hash>,
@@ -104,47 +104,47 @@ pub struct Put {
     pub fields: Map<String, Value>,
     /// The content and its SHA-256.
     pub content: Option<(Hash, String)>,
-    /// Change of the items; `None` leaves them as they are.
+    /// Change of the items; `None` keeps them.
     pub items: Option<Splice>,
     /// Additional contents by name, each with its SHA-256.
     pub additional: BTreeMap<String, (Hash, String)>,
-    /// Where the version was first written, for one that comes from another store; `None` for a new one. A version with an
-    /// origin is written even where its payload equals the latest's.
+    /// Where the version was first written, if it comes from another store; `None` for a new one. A version with an
+    /// origin is written even if its payload equals the latest one's.
     pub origin: Option<Origin>,
-    /// What was taken out of it, for a version that comes redacted from another store.
+    /// Set if the version comes redacted from another store.
     pub redacted: Option<Redaction>,
-    /// What the put expects to find.
+    /// The latest version that the put expects.
     pub expected: Expected,
 }
 
 /// One operation of a transaction.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Op {
-    /// Writes a version, unless `content_hash` and `source_hash` both equal the latest's.
+    /// Writes a version, unless `content_hash` and `source_hash` both equal those of the latest.
     Put(Box<Put>),
-    /// Gives a nickname to an object that the store holds after this transaction, or takes it away (`None`).
+    /// Gives a nickname to an object that exists after this transaction, or removes it (`None`).
     Name {
         /// The nickname; unique in the store.
         nickname: Nickname,
-        /// The object that has it from now on.
+        /// Its object from now on; `None` to remove it.
         id: Option<ObjectId>,
     },
 }
 
-/// What became of one operation.
+/// Result of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// A version was written.
     Written,
-    /// The object already was in this state; its latest version is named. For a nickname that nothing had and nothing
-    /// gets: the newest transaction.
+    /// The object was in this state already; holds its latest transaction. For removing a nickname that nobody has:
+    /// the newest transaction.
     Unchanged(TxId),
 }
 
-/// What became of a transaction.
+/// Result of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// The transaction's number; that of the newest transaction (0 on an empty store) where nothing was written.
+    /// The transaction's number; if nothing was written, that of the newest transaction (0 on an empty store).
     pub tx_id: TxId,
     /// That transaction's time (0 on an empty store).
     pub system_time: Timestamp,
@@ -152,36 +152,37 @@ pub struct Receipt {
     pub outcomes: Vec<Outcome>,
 }
 
-/// A change of what is stored, for explicit commands of a person alone: nothing else changes or removes anything.
+/// A change of stored data. Only commands that a person runs (`forget`) use it; nothing else changes what is stored.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Replacement {
-    /// Takes text out of a version. Its hashes, times and items stay.
+    /// Removes text from a version. Its hashes, times and items stay.
     Version {
         /// The object.
         id: ObjectId,
         /// The version's transaction.
         tx_id: TxId,
-        /// The fields from now on.
+        /// The new fields.
         fields: Map<String, Value>,
-        /// The content from now on, with its SHA-256.
+        /// The new content, with its SHA-256.
         content: Option<(Hash, String)>,
-        /// The additional contents from now on.
+        /// The new additional contents.
         additional: BTreeMap<String, (Hash, String)>,
-        /// Why, and the hash of what is there now.
+        /// The reason, and the payload hash of what is left.
         redacted: Redaction,
     },
-    /// Takes text out of an item that is or was in a list.
+    /// Removes text from an item that is or was in a list.
     Item {
         /// The object.
         id: ObjectId,
-        /// Place in the list.
+        /// Position in the list.
         position: u64,
-        /// First transaction at which it stands there.
+        /// First transaction that has it there.
         from: TxId,
-        /// The item from now on: with the running hash that it has, and `redacted` set.
+        /// The new item, with the same running hash and `redacted` set.
         item: Item,
     },
-    /// Marks an object forgotten: it gets no further version. Its nicknames go, and its source, whose path may be private.
+    /// Marks an object as forgotten: it gets no further versions, and loses its nicknames and its source, whose path
+    /// may be private.
     Forgotten {
         /// The object.
         id: ObjectId,
@@ -189,7 +190,7 @@ pub enum Replacement {
 }
 
 impl Replacement {
-    /// The object that it concerns.
+    /// The object concerned.
     pub fn id(&self) -> &ObjectId {
         match self {
             Self::Version { id, .. } | Self::Item { id, .. } | Self::Forgotten { id } => id,
@@ -197,23 +198,23 @@ impl Replacement {
     }
 }
 
-/// What [`Backend::collect`] would drop, or dropped.
+/// What [`Backend::collect`] drops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Garbage {
-    /// Contents that no version has.
+    /// Number of contents that no version refers to.
     pub contents: u64,
     /// Their UTF-8 bytes.
     pub content_bytes: u64,
-    /// Bytes of files before.
+    /// Size of the store's files before, in bytes.
     pub bytes_before: u64,
-    /// Bytes of files after; before the fact, what is certain at least to be given back subtracted.
+    /// Size of the store's files after; as an estimate beforehand, an upper bound.
     pub bytes_after: u64,
-    /// Whether a reader of an older state, in this process or another, keeps dropped text in the log until it is collected
-    /// again.
+    /// Whether a reader of an older state, in this process or another, still keeps dropped text in the log. Then
+    /// collect again.
     pub waits_for_readers: bool,
 }
 
-/// A part of a store and its bytes on disk.
+/// A part of a store and its size on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     /// Name of the table or index.
@@ -227,11 +228,11 @@ pub struct Part {
 pub struct Size {
     /// Objects by type.
     pub objects: BTreeMap<ObjectType, u64>,
-    /// Objects that were forgotten, among those.
+    /// Forgotten objects among them.
     pub forgotten: u64,
     /// Versions.
     pub versions: u64,
-    /// Items, those that no longer stand in their list included.
+    /// Items, including those that left their list.
     pub items: u64,
     /// Contents.
     pub contents: u64,
@@ -241,56 +242,56 @@ pub struct Size {
     pub file_bytes: u64,
     /// Bytes of the write-ahead log.
     pub log_bytes: u64,
-    /// Bytes of the file that are free.
+    /// Unused bytes in the file.
     pub free_bytes: u64,
     /// Bytes by table and index, largest first.
     pub parts: Vec<Part>,
 }
 
-/// Acknowledged transactions that a backend found missing when it was opened: something outside the program removed or
-/// damaged what was written.
+/// Acknowledged transactions that were missing when the store was opened: something outside the program removed or
+/// damaged them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
-    /// The store that held them: this one, or one that stood in its place before.
+    /// ID of the store that held them: this one, or an earlier one at the same path.
     pub store_id: String,
     /// The first transaction that is missing.
     pub from: TxId,
-    /// The last one.
+    /// The last transaction that is missing.
     pub to: TxId,
     /// When it was noticed.
     pub noticed: Timestamp,
 }
 
-/// Stores versions of objects. Implementations keep every version and are checked by one contract test body.
+/// Stores versions of objects and keeps every one. The contract tests run on every implementation.
 ///
-/// Shaped for a remote server as well as for a file: whole documents and list elements by ID, no joins, no iteration
-/// over everything. Calls block; callers are on worker threads.
+/// Made for a remote server as well as for a file: it addresses whole documents and list elements by ID, without
+/// joins or cursors. Calls block; callers run on worker threads.
 pub trait Backend: Debug + Send + Sync {
-    /// Short name for messages: `memory`, `sqlite`.
+    /// Short name for messages: `sqlite`, `memory`.
     fn name(&self) -> &'static str;
 
-    /// ID of this store, made when it was created; part of a version's portable identity.
+    /// ID of this store, made at its creation; part of a version's portable identity.
     fn store_id(&self) -> &str;
 
-    /// Applies all operations or none, as one transaction: [`Self::commit_all`] of one.
+    /// Applies all operations or none, as one transaction; see [`Self::commit_all`].
     fn commit(&self, ops: &[Op], now: Timestamp) -> Result<Receipt> {
         let receipts = self.commit_all(&[ops], now)?;
         receipts.into_iter().next().ok_or_else(|| Error::internal("a transaction has no receipt"))
     }
 
-    /// Applies transactions in order, each with one `tx_id` and one `system_time`; all of them or none. Nobody sees a state
-    /// between them. One receipt each.
+    /// Applies several transactions in order, all of them or none; no reader sees a state between them. Each has one
+    /// `tx_id`, one `system_time` and one receipt.
     ///
-    /// `now`: the wall clock; where it stands before the newest transaction's time, that time is used instead.
-    /// `tx_id`s grow, with gaps allowed; the first is at least 1. Durable when it returns.
+    /// `now`: the wall clock. If it is earlier than the newest transaction's time, that time is used instead. Each
+    /// `tx_id` is greater than the one before, the first at least 1; gaps are allowed. The data is durable on return.
     ///
     /// # Errors
-    /// `FORGOTTEN` if a put goes to an object that was forgotten or brings a content that is not to be stored again;
-    /// `CONFLICT` carrying the winner if a put's expectation fails; `INVALID_ARGUMENT` if one object is put twice, a text has
-    /// more than 256 MiB, a field has more than 100 levels or a name of [`crate::object::RESERVED_FIELDS`], an envelope
-    /// differs from that of earlier versions, a hash is malformed, a splice keeps more items than there are, or a nickname
-    /// goes to an unknown object; `INVALID_NICKNAME` if another object has it. The shape of all transactions is judged
-    /// first. Puts apply before names, each in their order; the first that fails decides the error.
+    /// `FORGOTTEN` if a put goes to a forgotten object or has a forgotten content; `CONFLICT` with the winner if the
+    /// latest version is not the expected one; `INVALID_ARGUMENT` if one object is put twice, a text has more than
+    /// 256 MiB, a field has more than 100 levels or a name of [`crate::object::RESERVED_FIELDS`], an envelope differs
+    /// from that of earlier versions, a hash is malformed, a splice keeps more items than there are, or a nickname
+    /// goes to an unknown object; `INVALID_NICKNAME` if another object has it. The form of all transactions is
+    /// checked first. Puts apply before names, in order; the first failure is reported.
     fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>>;
 
     /// Number and time of the newest transaction; zeros on an empty store.
@@ -311,12 +312,12 @@ pub trait Backend: Debug + Send + Sync {
     /// Reads the items that ever stood at positions `range` of `id`, by position, then transaction.
     fn placed_items(&self, id: &ObjectId, range: Range<u64>) -> Result<Vec<PlacedItem>>;
 
-    /// Lists versions of all objects in the order in which they were written, those of transactions after `after`; whole
-    /// transactions, as many as reach `limit` versions, at least one.
+    /// Lists the versions of all objects that were written after transaction `after`, in the order of writing.
+    /// Returns whole transactions, at least one, and stops after the one that reaches `limit` versions.
     fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>>;
 
-    /// Lists the versions of `id` that were first written in one transaction of one store, newest first; one that was put
-    /// again is listed each time. The origin's time is no part of the question.
+    /// Lists the versions of `id` with this origin, newest first; a version that was put again is listed each time.
+    /// Compares store and transaction, not time.
     fn find_origin(&self, id: &ObjectId, origin: &Origin) -> Result<Vec<Version>> {
         let same = |version: &Version| {
             version.origin.store_id == origin.store_id && version.origin.tx_id == origin.tx_id
@@ -324,7 +325,8 @@ pub trait Backend: Debug + Send + Sync {
         Ok(self.history(id)?.into_iter().filter(same).collect())
     }
 
-    /// Lists the latest versions of objects of one type, by ID, that come after `after`; at most `limit`.
+    /// Lists the latest versions of objects of one type in the order of their IDs, those after `after`; at most
+    /// `limit`.
     fn list(
         &self,
         kind: ObjectType,
@@ -332,8 +334,8 @@ pub trait Backend: Debug + Send + Sync {
         limit: usize,
     ) -> Result<Vec<Version>>;
 
-    /// Finds versions by their metadata, see [`Query`]. Reads neither contents nor items. A payload field that a version lacks
-    /// is missing there, also where no version has it.
+    /// Finds versions by their metadata, see [`Query`]. Reads neither contents nor items. Fields that no version has
+    /// are no error here; [`super::Store::query`] reports them.
     ///
     /// # Errors
     /// Those of [`Query::check`].
@@ -345,8 +347,8 @@ pub trait Backend: Debug + Send + Sync {
     /// `UNKNOWN_FIELD` as [`Query::check`].
     fn has_field(&self, path: &FieldPath) -> Result<bool>;
 
-    /// Lists payload fields that there are, with the members of those that are objects, in order: enough for a hint, at most
-    /// about 1,000 of at most 10,000 versions.
+    /// Lists existing payload fields, and the members of those that are objects, in order. Meant for hints: it reads
+    /// at most 10,000 versions and stops after about 1,000 fields.
     fn field_paths(&self) -> Result<Vec<FieldPath>>;
 
     /// Lists IDs that start with `prefix`, in order; at most `limit`.
@@ -358,42 +360,45 @@ pub trait Backend: Debug + Send + Sync {
     /// The nicknames of an object, in order.
     fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>>;
 
-    /// Lists the hashes of all contents, in order, that come after `after`; at most `limit`.
+    /// Lists the hashes of contents in order, those after `after`; at most `limit`.
     fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>>;
 
-    /// The backend's full-text index; `None` where it has none.
+    /// The full-text index; `None` if the backend has none.
     fn search_index(&self) -> Option<&dyn SearchIndex> {
         None
     }
 
-    /// The backend's index of relations; `None` where it has none.
+    /// The index of relations; `None` if the backend has none.
     fn relation_index(&self) -> Option<&dyn RelationIndex> {
         None
     }
 
-    /// Replaces what is stored, all of it or nothing, and from then on refuses contents with the hashes `banned`. For
-    /// explicit commands of a person alone. What is replaced is dropped by [`Self::collect`], and not yet here.
+    /// Replaces stored data, all of it or nothing, and refuses contents with the hashes `banned` from then on. Only
+    /// for commands that a person runs. [`Self::collect`] then drops the replaced data from the files.
     ///
     /// # Errors
-    /// `CONFLICT` if the newest transaction is no longer `newest`; `INVALID_ARGUMENT` if something replaced is not there.
+    /// `CONFLICT` if the newest transaction is no longer `newest`; `INVALID_ARGUMENT` if the store lacks what is to
+    /// be replaced.
     fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()>;
 
-    /// Finds what no version, item or object needs, without dropping it.
+    /// Measures what [`Self::collect`] would drop.
     fn garbage(&self) -> Result<Garbage>;
 
-    /// Drops it so that no byte of it is left in the store's files, and gives free space back. Every version of every object
-    /// stays. For explicit commands of a person alone.
+    /// Drops everything that no version, item or object needs, so that no byte of it is left in the store's files,
+    /// and returns free space to the file system. Keeps every version of every object. Only for commands that a
+    /// person runs.
     fn collect(&self) -> Result<Garbage>;
 
-    /// Counts and measures.
+    /// Counts and measures the store.
     fn size(&self) -> Result<Size>;
 
-    /// Acknowledged transactions that were found missing, in the order in which it was noticed.
+    /// Acknowledged transactions that were found missing, in the order of discovery.
     fn lost(&self) -> Result<Vec<Lost>> {
         Ok(Vec::new())
     }
 
-    /// Checks what the contract cannot see: pages, indexes, rows that name others. Reads only. One text per problem.
+    /// Checks what the contract cannot see: pages, indexes, references between rows. Reads only. Returns one text per
+    /// problem.
     fn check_integrity(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }

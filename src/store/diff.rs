@@ -1,31 +1,31 @@
-//! The difference of two versions of an object. Compares what is stored; must not look at files.
+//! The difference between two versions of an object. Compares stored data; must not look at files.
 
 use super::{Store, Version};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, FieldChange, ObjectId, changed_fields, unified_diff};
 
-/// Unchanged lines shown around each change, unless asked otherwise.
+/// Unchanged lines around each change, by default.
 pub const DEFAULT_DIFF_CONTEXT: usize = 3;
 
-/// How one version differs from another.
+/// The difference between two versions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
     /// The earlier version.
     pub from: Version,
     /// The later version.
     pub to: Version,
-    /// Lines that only `to` has.
+    /// Number of lines that only `to` has.
     pub added: u64,
-    /// Lines that only `from` has.
+    /// Number of lines that only `from` has.
     pub removed: u64,
-    /// Unified diff of the contents, with headings; empty where they are equal. A null content counts as an empty text.
+    /// Unified diff of the contents, with headers; empty if they are equal. A null content counts as an empty text.
     pub unified: String,
     /// Fields that differ, by name.
     pub fields: Vec<FieldChange>,
 }
 
 impl Store {
-    /// Whether two versions are of one object, or of one that moved.
+    /// Whether two versions belong to one object, before or after a move.
     fn is_one_lineage(&self, from: &Version, to: &Version) -> Result<bool> {
         let [one, other] = [&from.envelope.id, &to.envelope.id];
         let has_been = |now: &ObjectId, before: &ObjectId| -> Result<bool> {
@@ -34,13 +34,13 @@ impl Store {
         Ok(one == other || has_been(other, one)? || has_been(one, other)?)
     }
 
-    /// Compares two versions by lines: their contents, or where the documents have items, these, one per line.
+    /// Compares two versions line by line: their contents, or for documents with items, the items, one per line.
     ///
     /// `context`: unchanged lines around each change.
     ///
     /// # Errors
-    /// As [`Self::content`] and [`Self::items`]; `INVALID_ARGUMENT` if the versions are of different objects, neither of which
-    /// was the other before it moved.
+    /// As [`Self::content`] and [`Self::items`]; `INVALID_ARGUMENT` if the versions belong to different objects and
+    /// no move connects them.
     pub fn diff(&self, from: Version, to: Version, context: usize) -> Result<Difference> {
         let id = &from.envelope.id;
         if !self.is_one_lineage(&from, &to)? {
@@ -64,7 +64,7 @@ impl Store {
         Ok(Difference { from, to, added, removed, unified, fields })
     }
 
-    /// What a version says, as one text: its content, or its items, each with a `\n`.
+    /// A version as one text: its content, or its items, each followed by `\n`.
     fn document(&self, version: &Version) -> Result<String> {
         if version.item_count == 0 {
             return Ok(self.content(version)?.unwrap_or_default());

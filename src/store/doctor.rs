@@ -1,5 +1,5 @@
-//! Whether everything that a store holds is what was written: every hash, every reference, every list. Reads only, and beside
-//! writers: what is judged is the store as of one transaction. Must not mend anything, nor know a host's formats.
+//! Checks that everything in a store is what was written: every hash, every reference, every list. Reads only, as of
+//! one transaction, while others may write. Must not repair anything or know a host's formats.
 
 mod items;
 mod references;
@@ -13,18 +13,18 @@ use super::{SqliteBackend, Store, Version};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, RedactionReason, Timestamp, TxId};
 
-/// So many transactions that cannot be read are passed one by one, the rest in steps that double: where pages are damaged,
-/// the number of the last one may be anything.
+/// Unreadable transactions that are skipped one by one. After these the steps double, since damaged pages may show
+/// any number as the last transaction.
 const SINGLE_STEPS: u32 = 1_000;
 
-/// Versions, objects or contents that are read at a time.
+/// Versions, objects or contents read at a time.
 const PAGE: usize = 200;
 
-/// Checks an open store as of its newest transaction, while others go on writing. Takes a time in proportion to what the
-/// store holds; keeps a page of it in memory and the versions of one object.
+/// Checks an open store as of its newest transaction, while others may write. Takes time proportional to the size of
+/// the store; keeps one page of it and the versions of one object in memory.
 ///
 /// # Errors
-/// `CLOSED`. What cannot be read is a finding.
+/// `CLOSED`. Unreadable data is a finding, not an error.
 pub fn check(store: &Store) -> Result<Report> {
     let mut report = Report::new(store.path());
     report.store_id = Some(store.id().to_owned());
@@ -44,8 +44,7 @@ pub fn check(store: &Store) -> Result<Report> {
     Ok(examination.report)
 }
 
-/// Checks the store at `path` and changes nothing there. A file that is damaged so that it cannot be opened makes a report
-/// with this one finding.
+/// Checks the store at `path` without changing it. A file too damaged to open gives a report with that one finding.
 ///
 /// # Errors
 /// Those of [`SqliteBackend::open_read_only`] except `STORE_CORRUPT`.
@@ -65,8 +64,8 @@ pub fn check_file(path: &Path) -> Result<Report> {
     Ok(report)
 }
 
-/// Moves a damaged store to `NAME.corrupt-N`, with the files that belong to it, and returns its new place. The next opening
-/// makes a new store. `force` moves it whatever it is, unseen.
+/// Moves a damaged store to `NAME.corrupt-N`, with the files that belong to it, and returns the new path. The next
+/// opening makes a new store. `force` moves it without checking it.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if nothing in it is damaged; those of [`SqliteBackend::set_aside`] and [`check_file`].
@@ -79,10 +78,10 @@ pub fn set_aside(path: &Path, force: bool) -> Result<PathBuf> {
     SqliteBackend::set_aside(path)
 }
 
-/// A check under way.
+/// A check in progress.
 struct Examination<'a> {
     store: &'a Store,
-    /// What later transactions wrote is not looked at.
+    /// Later transactions are not checked.
     until: TxId,
     references: References<'a>,
     report: Report,
@@ -107,7 +106,7 @@ impl Examination<'_> {
         self.report.add(Finding { kind, object: Some(object.clone()), tx_id, problem });
     }
 
-    /// What the backend knows of itself.
+    /// Runs the backend's own checks.
     fn file(&mut self) -> Result<()> {
         match self.store.backend().check_integrity() {
             Ok(problems) => {
@@ -134,7 +133,7 @@ impl Examination<'_> {
         }
     }
 
-    /// Every content, also those that no version names any more.
+    /// Checks every content, including those that no version refers to.
     fn contents(&mut self) -> Result<()> {
         let mut after: Option<Hash> = None;
         loop {
@@ -155,7 +154,7 @@ impl Examination<'_> {
     fn content(&mut self, recorded: &Hash) -> Result<()> {
         let text = match self.store.backend().content(recorded) {
             Ok(Some(text)) => text,
-            // Removed since it was listed; a version that still needed it would say so.
+            // Removed since it was listed. If a version still needed it, checking that version would show it.
             Ok(None) => return Ok(()),
             Err(error) => return self.add(FindingKind::Content, None, None, &error),
         };
@@ -171,7 +170,7 @@ impl Examination<'_> {
         Ok(())
     }
 
-    /// Every version, in the order in which they were written.
+    /// Checks every version, in the order of writing.
     fn versions(&mut self) -> Result<()> {
         let (mut after, mut limit, mut time) = (TxId(0), PAGE, Timestamp(i64::MIN));
         let mut unreadable: Option<(TxId, Error)> = None;
@@ -179,7 +178,7 @@ impl Examination<'_> {
         while after < self.until {
             let page = match self.store.changes(after, limit) {
                 Ok(page) => page,
-                // Once more in the smallest steps, to find the transaction that cannot be read.
+                // Try again in the smallest steps, to find the unreadable transaction.
                 Err(_) if limit > 1 => {
                     limit = 1;
                     continue;
@@ -212,7 +211,7 @@ impl Examination<'_> {
         self.unreadable(unreadable, after)
     }
 
-    /// Versions that cannot be read, among the transactions up to `last`.
+    /// Reports unreadable versions among the transactions up to `last`.
     fn unreadable(&mut self, first: Option<(TxId, Error)>, last: TxId) -> Result<()> {
         let Some((first, error)) = first else { return Ok(()) };
         if matches!(error, Error::Closed { .. }) {
@@ -241,7 +240,8 @@ impl Examination<'_> {
         Ok(())
     }
 
-    /// Judges a payload by its hash; one that does not fit is read again, since a person may have had it forgotten meanwhile.
+    /// Checks a payload by its hash. If it does not match, reads the version again: it may have been forgotten
+    /// meanwhile.
     fn verify(&self, version: &Version) -> Result<()> {
         let Err(error) = self.store.verify(version) else { return Ok(()) };
         match self.store.get(&version.envelope.id, AsOf::Tx(version.tx_id))? {
@@ -257,7 +257,7 @@ impl Examination<'_> {
         }
     }
 
-    /// Every object of one type: its nicknames and its items.
+    /// Checks every object of one type: its nicknames and its items.
     fn objects(&mut self, kind: ObjectType) -> Result<()> {
         let mut after: Option<ObjectId> = None;
         loop {
@@ -283,7 +283,7 @@ impl Examination<'_> {
             Err(error) => return self.add(FindingKind::Nickname, Some(id), None, &error),
         };
         for nickname in nicknames {
-            // Named anew in between, it leads elsewhere; what leads nowhere is damage.
+            // A nickname that was given away meanwhile leads elsewhere; only one that leads nowhere is damage.
             if matches!(self.store.find_nickname(&nickname), Ok(None) | Err(_))
                 && self.store.nicknames(id).is_ok_and(|present| present.contains(&nickname))
             {
@@ -301,8 +301,8 @@ impl Examination<'_> {
     }
 }
 
-/// Whether an envelope hashes to its identity. What is left of a forgotten object no longer has the source that it was made
-/// of.
+/// Whether an envelope hashes to its identity. A forgotten object has lost the source that its identity was made
+/// from.
 fn has_its_identity(version: &Version) -> Result<bool> {
     let forgotten =
         version.redacted.as_ref().is_some_and(|it| it.reason == RedactionReason::Forgotten);

@@ -1,18 +1,23 @@
-//! Forgetting: an object or a session goes, with its text in call records, and is not stored again (DESIGN.md section 4).
-//! Only a person's explicit command comes here; this is the one way in which stored text is removed.
+//! Forgetting: removes the text of an object or a session from the store, call records included, and keeps it from
+//! being stored again. This is the only way to remove stored text, and runs only on a person's command.
 //!
-//! Which text goes:
-//! - Of what is forgotten: contents, additional contents, fields, nicknames, source, and all items. Hashes and times stay.
-//! - Of documents that refer to it (its sessions' events and chats, calls on a file): its lines, replaced by `[forgotten]`.
-//! - Of a session's files that nobody else knows, the text; reading one stores it again, as for any file.
-//! - Of everything else nothing, but it is listed; with `everywhere` the lines go there too.
+//! Which text is removed:
+//! - From the forgotten objects: contents, additional contents, fields, nicknames, source, and all items. Hashes and
+//!   times stay.
+//! - From documents that refer to them (events and chats of their sessions, calls on a file): their lines, replaced
+//!   by `[forgotten]`.
+//! - From files that only the forgotten session knows: the text. Reading such a file stores it again, as for any
+//!   file.
+//! - From everything else: nothing, but the report lists what still holds lines. With `everywhere` the lines are
+//!   removed there too.
 //!
-//! Its lines are the distinct trimmed lines of 12 characters and more, of contents and items, and each content as a whole
-//! from 4 characters on. Left alone and counted as common are, unless something in them looks like a key:
-//! - lines that three other objects hold which are no copies of it (`import os`); a copy is a text that shares half of its
+//! The lines of an object are the distinct trimmed lines of its contents and items with at least 12 characters, and
+//! each content as a whole with at least 4. These count as common and stay, unless they contain something that looks
+//! like a key:
+//! - lines that three other objects hold, apart from copies (`import os`); a copy is a text that shares half of its
 //!   own lines, or half of those to be forgotten;
-//! - lines of its fields alone (arguments) that any other object holds;
-//! - paths of files that stay, and where a session is forgotten, lines of files and system prompts that stay.
+//! - lines that occur only in fields (arguments), if any other object holds them;
+//! - paths of files that stay; when a session is forgotten, also lines of files and system prompts that stay.
 
 mod lines;
 mod plan;
@@ -24,15 +29,15 @@ use super::{Expected, Garbage, Store};
 use crate::error::{Error, Result};
 use crate::object::{Envelope, ObjectId, ObjectType, Payload, Source, file_fields};
 
-/// How often a plan is made anew where somebody writes in between.
+/// How often to plan again if somebody writes in between.
 const TRIES: usize = 5;
 
-/// How to forget.
+/// Options of forgetting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForgetOptions {
     /// Only report what would happen. Default: yes.
     pub dry_run: bool,
-    /// Remove its lines also from objects and sessions that have nothing to do with it. Default: no.
+    /// Also remove the lines from unrelated objects and sessions. Default: no.
     pub everywhere: bool,
 }
 
@@ -42,59 +47,59 @@ impl Default for ForgetOptions {
     }
 }
 
-/// What was forgotten, or would be.
+/// What was forgotten, or in a dry run, what would be.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ForgetReport {
-    /// Whether nothing was done yet.
+    /// Whether this is a dry run.
     pub dry_run: bool,
-    /// The objects that go.
+    /// The objects forgotten.
     pub objects: Vec<ObjectId>,
     /// Their versions.
     pub versions: u64,
     /// Their items.
     pub items: u64,
-    /// Their contents that nothing else has.
+    /// Their contents that nothing else refers to.
     pub contents: u64,
-    /// UTF-8 bytes of these contents and of items and fields.
+    /// UTF-8 bytes of these contents, the items and the fields.
     pub text_bytes: u64,
-    /// Files that only the session knew: their texts and fields go as well, but they may be read and stored again.
+    /// Files that only the session knew: their texts and fields are removed too, but reading them stores them again.
     pub emptied: Vec<ObjectId>,
-    /// Objects of the session that stay, for others know them.
+    /// Objects of the session that stay because others know them.
     pub kept: Vec<ObjectId>,
-    /// Where lines are replaced by `[forgotten]`.
+    /// Objects in which lines are replaced by `[forgotten]`.
     pub rewritten: Vec<Holder>,
-    /// What still holds lines afterwards, most lines first.
+    /// Objects that still hold lines afterwards, most lines first.
     pub holders: Vec<Holder>,
-    /// Distinct lines that go.
+    /// Number of distinct lines removed.
     pub lines: u64,
-    /// Distinct lines that are left alone, for they are common.
+    /// Number of distinct lines that stay because they are common.
     pub common_lines: u64,
-    /// Sessions concerned: their host's own files still hold the text.
+    /// Sessions concerned. The host's own files still hold their text.
     pub hosts: Vec<HostSession>,
-    /// What was then dropped from the files; `None` in a dry run.
+    /// What was dropped from the files afterwards; `None` in a dry run.
     pub collected: Option<Garbage>,
 }
 
-/// An object that holds lines of what is forgotten.
+/// An object that holds some of the lines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Holder {
     /// The object.
     pub object: ObjectId,
     /// Its type.
     pub kind: ObjectType,
-    /// The chat or session in which it is, where there is one.
+    /// Its chat or session, if it has one.
     pub session: Option<ObjectId>,
     /// Versions that hold lines in content, additional contents or fields.
     pub versions: u64,
-    /// Items that do.
+    /// Items that hold lines.
     pub items: u64,
-    /// Distinct lines.
+    /// Number of distinct lines.
     pub lines: u64,
-    /// Share of all lines that go, 0 to 1.
+    /// Share of all lines to be removed, from 0 to 1.
     pub share: f64,
 }
 
-/// A session as its host names it.
+/// A session by its host's name for it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostSession {
     /// Host: `pi`, `openclaw`, ...
@@ -104,13 +109,14 @@ pub struct HostSession {
 }
 
 impl Store {
-    /// Forgets an object; of a session or chat, the session with its chat, system prompt and tool calls, and the texts of
-    /// those of its files that nobody else knows; such files may be stored again. Afterwards nothing that the store's files hold yields the text, unless the report lists
-    /// holders or says that a reader kept the log: then [`Self::gc`] finishes it.
+    /// Forgets an object. For a session or chat: the session with its chat, system prompt and tool calls, and the
+    /// texts of files that only it knows; such files may be stored again. Afterwards no byte of the store's files
+    /// yields the text, unless the report lists holders or says that a reader kept the log. In that case [`Self::gc`]
+    /// finishes the work.
     ///
     /// # Errors
-    /// `NOT_FOUND`; `CONFLICT` if others write all the time; `NO_SPACE` if the file cannot be written anew: the text is then
-    /// out of reach, but not yet off the disk, and [`Self::gc`] finishes it.
+    /// `NOT_FOUND`; `CONFLICT` if others keep writing; `NO_SPACE` if the file cannot be rewritten: the text is then
+    /// unreachable but still on disk, until [`Self::gc`] succeeds.
     pub fn forget(&self, target: &ObjectId, options: ForgetOptions) -> Result<ForgetReport> {
         let mut conflict = None;
         for _ in 0..TRIES {
@@ -133,7 +139,7 @@ impl Store {
         Err(conflict.unwrap_or_else(|| Error::internal("nothing was tried")))
     }
 
-    /// Gives files a version that says that they were not read: what is put next differs from it, and so is stored.
+    /// Gives files a version without content, so that the next put differs from it and is stored.
     fn put_unread(&self, files: Vec<Envelope>) -> Result<()> {
         let mut transaction = self.begin();
         for file in files {

@@ -29,7 +29,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the SQLite store at `path`, made where it is missing; `:memory:` is a new store that ends with the process.
+    /// Opens the SQLite store at `path` and creates it if it is missing. `:memory:` is a new store in memory, gone
+    /// when its last clone is dropped.
     ///
     /// # Errors
     /// Those of [`SqliteBackend::open`].
@@ -46,7 +47,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the store at `path` as [`Self::open`] does, but makes none.
+    /// Opens the store at `path` as [`Self::open`] does, but creates none.
     ///
     /// # Errors
     /// `STORE_UNAVAILABLE` if there is none, and those of [`Self::open`].
@@ -59,7 +60,8 @@ impl Store {
         Self::open(path)
     }
 
-    /// Opens the SQLite store at `path` to be looked at: it stays exactly as it is, and writes fail with `READ_ONLY`.
+    /// Opens the SQLite store at `path` read-only: the files stay exactly as they are, and writes fail with
+    /// `READ_ONLY`.
     ///
     /// # Errors
     /// Those of [`SqliteBackend::open_read_only`].
@@ -69,7 +71,7 @@ impl Store {
         Ok(Self { path: path.into(), ..Self::with_backend(Arc::new(backend)) })
     }
 
-    /// Uses a backend that was made elsewhere; its name in colons stands for the path.
+    /// Uses a backend that was made elsewhere. Its name in colons serves as the path.
     pub fn with_backend(backend: Arc<dyn Backend>) -> Self {
         let path = format!(":{}:", backend.name()).into();
         Self { backend, clock: Arc::new(system_time), path, notice: None }
@@ -81,7 +83,7 @@ impl Store {
         Self { clock, ..self }
     }
 
-    /// The time that a write made now would bring along.
+    /// The time that a write would have now.
     pub fn now(&self) -> Timestamp {
         (self.clock)()
     }
@@ -96,8 +98,8 @@ impl Store {
         &self.path
     }
 
-    /// What the user should be told about the store, if anything: that it is on a network file system, that acknowledged
-    /// writes were found missing when it was opened.
+    /// A warning for the user, if there is one: the store is on a network file system, or acknowledged writes were
+    /// missing when it was opened.
     pub fn notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }
@@ -131,7 +133,8 @@ impl Store {
         self.backend.history(id)
     }
 
-    /// Lists the latest versions of objects of one type, by ID, that come after `after`; at most `limit`.
+    /// Lists the latest versions of objects of one type in the order of their IDs, those after `after`; at most
+    /// `limit`.
     pub fn list(
         &self,
         kind: ObjectType,

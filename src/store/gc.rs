@@ -1,15 +1,15 @@
-//! Garbage collection: what nothing needs leaves the files. Only a person's explicit command comes here.
+//! Garbage collection: drops what nothing refers to from the files. Runs only on a person's command.
 
 use super::{Garbage, Store};
 use crate::error::Result;
 
 impl Store {
-    /// Drops contents that no version has, and what else nothing needs, so that no byte of it is left; gives free pages back
-    /// to the file system and empties the log. With `dry_run` only counts. Nothing is lost: every version of every object
-    /// that was not forgotten stays, with all its items and contents.
+    /// Drops contents that no version refers to, and everything else that is unused, so that no byte of it is left;
+    /// returns free pages to the file system and empties the log. With `dry_run` only counts. Nothing is lost: every
+    /// version that was not forgotten keeps all its items and contents.
     ///
     /// # Errors
-    /// `NO_SPACE`: the file is written anew beside the old one, so about as much space is needed as it takes.
+    /// `NO_SPACE`: the new file is written beside the old one, which needs about as much space again.
     pub fn gc(&self, dry_run: bool) -> Result<Garbage> {
         if dry_run { self.backend().garbage() } else { self.backend().collect() }
     }

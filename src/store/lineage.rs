@@ -1,4 +1,5 @@
-//! The history of an object that moved: its own versions, and those of what it was before each move (`moved_from`).
+//! The history of a file across moves: its own versions, and those of the object that it was before each move
+//! (`moved_from`).
 
 use std::collections::HashMap;
 
@@ -6,15 +7,15 @@ use super::{Store, Version};
 use crate::error::Result;
 use crate::object::{ObjectId, TxId};
 
-/// The field that names the object which a file was before it moved.
+/// The field with the ID of the object that a file was before it moved.
 pub const MOVED_FROM: &str = "moved_from";
 
 impl Store {
-    /// Lists the versions of an object and, where it moved, of what it was before each move, newest first; empty for an
-    /// unknown object (DESIGN.md section 5).
+    /// Lists the versions of an object and of the objects that it was before its moves, newest first; empty for an
+    /// unknown object.
     ///
-    /// A path is identity: the file that moved is another object, and what happens at its old place after the move is not
-    /// listed.
+    /// The path is part of a file's identity, so a moved file is another object. Later versions at its old place are
+    /// not listed.
     pub fn lineage(&self, id: &ObjectId) -> Result<Vec<Version>> {
         let mut lives: HashMap<ObjectId, Life> = HashMap::new();
         let mut wanted = vec![(id.clone(), None)];
@@ -35,7 +36,7 @@ impl Store {
             versions.into_iter().filter(move |version| is_before(version, until))
         });
         let mut all: Vec<Version> = all.collect();
-        // Of the two versions that a move writes at once, the new place's is the newer one.
+        // A move writes two versions at once; the one at the new place counts as the newer.
         all.sort_by_key(|version| {
             (version.tx_id, version.content.is_some(), version.envelope.id == *id)
         });
@@ -44,14 +45,14 @@ impl Store {
     }
 }
 
-/// What an object was: those of its versions that count.
+/// An object of the lineage, with a bound on its versions.
 struct Life {
     versions: Vec<Version>,
-    /// Versions before this transaction count; `None`: all.
+    /// Only versions before this transaction belong to the lineage; `None`: all.
     until: Option<TxId>,
 }
 
-/// Of two ends the later one; none at all is the latest.
+/// The later of two bounds; no bound is the latest.
 fn later(one: Option<TxId>, other: Option<TxId>) -> Option<TxId> {
     Some(one?.max(other?))
 }
@@ -60,7 +61,7 @@ fn is_before(version: &Version, until: Option<TxId>) -> bool {
     until.is_none_or(|until| version.tx_id < until)
 }
 
-/// The moves that made an object what it was, in order: what it was before, and when.
+/// The moves of an object, in order: the object before, and the transaction.
 fn moves<'a>(
     versions: impl Iterator<Item = &'a Version>,
 ) -> impl Iterator<Item = (ObjectId, TxId)> {

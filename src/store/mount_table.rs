@@ -1,19 +1,19 @@
-//! The kernel's table of mounted filesystems, as text. Must not read it.
+//! Parses the kernel's table of mounted filesystems. Must not read it.
 
 /// A mounted filesystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mounted<'a> {
     /// The folder or file of the filesystem that is mounted.
     pub(crate) root: &'a str,
-    /// Where, with the kernel's escapes.
+    /// The mount point, with the kernel's escapes.
     pub(crate) point: &'a str,
     /// Type of the filesystem.
     pub(crate) kind: &'a str,
-    /// Device, or what the filesystem calls its source.
+    /// The device, or whatever the filesystem reports as its source.
     pub(crate) source: &'a str,
 }
 
-/// Reads proc_pid_mountinfo(5): `36 35 98:0 /root /mount/point options [tags] - type source options`.
+/// Parses proc_pid_mountinfo(5): `36 35 98:0 /root /mount/point options [tags] - type source options`.
 pub(crate) fn mounts(mountinfo: &str) -> impl Iterator<Item = Mounted<'_>> {
     mountinfo.lines().filter_map(|line| {
         let (place, filesystem) = line.split_once(" - ")?;

@@ -1,5 +1,5 @@
-//! Finding objects by name in a store: full ID, nickname, path, unique ID prefix, in this order (DESIGN.md section 2). Knows
-//! no session, so no handles, and no file system: what file a path names, the caller says.
+//! Finds objects by name in a store: by full ID, nickname, path or unique ID prefix, tried in this order. Knows no
+//! session, so no handles, and no file system: the caller says which file a path means.
 
 use super::{Store, Version};
 use crate::error::{Error, Result};
@@ -8,23 +8,23 @@ use crate::object::{AsOf, Name, Nickname, ObjectId, Source, VersionSelector};
 /// Candidates that an ambiguity error lists.
 pub const MAX_CANDIDATES: usize = 8;
 
-/// IDs looked at for a prefix.
+/// Most IDs read for a prefix.
 const MAX_MATCHES: usize = 256;
 
-/// What a name stands for.
+/// The object and version that a name means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
     /// The object.
     pub id: ObjectId,
-    /// The version that the name asks for.
+    /// The version that the name selects.
     pub version: VersionSelector,
 }
 
 impl Store {
-    /// Finds the object of a name among all objects, infrastructure included; what looks like `NAME@TX` but is itself a name
-    /// is taken for that.
+    /// Finds an object by name among all objects, infrastructure included. A text like `NAME@TX` that is itself a
+    /// name means that name.
     ///
-    /// `file_of`: the ID of the file object that a text names as a path; `None` where it is no path.
+    /// `file_of`: returns the ID of the file object for a path; `None` if the text is not a path.
     ///
     /// # Errors
     /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `INVALID_ARGUMENT` if the name is empty.
@@ -50,8 +50,8 @@ impl Store {
         Ok(Named { id, version: asked.version })
     }
 
-    /// Finds an object by full ID, nickname or path, in this order. `file`: what the name is as a path. `may`: whether an
-    /// object is among those that can be named.
+    /// Finds an object by full ID, nickname or path, tried in this order. `file`: the object for the name as a path.
+    /// `may`: selects the objects that may be found.
     pub fn find_exact(
         &self,
         name: &Name,
@@ -101,7 +101,7 @@ impl Store {
         }
     }
 
-    /// Takes a nickname away and says whose it was.
+    /// Removes a nickname and returns its object.
     ///
     /// # Errors
     /// `UNKNOWN_NAME` if no object has it.
@@ -115,7 +115,7 @@ impl Store {
         Ok(id)
     }
 
-    /// An object's ID and what it is, for people.
+    /// An object's ID with a short description, for messages.
     fn described(&self, id: &ObjectId) -> Result<String> {
         let version = self.get(id, AsOf::Latest)?;
         let what = |version: Version| {

@@ -1,5 +1,5 @@
-//! Whether a folder is on a network file system: several machines cannot share WAL's memory there (sqlite.org/wal.html), and
-//! the system does not tell of what other machines write.
+//! Whether a folder is on a network file system. There machines cannot share the memory that WAL needs
+//! (sqlite.org/wal.html), and the system sends no events for changes by other machines.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(crate) struct Mounts {
 }
 
 impl Mounts {
-    /// Reads them.
+    /// Reads the mount table.
     pub(crate) fn read() -> Self {
         let table = if cfg!(target_os = "linux") {
             std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()
@@ -23,7 +23,7 @@ impl Mounts {
         Self { table }
     }
 
-    /// Whether a canonical folder is shared with other machines, as far as the system says so without a library call.
+    /// Whether a canonical folder is on a network file system, as far as the system tells without a library call.
     ///
     /// Linux: the mount table. Windows: UNC paths; mapped drives are not recognised. macOS: `false`; SQLite itself asks the
     /// file system there and refuses WAL.
@@ -44,7 +44,8 @@ fn is_unc(_path: &Path) -> bool {
     false
 }
 
-/// The type of the file system that holds `folder`: that of the mount with the longest matching path, the last of equals.
+/// The type of the file system that holds `folder`: that of the mount with the longest matching path; of several
+/// such, the last.
 fn file_system<'t>(table: &'t str, folder: &Path) -> Option<&'t str> {
     let mounts = mounts(table).map(|mount| (unescaped(mount.point), mount.kind));
     mounts
@@ -72,7 +73,7 @@ fn is_remote_type(kind: &str) -> bool {
         "smbfs",
         "virtiofs",
     ];
-    // Of the file systems in user space, those that are known to be remote.
+    // Of FUSE file systems only those known to be remote.
     let base = kind.strip_prefix("fuse.").unwrap_or(kind);
     REMOTE.contains(&base) || ["sshfs", "s3fs", "rclone", "davfs2", "curlftpfs"].contains(&base)
 }

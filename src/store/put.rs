@@ -1,4 +1,4 @@
-//! One version from plain data: what programs hand over to be written. Several at once, and items: `Transaction`.
+//! Writes one version from plain data, as programs pass it in. For several at once, and for items, see `Transaction`.
 
 use std::collections::BTreeMap;
 
@@ -16,27 +16,28 @@ use crate::object::{
 pub struct NewVersion {
     /// Type of the object.
     pub kind: ObjectType,
-    /// What it tracks; then its ID is made of type and source.
+    /// The source that it tracks; its ID is then derived from type and source.
     pub source: Option<Source>,
     /// ID of an object without a source; `None` makes a UUIDv7 for a toolcall.
     pub id: Option<String>,
     /// The content.
     pub content: Option<String>,
-    /// SHA-256 of the source's bytes; `None` makes that of the content where there is a source.
+    /// SHA-256 of the source's bytes; `None` uses that of the content, if there is a source.
     pub source_hash: Option<String>,
     /// Fields.
     pub fields: Map<String, Value>,
     /// Additional contents by name.
     pub additional: BTreeMap<String, String>,
-    /// The transaction of the latest version that there must be, 0 for none; `None` for whatever there is.
+    /// Expected transaction of the latest version, 0 for no version; `None` accepts any.
     pub expected: Option<i64>,
 }
 
 impl Store {
-    /// Writes a version and reads the latest, which is it, or one that was equal already: then the first is false.
+    /// Writes a version. Returns whether it was written, and the latest version, which is the new one or an equal
+    /// one.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if there is neither or both of source and ID, or a hash is no SHA-256; and those of
+    /// `INVALID_ARGUMENT` if source and ID are both given or both missing, or a hash is not a SHA-256; and those of
     /// [`super::Backend::commit`].
     pub fn write(&self, new: NewVersion) -> Result<(bool, Version)> {
         let NewVersion { kind, source, id, content, source_hash, fields, additional, expected } =
@@ -54,7 +55,7 @@ impl Store {
             Some(tx_id) => Expected::Latest(TxId(tx_id)),
         };
         let id = envelope.id.clone();
-        // Items are kept, so the version that has them must be certain.
+        // The items are kept, so it must be certain which version they belong to.
         let present = self.get(&id, AsOf::Latest)?.filter(|version| version.items_hash.is_some());
         let expected = match (expected, present) {
             (Expected::Any, Some(version)) => Expected::Latest(version.tx_id),
@@ -69,7 +70,7 @@ impl Store {
         }
     }
 
-    /// Reads a text of a version: the content, or an additional one. `None` where the content is null.
+    /// Reads a text of a version: the content, or an additional one. `None` if the content is null.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if the version has no additional content of this name; and as [`Self::content`].
@@ -85,7 +86,7 @@ impl Store {
         Ok(text)
     }
 
-    /// Reads two versions to compare. `to`: `None` is the latest. `from`: `None` is the one before `to`.
+    /// Reads two versions for a comparison. `to`: default the latest. `from`: default the one before `to`.
     ///
     /// # Errors
     /// `NOT_FOUND` if there is no such version.

@@ -1,26 +1,27 @@
-//! Metadata queries: what may be asked, and the one definition of what the answer is. No storage, no SQL.
+//! Metadata queries: their form and their meaning. No storage, no SQL.
 //!
 //! # Fields
-//! `id`, `type`, `path` (the source's), `source.*`, `identity_hash` of the envelope; `tx_id`, `system_time`,
-//! `origin.store_id`, `origin.tx_id`, `origin.time`, `content_hash`, `source_hash`, `has_content`, `item_count`,
-//! `redacted.*`, `additional.NAME` (SHA-256 of an additional content) of the version; `nickname` and `forgotten` of the
-//! object as it is now. `tags` and `front_matter.KEY` are the
-//! payload's fields of these names, else what a Markdown file's text says. Every other name is a field of the payload, by its path ([`FieldPath`]); `fields.NAME` is one even
-//! where the name is taken by one of those above. A property that is derived from content becomes a variant of
-//! [`field::Field`], and so a name beside them.
+//! - Of the envelope: `id`, `type`, `path` (the source's), `source.*`, `identity_hash`.
+//! - Of the version: `tx_id`, `system_time`, `origin.store_id`, `origin.tx_id`, `origin.time`, `content_hash`,
+//!   `source_hash`, `has_content`, `item_count`, `redacted.*`, `additional.NAME` (SHA-256 of an additional content).
+//! - Of the object as it is now: `nickname`, `forgotten`.
+//! - `tags` and `front_matter.KEY`: the payload's fields of these names, else those of a Markdown file's text.
+//! - Every other name is a field of the payload, by its path ([`FieldPath`]). `fields.NAME` always is, even if the
+//!   name is listed above.
 //!
 //! # Logic
-//! A field has no value (it is missing), one, or several (`tags[*]`, `nickname`). A test is true if one of the values fits,
-//! so every test of a missing field is false, `!=` too; `missing` alone is true then. There is no third truth value: `not`
-//! turns false into true, so `not status = ok` finds what `status != ok` finds and all that has no status.
+//! A field has no value (it is missing), one, or several (`tags[*]`, `nickname`). A test is true if one of the values
+//! fits. So every test of a missing field is false, even `!=`; only `missing` is true. There is no third truth value:
+//! `not` turns false into true, so `not status = ok` finds what `status != ok` finds, and also everything without a
+//! status.
 //!
-//! Values of different types are not equal and have no order. Numbers compare by value, exactly (`1 = 1.0`, `0 = -0.0`);
-//! texts by code points, case counts. A time is milliseconds since 1970 beside a number, and its own text beside a text.
-//! `contains` looks for a part of a text or an element of a list.
+//! Values of different types are not equal and have no order. Numbers compare by value, exactly (`1 = 1.0`, `0 =
+//! -0.0`); texts by code points, with case. A time compares with numbers as milliseconds since 1970, and with texts
+//! as it was written. `contains` looks for a part of a text or an element of a list.
 //!
 //! # Order
-//! null, booleans, numbers, texts, then lists and objects (all equal); objects without the field last, in both directions.
-//! Ties by ID, ascending: the order is total.
+//! Null, booleans, numbers, texts, then lists and objects (all equal); objects without the field come last in both
+//! directions. Ties are ordered by ID, ascending.
 
 mod field;
 mod fit;
@@ -38,29 +39,29 @@ pub use self::glob::Glob;
 use crate::error::{Error, Result};
 use crate::object::{AsOf, FieldPath, ObjectType, Timestamp};
 
-/// Most tests of a query: SQLite's limits on an expression are far above.
+/// Most tests of a query, far below SQLite's limits on an expression.
 const MAX_TESTS: usize = 200;
 
 /// Most levels of `not` and parentheses.
 const MAX_DEPTH: usize = 32;
 
-/// A query over metadata: contents and items are never read.
+/// A query over metadata; contents and items are never read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
-    /// What a version must fulfil; `None`: nothing.
+    /// The condition on a version; `None` for all versions.
     pub condition: Option<Condition>,
     /// Order of the answer; ties by ID.
     pub order: Vec<Order>,
     /// Most versions of the answer; `None`: all.
     pub limit: Option<u64>,
-    /// How many of the ordered versions are left out at the start.
+    /// Number of versions to skip at the start.
     pub offset: u64,
-    /// The point in the store's history that is asked about; each object has at most one version there.
+    /// The point in the store's history; each object has at most one version there.
     pub at: AsOf,
 }
 
 impl Default for Query {
-    /// Every object, latest, by ID.
+    /// The latest version of every object, by ID.
     fn default() -> Self {
         Self { condition: None, order: Vec::new(), limit: None, offset: 0, at: AsOf::Latest }
     }
@@ -69,30 +70,30 @@ impl Default for Query {
 /// A condition on a version.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
-    /// All hold; true where there are none.
+    /// All hold; true if there are none.
     All(Vec<Condition>),
-    /// At least one holds; false where there are none.
+    /// At least one holds; false if there are none.
     Any(Vec<Condition>),
-    /// It does not hold.
+    /// The inner condition does not hold.
     Not(Box<Condition>),
     /// A value of the field fits.
     Test(FieldPath, Test),
 }
 
-/// What a value must be.
+/// A test of a value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Test {
-    /// It compares so with a literal.
+    /// It compares to a literal in this way.
     Compare(Comparison, Literal),
-    /// A text with this text in it, or a list with this element.
+    /// It is a text that contains this text, or a list with this element.
     Contains(Literal),
-    /// A text that begins so.
+    /// It is a text that begins with this.
     StartsWith(String),
-    /// A text that fits a pattern as a whole.
+    /// It is a text that matches a pattern as a whole.
     Glob(Glob),
     /// It equals one of these.
     In(Vec<Literal>),
-    /// It is there; null counts.
+    /// It exists; null counts.
     Exists,
 }
 
@@ -113,7 +114,7 @@ pub enum Comparison {
     AtLeast,
 }
 
-/// What values are compared with.
+/// A value to compare with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Literal {
     /// `null`
@@ -143,13 +144,15 @@ impl Query {
         Self { condition: Some(condition), ..Self::default() }
     }
 
-    /// Reads the text form: `type = toolcall and args.command contains "cargo test" order by system_time desc limit 20`.
+    /// Parses the text form: `type = toolcall and args.command contains "cargo test" order by system_time desc limit
+    /// 20`.
     ///
-    /// A test is a field, then `=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`, `starts_with` or `~` (see [`Glob::new`]) with
-    /// a value, or `in (a, b)`, or `exists`, or `missing`. Tests are joined by `not`, `and`, `or` (in this order of
-    /// strength) and parentheses. A value is a JSON number, `true`, `false`, `null`, a date or time (ISO 8601), any other
-    /// text without white space, comma or parenthesis, or a text in `"` or `'` with JSON's escapes, which always is a text.
-    /// `order by FIELD [asc|desc], …`, `limit N` and `offset N` follow, each at most once. Words count in any case.
+    /// A test is a field, then `=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`, `starts_with` or `~` (see [`Glob::new`])
+    /// with a value, or `in (a, b)`, or `exists`, or `missing`. Tests are joined by `not`, `and`, `or` (in this order
+    /// of strength) and parentheses. A value is a JSON number, `true`, `false`, `null`, a date or time (ISO 8601),
+    /// any other text without white space, comma or parenthesis, or a text in `"` or `'` with JSON's escapes, which
+    /// always is a text. `order by FIELD [asc|desc], …`, `limit N` and `offset N` follow, each at most once. Keywords
+    /// may have any case.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` naming the column, from 1, and what was expected there; those of [`Self::check`].
@@ -159,7 +162,7 @@ impl Query {
         Ok(query)
     }
 
-    /// The same query among objects of one type, and for at most so many.
+    /// Restricts the query to objects of one type, and to at most `limit` versions.
     #[must_use]
     pub fn within(mut self, kind: Option<ObjectType>, limit: Option<u64>) -> Self {
         if let Some(kind) = kind {
@@ -191,7 +194,7 @@ impl Query {
         Ok(())
     }
 
-    /// Every field that is named, as often as it is.
+    /// Every field that the query names, repetitions included.
     pub fn fields(&self) -> Vec<&FieldPath> {
         let mut fields: Vec<_> = self.order.iter().map(|order| &order.field).collect();
         if let Some(condition) = &self.condition {
@@ -242,7 +245,7 @@ impl Condition {
         }
     }
 
-    /// As it stands inside another condition.
+    /// The text form inside another condition.
     fn inner(&self) -> String {
         match self {
             Self::Test(..) => self.to_string(),
@@ -251,7 +254,7 @@ impl Condition {
     }
 }
 
-/// The text form of what was parsed; reads back to the same query.
+/// The text form; parses back to the same query.
 impl fmt::Display for Query {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts: Vec<String> = self.condition.iter().map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! The rules of [`super::Backend::commit`] that are the same on every backend. No storage.
+//! The rules of [`super::Backend::commit`] that all backends share. No storage.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::object::{Hash, Nickname, ObjectId, RESERVED_FIELDS, Timestamp, TxId};
 use serde_json::Value;
 
-/// What a put is judged by: the latest version of its object.
+/// The latest version of an object, as far as a put depends on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Latest {
     pub tx_id: TxId,
@@ -18,14 +18,14 @@ pub(super) struct Latest {
     pub forgotten: bool,
 }
 
-/// Largest text that a store takes, 256 MiB: whole texts are held in memory several times over while they are hashed and
-/// compressed, and SQLite's rows end at 10^9 bytes.
+/// Largest text that a store accepts, 256 MiB: texts are held in memory several times over while they are hashed and
+/// compressed, and SQLite limits a row to 10^9 bytes.
 const MAX_TEXT_BYTES: usize = 256 << 20;
 
-/// Most levels of a payload's fields: readers of JSON stop at 128, the store's own too.
+/// Deepest nesting of a payload's fields: JSON parsers stop at 128 levels, the store's own included.
 const MAX_LEVELS: usize = 100;
 
-/// Refuses a transaction that is malformed whatever the store holds.
+/// Refuses a transaction that is malformed on its own, whatever the store holds.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if one object is put twice, a hash is malformed, a text has more than 256 MiB, or a
@@ -44,11 +44,11 @@ pub(super) fn check_shape(ops: &[Op]) -> Result<()> {
     Ok(())
 }
 
-/// Whether a put writes a version.
+/// Whether a put writes a version; false if nothing would change.
 ///
 /// # Errors
-/// `FORGOTTEN` if the object was forgotten; `INVALID_ARGUMENT` if the envelope is not that of earlier versions or the splice
-/// keeps too much; `CONFLICT` if the put expects something else.
+/// `FORGOTTEN` if the object was forgotten; `INVALID_ARGUMENT` if the envelope differs from that of earlier versions
+/// or the splice keeps too many items; `CONFLICT` if the latest version is not the expected one.
 pub(super) fn writes(put: &Put, latest: Option<&Latest>) -> Result<bool> {
     let id = &put.envelope.id;
     if let Some(latest) = latest {
@@ -83,7 +83,7 @@ pub(super) fn writes(put: &Put, latest: Option<&Latest>) -> Result<bool> {
     }
 }
 
-/// The hashes of the contents that a put brings.
+/// The hashes of the contents of a put.
 pub(super) fn contents(put: &Put) -> impl Iterator<Item = &Hash> {
     put.content.iter().chain(put.additional.values()).map(|(hash, _)| hash)
 }
@@ -168,7 +168,7 @@ fn check_fields(put: &Put) -> Result<()> {
     Ok(())
 }
 
-/// Whether a value has at most so many levels.
+/// Whether a value has at most this many levels.
 fn has_levels(value: &Value, levels: usize) -> bool {
     match value {
         Value::Array(elements) => {

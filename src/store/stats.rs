@@ -7,7 +7,7 @@ use crate::object::{Timestamp, TxId};
 /// Counts and sizes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stats {
-    /// What there is, and its bytes.
+    /// Counts of objects, versions and items, and their sizes.
     pub size: Size,
     /// Number and time of the oldest transaction that wrote a version; `None` on an empty store.
     pub oldest: Option<(TxId, Timestamp)>,

@@ -1,10 +1,11 @@
-//! Building a transaction: payloads and items in, operations with their hashes out. Writes nothing before `commit`.
+//! Builds a transaction: takes payloads and items, makes operations with their hashes. Writes nothing before
+//! `commit`.
 
 use super::{Expected, Item, Op, Put, Receipt, Splice, Store, Version};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Envelope, Hash, Nickname, ObjectId, Payload, RunningHash};
 
-/// Operations that are applied together or not at all. Dropped without `commit`, it leaves no trace.
+/// Operations that are applied together or not at all. Dropping it without `commit` has no effect.
 #[derive(Debug)]
 #[must_use = "nothing is written before `commit`"]
 pub struct Transaction<'a> {
@@ -17,8 +18,8 @@ impl<'a> Transaction<'a> {
         Self { store, ops: Vec::new() }
     }
 
-    /// Adds a put. Nothing is written where `content_hash` and `source_hash` equal the latest's. A document's items stay
-    /// as they are.
+    /// Adds a put. Nothing is written if `content_hash` and `source_hash` equal those of the latest version. A
+    /// document keeps its items.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if the object has items and `expected` does not name its latest version; `CONFLICT` if `expected`
@@ -29,7 +30,7 @@ impl<'a> Transaction<'a> {
         payload: &Payload,
         expected: Expected,
     ) -> Result<&mut Self> {
-        // The hash of a document with items covers these, so the version they are taken from must be certain.
+        // The hash of a document with items covers the items, so it must be certain which version they come from.
         if !envelope.kind.is_content() && expected != Expected::Absent {
             let present = match expected {
                 Expected::Latest(_) => self.base(&envelope.id, expected)?,
@@ -43,9 +44,11 @@ impl<'a> Transaction<'a> {
         self.push(envelope, payload, None, expected)
     }
 
-    /// Adds a put that keeps the first `keep` items and appends `add`. Costs the added items, however long the list is.
+    /// Adds a put that keeps the first `keep` items and appends `add`. Its cost depends on the added items, not on
+    /// the length of the list.
     ///
-    /// `expected`: the version that `keep` refers to, or absence; the added items' running hashes continue its list.
+    /// `expected`: the version that `keep` refers to, or absence; the running hashes of the added items continue its
+    /// list.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if `expected` is [`Expected::Any`], the object is a content object, or `keep` exceeds the
@@ -77,18 +80,18 @@ impl<'a> Transaction<'a> {
         self.push(envelope, payload, Some(items), expected)
     }
 
-    /// Gives a nickname to an object, or takes it away (`None`).
+    /// Gives a nickname to an object, or removes it (`None`).
     pub fn name(&mut self, nickname: Nickname, id: Option<ObjectId>) -> &mut Self {
         self.ops.push(Op::Name { nickname, id });
         self
     }
 
-    /// Whether there is nothing to do.
+    /// Whether it has no operations.
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
     }
 
-    /// Applies the operations. They are on disk when it returns.
+    /// Applies the operations. They are on disk on return.
     ///
     /// # Errors
     /// Those of [`super::Backend::commit`]; then nothing was written.
@@ -123,7 +126,7 @@ impl<'a> Transaction<'a> {
         Ok(self)
     }
 
-    /// The version that a change of items starts from; `None` where there is to be none.
+    /// The version that a change of items starts from; `None` if none is expected.
     fn base(&self, id: &ObjectId, expected: Expected) -> Result<Option<Version>> {
         let tx_id = match expected {
             Expected::Latest(tx_id) => tx_id,

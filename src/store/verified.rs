@@ -1,4 +1,4 @@
-//! Reading with hashes checked: contents, items, payloads and what references pin. Must not know which backend there is.
+//! Reads that check hashes: contents, items, payloads and pinned versions. Must not know which backend it reads.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,16 +10,16 @@ use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, ObjectId, Payload, Reference, RunningHash, StaticReference, TxId};
 
 impl Store {
-    /// Reads a version's content; `None` where it is null.
+    /// Reads a version's content; `None` if it is null.
     ///
     /// # Errors
-    /// `HASH_MISMATCH` if what is stored is not what was written; `STORE_CORRUPT` if it is gone.
+    /// `HASH_MISMATCH` if the stored text is not what was written; `STORE_CORRUPT` if it is missing.
     pub fn content(&self, version: &Version) -> Result<Option<String>> {
         let Some(recorded) = &version.content else { return Ok(None) };
         self.text(&version.envelope.id, recorded).map(Some)
     }
 
-    /// Reads an additional content of a version; `None` where it has none of this name.
+    /// Reads an additional content of a version; `None` if it has none of this name.
     ///
     /// # Errors
     /// As [`Self::content`].
@@ -28,17 +28,18 @@ impl Store {
         self.text(&version.envelope.id, recorded).map(Some)
     }
 
-    /// Reads the items at positions `range`, clipped to what there is at `at`, in order.
+    /// Reads the items at positions `range`, clipped to the list at `at`, in order.
     ///
     /// # Errors
-    /// `NOT_FOUND` if no version is visible at `at`; `HASH_MISMATCH` if an item is not what was written; `STORE_CORRUPT` if
-    /// one is gone.
+    /// `NOT_FOUND` if no version is visible at `at`; `HASH_MISMATCH` if an item is not what was written;
+    /// `STORE_CORRUPT` if one is missing.
     pub fn items(&self, id: &ObjectId, at: AsOf, range: Range<u64>) -> Result<Vec<String>> {
         let items = self.list_items(id, at, range)?;
         Ok(items.into_iter().map(|item| item.text).collect())
     }
 
-    /// As [`Self::items`], each with what is recorded of it: an item says whether something was taken out of it.
+    /// As [`Self::items`], but with the hashes of each item; [`Item::redacted`] shows whether text was removed from
+    /// it.
     ///
     /// # Errors
     /// As [`Self::items`].
@@ -48,8 +49,8 @@ impl Store {
         if range.is_empty() {
             return Ok(Vec::new());
         }
-        // The item before the range holds the hash that the range continues. Pinned, so that a write in between changes
-        // nothing.
+        // The item before the range has the hash that the range continues. Read as of the version's transaction, so
+        // that a concurrent write changes nothing.
         let first = range.start.saturating_sub(1);
         let items = self.backend().items(id, AsOf::Tx(version.tx_id), first..range.end)?;
         if items.len() as u64 != range.end - first {
@@ -64,7 +65,7 @@ impl Store {
             }
             let what = || format!("item {position} of `{id}`");
             match &item.redacted {
-                // Its running hash is that of the text as it was: what is there has a hash of its own.
+                // Its running hash covers the original text; what is left has a hash of its own.
                 Some(recorded) => {
                     same_hash(what, &Hash::of(&item.text), recorded)?;
                     running = RunningHash::from_stored(item.running_hash.clone());
@@ -79,8 +80,8 @@ impl Store {
         Ok(found)
     }
 
-    /// The first transaction as of which the item that stands at `position` of the latest list, and all before it, stood there.
-    /// `None` where there is none.
+    /// The first transaction whose list has the same items up to and including `position` as the latest one; `None`
+    /// if the latest list is shorter.
     pub fn item_since(&self, id: &ObjectId, position: u64) -> Result<Option<TxId>> {
         let placed = self.backend().placed_items(id, position..position.saturating_add(1))?;
         let Some(standing) = placed.iter().find(|placed| placed.until.is_none()) else {
@@ -90,11 +91,11 @@ impl Store {
         Ok(placed.iter().filter(|p| p.item.running_hash == *hash).map(|p| p.from).min())
     }
 
-    /// Reads the version that a reference points to. A static one is found by its portable identity, wherever it was first
-    /// written, and its payload is hashed anew.
+    /// Reads the version that a reference points to. A static reference is found by its portable identity, wherever
+    /// it was first written, and its payload is verified.
     ///
     /// # Errors
-    /// `NOT_FOUND` if the store does not hold it; `HASH_MISMATCH` naming both hashes if its payload is not the pinned one.
+    /// `NOT_FOUND` if the store lacks it; `HASH_MISMATCH` with both hashes if its payload is not the pinned one.
     pub fn resolve(&self, reference: &Reference) -> Result<Version> {
         let reference = match reference {
             Reference::Dynamic(reference) => return self.require(&reference.id, AsOf::Latest),
@@ -112,7 +113,7 @@ impl Store {
         Ok(version)
     }
 
-    /// Reads the version visible at `at` and checks that it is the one that was pinned by its hash.
+    /// Reads the version visible at `at` and checks that it has the pinned hash.
     ///
     /// # Errors
     /// `NOT_FOUND` if there is none; `HASH_MISMATCH` naming both hashes if it is another or its payload is damaged.
@@ -141,7 +142,8 @@ impl Store {
         Ok(payload)
     }
 
-    /// Hashes the payload of a version anew: that of the original, or where it was redacted, that of what is there.
+    /// Recomputes the payload hash of a version and compares it with the recorded one; for a redacted version, with
+    /// the hash of what is left.
     ///
     /// # Errors
     /// `HASH_MISMATCH` naming both hashes; `STORE_CORRUPT` if a content is gone.
@@ -152,11 +154,11 @@ impl Store {
         same_hash(|| format!("version of `{}`", version.envelope.id), &found, recorded)
     }
 
-    /// Finds the version that a static reference means, by its portable identity; `None` if the store does not hold it. Its
-    /// payload is not read.
+    /// Finds the version of a static reference by its portable identity, without reading the payload; `None` if the
+    /// store lacks it.
     ///
     /// # Errors
-    /// `HASH_MISMATCH` naming both hashes if the version there has another one.
+    /// `HASH_MISMATCH` with both hashes if the version has another one.
     pub fn locate(&self, reference: &StaticReference) -> Result<Option<Version>> {
         let Some(version) = self.find_origin(reference)? else { return Ok(None) };
         let what = || format!("version of `{}`", reference.id);
@@ -164,7 +166,8 @@ impl Store {
         Ok(Some(version))
     }
 
-    /// The version with the origin of a reference; of two that a copied store file may have, the one with its hash.
+    /// The version with the origin of a reference. A copied store file may hold two; then the one with the pinned
+    /// hash.
     fn find_origin(&self, reference: &StaticReference) -> Result<Option<Version>> {
         let mut versions = self.backend().find_origin(&reference.id, &reference.origin)?;
         let pinned = |version: &Version| version.content_hash == reference.content_hash;
@@ -172,7 +175,7 @@ impl Store {
         Ok((at < versions.len()).then(|| versions.swap_remove(at)))
     }
 
-    /// Reads a text that an object's version names by its hash.
+    /// Reads a text of an object by its hash, and checks it.
     pub(super) fn text(&self, id: &ObjectId, recorded: &Hash) -> Result<String> {
         let text = self
             .backend()

@@ -1,5 +1,4 @@
-//! An archive that was read to its end and is whole: an index of what it holds, and its lines read again. Must not know what
-//! the store holds.
+//! A whole archive: an index of its contents, and access to its lines. Must not know what the store holds.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::object::{Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Source};
 use crate::store::Item;
 
-/// An archive that was read to its end and is whole.
+/// An archive that was read to its end and checked.
 pub(super) struct Archive {
     pub header: Header,
     pub versions: Vec<Entry>,
@@ -22,14 +21,14 @@ pub(super) struct Archive {
     pub unknown_lines: BTreeMap<String, u64>,
     /// Bytes read, uncompressed.
     pub bytes: u64,
-    /// Where the lines of contents stand in the spool.
+    /// Places of the contents' lines in the spool.
     pub contents: HashMap<Hash, Extent>,
     pub spool: Spool,
-    /// The content read last: often the next version has it too.
+    /// The content that was read last; the next version often has it too.
     pub recent: Option<(Hash, String)>,
 }
 
-/// A version of a transaction: its index, and whether it stands there for the first time.
+/// A version in a transaction: its index, and whether this is its first transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Member {
     pub version: usize,
@@ -40,7 +39,7 @@ pub(super) struct Member {
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub id: ObjectId,
-    /// `None` where this program does not know the type or the source; such a version is not taken.
+    /// `None` if this program does not know the type or the source; such a version is not imported.
     pub kind: Option<ObjectType>,
     pub identity_hash: Hash,
     pub content_hash: Hash,
@@ -48,14 +47,14 @@ pub(super) struct Entry {
     pub key: Key,
     pub is_redacted: bool,
     pub list: Option<List>,
-    /// The object of the other half where this is a session or a chat, see [`super::merge`].
+    /// For a session its chat, for a chat its session; see [`super::merge`].
     pub partner: Option<ObjectId>,
-    /// The partner's version that stood beside it, for a session.
+    /// For a session: the chat's version in the same transaction or before.
     pub beside: Option<usize>,
     pub line: Extent,
 }
 
-/// The items of a version: those of another, up to `keep`, and its own.
+/// The items of a version: the first `keep` of another version, then its own.
 #[derive(Debug, Clone)]
 pub(super) struct List {
     pub base: Option<usize>,
@@ -92,7 +91,7 @@ impl Archive {
         read_again(&line)
     }
 
-    /// The text of a content that a version of the archive has.
+    /// The text of a content of the archive.
     pub(super) fn content(&mut self, hash: &Hash) -> Result<String> {
         if let Some((_, text)) = self.recent.as_ref().filter(|(recent, _)| recent == hash) {
             return Ok(text.clone());
@@ -105,7 +104,7 @@ impl Archive {
         Ok(text)
     }
 
-    /// The running hash of the list of a version up to and including `position`; `None` where it is shorter.
+    /// The running hash of a version's list up to and including `position`; `None` if the list is shorter.
     pub(super) fn hash_at(&self, version: usize, position: u64) -> Option<Hash> {
         let mut list = self.versions[version].list.as_ref()?;
         if position >= list.len() {
@@ -120,7 +119,7 @@ impl Archive {
 
     /// The items of a version from a position on.
     pub(super) fn items(&mut self, version: usize, from: u64) -> Result<Vec<Item>> {
-        // The versions whose own items stand in this list, each up to where the next begins.
+        // The versions whose own items are part of this list, each with their range in it.
         let mut parts = Vec::new();
         let (mut at, mut end) = (Some(version), u64::MAX);
         while let Some(version) = at {
@@ -140,7 +139,7 @@ impl Archive {
         Ok(items)
     }
 
-    /// Adds `count` of the items that stand behind a version's line, after the first `skip`.
+    /// Reads `count` of the items after a version's line, without the first `skip`.
     fn own_items(
         &mut self,
         version: usize,
@@ -158,7 +157,7 @@ impl Archive {
     }
 }
 
-/// The envelope of a version; `None` where this program does not know its type or source.
+/// The envelope of a version; `None` if this program does not know its type or source.
 pub(super) fn envelope(line: &VersionLine) -> Result<Option<Envelope>> {
     let Some(kind) = ObjectType::parse(&line.kind) else { return Ok(None) };
     let envelope = match &line.source {
@@ -168,7 +167,7 @@ pub(super) fn envelope(line: &VersionLine) -> Result<Option<Envelope>> {
             Err(_) => return Ok(None),
         },
     };
-    // A source of a later program may have fields that this one would lose.
+    // A source of a later release may have fields that this one would lose.
     Ok((envelope.identity_hash == line.identity_hash).then_some(envelope))
 }
 

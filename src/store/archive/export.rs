@@ -1,4 +1,4 @@
-//! Writing an archive. Reads the store, changes nothing in it; what is read is verified, so what is written can be imported.
+//! Writes an archive. Only reads the store; verifies what it reads, so that the archive can be imported.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Write};
@@ -29,13 +29,13 @@ const ITEMS_AT_ONCE: u64 = 256;
 const REPORT_VERSIONS: u64 = 256;
 
 impl Store {
-    /// Writes an archive to `output`, which is flushed. What others write meanwhile is not in it.
+    /// Writes an archive to `output` and flushes it. Versions that others write meanwhile are not included.
     ///
-    /// `path`: for messages.
+    /// `path`: used in error messages.
     ///
     /// # Errors
-    /// `NOT_FOUND` for an unknown session or object; `INVALID_ARGUMENT` if the session is none; `HASH_MISMATCH` or
-    /// `STORE_CORRUPT` if something stored is damaged; `FILE`.
+    /// `NOT_FOUND` for an unknown session or object; `INVALID_ARGUMENT` if the session's ID belongs to another type;
+    /// `HASH_MISMATCH` or `STORE_CORRUPT` if stored data is damaged; `FILE`.
     pub fn export_archive(
         &self,
         output: impl Write,
@@ -63,7 +63,7 @@ impl Store {
     }
 }
 
-/// Counts what goes through.
+/// Counts the bytes written.
 struct Counted<W> {
     inner: W,
     bytes: u64,
@@ -87,11 +87,11 @@ struct Export<'a, W> {
     output: W,
     path: PathBuf,
     hasher: Sha256,
-    /// Hash of each content that was written, by the hash under which the store keeps it.
+    /// Hash of each content as it was written, by its hash in the store; these differ after redaction.
     contents: HashMap<Hash, Hash>,
     written: HashSet<Hash>,
     versions: HashSet<Key>,
-    /// The version of each document with items that was written last.
+    /// The last version written of each document with items.
     last: HashMap<ObjectId, Version>,
     objects: HashSet<ObjectId>,
     report: Exported,
@@ -205,7 +205,8 @@ impl<'a, W: Write> Export<'a, W> {
         self.items(version, keep)
     }
 
-    /// Writes the contents of a version that are not written yet. Returns its fields and what was taken out of it.
+    /// Writes the contents of a version that were not written yet. Returns its fields, and its redaction if text was
+    /// removed.
     fn payload(
         &mut self,
         version: &Version,
@@ -242,7 +243,7 @@ impl<'a, W: Write> Export<'a, W> {
         Ok((payload.fields, Some(Redaction { reason, found_hash })))
     }
 
-    /// Writes a content, unless it was; returns the text that stands in the archive.
+    /// Writes a content, unless it was written already; returns the text as it is in the archive.
     fn content(&mut self, hash: &Hash, text: String) -> Result<String> {
         let text = if self.options.redact {
             let Redacted { text: redacted, counts } = redact_text(&text);
@@ -267,7 +268,7 @@ impl<'a, W: Write> Export<'a, W> {
         Ok(line.text)
     }
 
-    /// How many items a version has in common with that of the line before.
+    /// Number of items that a version shares with the previous version of the document.
     fn kept_items(&self, version: &Version) -> Result<u64> {
         let id = &version.envelope.id;
         let Some(before) = self.last.get(id) else { return Ok(0) };

@@ -1,4 +1,4 @@
-//! Archives as files. Must not know what is in one.
+//! Archives in files. Must not know their contents.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
@@ -8,12 +8,12 @@ use super::{ExportOptions, Exported, ImportOptions, Imported, OnProgress};
 use crate::error::{Error, Result};
 use crate::store::Store;
 
-/// Standard output or input, in the place of a path.
+/// Stands for standard output or input instead of a path.
 const STANDARD: &str = "-";
 
 impl Store {
-    /// Writes an archive to a file, for its user only. What stood there is replaced once the archive is whole and on disk; what
-    /// is no plain file, such as a pipe or a link, is written to. `-` is standard output.
+    /// Writes an archive to a file that only its user may read. An existing file is replaced once the archive is
+    /// complete and on disk; anything else, such as a pipe or a link, is written to directly. `-` is standard output.
     ///
     /// # Errors
     /// As [`Self::export_archive`].

@@ -10,8 +10,8 @@ use crate::object::{Hash, ObjectId, Origin, Redaction, TxId};
 /// The format's name, in the header.
 pub(super) const FORMAT: &str = "palimpsest-archive";
 
-/// The newest version of the format that this program knows. It changes when a reader of an older one would go wrong; new
-/// fields and kinds of lines, which such a reader passes over, do not change it.
+/// Newest version of the format that this program knows. It changes only if older readers would misread the archive;
+/// they skip new fields and kinds of lines.
 pub(super) const FORMAT_VERSION: u32 = 1;
 
 /// First line.
@@ -35,22 +35,22 @@ pub(super) enum ScopeLine {
     Object { id: ObjectId },
 }
 
-/// A content, before the first version that has it.
+/// A content; comes before the first version that has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ContentLine {
     pub hash: Hash,
     pub text: String,
 }
 
-/// A version. Lines of one `tx` were written together.
+/// A version. Lines with the same `tx` were written in one transaction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct VersionLine {
     pub tx: i64,
     pub id: ObjectId,
-    /// An object type, of this program or of a later one.
+    /// An object type; may be unknown to this program.
     #[serde(rename = "type")]
     pub kind: String,
-    /// A source, of this program or of a later one.
+    /// A source; may be unknown to this program.
     pub source: Option<Value>,
     pub identity_hash: Hash,
     pub origin: Origin,
@@ -66,28 +66,28 @@ pub(super) struct VersionLine {
     pub items: Option<ItemsEntry>,
 }
 
-/// How the items of a version follow from those of the line before that has its object.
+/// The items of a version, relative to the previous line with the same object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ItemsEntry {
-    /// So many of these stay.
+    /// Number of items kept.
     pub keep: u64,
-    /// So many item lines follow the version's line.
+    /// Number of item lines that follow the version's line.
     pub add: u64,
     /// Running hash of all items.
     pub hash: Hash,
 }
 
-/// An item of the version line before.
+/// An item of the preceding version line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ItemLine {
     pub text: String,
-    /// Running hash of the list up to and including this item, as it was written first.
+    /// Running hash of the list up to and including this item, as it was first written.
     pub hash: Hash,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redacted: Option<Hash>,
 }
 
-/// A version of an earlier line that stands in the store once more.
+/// A version of an earlier line that was written to the store again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct AgainLine {
     pub tx: i64,
@@ -96,7 +96,7 @@ pub(super) struct AgainLine {
     pub origin: OriginKey,
 }
 
-/// An origin without its time, which is no part of the identity.
+/// An origin without its time, which is not part of the identity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OriginKey {
     pub store_id: String,
@@ -113,13 +113,13 @@ pub(super) struct NicknameLine {
 /// Last line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EndLine {
-    /// Lines before this one.
+    /// Number of lines before this one.
     pub lines: u64,
     /// SHA-256 of all bytes before this line.
     pub sha256: Hash,
 }
 
-/// A line that can be written: its kind stands first.
+/// A line that can be written; its kind comes first.
 pub(super) trait Line: Serialize {
     /// The value of `kind`.
     const KIND: &'static str;
@@ -167,13 +167,13 @@ impl<'a, L: Line> Tagged<'a, L> {
     }
 }
 
-/// The kind of a line, whatever else it holds.
+/// The kind of a line, without its other fields.
 #[derive(Deserialize)]
 pub(super) struct Kind {
     pub kind: String,
 }
 
-/// What makes a version the same in every store: object ID, `content_hash`, origin store and origin `tx_id`; as a hash.
+/// Portable identity of a version: a hash of object ID, `content_hash`, origin store and origin `tx_id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Key([u8; 32]);
 

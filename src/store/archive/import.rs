@@ -1,5 +1,5 @@
-//! Reading an archive into a store: check everything, then write in chunks. Must not decide what is written, which
-//! [`super::merge`] does.
+//! Imports an archive: checks everything, then writes in chunks. Must not decide what is written; [`super::merge`]
+//! does.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::BufRead;
@@ -13,24 +13,24 @@ use crate::error::{Error, Result};
 use crate::object::{AsOf, Nickname, ObjectId, TxId};
 use crate::store::{Op, Outcome, Receipt, Store};
 
-/// How often a chunk is planned anew because others wrote to its objects meanwhile.
+/// How often a chunk is planned again because others wrote to its objects meanwhile.
 const MAX_CONFLICTS: u32 = 1_000;
 
-/// Objects whose latest version is seen to at once, after the last chunk.
+/// Objects whose latest version is corrected in one step, after the last chunk.
 const SETTLED_AT_ONCE: usize = 256;
 
 impl Store {
-    /// Takes the versions of an archive that the store does not have. Nothing is written before all of the archive was read
-    /// and checked. It is written in chunks of whole transactions, each atomic: an import that was interrupted is run again.
+    /// Imports the versions that the store lacks. Nothing is written before the whole archive is checked. Chunks of
+    /// whole transactions are then written, each atomically; an interrupted import can be run again.
     ///
-    /// Versions keep their origin; their transactions here are new. After it, the latest version of an object is the one that
-    /// was first written last, by the clocks of the stores; a chat's is the one that belongs to its session's latest.
+    /// Versions keep their origin and get new transactions. Afterwards the latest version of an object is the one
+    /// with the latest origin time; for a chat, the one that belongs to its session's latest version.
     ///
-    /// `input`: plain or zstd. `path`: for messages.
+    /// `input`: plain or zstd. `path`: used in error messages.
     ///
     /// # Errors
-    /// `MALFORMED_ARCHIVE` with the line, and nothing was written; `FILE`; those of [`super::super::Backend::commit_all`];
-    /// `CONFLICT` if others kept changing an object of the archive.
+    /// `MALFORMED_ARCHIVE` with the line, before anything is written; `FILE`; those of
+    /// [`super::super::Backend::commit_all`]; `CONFLICT` if others kept changing an object of the archive.
     pub fn import_archive(
         &self,
         input: Box<dyn BufRead + '_>,
@@ -80,7 +80,7 @@ impl Import<'_> {
                 next = after;
             }
         }
-        // Chunks saw to their own objects; this sees to those of an import that was cut off, and to clocks that differ.
+        // Chunks correct their own objects. This corrects those of an interrupted import, and orders between chunks.
         let ids = self.merge.archive().versions.iter().map(|entry| entry.id.clone());
         let ids: Vec<ObjectId> = ids.collect::<BTreeSet<_>>().into_iter().collect();
         for ids in ids.chunks(SETTLED_AT_ONCE) {
@@ -100,7 +100,7 @@ impl Import<'_> {
         Ok(self.report)
     }
 
-    /// Writes a chunk; `false` if it has to be planned anew.
+    /// Writes a chunk; `false` if it has to be planned again.
     fn commit(&mut self, chunk: Chunk) -> Result<bool> {
         let transactions: Vec<&[Op]> = chunk.transactions.iter().map(Vec::as_slice).collect();
         if !transactions.is_empty() {
@@ -160,7 +160,7 @@ impl Import<'_> {
 }
 
 impl Refusal {
-    /// The reason as a stable word, and in words.
+    /// The reason as a stable identifier and as a sentence.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Forgotten => ("forgotten", "the object was forgotten in this store"),

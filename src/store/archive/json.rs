@@ -1,4 +1,4 @@
-//! Changing strings inside JSON without touching a byte of the rest. Must not know what is changed, or why.
+//! Replaces strings inside JSON and leaves every other byte as it is. Must not know what is replaced, or why.
 
 use serde::de::IgnoredAny;
 
@@ -7,8 +7,8 @@ pub(super) fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// Offers each string value of a JSON text, with the key that it has in its object, to `change`, and puts in its place what
-/// that returns. Keys stay. `None` if nothing changed.
+/// Calls `change` with each string value of a JSON text and its key, and replaces the value by the result. Keys stay.
+/// `None` if nothing changed.
 ///
 /// `json`: valid, see [`is_json`].
 pub(super) fn change_strings(
@@ -22,7 +22,7 @@ pub(super) fn change_strings(
     let mut at = 0;
     while at < bytes.len() {
         if bytes[at] != b'"' {
-            // A key holds for the value right behind it.
+            // A key belongs to the value right after it.
             if matches!(bytes[at], b',' | b'[' | b'{') {
                 key = None;
             }
@@ -44,7 +44,7 @@ pub(super) fn change_strings(
     (copied > 0).then(|| changed + &json[copied..])
 }
 
-/// The place behind the string that begins at `start`.
+/// Offset after the string that begins at `start`.
 fn end_of_string(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while at < bytes.len() {

@@ -1,4 +1,5 @@
-//! An archive as a stream of lines, and the temporary file that keeps those that are read again. Knows no kind of line.
+//! An archive as a stream of lines, and a temporary file for lines that are read again. Must not know the kinds of
+//! lines.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -12,7 +13,7 @@ use crate::object::Hash;
 /// First bytes of a zstd frame (RFC 8878, section 3.1.1).
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
-/// Bytes that wait in memory before they are written to the temporary file.
+/// Bytes buffered in memory before they are written to the temporary file.
 const SPOOL_BUFFER_BYTES: usize = 1 << 20;
 
 /// The lines of an archive, in order.
@@ -28,7 +29,8 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Reads plain text or, where it begins like that, zstd. `path`: for messages. `max_bytes`: no line may be longer.
+    /// Reads plain text, or zstd if the input begins with its magic number. `path`: used in error messages.
+    /// `max_bytes`: longest line.
     pub(super) fn new(
         mut input: Box<dyn BufRead + 'a>,
         path: &Path,
@@ -58,10 +60,10 @@ impl<'a> Lines<'a> {
         })
     }
 
-    /// Goes to the next line; `false` at the end of the archive.
+    /// Moves to the next line; `false` at the end of the archive.
     ///
     /// # Errors
-    /// `MALFORMED_ARCHIVE` for a line that is too long, has no end or is no UTF-8, or a damaged zstd frame; `FILE`.
+    /// `MALFORMED_ARCHIVE` for a line that is too long, unterminated or not UTF-8, or a damaged zstd frame; `FILE`.
     pub(super) fn advance(&mut self) -> Result<bool> {
         self.hasher.update(&self.line);
         self.line.clear();
@@ -90,18 +92,18 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The line that is read, without its end.
+    /// The current line, without its line break.
     pub(super) fn text(&self) -> Result<&str> {
         let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
         std::str::from_utf8(line).map_err(|_| self.malformed("is not UTF-8"))
     }
 
-    /// Its number, from 1; after the end of the archive that of the line which is not there.
+    /// Number of the current line, from 1; after the end, that of the missing line.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Bytes so far, uncompressed, with this line.
+    /// Uncompressed bytes up to and including this line.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -111,12 +113,12 @@ impl<'a> Lines<'a> {
         Hash::from_bytes(&self.hasher.clone().finalize().into())
     }
 
-    /// The error for this line.
+    /// The error for the current line.
     pub(super) fn malformed(&self, problem: impl Into<String>) -> Error {
         Error::MalformedArchive { line: self.number, problem: problem.into() }
     }
 
-    /// A decoder tells damage as an error of reading.
+    /// The decoder reports damage as an I/O error.
     fn unreadable(&self, source: std::io::Error) -> Error {
         if self.is_compressed {
             return self.malformed(format!("cannot be decompressed: {source}"));
@@ -133,13 +135,13 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// The place right behind.
+    /// Offset of the end.
     pub(super) fn end(self) -> u64 {
         self.offset + self.bytes as u64
     }
 }
 
-/// Lines in a temporary file without a name, which is gone when this is dropped.
+/// Lines in an unnamed temporary file, which is deleted when this is dropped.
 pub(super) struct Spool {
     file: File,
     written: u64,

@@ -1,10 +1,10 @@
-//! How the versions of an archive join those of a store: which transactions are written, so that every version keeps what
-//! stood beside it, and what stands last. Reads the store, writes nothing.
+//! Plans how the versions of an archive join those of a store: which transactions to write, so that a session's
+//! version keeps the chat that belonged to it, and which versions become the latest. Reads the store, writes nothing.
 //!
-//! Versions are only ever added, so one that is older than the store's latest would become the latest. The version that was
-//! written first at the latest time is then put again, with its own origin, as the last of its chunk. A session and its chat
-//! are two objects of one document: reading a session as of a transaction, its chat as of the same one belongs to it. So
-//! the chat follows its session: what stood beside a session's version is made to stand beside it here.
+//! Versions can only be added, so an imported version that is older than the store's latest would become the latest.
+//! Therefore each chunk ends by writing the version with the latest origin time again, with its own origin. A session
+//! and its chat are two objects of one document: the chat as of a transaction belongs to the session as of that
+//! transaction. So when a session's version is written, the chat's version that belonged to it is written with it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -17,7 +17,8 @@ use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, ObjectId, ObjectType, TxId};
 use crate::store::{Expected, Item, Op, Put, Splice, Store};
 
-/// Versions and items after which a chunk ends, unless putting the right version last would take more than these.
+/// Versions and items after which a chunk ends, unless restoring the latest versions would cost more than the chunk
+/// itself.
 const CHUNK_ROWS: u64 = 512;
 
 /// Bytes of text after which a chunk ends.
@@ -29,7 +30,7 @@ pub(super) struct Merge<'a> {
     archive: &'a mut Archive,
     objects: HashMap<ObjectId, Standing>,
     forgotten: HashSet<ObjectId>,
-    /// Whether all transactions are written and only the latest versions are seen to.
+    /// Whether all transactions are written and only latest versions are restored.
     is_settling: bool,
 }
 
@@ -49,17 +50,17 @@ impl<'a> Merge<'a> {
         self.archive
     }
 
-    /// Forgets what it knows of the store, which has changed or refused a chunk.
+    /// Drops what was read from the store, after the store changed or refused a chunk.
     pub(super) fn begin_anew(&mut self) {
         self.objects.clear();
     }
 
-    /// Takes no version of this object from now on.
+    /// Skips this object from now on.
     pub(super) fn leave_out(&mut self, id: ObjectId) {
         self.forgotten.insert(id);
     }
 
-    /// Notes that a chunk was written: these are the objects' latest transactions now.
+    /// Records that a chunk was written, with the objects' latest transactions.
     pub(super) fn written(&mut self, latest: HashMap<ObjectId, TxId>) {
         for (id, tx_id) in latest {
             if let Some(object) = self.objects.get_mut(&id) {
@@ -69,9 +70,10 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Plans the next chunk from the archive's transaction `first` on; returns it and the transaction after it.
+    /// Plans the next chunk, from the archive's transaction `first` on; returns it and the first transaction after
+    /// it.
     ///
-    /// `conflicts`: how often the chunk was refused because others wrote to its objects. Each makes it shorter.
+    /// `conflicts`: how often the chunk was refused because others wrote to its objects. Each time it gets shorter.
     pub(super) fn plan(&mut self, first: usize, conflicts: u32) -> Result<(Chunk, usize)> {
         let mut chunk = Chunk::default();
         let mut next = first;
@@ -79,7 +81,7 @@ impl<'a> Merge<'a> {
         let mut touched = Vec::new();
         while next < self.archive.transactions.len() && chunk.bytes < CHUNK_BYTES {
             if chunk.rows >= room {
-                // What is put again costs no more than what is new, however the archive was cut into chunks.
+                // Restoring latest versions must cost no more than the new versions, wherever chunks end.
                 let cost = self.cost_of_settling(&touched)?;
                 if chunk.rows >= cost {
                     break;
@@ -93,7 +95,7 @@ impl<'a> Merge<'a> {
         Ok((chunk, next))
     }
 
-    /// Plans a chunk that makes the latest versions of these objects what they are to be, where they are not.
+    /// Plans a chunk that restores the right latest versions of these objects.
     pub(super) fn plan_settling(&mut self, ids: &[ObjectId]) -> Result<Chunk> {
         let mut chunk = Chunk::default();
         if !self.is_settling {
@@ -147,7 +149,7 @@ impl<'a> Merge<'a> {
         Ok(())
     }
 
-    /// Whether a version is to be written; counts it otherwise.
+    /// Whether to write a version; counts it if not.
     fn is_taken(&mut self, entry: &Entry, chunk: &mut Chunk) -> Result<bool> {
         let found = self.store.backend().find_origin(&entry.id, &entry.origin)?;
         let found = found.iter().find(|version| version.content_hash == entry.content_hash);
@@ -173,7 +175,7 @@ impl<'a> Merge<'a> {
         Ok(refusal.is_none())
     }
 
-    /// Reads how an object stands in the store, unless that is known.
+    /// Reads an object's state from the store, unless it is known.
     fn load(&mut self, id: &ObjectId) -> Result<()> {
         if self.objects.contains_key(id) {
             return Ok(());
@@ -201,7 +203,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Makes the operation that puts a version, after what is planned so far; `None` where it is refused.
+    /// Makes the operation that puts a version after those planned so far; `None` if it is refused.
     fn put(&mut self, id: &ObjectId, placed: &Placed, chunk: &mut Chunk) -> Result<Option<Op>> {
         let last = self.objects[id].last.clone();
         let Ok(items) = self.splice(id, last.as_ref(), placed)? else {
@@ -216,8 +218,8 @@ impl<'a> Merge<'a> {
         let Some(object) = self.objects.get_mut(id) else {
             return Err(Error::internal(format!("`{id}` was not read")));
         };
-        // Later puts of the chunk follow in the same transaction of the backend: nobody comes between. Where there is no list,
-        // what others write meanwhile is no reason to begin anew: the last step of the import sees to the latest versions.
+        // Later puts of the chunk are in the same commit, so nobody can write in between. Without a list, concurrent
+        // writes need no new plan: the last step of the import restores the latest versions.
         let depends = put.items.is_some() || self.is_settling;
         put.expected = match object.latest {
             _ if object.is_put || !depends => Expected::Any,
@@ -290,7 +292,8 @@ impl<'a> Merge<'a> {
         })
     }
 
-    /// The change that makes the items of `last` those of `wanted`; an error where there is none.
+    /// The change that turns the items of `last` into those of `wanted`; `Err` if `last` has a list and `wanted` has
+    /// none.
     fn splice(
         &mut self,
         id: &ObjectId,
@@ -330,7 +333,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Ends a chunk with the versions that are to be the latest, where others are.
+    /// Ends a chunk by restoring the right latest versions.
     fn settle(&mut self, touched: &[ObjectId], chunk: &mut Chunk) -> Result<()> {
         let mut ops = Vec::new();
         for (id, wanted) in self.unsettled(touched)? {
@@ -354,7 +357,7 @@ impl<'a> Merge<'a> {
         Ok(cost)
     }
 
-    /// The objects of these, and of their other halves, whose latest version is not what it is to be, with that.
+    /// Those of the objects and their partners whose latest version is wrong, with the right one.
     fn unsettled(&mut self, touched: &[ObjectId]) -> Result<Vec<(ObjectId, Placed)>> {
         let mut ids: Vec<ObjectId> = touched.to_vec();
         for id in touched {
@@ -378,7 +381,7 @@ impl<'a> Merge<'a> {
         Ok(unsettled)
     }
 
-    /// The version of an object that is to be its latest.
+    /// The right latest version of an object.
     fn wanted(&self, id: &ObjectId) -> Result<Option<Placed>> {
         let object = &self.objects[id];
         let beside = match &object.session {
@@ -388,7 +391,7 @@ impl<'a> Merge<'a> {
         Ok(beside.map(|(_, placed)| placed).or_else(|| object.newest.clone()))
     }
 
-    /// The chat of a session and the version that stood beside the one that is to be the session's latest.
+    /// The chat of a session, and its version that belongs to the session's right latest version.
     fn chat_beside(&self, session: &ObjectId) -> Result<Option<(ObjectId, Placed)>> {
         let Some(newest) = self.objects.get(session).and_then(|object| object.newest.as_ref())
         else {

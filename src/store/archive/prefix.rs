@@ -1,11 +1,11 @@
-//! The items that two lists have in common. Must not know where lists are kept.
+//! Compares two lists by their running hashes. Must not know where lists are kept.
 
 use crate::error::Result;
 
 /// Counts the items that two lists share from their start, among the first `most` of both.
 ///
-/// `same`: whether the running hashes at a position are equal. They cover all items up to there, so they are equal before
-/// the first difference and nowhere after it, and bisection finds it.
+/// `same`: whether the running hashes at a position are equal. A running hash covers all items up to its position, so
+/// the hashes are equal before the first difference and differ from there on, and bisection finds it.
 pub(super) fn common_items(most: u64, same: impl Fn(u64) -> Result<bool>) -> Result<u64> {
     if most == 0 || same(most - 1)? {
         return Ok(most);

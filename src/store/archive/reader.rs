@@ -1,4 +1,4 @@
-//! Reading an archive to its end and checking all of it, before anything is written. Must not know what the store holds.
+//! Reads an archive to its end and checks all of it, before anything is written. Must not know what the store holds.
 
 use std::collections::hash_map::Entry as MapEntry;
 use std::collections::{HashMap, HashSet};
@@ -30,17 +30,17 @@ pub(super) fn read(
     Reader::new(lines)?.read(progress)
 }
 
-/// An archive that is being read.
+/// An archive that is read and checked line by line.
 struct Reader<'a> {
     lines: Lines<'a>,
     archive: Archive,
-    /// The newest transaction, and the objects that it has so far.
+    /// The current transaction, and its objects so far.
     tx: Option<i64>,
     in_transaction: HashSet<ObjectId>,
     by_key: HashMap<Key, usize>,
-    /// The version of each object that stands in the newest transaction.
+    /// The latest version of each object so far.
     standing: HashMap<ObjectId, usize>,
-    /// A version of which item lines are still to come.
+    /// A version whose item lines are not complete.
     open: Option<OpenList>,
 }
 
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The type; `None` where it, or the source, is not known to this program.
+    /// The type; `None` if this program does not know it or the source.
     fn check_identity(&self, line: &VersionLine) -> Result<Option<ObjectType>> {
         let identity = match &line.source {
             Some(source) => serde_json::json!({ "type": line.kind, "source": source }),
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
         Ok(ObjectType::parse(&line.kind).filter(|_| is_known))
     }
 
-    /// Notes where the list of a version comes from, and that its own items are due.
+    /// Records which list a version continues, and how many items of its own must follow.
     fn list(&mut self, line: &VersionLine, before: Option<usize>) -> Result<Option<List>> {
         let Some(items) = &line.items else { return Ok(None) };
         let last = items.keep.checked_sub(1);
@@ -247,7 +247,7 @@ impl<'a> Reader<'a> {
         let ItemLine { text, hash, redacted } = self.line()?;
         self.check_hash(&hash)?;
         match &redacted {
-            // Its running hash is that of the text as it was, which is not here.
+            // Its running hash covers the original text, which the archive lacks.
             Some(redacted) if Hash::of(&text) == *redacted => {
                 open.running = RunningHash::from_stored(hash.clone());
             }
@@ -300,7 +300,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Notes what stood beside the sessions of the newest transaction.
+    /// Records the chat's version that belongs to each session of the current transaction.
     fn close_transaction(&mut self) {
         self.in_transaction.clear();
         let Some(members) = self.archive.transactions.last() else { return };

@@ -1,9 +1,9 @@
-//! What looks like a secret, and what is put in its place. Pure; must not know a store or an archive.
+//! Finds text that looks like a secret and replaces it. Pure; must not know a store or an archive.
 //!
-//! A rule names a form that a provider gives its keys, or a place where secrets stand (`Authorization: Bearer`, `password=`,
-//! a URL). In such a place a value counts only if it is no word, path or placeholder: ordinary code, hashes and IDs stay as
-//! they are. A secret in no known form and no such place is not found; nor is one found again elsewhere because it was found
-//! here.
+//! A rule describes a provider's form of keys, or a place where secrets occur (`Authorization: Bearer`, `password=`,
+//! a URL). In such a place a value counts only if it is not a word, path or placeholder, so ordinary code, hashes and
+//! IDs stay as they are. Secrets in other forms and places are missed, and a secret found in one place is not looked
+//! for elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::json::{change_strings, is_json};
 
-/// How often something was replaced, by rule.
+/// Number of replacements, by rule.
 pub(super) type Counts = BTreeMap<&'static str, u64>;
 
 /// A text without its secrets.
@@ -25,20 +25,21 @@ pub struct Redacted {
     pub counts: BTreeMap<&'static str, u64>,
 }
 
-/// JSON inside of strings of JSON is followed so far.
+/// Levels to which JSON inside of JSON strings is searched.
 const MAX_NESTING: u32 = 8;
 
-/// A string of nothing but so many base64 digits and more is data: an image, a signature.
+/// A string of at least this many base64 digits and nothing else is data: an image, a signature.
 const DATA_CHARS: usize = 1_024;
 
-/// One form of secret. What the group `secret` of its pattern matches, or all of it, is replaced if it passes the check.
+/// One form of secret. The group `secret` of its pattern, or else the whole match, is replaced if it passes the
+/// check.
 struct Rule {
     name: &'static str,
     pattern: &'static str,
     check: fn(&str) -> bool,
 }
 
-/// In order: a form that others would find in part comes first.
+/// In order: a form comes before others that would match a part of it.
 const RULES: [Rule; 18] = [
     Rule {
         name: "private_key",
@@ -139,15 +140,16 @@ static SECRET_KEY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("the pattern is tested")
 });
 
-/// Replaces what looks like a secret by `[redacted:RULE]`. Line breaks inside of it stay, so lines keep their numbers.
+/// Replaces text that looks like a secret by `[redacted:RULE]`. Line breaks inside of it stay, so lines keep their
+/// numbers.
 pub fn redact_text(text: &str) -> Redacted {
     let mut counts = Counts::new();
     let text = replace(text, &mut counts);
     Redacted { text, counts }
 }
 
-/// As [`redact_text`], inside of the string values of a JSON text, which stays JSON, and of JSON in these. What is no JSON is
-/// taken as text.
+/// As [`redact_text`], in the string values of a JSON text, which stays JSON, and of JSON inside of these. Other text
+/// is redacted as a whole.
 pub fn redact_json(json: &str) -> Redacted {
     let mut counts = Counts::new();
     let text = if is_json(json) {
@@ -158,7 +160,7 @@ pub fn redact_json(json: &str) -> Redacted {
     Redacted { text, counts }
 }
 
-/// Replaces what looks like a secret in the string values of fields.
+/// Replaces text that looks like a secret in the string values of fields.
 pub(super) fn redact_fields(fields: &mut Map<String, Value>) -> Counts {
     let mut counts = Counts::new();
     for (key, value) in fields {
@@ -259,13 +261,13 @@ fn is_no_example(secret: &str) -> bool {
     !secret.contains("EXAMPLE") && distinct(secret) > 6
 }
 
-/// Whether a block has a key in it, and is not a mention of its first line.
+/// Whether a block contains a key, and not only its first line.
 fn holds_key(block: &str) -> bool {
     let digits = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
     block.bytes().filter(digits).count() >= 120
 }
 
-/// Whether letters and digits stand mixed, as chance does it: no word, no `xxxx`, no example.
+/// Whether letters and digits look random: not a word, `xxxx` or an example.
 fn is_random(secret: &str) -> bool {
     let has = |test: fn(&u8) -> bool| secret.as_bytes().iter().any(test);
     has(u8::is_ascii_digit)
@@ -274,7 +276,7 @@ fn is_random(secret: &str) -> bool {
         && is_no_placeholder(secret)
 }
 
-/// As [`is_random`], and in one piece: names joined by dashes are none.
+/// As [`is_random`], and in one piece: names joined by dashes are not.
 fn is_key(secret: &str) -> bool {
     let pieces = secret.split(|c: char| !c.is_ascii_alphanumeric());
     is_random(secret) && pieces.into_iter().any(|piece| piece.len() >= 10 && is_chance(piece))
@@ -284,7 +286,8 @@ fn is_random_letters(secret: &str) -> bool {
     distinct(secret) >= 14 && is_no_placeholder(secret)
 }
 
-/// Whether a value that stands where secrets stand is one: some run of letters and digits in it is no word, number or name.
+/// Whether a value in a place for secrets is one: it has a run of letters and digits that is not a word, number or
+/// name.
 fn is_mixed(value: &str) -> bool {
     let value = value.trim_end_matches(['.', ',', ';', '?', '!']);
     let runs = value.split(|c: char| !c.is_ascii_alphanumeric());
@@ -294,7 +297,7 @@ fn is_mixed(value: &str) -> bool {
         && runs.into_iter().any(is_chance)
 }
 
-/// Whether a run of letters and digits changes between these too often for a name with a number.
+/// Whether a run alternates between letters and digits too often for a name with a number.
 fn is_chance(run: &str) -> bool {
     let class = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
     let bytes = run.as_bytes();

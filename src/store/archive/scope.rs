@@ -1,4 +1,5 @@
-//! Which versions an archive holds, in the order in which they were written. Reads the store; must not write an archive.
+//! Selects the versions of an archive, in the order in which they were written. Reads the store; must not write an
+//! archive.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -23,7 +24,7 @@ pub(super) struct Selection<'a> {
 }
 
 enum Source {
-    /// All of the store from a transaction on, up to another; and a part of it that was read.
+    /// The whole store between two transactions, and the page that was read last.
     Everything {
         after: TxId,
         end: TxId,
@@ -34,7 +35,7 @@ enum Source {
 
 impl<'a> Selection<'a> {
     /// # Errors
-    /// `NOT_FOUND` for an unknown session or object; `INVALID_ARGUMENT` for a session that is none.
+    /// `NOT_FOUND` for an unknown session or object; `INVALID_ARGUMENT` if a session's ID belongs to another type.
     pub(super) fn new(store: &'a Store, scope: &Scope) -> Result<Self> {
         let source = match scope {
             Scope::Everything => {
@@ -70,7 +71,7 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Number of versions, where it is known before.
+    /// Number of versions, if it is known in advance.
     pub(super) fn count(&self) -> Option<u64> {
         match &self.source {
             Source::Everything { .. } => None,
@@ -90,16 +91,16 @@ fn chosen(versions: Vec<Version>) -> Source {
 
 /// Collects a session and what it refers to.
 ///
-/// A version is referred to where one JSON object names its object and its `content_hash`, as all references to versions do. An
-/// object is referred to by a field that ends in `_ref`, `_refs` or `_from`; where no version of it is referred to, the latest
-/// is meant. An object of infrastructure is followed from its session alone: a toolcall names its chat, and a file may be read
-/// in any session.
+/// A JSON object refers to a version if it holds the object's ID and the version's `content_hash`. A field that ends
+/// in `_ref`, `_refs` or `_from` refers to an object; its latest version is included if no other one is.
+/// Infrastructure objects are followed from their own session only: a toolcall refers to its chat, and a file may be
+/// read in any session.
 struct Sessions<'a> {
     store: &'a Store,
     versions: BTreeMap<(TxId, ObjectId), Version>,
-    /// Content objects that were named, and whether a version of them was.
+    /// Content objects referred to, and whether a version of them was.
     named: BTreeMap<ObjectId, bool>,
-    /// Strings that stand together in one object, one of which is a hash.
+    /// Strings of one JSON object, at least one of which is a hash.
     pairs: HashSet<(String, String)>,
     histories: HashMap<String, Vec<Version>>,
     waiting: VecDeque<Value>,
@@ -141,8 +142,8 @@ impl<'a> Sessions<'a> {
         Ok(self.versions.into_values().collect())
     }
 
-    /// Adds the documents of a session up to a transaction. Returns the session that it is a fork of, and the transaction
-    /// of the fork.
+    /// Adds the documents of a session up to a transaction. If it is a fork, returns the original session and the
+    /// transaction of the fork.
     fn session(&mut self, id: &ObjectId, until: TxId) -> Result<Option<(ObjectId, TxId)>> {
         let history = self.store.history(id)?;
         let history: Vec<Version> =
@@ -168,7 +169,8 @@ impl<'a> Sessions<'a> {
         Ok(parent.zip(began))
     }
 
-    /// Takes in the items that a document ever had, up to a transaction. Returns the session that they name as the one forked.
+    /// Follows the items that a document had up to a transaction. Returns the session that it was forked from, if
+    /// they name one.
     fn items(&mut self, id: &ObjectId, until: TxId) -> Result<Option<ObjectId>> {
         let mut parent = None;
         for start in (0..).step_by(usize::try_from(ITEMS_AT_ONCE).unwrap_or(usize::MAX)) {
@@ -196,7 +198,7 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    /// Notes what the values that wait refer to.
+    /// Resolves the strings collected so far to versions.
     fn collect(&mut self) {
         while let Some(value) = self.waiting.pop_front() {
             match value {
@@ -230,7 +232,7 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    /// Adds the versions that are referred to, and those that these refer to.
+    /// Adds the versions that are referred to, and those that they refer to.
     fn follow(&mut self) -> Result<()> {
         while !self.pairs.is_empty() {
             for (id, hash) in std::mem::take(&mut self.pairs) {

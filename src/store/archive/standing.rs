@@ -1,5 +1,5 @@
-//! How versions and objects stand while an archive joins a store, and the transactions that come of it. Plain data; must not
-//! decide what is written.
+//! The state of versions and objects during an import, and the transactions planned. Plain data; must not decide what
+//! is written.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ pub(super) enum Refusal {
     Forgotten,
     /// The store has another object under its ID.
     OtherObject,
-    /// Its type or source is of a later program.
+    /// Its type or source belongs to a later release.
     UnknownType,
-    /// It is whole in the archive; the store has it redacted and keeps it so.
+    /// It is whole in the archive; the store has it redacted and keeps it redacted.
     RedactedHere,
-    /// It has no items, the object's other versions do.
+    /// It has no items, but the object's other versions do.
     WithoutItems,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Chunk {
     pub written: Vec<ObjectId>,
     /// Versions that the store had.
     pub present: u64,
-    /// Versions put again.
+    /// Versions written again.
     pub again: u64,
     pub refused: BTreeMap<(ObjectId, Refusal), u64>,
     pub rows: u64,
@@ -43,35 +43,35 @@ pub(super) struct Chunk {
 pub(super) enum Place {
     /// In the archive, by its index.
     Archive(usize),
-    /// In the store, standing as of a transaction.
+    /// In the store, as of a transaction.
     Store(TxId),
 }
 
-/// A version by what tells it from others, and where it can be read.
+/// A version: its identity, and where it can be read.
 #[derive(Debug, Clone)]
 pub(super) struct Placed {
     pub key: Key,
     pub place: Place,
-    /// Number of its items; `None` where it has no list.
+    /// Number of its items; `None` if it has no list.
     pub items: Option<u64>,
     pub rank: Rank,
 }
 
-/// What is latest: what was written first at the latest time; of one time, by store, transaction and hash. The same in
-/// every store.
+/// Order of versions by origin time, then store, transaction and hash. The greatest is the right latest version, the
+/// same in every store.
 pub(super) type Rank = (Timestamp, String, TxId, Hash);
 
-/// An object as it stands once what is planned has been written.
+/// The state of an object after everything planned so far.
 #[derive(Debug, Default)]
 pub(super) struct Standing {
     pub identity_hash: Option<Hash>,
-    /// The latest version's transaction, before the chunk that is planned.
+    /// Transaction of the latest version before the current chunk.
     pub latest: Option<TxId>,
     pub last: Option<Placed>,
     pub newest: Option<Placed>,
     /// A chat's session.
     pub session: Option<ObjectId>,
-    /// Whether the chunk that is planned has a put of it.
+    /// Whether the current chunk puts the object.
     pub is_put: bool,
 }
 

@@ -1,4 +1,5 @@
-//! The items of one document against its versions: one pass over all that ever stood in the list. Must not read an item twice.
+//! Checks the items of one document against its versions, in one pass over everything that was ever in the list. Must
+//! not read an item twice.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +8,10 @@ use crate::error::Result;
 use crate::object::{Hash, ObjectId, RunningHash, TxId};
 use crate::store::{PlacedItem, Version};
 
-/// Positions that are read at a time; items may be large.
+/// Positions read at a time; items may be large.
 const POSITIONS: u64 = 64;
 
-/// What the next position is judged by: an item without its text.
+/// An item without its text, which the next position is checked against.
 struct Place {
     from: TxId,
     until: Option<TxId>,
@@ -27,7 +28,7 @@ impl Place {
 type Lengths = BTreeMap<u64, Vec<(TxId, Option<Hash>)>>;
 
 impl Examination<'_> {
-    /// Checks that each item continues the list that stood before it, and that each version has the items that it counts.
+    /// Checks that each item continues the list before it, and that each version has as many items as it says.
     pub(super) fn items(&mut self, id: &ObjectId, versions: &[Version]) -> Result<()> {
         let mut lengths = Lengths::new();
         for version in versions.iter().filter(|version| version.tx_id <= self.until) {
@@ -65,7 +66,7 @@ impl Examination<'_> {
         }
     }
 
-    /// Checks the items that ever stood at one position by those before them.
+    /// Checks the items that were ever at one position against those before them.
     fn place(
         &mut self,
         id: &ObjectId,
@@ -75,7 +76,7 @@ impl Examination<'_> {
     ) -> Result<Vec<Place>> {
         let mut places: Vec<Place> = Vec::with_capacity(here.len());
         for PlacedItem { from, until, item, .. } in here {
-            // Ended after the state that is looked at.
+            // Left the list after the transaction that is checked.
             let until = until.filter(|until| *until <= self.until);
             self.report.checked.items += 1;
             self.report.checked.item_bytes += item.text.len() as u64;
@@ -90,7 +91,7 @@ impl Examination<'_> {
                 _ if places.last().is_some_and(|last| last.stands_at(from)) => {
                     Some("stands in the place of another")
                 }
-                // Its running hash is that of the text as it was: what is there has a hash of its own.
+                // Its running hash covers the original text; what is left has a hash of its own.
                 (_, Some(recorded)) => {
                     (Hash::of(&item.text) != *recorded).then_some("is not what was left of it")
                 }
@@ -110,7 +111,7 @@ impl Examination<'_> {
         Ok(places)
     }
 
-    /// Checks the versions whose list ends at one position, and those that end just before it.
+    /// Checks the versions whose list ends at or just before one position.
     fn lists(&mut self, id: &ObjectId, position: u64, here: &[Place], lengths: &Lengths) {
         let ending = lengths.get(&(position + 1)).into_iter().flatten();
         let ended = lengths.get(&position).into_iter().flatten();
@@ -142,7 +143,7 @@ impl Examination<'_> {
     }
 }
 
-/// The item that stood before another, for as long as that one stood.
+/// The item before another one, for the whole time that the other was in the list.
 fn predecessor<'p>(before: &'p [Place], place: &Place) -> Option<&'p Place> {
     before.iter().find(|earlier| {
         let outlives = match (earlier.until, place.until) {

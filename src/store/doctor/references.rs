@@ -1,5 +1,4 @@
-//! Pinned references inside JSON, whatever the document: by the shape of the reference, not by the place where it stands. Must
-//! not know a host's formats.
+//! Finds pinned references inside JSON by their shape, wherever they are. Must not know a host's formats.
 
 use std::collections::HashMap;
 
@@ -9,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::object::{Hash, ObjectId, Origin, StaticReference};
 use crate::store::Store;
 
-/// Versions of objects that are remembered, so that a file that every message names is not read for each.
+/// Objects whose versions are cached, so that a file which every message refers to is not read each time.
 const REMEMBERED: usize = 20_000;
 
 /// A pinned reference.
@@ -20,7 +19,7 @@ enum Pinned {
     ByHash(ObjectId, Hash),
 }
 
-/// Looks for the versions that references name.
+/// Looks up the versions that references pin.
 pub(super) struct References<'a> {
     store: &'a Store,
     known: HashMap<ObjectId, Vec<(Hash, Origin)>>,
@@ -33,12 +32,12 @@ impl<'a> References<'a> {
         Self { store, known: HashMap::new(), remembered: 0, checked: 0 }
     }
 
-    /// References looked at so far.
+    /// References checked so far.
     pub(super) fn checked(&self) -> u64 {
         self.checked
     }
 
-    /// What the references in a version's fields name and the store does not hold.
+    /// The references in a version's fields whose version the store lacks.
     pub(super) fn in_fields(&mut self, fields: &Map<String, Value>) -> Result<Vec<String>> {
         let mut pinned = Vec::new();
         fields.values().for_each(|value| collect(value, &mut pinned));
@@ -87,8 +86,8 @@ impl<'a> References<'a> {
         Ok(problems)
     }
 
-    /// Hash and origin of each version of an object, those of what it was before it was moved included: a session goes on to
-    /// name them by what the file is now.
+    /// Hash and origin of each version of an object, including those from before a move: a session refers to these by
+    /// the file's present ID.
     fn versions(&mut self, id: &ObjectId) -> Result<&[(Hash, Origin)]> {
         if self.remembered > REMEMBERED {
             self.known.clear();
@@ -98,7 +97,7 @@ impl<'a> References<'a> {
             let known = self.store.lineage(id).or_else(|_| self.store.history(id));
             let history = match known {
                 Err(error @ Error::Closed { .. }) => return Err(error),
-                // Damage has its own finding; what cannot be read is not there for a reference.
+                // Damage has its own finding; to a reference an unreadable version is absent.
                 known => known.unwrap_or_default(),
             };
             let versions: Vec<_> =
@@ -121,7 +120,7 @@ fn collect(value: &Value, found: &mut Vec<Pinned>) {
     }
 }
 
-/// The reference that one JSON object is, if it is one.
+/// Reads a JSON object as a reference, if it is one.
 fn collect_from(map: &Map<String, Value>, found: &mut Vec<Pinned>) {
     if let (Some(Value::String(object)), Some(Value::String(version))) =
         (map.get("object"), map.get("version"))

@@ -1,11 +1,11 @@
-//! What a check of a store says: what it looked at, what is wrong and what can be done about it. Must not read a store.
+//! The report of a check: what was checked, what is wrong and what to do about it. Must not read a store.
 
 use serde::Serialize;
 
 use crate::error::Error;
 use crate::object::{ObjectId, TxId};
 
-/// Findings that a report lists; the rest is counted.
+/// Most findings that a report lists; the rest is counted.
 const LISTED: usize = 200;
 
 /// What was checked, and what is wrong.
@@ -13,15 +13,15 @@ const LISTED: usize = 200;
 pub struct Report {
     /// The file, or the backend's name in colons.
     pub path: String,
-    /// ID of the store; `None` where the file cannot be opened.
+    /// ID of the store; `None` if the file cannot be opened.
     pub store_id: Option<String>,
     /// The transaction as of which everything was checked.
     pub as_of: TxId,
     /// What was checked.
     pub checked: Checked,
-    /// What is wrong, in the order in which it was found; at most 200.
+    /// What is wrong, in the order of discovery; at most 200.
     pub findings: Vec<Finding>,
-    /// Findings that are not listed.
+    /// Number of findings that are not listed.
     pub more_findings: u64,
 }
 
@@ -49,11 +49,11 @@ pub struct Checked {
 pub struct Finding {
     /// What kind of thing.
     pub kind: FindingKind,
-    /// The object that it concerns, where it is one.
+    /// The object concerned, if any.
     pub object: Option<ObjectId>,
-    /// The transaction of the version that it concerns.
+    /// The transaction of the version concerned, if any.
     pub tx_id: Option<TxId>,
-    /// What is wrong, for people.
+    /// What is wrong, in words.
     pub problem: String,
 }
 
@@ -63,21 +63,21 @@ pub struct Finding {
 pub enum FindingKind {
     /// The file cannot be opened or its pages, indexes or rows are damaged.
     File,
-    /// A content is gone or is not what its hash says.
+    /// A content is missing or does not match its hash.
     Content,
-    /// A version cannot be read, or its payload is not what its hash says.
+    /// A version cannot be read, or its payload does not match its hash.
     Version,
-    /// An envelope is not what its identity hash says.
+    /// An envelope does not match its identity hash.
     Envelope,
-    /// Items are gone or are not what their running hashes say.
+    /// Items are missing or do not match their running hashes.
     Items,
     /// A nickname leads nowhere.
     Nickname,
     /// A transaction is earlier than the one before it.
     Time,
-    /// Acknowledged transactions are missing; what is there may be whole.
+    /// Acknowledged transactions are missing; the rest may be whole.
     Lost,
-    /// A pinned reference names a version that the store does not hold.
+    /// A pinned reference leads to a version that the store lacks.
     Reference,
 }
 
@@ -97,12 +97,13 @@ impl FindingKind {
         }
     }
 
-    /// Whether what is in the file is not what was written; else something is absent that may never have been there.
+    /// Whether it is damage: the file differs from what was written. Otherwise something is absent that may never
+    /// have been there.
     pub fn is_damage(self) -> bool {
         !matches!(self, Self::Lost | Self::Reference)
     }
 
-    /// What can be done about it.
+    /// What to do about it.
     pub fn advice(self) -> &'static str {
         match self {
             Self::File => {
@@ -131,7 +132,7 @@ impl Report {
         self.findings.is_empty()
     }
 
-    /// Whether something in the file is not what was written.
+    /// Whether any finding is damage.
     pub fn is_damaged(&self) -> bool {
         self.findings.iter().any(|finding| finding.kind.is_damage())
     }
@@ -164,7 +165,7 @@ impl Finding {
         tx_id: Option<TxId>,
         error: &Error,
     ) -> Self {
-        // What SQLite says of it is the cause.
+        // SQLite's own message is the cause.
         let cause = std::error::Error::source(error);
         let problem = cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
         Self { kind, object: object.cloned(), tx_id, problem }
