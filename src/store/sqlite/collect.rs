@@ -9,6 +9,7 @@ use rusqlite::{Connection, Row, TransactionBehavior, named_params};
 
 use zstd::zstd_safe;
 
+use super::IN_MEMORY;
 use super::erase::overwriting;
 use super::failure::{self, Failure, Step};
 use super::pack::{self, Pack, Packs};
@@ -79,6 +80,9 @@ pub(super) fn size(connection: &Connection, path: &Path) -> Step<Size> {
             size.plain_bytes += plain_bytes(row.get_ref(0)?);
             Ok(())
         })?;
+    }
+    if path == Path::new(IN_MEMORY) {
+        return Ok(Size { free_bytes: 0, ..size });
     }
     let sql = "SELECT name, pgsize FROM dbstat WHERE aggregate = TRUE ORDER BY pgsize DESC, name";
     each(connection, sql, |row| {
