@@ -32,7 +32,7 @@ pub use self::recorded::{
 };
 pub use self::session::{LiveSession, Status};
 pub use self::tools::Wanted;
-pub use self::workspace::{Files, Progress, Reconciled, ToolFinished};
+pub use self::workspace::{Files, FinishedToolCall, Progress, Reconciled};
 use crate::context::tokens::Counter;
 use crate::settings::Settings;
 

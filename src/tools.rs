@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::context::tokens;
 use crate::error::{Error, Result};
-use crate::live::{LiveSession, ToolFinished, Wanted};
+use crate::live::{FinishedToolCall, LiveSession, Wanted};
 use crate::source;
 
 /// One of our tools.
@@ -144,7 +144,7 @@ fn read(session: &mut LiveSession, call: &str, args: &Value) -> Result<String> {
         number(args, "offset")?,
         number(args, "limit")?,
     )?;
-    session.tool_finished(&ToolFinished {
+    session.record_tool_call(&FinishedToolCall {
         call: call.to_owned(),
         tool: Tool::Read.name().to_owned(),
         args: args.clone(),

@@ -17,7 +17,7 @@ use super::shared::Shared;
 use super::store::Store;
 use crate::context::tokens::{self, Counter};
 use crate::error::{Error, Result};
-use crate::live::{Files, HostList, LiveSession, OpenSession, Progress, ToolFinished};
+use crate::live::{Files, FinishedToolCall, HostList, LiveSession, OpenSession, Progress};
 use crate::source::TrackerOptions;
 use crate::store;
 
@@ -153,14 +153,14 @@ impl Session {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
             let report = call.named("call")?;
-            let finished = ToolFinished {
+            let finished = FinishedToolCall {
                 call: report.tool_call_id,
                 tool: report.tool_name,
                 args: report.args,
                 is_error: report.is_error,
                 text: report.text.unwrap_or_default(),
             };
-            shared.with(|session| session.tool_finished(&finished))
+            shared.with(|session| session.record_tool_call(&finished))
         })
     }
 
@@ -177,7 +177,7 @@ impl Session {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
             let (tool, args) = (tool_name.named("toolName")?, args.named("args")?);
-            shared.with(|session| session.refused_write(&tool, &args.0))
+            shared.with(|session| session.check_write(&tool, &args.0))
         })
     }
 
@@ -187,7 +187,7 @@ impl Session {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
             let args = args.named("args")?;
-            shared.with(|session| session.edit_failed(&args.0))
+            shared.with(|session| session.explain_failed_edit(&args.0))
         })
     }
 

@@ -44,7 +44,7 @@ impl Shared {
         });
         let session = live.as_mut().ok_or(Error::Closed { what: "session" })?;
         for reason in std::mem::take(&mut *lock(&self.failures)) {
-            session.report_failed_call(&reason);
+            session.record_failed_call(&reason);
         }
         let result = work(session);
         *lock(&self.status) = session.status();

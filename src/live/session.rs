@@ -15,7 +15,7 @@ use super::intake::{Intake, Withholding};
 use super::journal::{Activity, Journal, session_key};
 use super::request::Request;
 use super::tools::{Guard, Tools, Wanted};
-use super::workspace::{Progress, Reconciled, ToolFinished, Workspace};
+use super::workspace::{FinishedToolCall, Progress, Reconciled, Workspace};
 use super::{Notice, OpenSession};
 use crate::context::breakpoints;
 use crate::context::hazard::Hazards;
@@ -157,12 +157,12 @@ impl LiveSession {
     }
 
     /// Takes the effects of a finished tool call: files read, edited, written, found. They are stored when it returns.
-    pub fn tool_finished(&mut self, finished: &ToolFinished) -> Result<()> {
+    pub fn record_tool_call(&mut self, finished: &FinishedToolCall) -> Result<()> {
         if !finished.may_touch_files() {
             return Ok(());
         }
         self.durably(|live| {
-            live.workspace.tool_finished(&mut live.journal, finished)?;
+            live.workspace.record_tool_call(&mut live.journal, finished)?;
             live.commit_staged()
         })
     }
@@ -224,7 +224,7 @@ impl LiveSession {
 
     /// Why a `write` or `edit` must not run: its text holds a line that we put into this window in the place of content, and
     /// the file does not hold that line. `None` for everything else.
-    pub fn refused_write(&self, tool: &str, args: &Value) -> Result<Option<String>> {
+    pub fn check_write(&self, tool: &str, args: &Value) -> Result<Option<String>> {
         let (journal, disk, request) = (&self.journal, self.workspace.disk(), &self.request);
         Guard { journal, disk, request }.refuse_write(tool, args)
     }
@@ -234,7 +234,7 @@ impl LiveSession {
     ///
     /// `args`: the arguments of the call: `path`, and `edits` with an `oldText` each, or one `oldText`. What the model is told
     /// by it is stored when it returns.
-    pub fn edit_failed(&mut self, args: &Value) -> Result<Option<String>> {
+    pub fn explain_failed_edit(&mut self, args: &Value) -> Result<Option<String>> {
         let Some(path) = self.tools().file_of_edit(args)? else { return Ok(None) };
         self.durably(|live| {
             let (help, notices) = live.tools().help_for_edit(&path, args)?;
@@ -245,8 +245,8 @@ impl LiveSession {
     }
 
     /// Notes that a call went out with the host's own messages; what is stored next says so.
-    pub fn report_failed_call(&mut self, reason: &str) {
-        self.request.report_failed_call(reason);
+    pub fn record_failed_call(&mut self, reason: &str) {
+        self.request.record_failed_call(reason);
     }
 
     /// Takes a request as the host is about to send it, as JSON: the changes that give it one more cache breakpoint. With
@@ -271,7 +271,7 @@ impl LiveSession {
 
     /// Takes what a provider said that a request used; it is stored with what is stored next. A report of nothing, and one
     /// that is known by its ID, is not taken. Without a call it is of the newest; call 0 is none of ours.
-    pub fn usage_reported(&mut self, reported: Reported) -> Result<()> {
+    pub fn record_usage(&mut self, reported: Reported) -> Result<()> {
         self.reload_if_in_doubt()?;
         let call = reported.call.unwrap_or_else(|| self.journal.state().calls());
         let reported = Reported { call: Some(call).filter(|call| *call > 0), ..reported };

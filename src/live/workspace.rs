@@ -27,7 +27,7 @@ use self::reconcile::Due;
 pub(super) use self::reconcile::MAX_STAGED_TEXT_BYTES;
 pub use self::reconcile::{Progress, Reconciled};
 use self::seen_files::Look;
-pub use self::tool_files::ToolFinished;
+pub use self::tool_files::FinishedToolCall;
 use self::tracked::Tracked;
 pub(super) use self::tracked::TrackerReport;
 use super::OpenSession;

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use palimpsest::context::tokens::Counter;
 use palimpsest::live::{
-    CallInfo, Files, HostList, LiveSession, OpenSession, ToolFinished, Transformed, Wanted,
+    CallInfo, Files, FinishedToolCall, HostList, LiveSession, OpenSession, Transformed, Wanted,
 };
 use palimpsest::object::AsOf;
 use palimpsest::session::Subject;
@@ -62,14 +62,14 @@ impl Agent {
     /// A call of a tool comes to its end, and the model is called again.
     fn tool(&mut self, tool: &str, args: &Value, output: &str) {
         let call = format!("call_{}", self.messages.len());
-        let finished = ToolFinished {
+        let finished = FinishedToolCall {
             call: call.clone(),
             tool: tool.into(),
             args: args.clone(),
             is_error: false,
             text: output.into(),
         };
-        self.live.tool_finished(&finished).unwrap();
+        self.live.record_tool_call(&finished).unwrap();
         let time = self.messages.len();
         self.messages.push(json!({ "role": "assistant", "timestamp": time, "content": [
             { "type": "toolCall", "id": call, "name": tool, "arguments": args },

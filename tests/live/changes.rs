@@ -26,7 +26,7 @@ fn fail_edit(host: &mut Host, name: &str, old: &str) -> String {
     let args = edit_of(name, old);
     let id = host.call("edit", &args);
     let mut text = format!("Could not find the exact text in {name}.");
-    if let Some(help) = host.live.edit_failed(&args).unwrap() {
+    if let Some(help) = host.live.explain_failed_edit(&args).unwrap() {
         text = format!("{text}\n\n{help}");
     }
     host.answer(&id, "edit", &args, &text, true);
@@ -124,9 +124,9 @@ fn a_line_of_the_help_is_refused_as_text_of_a_file() {
     host.send();
     let mark = text.lines().find(|line| line.starts_with('…')).unwrap();
     let args = json!({ "path": "a.rs", "edits": [{ "oldText": "line 1 ", "newText": mark }] });
-    assert!(host.live.refused_write("edit", &args).unwrap().is_some(), "{mark}");
+    assert!(host.live.check_write("edit", &args).unwrap().is_some(), "{mark}");
     let fine = json!({ "path": "a.rs", "content": "… 3 lines between (t9:1-3) …" });
-    assert_eq!(host.live.refused_write("write", &fine).unwrap(), None, "it is no line of ours");
+    assert_eq!(host.live.check_write("write", &fine).unwrap(), None, "it is no line of ours");
 }
 
 #[test]
@@ -134,9 +134,9 @@ fn an_excluded_file_gets_no_help() {
     let mut host = Host::new(Settings::default());
     host.write_file(".env", "KEY=one\n");
     host.user("change it");
-    assert_eq!(host.live.edit_failed(&edit_of(".env", "KEY=two")).unwrap(), None);
+    assert_eq!(host.live.explain_failed_edit(&edit_of(".env", "KEY=two")).unwrap(), None);
     for args in [json!({}), json!({ "path": 3 }), json!(null), json!({ "path": "nowhere" })] {
-        assert_eq!(host.live.edit_failed(&args).unwrap(), None, "{args}");
+        assert_eq!(host.live.explain_failed_edit(&args).unwrap(), None, "{args}");
     }
 }
 

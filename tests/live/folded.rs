@@ -167,7 +167,7 @@ fn a_line_for_folded_steps_does_not_get_into_a_file() {
     let host = folded();
     let line = host.live.state().folds().all().next().unwrap().line.clone();
     let args = json!({ "path": "a.txt", "content": format!("one\n{line}\n") });
-    let refused = host.live.refused_write("write", &args).unwrap();
+    let refused = host.live.check_write("write", &args).unwrap();
     assert!(refused.unwrap().contains(&line));
 }
 

@@ -1,7 +1,7 @@
 //! Files that listings, searches and shell commands name: they enter the session index by path alone, and not the window.
 
 use palimpsest::context::tokens;
-use palimpsest::live::{Files, LiveSession, OpenSession, ToolFinished, Wanted};
+use palimpsest::live::{Files, FinishedToolCall, LiveSession, OpenSession, Wanted};
 use palimpsest::object::AsOf;
 use palimpsest::session::Subject;
 use palimpsest::settings::{Layout, Settings};
@@ -138,7 +138,8 @@ fn a_session_of_files_elsewhere_looks_at_none_of_this_machine() {
     ] {
         let text = format!("{output}\nfile-001.rs:1: x");
         let (call, tool) = ("call".to_owned(), tool.to_owned());
-        live.tool_finished(&ToolFinished { call, tool, args, is_error: false, text }).unwrap();
+        live.record_tool_call(&FinishedToolCall { call, tool, args, is_error: false, text })
+            .unwrap();
     }
     assert_eq!(names(&live, &host), [""; 0]);
     let error = live.activate("call", &wanted("file-000.rs"), false).unwrap_err();

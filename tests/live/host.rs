@@ -8,8 +8,8 @@ use palimpsest::context::host::HostMessage;
 use palimpsest::context::tokens::Counter;
 use palimpsest::error::Result;
 use palimpsest::live::{
-    CallInfo, Files, HostList, LiveSession, Notice, OpenSession, ToolFinished, Transformed, Wanted,
-    replay_call,
+    CallInfo, Files, FinishedToolCall, HostList, LiveSession, Notice, OpenSession, Transformed,
+    Wanted, replay_call,
 };
 use palimpsest::object::Timestamp;
 use palimpsest::session::scaled;
@@ -233,14 +233,14 @@ impl Host {
         output: &str,
         is_error: bool,
     ) {
-        let finished = ToolFinished {
+        let finished = FinishedToolCall {
             call: id.to_owned(),
             tool: tool.to_owned(),
             args: args.clone(),
             is_error,
             text: output.to_owned(),
         };
-        self.live.tool_finished(&finished).unwrap();
+        self.live.record_tool_call(&finished).unwrap();
     }
 
     pub(crate) fn push_result(&mut self, id: &str, tool: &str, content: &Value, is_error: bool) {

@@ -205,7 +205,7 @@ fn a_failed_call_leaves_nothing_and_the_next_record_says_so() {
     host.user("x");
     let broken = host.live.transform(&HostList::whole("{"), &CallInfo::default()).unwrap_err();
     assert_eq!(broken.code(), "INVALID_ARGUMENT");
-    host.live.report_failed_call("INVALID_ARGUMENT: broken");
+    host.live.record_failed_call("INVALID_ARGUMENT: broken");
     host.send();
     let replayed = replay_call(&host.store, host.live.id(), 4).unwrap();
     assert_eq!(replayed.messages.len(), host.messages.len(), "the host's own messages went out");

@@ -129,7 +129,7 @@ fn a_call_that_failed_open_is_told_with_its_reason_and_what_went_out() {
     let mut host = Host::new(Settings::default());
     host.user("begin");
     host.send();
-    host.live.report_failed_call("DISK_FULL");
+    host.live.record_failed_call("DISK_FULL");
     host.say("well");
     host.user("on");
     host.send();

@@ -88,7 +88,7 @@ fn the_cache_is_gone_after_its_lifetime_unless_it_was_kept_warm() {
         if let Some(seconds) = warmed_after {
             let time = Some(answered + seconds * 1_000);
             let warm = Reported { kind: ReportKind::CacheWarm, time, ..reported(500) };
-            host.live.usage_reported(warm).unwrap();
+            host.live.record_usage(warm).unwrap();
         }
         host.wait(seconds);
         host.user("And now?");
@@ -130,11 +130,11 @@ fn estimates_follow_what_the_provider_counts() {
         let truth = (bill.fixed + bill.ours.messages) * 115 / 100;
         let off = bill.ours.total().abs_diff(truth);
         assert!(number == 0 || off * 1_000 <= truth * 5, "call {number}: {off} of {truth}");
-        host.live.usage_reported(reported(truth)).unwrap();
+        host.live.record_usage(reported(truth)).unwrap();
     }
     assert!((last(&host).factor - 1.15).abs() < 0.001);
     // A report that cannot be of this request does not lead it astray.
-    host.live.usage_reported(reported(1)).unwrap();
+    host.live.record_usage(reported(1)).unwrap();
     turn(&mut host, 12, 900);
     assert!((last(&host).factor - 1.15).abs() < 0.001);
 }
@@ -143,14 +143,14 @@ fn estimates_follow_what_the_provider_counts() {
 fn reports_of_nothing_and_reports_that_are_known_are_not_taken() {
     let mut host = host("anthropic");
     turn(&mut host, 1, 400);
-    host.live.usage_reported(reported(0)).unwrap();
+    host.live.record_usage(reported(0)).unwrap();
     let id = Some("entry-1".to_owned());
     let warm = Reported { kind: ReportKind::CacheWarm, id, ..reported(300) };
     for _ in 0..3 {
-        host.live.usage_reported(warm.clone()).unwrap();
+        host.live.record_usage(warm.clone()).unwrap();
     }
     host.restart();
-    host.live.usage_reported(warm).unwrap();
+    host.live.record_usage(warm).unwrap();
     let bill = host.live.state().bill();
     assert_eq!((bill.reported().calls, bill.warming().requests), (0, 1));
     assert!(close_to(bill.warming().ours, 300.0));
@@ -176,7 +176,7 @@ fn a_restart_reads_the_same_ledger() {
     let mut host = host("anthropic");
     for number in 0..14 {
         turn(&mut host, number, 3_000);
-        host.live.usage_reported(reported(1_000 * number as u64)).unwrap();
+        host.live.record_usage(reported(1_000 * number as u64)).unwrap();
     }
     host.send();
     let before: Bill = host.live.state().bill().clone();

@@ -550,7 +550,7 @@ impl World {
                 None => ("no such file".to_owned(), true, None),
             },
             Deed::EditInVain { .. } => {
-                let help = self.host.live.edit_failed(args).unwrap();
+                let help = self.host.live.explain_failed_edit(args).unwrap();
                 (format!("no such text\n\n{}", help.unwrap_or_default()), true, None)
             }
             Deed::Write { file, lines } => {
@@ -628,7 +628,7 @@ impl World {
     fn fail(&mut self) {
         self.backend.fails.store(true, Ordering::Relaxed);
         let error = self.host.transform().unwrap_err();
-        self.host.live.report_failed_call(error.code());
+        self.host.live.record_failed_call(error.code());
         self.backend.fails.store(false, Ordering::Relaxed);
         self.failed.push(self.host.messages.clone());
     }

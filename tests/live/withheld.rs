@@ -114,7 +114,7 @@ fn session_with_secrets(store: &Path, layout: Layout, exclude: Option<Vec<String
     host.tool("custom", &json!({ "files": [{ "name": "sub/server.pem" }] }), SECRET);
     host.send();
     let broken = host.live.transform(&HostList::whole("{"), &CallInfo::default());
-    host.live.report_failed_call(broken.unwrap_err().code());
+    host.live.record_failed_call(broken.unwrap_err().code());
     host.crash();
     host.write_file(".env", &format!("B={SECRET}\n"));
     host.tool(
@@ -215,7 +215,7 @@ fn a_failed_call_keeps_none_of_it_either_and_its_list_is_known_again() {
     host.read(".env", None, None);
     backend.fails.store(true, Ordering::Relaxed);
     let error = host.transform().unwrap_err();
-    host.live.report_failed_call(error.code());
+    host.live.record_failed_call(error.code());
     backend.fails.store(false, Ordering::Relaxed);
     let failed = host.messages.clone();
     host.send();

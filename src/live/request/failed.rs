@@ -45,7 +45,7 @@ impl FailedCalls {
 
 impl Request {
     /// Notes that a call went out with the host's own messages; the next commit stores it.
-    pub(in crate::live) fn report_failed_call(&mut self, reason: &str) {
+    pub(in crate::live) fn record_failed_call(&mut self, reason: &str) {
         let failed = &mut self.failed;
         let edits = failed.list.take().map(|list| {
             let edits = replacements(&failed.newest, &list, record_key);

@@ -27,7 +27,7 @@ impl Tools<'_> {
     }
 
     /// What to add to the error of an `edit` of the file at `path`, for the model, with notices for the person; see
-    /// [`LiveSession::edit_failed`](crate::live::LiveSession::edit_failed).
+    /// [`LiveSession::explain_failed_edit`](crate::live::LiveSession::explain_failed_edit).
     pub(in crate::live) fn help_for_edit(
         &mut self,
         path: &Path,

@@ -24,7 +24,7 @@ const FOLDER_ARGS: [&str; 3] = ["cwd", "workdir", "directory"];
 
 /// A tool call that came to its end.
 #[derive(Debug, Clone)]
-pub struct ToolFinished {
+pub struct FinishedToolCall {
     /// The provider's call ID.
     pub call: String,
     /// Tool name.
@@ -37,7 +37,7 @@ pub struct ToolFinished {
     pub text: String,
 }
 
-impl ToolFinished {
+impl FinishedToolCall {
     /// Whether the call may have touched or named files. A command that fails has shown what it shows: the places of a
     /// compiler's errors, the tests that failed.
     pub(in crate::live) fn may_touch_files(&self) -> bool {
@@ -80,16 +80,16 @@ impl Disk {
 
 impl Workspace {
     /// Takes in the files that a call touched: read, edited, written, moved, named. Not to be called for one that
-    /// [`ToolFinished::may_touch_files`] denies.
+    /// [`FinishedToolCall::may_touch_files`] denies.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a path that cannot be one; what the store reports.
-    pub(in crate::live) fn tool_finished(
+    pub(in crate::live) fn record_tool_call(
         &mut self,
         journal: &mut Journal,
-        finished: &ToolFinished,
+        finished: &FinishedToolCall,
     ) -> Result<()> {
-        let ToolFinished { call, tool, args, .. } = finished;
+        let FinishedToolCall { call, tool, args, .. } = finished;
         if let Some((cause, path)) = self.disk.touched(tool, args)? {
             let location = self.disk.location(&path);
             if self.disk.is_known_by_reports(&location) {
@@ -118,7 +118,7 @@ impl Workspace {
         &self,
         journal: &mut Journal,
         naming: Naming<'_>,
-        finished: &ToolFinished,
+        finished: &FinishedToolCall,
     ) -> Result<()> {
         let folder = match naming {
             Naming::Command { .. } => self.disk.folder_of(&finished.args),
