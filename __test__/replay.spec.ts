@@ -53,7 +53,7 @@ function sides(file: ReplayedFile) {
 const rounded = (figures: Figures) =>
   Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, Number(value.toPrecision(5))]));
 
-/** Of the recorded sessions, one in so many. */
+/** One in this many recorded sessions is taken. */
 const oneIn = 6;
 
 const settings: Setting[] = [{ prices: "anthropic" }, { prices: "openai", window: 200_000 }];

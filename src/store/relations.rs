@@ -1,5 +1,5 @@
-//! Relations of objects as they are written: references in fields and items, links and tags in Markdown. Derived data:
-//! made of versions and items alone, kept outside of payload and hashes, made anew at any time (DESIGN.md section 2).
+//! Relations of objects as they are written: references in fields and items, links and tags in Markdown. Derived data: made
+//! from versions and items alone, outside payload and hashes, and rebuildable at any time.
 //!
 //! Plain data and the index's contract. Must not resolve a link to a file: that is done when it is read, in `graph`.
 

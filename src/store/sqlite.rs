@@ -1,7 +1,7 @@
 //! A store in one SQLite file that several processes share. The only modules that know SQL are those below this one.
 //!
 //! One connection writes, two read, so that reads never wait for a write. Every commit is on disk when it returns
-//! (`synchronous=FULL`). Sources: DESIGN.md section 4; sqlite.org/wal.html, lang_transaction.html, pragma.html.
+//! (`synchronous=FULL`). See sqlite.org: wal.html, lang_transaction.html, pragma.html.
 
 mod aside;
 mod collect;

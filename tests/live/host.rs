@@ -365,7 +365,7 @@ impl Host {
         }
     }
 
-    /// So many seconds pass.
+    /// Lets this many seconds pass.
     pub(crate) fn wait(&mut self, seconds: i64) {
         self.time += seconds * 1_000;
     }

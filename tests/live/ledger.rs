@@ -15,7 +15,7 @@ fn last(host: &Host) -> CallBill {
     host.live.state().bill().last().unwrap().bill.clone()
 }
 
-/// A turn with one output of about so many tokens.
+/// A turn with one output of about this many tokens.
 fn turn(host: &mut Host, number: usize, tokens: usize) {
     host.user(&format!("Question {number}."));
     host.send();

@@ -1,4 +1,4 @@
-//! The `pools` layout, to the letter of SSOT 4.1.
+//! The layout `pools`, byte for byte: the metadata pool, the chat, the active content.
 
 use crate::host::Host;
 use palimpsest::live::Wanted;

@@ -15,7 +15,7 @@ use palimpsest::settings::Settings;
 use palimpsest::store::Store;
 use serde_json::{Value, json};
 
-/// One call in so many is rendered again from the store.
+/// One call in this many is rendered again from the store.
 const REPLAYED: usize = 25;
 
 #[test]

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 /// Calls of a made session.
 const CALLS: usize = 240;
 
-/// How often something is said again: of so many calls one.
+/// How often something is said again: in one of this many calls.
 #[derive(Clone, Copy)]
 struct Planted {
     /// A line of an older read.

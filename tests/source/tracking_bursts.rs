@@ -1,6 +1,6 @@
 //! Many changes at once: every tracked file ends as it is on disk, and what waits is never more than is tracked.
 //!
-//! The sizes are for a debug build; `PALIMPSEST_BURST=full` makes them those of DESIGN.md: 10,000 files, 50,000 changes.
+//! The sizes are for a debug build; `PALIMPSEST_BURST=full` makes them 10,000 files and 50,000 changes.
 
 #![expect(clippy::print_stdout, reason = "figures for people")]
 #![expect(clippy::disallowed_methods, reason = "how long it takes is a figure for people")]

@@ -35,7 +35,7 @@ struct Telling {
     turn: usize,
     is_reversed: bool,
     is_doubled: bool,
-    /// Every so many signals one is lost, and an overflow told; 0 loses none.
+    /// One in this many signals is lost, and an overflow reported; 0 loses none.
     loses: usize,
 }
 

@@ -57,7 +57,7 @@ fn a_chat_twice_as_long_takes_twice_the_disk() {
     assert!(twice * 10 >= once * 18 && twice * 10 <= once * 22, "{once} and {twice} bytes");
 }
 
-/// A session of so many steps, each with a tool call and a result of its own, and a question every ten steps.
+/// A session of this many steps, each with a tool call and a result of its own, and a question every ten steps.
 fn script(steps: u64) -> Vec<String> {
     let mut messages = Vec::new();
     for step in 0..steps {

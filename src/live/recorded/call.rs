@@ -60,7 +60,7 @@ pub(super) struct FoundCall {
     pub(super) session: Version,
     /// All events of that.
     pub(super) events: Vec<Event>,
-    /// So many of them lead up to the call, its own included.
+    /// Number of them that lead up to the call, its own included.
     pub(super) until: usize,
     /// Its record; none of a call that failed open.
     pub(super) record: Option<CallRecord>,

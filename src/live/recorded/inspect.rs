@@ -98,7 +98,7 @@ pub struct Since {
 /// How a message of one call stands in another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// So many messages are the same in both, from these indexes on.
+    /// This many messages are the same in both, from these indexes on.
     Kept {
         /// Index in the earlier call.
         old: usize,
@@ -172,7 +172,7 @@ pub fn compare_calls(old: &Inspected, new: &Inspected) -> Vec<Change> {
     changes
 }
 
-/// Identity of each message: role, time stamp and call IDs (DESIGN.md section 2); its place is what is looked for.
+/// Identity of each message: role, time stamp and call IDs. The position is not part of it, since it is what is searched for.
 fn identities(messages: &[String]) -> Vec<impl Ord + std::hash::Hash> {
     let identity = |message: &String| {
         let key = parsed(message).key;

@@ -14,7 +14,7 @@ use crate::object::{
 };
 use crate::store::{Item, PlacedItem, Replacement, Store, Version};
 
-/// So many other objects make a line common.
+/// Number of other objects from which on a line counts as common.
 const COMMON_FROM: usize = 3;
 
 /// Shorter contents may be stored again: they stand anywhere.

@@ -157,7 +157,7 @@ impl Game {
         self.cold = true;
     }
 
-    /// The model runs a command that shows so many tokens.
+    /// The model runs a command that shows this many tokens.
     pub(crate) fn run(&mut self, tokens: usize) {
         self.send(false);
         let number = self.outputs.len();
