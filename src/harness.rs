@@ -7,9 +7,11 @@ mod kind;
 mod patch;
 mod programs;
 mod tools;
+mod touch;
 
 pub mod shell;
 
-pub use call::{Access, Call, Touch, command_line};
+pub use call::{Call, command_line};
 pub use kind::{ShellKind, ToolKind, shows_file, shows_nothing, shows_text_of_files};
 pub use programs::is_given_paths_only;
+pub use touch::{Access, Touch};

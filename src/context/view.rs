@@ -9,10 +9,8 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-pub use self::edits::{
-    Edit, Replacement, edits_between, instructions, record_key, recorded, replacements,
-};
-pub use self::slot::Slot;
+pub use self::edits::{Edit, Replacement, edits_between, instructions, recorded, replacements};
+pub use self::slot::{Slot, record_key};
 use super::host::HostMessage;
 use super::tokens::Counter;
 use crate::object::{Hash, RunningHash};

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::kind::{self, ShellKind, ToolKind};
 use super::tools::{self, Does};
+use super::touch::{Access, Touch};
 use super::{patch, shell};
 
 /// A call of a tool.
@@ -11,26 +12,6 @@ use super::{patch, shell};
 pub struct Call<'a> {
     does: Does,
     args: &'a Value,
-}
-
-/// What a call does to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// It shows the file.
-    Read,
-    /// It changes a part of the file, or removes it.
-    Edit,
-    /// It writes all of the file.
-    Write,
-}
-
-/// A file that a call reads or changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Touch<'a> {
-    /// Its path, as the model wrote it.
-    pub path: &'a str,
-    /// What the call does to it.
-    pub access: Access,
 }
 
 impl<'a> Call<'a> {

@@ -2,7 +2,7 @@
 //!
 //! Reads the headings and nothing else. Source: `codex-rs/apply-patch` of `openai/codex`.
 
-use super::call::{Access, Touch};
+use super::touch::{Access, Touch};
 
 /// What stands before the path of a file.
 const HEADINGS: [(&str, Access); 3] = [

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::query::{Field, Query, unknown};
-use super::{
-    Backend, IN_MEMORY, Journal, Lost, RelationIndex, SqliteBackend, Transaction, Version,
-};
+use super::{Backend, IN_MEMORY, Journal, Lost, RelationIndex, SqliteBackend, Version};
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Nickname, ObjectId, ObjectType, StaticReference, Timestamp, TxId, VersionSelector,
@@ -107,11 +105,6 @@ impl Store {
     /// Releases files and connections, for all clones. Later calls fail with `CLOSED`. Idempotent.
     pub fn close(&self) -> Result<()> {
         self.backend.close()
-    }
-
-    /// Starts a transaction. Nothing is written before [`Transaction::commit`].
-    pub fn begin(&self) -> Transaction<'_> {
-        Transaction::new(self)
     }
 
     /// Reads the version visible at `at`. `None` if there is none.

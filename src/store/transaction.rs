@@ -5,6 +5,13 @@ use super::{Expected, Item, Op, Put, Receipt, Splice, Store, Version};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Envelope, Hash, Nickname, ObjectId, Payload, RunningHash};
 
+impl Store {
+    /// Starts a transaction. Nothing is written before [`Transaction::commit`].
+    pub fn begin(&self) -> Transaction<'_> {
+        Transaction { store: self, ops: Vec::new() }
+    }
+}
+
 /// Operations that are applied together or not at all. Dropping it without `commit` has no effect.
 #[derive(Debug)]
 #[must_use = "nothing is written before `commit`"]
@@ -13,11 +20,7 @@ pub struct Transaction<'a> {
     ops: Vec<Op>,
 }
 
-impl<'a> Transaction<'a> {
-    pub(super) fn new(store: &'a Store) -> Self {
-        Self { store, ops: Vec::new() }
-    }
-
+impl Transaction<'_> {
     /// Adds a put. Nothing is written if `content_hash` and `source_hash` equal those of the latest version. A
     /// document keeps its items.
     ///

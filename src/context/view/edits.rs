@@ -51,14 +51,6 @@ pub fn replacements<T: PartialEq + Clone>(
     found
 }
 
-/// Identifies the record of a message of the chat.
-pub fn record_key(record: &SlotRecord) -> Option<u64> {
-    match record {
-        SlotRecord::Chat { chat, .. } => Some(*chat),
-        _ => None,
-    }
-}
-
 /// The edits that lead from one list of slots to another.
 pub fn edits_between(before: &[Slot], after: &[Slot]) -> Vec<Edit> {
     let found = replacements(before, after, Slot::key);

@@ -1,6 +1,5 @@
 //! One message of a request: what is recorded of it, and what the host needs to build it.
 
-use super::edits::record_key;
 use crate::context::host::HostMessage;
 use crate::context::payload::Said;
 use crate::context::tokens::Counter;
@@ -94,5 +93,13 @@ impl Slot {
     /// Identifies the slot of a message of the chat.
     pub(super) fn key(&self) -> Option<u64> {
         record_key(&self.record)
+    }
+}
+
+/// Identifies the record of a message of the chat.
+pub fn record_key(record: &SlotRecord) -> Option<u64> {
+    match record {
+        SlotRecord::Chat { chat, .. } => Some(*chat),
+        _ => None,
     }
 }
