@@ -81,7 +81,7 @@ fn a_reference_resolves_in_the_other_store_and_notices_another_hash() {
 }
 
 #[test]
-fn a_copied_store_that_went_another_way_is_told_apart_by_hashes() {
+fn diverged_copies_of_a_store_are_told_apart_by_hashes() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     World::on(SqliteBackend::open(&path("a")).unwrap()).file("/a", "common\n");
@@ -243,7 +243,7 @@ fn an_object_of_a_later_type_is_left_out_and_listed() {
 }
 
 #[test]
-fn what_clashes_with_the_store_is_left_out_and_listed() {
+fn versions_that_conflict_with_the_store_are_left_out_and_listed() {
     for (here, there) in World::each().into_iter().zip(World::each()) {
         let mine = here.file("/mine", "a\n");
         here.name("main", &mine);
@@ -310,7 +310,7 @@ fn a_store_that_others_write_to_meanwhile_gets_all_of_the_archive() {
 }
 
 #[test]
-fn a_store_that_cannot_be_written_to_is_gone_on_with_later() {
+fn an_import_into_a_store_that_cannot_be_written_can_be_continued_later() {
     let here = World::in_memory().with_history();
     let there = World::in_memory();
     let mut stops = |_| Err(Error::Closed { what: "test" });

@@ -13,7 +13,7 @@ fn example() -> &'static str {
 }
 
 #[test]
-fn the_example_of_the_document_is_what_it_says() {
+fn the_example_in_the_format_document_is_a_valid_archive() {
     for there in World::each() {
         let imported = there.import(example().as_bytes());
         assert_eq!((imported.versions, imported.nicknames, imported.left_out), (5, 1, vec![]));

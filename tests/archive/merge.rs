@@ -117,7 +117,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
     #[test]
-    fn so_do_two_in_files(
+    fn two_stores_in_files_that_take_in_each_other_hold_the_same(
         past in prop::collection::vec(step().prop_map(|(_, step)| step), 0..8),
         steps in prop::collection::vec(step(), 0..16),
     ) {

@@ -77,7 +77,7 @@ fn secrets() -> Vec<(&'static str, String, String)> {
 }
 
 #[test]
-fn each_form_of_secret_is_found_and_gone() {
+fn each_kind_of_secret_is_found_and_removed() {
     for (rule, text, secret) in secrets() {
         let found = redact_text(&text);
         assert_eq!(found.counts.keys().collect::<Vec<_>>(), [&rule], "{text}");
@@ -137,7 +137,7 @@ fn ordinary_code_hashes_and_ids_stay() {
 }
 
 #[test]
-fn recorded_sessions_hold_next_to_nothing_that_looks_like_a_secret() {
+fn recorded_sessions_have_almost_no_false_secrets() {
     let Some(folder) = crate::data::find("transcripts") else { return };
     let (mut lines, mut found) = (0_u64, std::collections::BTreeMap::<&str, u64>::new());
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -217,7 +217,7 @@ fn a_redacted_archive_holds_no_secret_and_can_be_checked() {
 }
 
 #[test]
-fn a_list_that_goes_on_behind_a_redacted_item_stays_whole() {
+fn a_whole_item_stays_when_an_archive_brings_it_redacted() {
     let (here, there) = (World::in_sqlite(), World::in_memory());
     let secret = format!("glpat-{}", chance(20));
     let item = |text: &str| json!({ "text": text }).to_string();

@@ -169,7 +169,7 @@ fn ambiguous_links_name_the_candidates_and_unresolved_ones_whose_alias_it_is() {
 }
 
 #[test]
-fn as_of_a_time_the_files_and_links_of_that_time_count() {
+fn links_as_of_a_time_are_those_among_the_files_of_that_time() {
     on_each_store(|store| {
         let a = note(store, "/v/a.md", "[[b]]");
         let b = note(store, "/v/sub/b.md", "x");
@@ -327,7 +327,7 @@ fn a_pinned_reference_gives_its_version_a_dynamic_one_the_latest() {
 }
 
 #[test]
-fn embeds_give_their_part_and_what_is_not_there_is_listed() {
+fn embeds_give_their_part_and_missing_ones_are_listed() {
     on_each_store(|store| {
         let b = note(store, "/v/b.md", "# H\nin\n# I\nout ^k\n");
         let a = note(store, "/v/a.md", "![[b#h]] ![[b#^k]] ![[b#j]] [[c]] [[b]] [[a]]");
@@ -573,7 +573,7 @@ fn model(versions: &Versions, root: usize, depth: u32, direction: Direction) -> 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
-    fn an_expansion_is_the_walk_of_a_plain_model(
+    fn an_expansion_equals_that_of_a_plain_model(
         history in history(),
         root in 0_usize..5,
         depth in 0_u32..5,

@@ -252,7 +252,7 @@ fn with_every_kind(act: fn(&Kind, &mut Agent)) {
 }
 
 #[test]
-fn what_read_write_and_edit_touch_is_known_or_left_alone() {
+fn a_path_given_to_read_write_or_edit_is_tracked_if_it_is_a_file_and_ignored_otherwise() {
     for tool in ["read", "write", "edit"] {
         let args = |name: &str| json!({ "path": name, "content": "x", "edits": [] });
         let touch = |kind: &Kind, agent: &mut Agent, tool: &str| {
@@ -271,7 +271,7 @@ fn what_read_write_and_edit_touch_is_known_or_left_alone() {
 }
 
 #[test]
-fn our_own_read_answers_or_says_what_is_the_matter() {
+fn our_own_read_tool_answers_or_says_why_not() {
     with_every_kind(|kind, agent| {
         let answer = Tool::Read.execute(&mut agent.live, "call", &json!({ "path": kind.name }));
         let expected = if matches!(kind.read, None | Some("deleted")) {
@@ -286,7 +286,7 @@ fn our_own_read_answers_or_says_what_is_the_matter() {
 }
 
 #[test]
-fn what_listings_and_commands_name_is_found_or_left_alone() {
+fn a_path_in_a_listing_or_command_is_discovered_if_it_is_a_file_and_ignored_otherwise() {
     with_every_kind(|kind, _| {
         let name = &kind.name;
         let is_one_line = !name.contains('\n');
@@ -336,7 +336,7 @@ fn check_activated(kind: &Kind, agent: &mut Agent, pin: bool) {
 }
 
 #[test]
-fn the_index_command_reports_each_and_takes_the_rest() {
+fn the_index_command_reports_each_bad_file_and_stores_the_rest() {
     with_every_kind(|kind, agent| {
         for path in [&*kind.name, "."] {
             let report = agent.index(path);
@@ -357,7 +357,7 @@ fn the_index_command_reports_each_and_takes_the_rest() {
 }
 
 #[test]
-fn a_file_that_became_something_else_shows_what_was_seen() {
+fn a_file_replaced_by_something_unreadable_shows_its_last_text() {
     let becomes: [(&str, Make, &str); 5] = [
         (
             "folder",
@@ -399,7 +399,7 @@ fn a_file_that_became_something_else_shows_what_was_seen() {
 }
 
 #[test]
-fn files_replaced_while_they_are_read_are_one_or_the_other() {
+fn a_file_replaced_while_it_is_read_gives_the_old_or_the_new_text() {
     static IS_OVER: AtomicBool = AtomicBool::new(false);
     let folder = tempfile::tempdir().unwrap();
     let mut agent = Agent::new(folder.path());
@@ -476,7 +476,7 @@ fn acts_as_another_user_when_asked() {
 }
 
 #[test]
-fn what_may_not_be_read_is_said_and_stands_as_it_was() {
+fn a_file_without_permission_is_reported_and_keeps_its_last_text() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let program = std::env::current_exe().unwrap();

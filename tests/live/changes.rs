@@ -176,7 +176,7 @@ fn edit_beside(host: &Host, other: &mut Host, name: &str, old: &str, new: &str) 
 }
 
 #[test]
-fn what_another_session_edited_is_named_as_such() {
+fn a_change_by_another_session_is_attributed_to_it() {
     let mut host = reader("a.rs", TEXT);
     let mut other = beside(&host);
     other.user("work");
@@ -206,7 +206,7 @@ fn what_another_session_edited_is_named_as_such() {
 }
 
 #[test]
-fn what_changed_again_after_another_session_is_not_named_so() {
+fn a_later_outside_change_is_not_attributed_to_the_other_session() {
     let mut host = reader("a.rs", TEXT);
     let mut other = beside(&host);
     other.user("work");
@@ -218,7 +218,7 @@ fn what_changed_again_after_another_session_is_not_named_so() {
 }
 
 #[test]
-fn what_another_session_made_before_is_not_its_change_when_it_comes_back() {
+fn an_old_state_made_by_another_session_is_not_attributed_to_it_when_it_returns() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.rs", TEXT);
     let mut other = beside(&host);
@@ -249,7 +249,8 @@ fn stored_text(host: &Host, file: &ObjectId) -> Option<String> {
 }
 
 #[test]
-fn what_a_command_changed_is_stored_before_the_next_call_though_it_does_not_stand() {
+fn a_file_changed_by_a_command_is_stored_before_the_next_call_though_the_request_does_not_hold_it()
+{
     let settings = Settings { layout: Layout::Log, keep_results: 0, ..Settings::default() };
     let mut host = Host::new(settings);
     host.user("make it");
@@ -302,7 +303,7 @@ fn files_that_a_command_names_are_looked_at_first_and_the_others_with_the_next_c
 }
 
 #[test]
-fn a_look_that_brings_nothing_leaves_no_event() {
+fn checking_an_unchanged_file_records_no_event() {
     let mut host = reader("a.rs", TEXT);
     let events = |host: &Host| -> usize {
         let items = host.store.items(host.live.id(), AsOf::Latest, 0..u64::MAX).unwrap();

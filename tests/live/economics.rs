@@ -72,7 +72,7 @@ proptest! {
     #![proptest_config(config(2, 43))]
 
     #[test]
-    fn every_long_session_holds(script in script(250)) {
+    fn every_long_session_keeps_to_the_bound(script in script(250)) {
         holds(&preset("openai"), &script);
     }
 }

@@ -99,7 +99,7 @@ fn newest(host: &Host) -> &str {
 }
 
 #[test]
-fn blocks_that_stand_are_named_and_all_else_is_shown() {
+fn blocks_already_in_the_request_are_named_and_the_rest_is_shown() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.txt", &lines("file", 1..=40));
     host.user("go");
@@ -130,7 +130,7 @@ fn blocks_that_stand_are_named_and_all_else_is_shown() {
 }
 
 #[test]
-fn the_same_request_right_away_gets_its_lines_again() {
+fn repeating_a_call_right_away_shows_its_lines_again() {
     let mut host = Host::new(Settings::default());
     host.user("go");
     for expected in [30, 30, 1] {
@@ -173,7 +173,7 @@ fn lines_are_shown_again_where_what_held_them_collapses_and_stand_once() {
 }
 
 #[test]
-fn lines_of_what_changed_are_shown_by_whoever_named_them() {
+fn changed_lines_are_shown_whichever_tool_returned_them() {
     let mut host = Host::new(Settings::default());
     host.user("go");
     bash(&mut host, "make", &lines("build", 1..=30));
@@ -186,7 +186,7 @@ fn lines_of_what_changed_are_shown_by_whoever_named_them() {
 }
 
 #[test]
-fn what_the_model_wrote_does_not_count() {
+fn lines_that_the_model_wrote_do_not_count_as_shown() {
     let mut host = Host::new(Settings::default());
     host.user(&lines("build", 1..=30));
     host.say(&lines("build", 1..=30));

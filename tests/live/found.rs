@@ -67,7 +67,7 @@ fn files_that_a_command_names_can_be_activated_and_take_no_tokens() {
 }
 
 #[test]
-fn a_call_brings_in_so_many_files_and_none_twice() {
+fn a_call_adds_a_limited_number_of_files_and_none_twice() {
     let (mut host, output) = with_files(Settings::default(), 450);
     host.user("go");
     for expected in [200, 200] {
@@ -83,7 +83,7 @@ fn a_call_brings_in_so_many_files_and_none_twice() {
 }
 
 #[test]
-fn a_file_that_a_person_had_forgotten_is_not_met_again() {
+fn a_forgotten_file_is_not_discovered_again() {
     let (mut host, output) = with_files(Settings::default(), 2);
     host.user("go");
     host.read("file-000.rs", None, None);
@@ -112,7 +112,7 @@ fn the_metadata_pool_keeps_to_its_tokens() {
 }
 
 #[test]
-fn shells_of_other_hosts_are_told_by_their_names() {
+fn shell_tools_of_other_hosts_are_recognized_by_name() {
     let (mut host, _) = with_files(Settings::default(), 3);
     std::fs::create_dir(host.path("sub")).unwrap();
     host.write_file("sub/a.py", "");
@@ -126,7 +126,7 @@ fn shells_of_other_hosts_are_told_by_their_names() {
 }
 
 #[test]
-fn a_session_of_files_elsewhere_looks_at_none_of_this_machine() {
+fn a_session_with_files_elsewhere_reads_no_file_of_this_machine() {
     let (host, output) = with_files(Settings::default(), 3);
     let options = OpenSession { files: Files::Elsewhere, ..host.options() };
     let options = OpenSession { host_session: "elsewhere".into(), ..options };

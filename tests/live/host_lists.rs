@@ -103,7 +103,7 @@ fn a_fork_inherits_and_then_goes_its_own_way() {
 }
 
 #[test]
-fn changed_text_of_a_known_message_is_taken_over_and_an_ever_changing_one_passes_through() {
+fn a_changed_message_is_stored_anew_and_one_that_changes_on_every_call_passes_through() {
     let mut host = session(Layout::Log);
     host.rewrites = true;
     for n in 0..7 {
@@ -200,7 +200,7 @@ fn a_call_id_used_by_another_session_makes_another_object() {
 }
 
 #[test]
-fn a_failed_call_leaves_nothing_and_the_next_record_says_so() {
+fn a_failed_call_stores_nothing_and_the_next_record_says_so() {
     let mut host = session(Layout::Log);
     host.user("x");
     let broken = host.live.transform(&HostList::whole("{"), &CallInfo::default()).unwrap_err();

@@ -44,7 +44,7 @@ fn collapsed() -> (Host, Vec<Vec<Value>>) {
 }
 
 #[test]
-fn a_call_is_told_with_how_each_message_is_shown_and_since_when() {
+fn inspecting_a_call_lists_how_each_message_is_shown_and_since_when() {
     let (mut host, sent) = collapsed();
     host.restart();
     for (call, sent) in (1..).zip(&sent) {
@@ -87,7 +87,7 @@ fn two_calls_are_compared_message_by_message() {
 }
 
 #[test]
-fn a_note_is_told_with_the_message_that_carries_it() {
+fn inspecting_a_call_lists_a_note_with_the_message_that_carries_it() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.txt", "one\ntwo\n");
     host.user("begin");
@@ -101,7 +101,7 @@ fn a_note_is_told_with_the_message_that_carries_it() {
 }
 
 #[test]
-fn calls_of_forks_and_of_branches_that_were_left_are_told_as_they_were() {
+fn calls_of_forks_and_abandoned_branches_are_inspected_as_they_were_sent() {
     let mut host = Host::new(Settings::default());
     host.user("begin");
     host.tool("bash", &json!({ "command": "make" }), "made");
@@ -125,7 +125,7 @@ fn calls_of_forks_and_of_branches_that_were_left_are_told_as_they_were() {
 }
 
 #[test]
-fn a_call_that_failed_open_is_told_with_its_reason_and_what_went_out() {
+fn inspecting_a_failed_call_gives_its_reason_and_what_was_sent() {
     let mut host = Host::new(Settings::default());
     host.user("begin");
     host.send();
@@ -141,7 +141,7 @@ fn a_call_that_failed_open_is_told_with_its_reason_and_what_went_out() {
 }
 
 #[test]
-fn a_call_that_asks_again_says_so_whatever_an_epoch_changes() {
+fn inspecting_a_retry_says_that_it_is_one_even_across_an_epoch() {
     let mut host = Host::new(Settings::default());
     host.user("begin");
     host.send();
@@ -156,7 +156,7 @@ fn a_call_that_asks_again_says_so_whatever_an_epoch_changes() {
 }
 
 #[test]
-fn a_record_that_no_longer_gives_what_was_sent_is_an_error() {
+fn a_record_that_does_not_render_what_was_sent_is_an_error() {
     let (host, sent) = collapsed();
     let id = host.live.id();
     let version = host.store.get(id, AsOf::Latest).unwrap().unwrap();
@@ -179,7 +179,7 @@ fn a_record_that_no_longer_gives_what_was_sent_is_an_error() {
 }
 
 #[test]
-fn a_place_that_is_withheld_is_told_with_its_reason() {
+fn inspecting_a_withheld_place_gives_its_reason() {
     let mut host = Host::new(Settings::default());
     host.write_file(".env", "TOKEN=hush\n");
     host.user("begin");

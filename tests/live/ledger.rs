@@ -35,7 +35,7 @@ fn close_to(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn where_nothing_collapses_only_the_overhead_is_dearer() {
+fn without_collapsed_content_only_the_overhead_costs_more() {
     let mut host = host("anthropic");
     for number in 0..4 {
         turn(&mut host, number, 200);
@@ -62,7 +62,7 @@ fn a_request_that_grew_reads_the_one_before_from_the_cache() {
 }
 
 #[test]
-fn what_epochs_saved_is_what_the_bill_is_smaller_by() {
+fn the_savings_reported_for_epochs_equal_the_difference_in_the_bill() {
     let prices = PriceSetting::Named("anthropic".into());
     let mut host = Host::new(Settings { prices, preview_tokens: 0, ..Settings::default() });
     for number in 0..30 {
@@ -140,7 +140,7 @@ fn estimates_follow_what_the_provider_counts() {
 }
 
 #[test]
-fn reports_of_nothing_and_reports_that_are_known_are_not_taken() {
+fn empty_and_repeated_usage_reports_are_ignored() {
     let mut host = host("anthropic");
     turn(&mut host, 1, 400);
     host.live.record_usage(reported(0)).unwrap();

@@ -140,7 +140,7 @@ fn a_restart_changes_nothing() {
 }
 
 #[test]
-fn neither_the_session_s_share_nor_the_pool_is_passed() {
+fn linked_files_exceed_neither_the_sessions_budget_nor_the_pools() {
     let cost = |line: &String| tokens::count(line) + 1;
     let mut unlimited = host(settings(Layout::Pools, 1_000));
     read_index(&mut unlimited);

@@ -96,7 +96,7 @@ impl Host {
 }
 
 #[test]
-fn a_deleted_file_is_told_of_once_and_its_text_is_kept() {
+fn a_deleted_file_is_reported_once_and_its_text_is_kept() {
     let mut host = reading();
     fs::remove_file(host.path("a.txt")).unwrap();
     assert_eq!(host.told(), "[f1] a.txt is no longer on disk; its text of t1 is kept as f1.");
@@ -198,7 +198,7 @@ fn folders_that_are_moved_take_their_files_along() {
 }
 
 #[test]
-fn what_is_ambiguous_empty_or_was_there_before_is_no_move() {
+fn equal_bytes_prove_no_move_of_an_ambiguous_an_empty_or_an_older_file() {
     let mut host = reading();
     host.write_file("empty.txt", "");
     host.write_file("twin.txt", &numbered("z.txt"));
@@ -222,7 +222,7 @@ fn what_is_ambiguous_empty_or_was_there_before_is_no_move() {
 }
 
 #[test]
-fn of_two_copies_the_one_that_is_the_file_itself_is_where_it_went() {
+fn of_two_files_with_the_same_bytes_the_one_with_the_old_inode_is_the_moved_one() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.txt", &numbered("a.txt"));
     host.age("a.txt");
@@ -235,7 +235,7 @@ fn of_two_copies_the_one_that_is_the_file_itself_is_where_it_went() {
 }
 
 #[test]
-fn a_file_that_is_met_where_it_went_before_it_is_missed_was_moved() {
+fn a_moved_file_is_recognized_even_if_its_new_path_is_read_first() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.txt", &numbered("a.txt"));
     host.user("go");
@@ -286,7 +286,7 @@ fn a_file_made_in_the_old_place_is_another_file_and_a_move_back_is_a_move() {
 }
 
 #[test]
-fn what_was_sent_before_a_move_is_sent_again_after_a_restart() {
+fn a_restart_after_a_move_resends_the_same_messages() {
     let mut host = reading();
     host.read("a.txt", Some(2), Some(4));
     host.send();
@@ -302,7 +302,7 @@ fn what_was_sent_before_a_move_is_sent_again_after_a_restart() {
 }
 
 #[test]
-fn lines_that_were_read_before_a_change_and_a_move_are_those_of_a_version_that_is_kept() {
+fn lines_read_before_a_change_and_a_move_belong_to_a_stored_version() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.txt", &numbered("a.txt"));
     host.user("go");
@@ -319,7 +319,7 @@ fn lines_that_were_read_before_a_change_and_a_move_are_those_of_a_version_that_i
 }
 
 #[test]
-fn another_session_follows_a_move_that_the_store_knows() {
+fn another_session_follows_a_move_recorded_in_the_store() {
     let mut host = reading();
     let options = OpenSession { host_session: "other".into(), ..host.options() };
     let mut other = Aside::new(LiveSession::open(host.store.clone(), options).unwrap());
@@ -350,7 +350,7 @@ fn another_session_follows_a_move_that_the_store_knows() {
 }
 
 #[test]
-fn a_file_out_of_reach_keeps_its_version_and_is_told_of_once_until_it_is_back() {
+fn an_unreachable_file_keeps_its_version_and_is_reported_once() {
     let mut host = Host::new(Settings::default());
     fs::create_dir(host.path("sub")).unwrap();
     host.write_file("sub/a.txt", &numbered("a.txt"));
@@ -383,7 +383,7 @@ fn a_file_out_of_reach_keeps_its_version_and_is_told_of_once_until_it_is_back() 
 }
 
 #[test]
-fn a_link_in_the_place_of_a_file_is_not_the_file() {
+fn a_symlink_that_replaces_a_file_is_not_that_file() {
     let mut host = reading();
     host.shift("a.txt", "b.txt");
     std::os::unix::fs::symlink("b.txt", host.path("a.txt")).unwrap();
@@ -395,7 +395,7 @@ fn a_link_in_the_place_of_a_file_is_not_the_file() {
 }
 
 #[test]
-fn a_session_that_is_gone_on_with_knows_what_became_of_its_files() {
+fn a_resumed_session_learns_what_happened_to_its_files() {
     let mut host = reading();
     for name in ["gone.txt", "moved.txt", "kept.txt", "listed.txt"] {
         host.write_file(name, &numbered(name));
@@ -437,7 +437,7 @@ fn a_session_that_is_gone_on_with_knows_what_became_of_its_files() {
 }
 
 #[test]
-fn a_session_that_is_merely_opened_and_closed_stays_as_it_is() {
+fn opening_and_closing_a_session_changes_nothing() {
     let mut host = reading();
     host.live.close().unwrap();
     let newest = host.store.newest().unwrap().0;
@@ -453,8 +453,7 @@ fn a_session_that_is_merely_opened_and_closed_stays_as_it_is() {
 }
 
 #[test]
-fn a_session_in_a_container_looks_at_its_files_when_it_is_gone_on_with_and_one_elsewhere_does_not()
-{
+fn on_resume_a_session_in_a_container_checks_its_files_and_one_elsewhere_does_not() {
     let mut host = reading();
     host.live.close().unwrap();
     for (files, is_due) in [(Files::InContainer, true), (Files::Elsewhere, false)] {
@@ -466,7 +465,7 @@ fn a_session_in_a_container_looks_at_its_files_when_it_is_gone_on_with_and_one_e
 
 #[cfg(unix)]
 #[test]
-fn the_places_of_a_command_in_a_sandbox_are_the_sandboxs_and_not_those_of_that_name_here() {
+fn paths_in_a_sandboxed_command_mean_the_sandbox_not_this_machine() {
     let mut host = Host::new(Settings::default());
     // What is mapped to the agent's path is not what this machine has there.
     let other = tempfile::tempdir().unwrap();

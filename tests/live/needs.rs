@@ -28,7 +28,7 @@ fn shown() -> Host {
 }
 
 #[test]
-fn a_line_that_an_answer_had_from_an_output_is_recorded_once() {
+fn a_line_that_an_answer_takes_from_an_output_is_recorded_once() {
     let mut host = shown();
     host.say(&format!("Here it is:\n{LINE}"));
     host.user("well");
@@ -55,7 +55,7 @@ fn an_answer_on_another_branch_has_needs_of_its_own() {
 }
 
 #[test]
-fn what_changes_on_every_call_is_needed_by_nobody_restarts_or_not() {
+fn a_message_that_changes_on_every_call_counts_as_needed_by_nothing() {
     for restarts in [false, true] {
         let mut host = shown();
         host.rewrites = true;

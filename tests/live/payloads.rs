@@ -93,7 +93,7 @@ fn a_request_before_the_first_call_is_not_recorded() {
 }
 
 #[test]
-fn messages_that_another_extension_changed_are_held_at_the_cost_of_what_is_new() {
+fn messages_changed_by_another_extension_are_stored_once() {
     let mut host = host();
     let changed = |host: &mut Host| {
         let mut list = host.send();
@@ -138,7 +138,7 @@ fn messages_that_another_extension_changed_are_held_at_the_cost_of_what_is_new()
 }
 
 #[test]
-fn what_is_not_to_be_stored_is_not_stored_by_the_way_of_a_request() {
+fn excluded_text_is_not_stored_with_a_recorded_request() {
     let mut host = Host::new(Settings::default());
     host.write_file(".env", "TOKEN=hush-hush-hush\n");
     host.user(&"words ".repeat(1_000));
@@ -154,7 +154,7 @@ fn what_is_not_to_be_stored_is_not_stored_by_the_way_of_a_request() {
 }
 
 #[test]
-fn what_is_no_request_is_refused_and_harms_nothing() {
+fn a_payload_that_is_no_request_is_refused_without_effect() {
     let mut host = host();
     host.send();
     assert_eq!(host.live.prepare_payload("{").unwrap_err().code(), "INVALID_ARGUMENT");

@@ -46,7 +46,7 @@ fn told(host: &mut Host) -> String {
 }
 
 #[test]
-fn what_changes_between_calls_is_stored_and_told_once() {
+fn a_change_between_calls_is_stored_and_reported_once() {
     for watching in [Watching::default(), Watching::Polling] {
         let mut host = tracking(watching);
         host.write_file("a.txt", "one\ntwo\nfour\n");
@@ -59,7 +59,7 @@ fn what_changes_between_calls_is_stored_and_told_once() {
 }
 
 #[test]
-fn a_move_to_where_a_look_would_not_find_it_is_followed() {
+fn a_tracker_follows_a_move_that_a_file_check_would_miss() {
     let mut host = tracking(Watching::default());
     // A folder is watched that holds a file which the model saw.
     fs::create_dir_all(host.path("far/away")).unwrap();
@@ -89,7 +89,7 @@ fn a_closed_session_tracks_nothing() {
 }
 
 #[test]
-fn a_file_is_tracked_where_a_command_moved_it_though_nothing_there_was_watched() {
+fn a_file_moved_by_a_command_into_an_unwatched_folder_stays_tracked() {
     let mut host = tracking(Watching::default());
     fs::create_dir_all(host.path("far/away")).unwrap();
     fs::rename(host.path("a.txt"), host.path("far/away/b.txt")).unwrap();

@@ -25,7 +25,7 @@ fn named(name: &str) -> Wanted {
 }
 
 #[test]
-fn the_process_that_comes_second_goes_on_as_a_session_of_its_own() {
+fn the_second_process_on_a_session_continues_as_a_session_of_its_own() {
     let mut host = host();
     let session = host.live.id().clone();
     host.call_beside();
@@ -84,7 +84,7 @@ fn the_session_that_was_written_last_is_resumed() {
 }
 
 #[test]
-fn closing_a_session_that_another_process_goes_on_with_leaves_it_alone() {
+fn closing_a_session_does_not_end_it_for_another_process() {
     let mut host = host();
     let mut reloaded = LiveSession::open(host.store.clone(), host.options()).unwrap();
     reloaded.deactivate("f1").unwrap();

@@ -70,7 +70,7 @@ fn a_line_stands_for_forgotten_text() {
 }
 
 #[test]
-fn active_content_that_was_taken_out_is_a_place_too() {
+fn redacted_active_content_is_reported_as_a_place() {
     let settings = Settings { layout: Layout::Pools, ..Settings::default() };
     let (host, replayed) = replay_without(RedactionReason::Forgotten, settings);
     let last = host.sent.len() - 1;
@@ -206,7 +206,7 @@ fn text_of_an_excluded_file_is_nowhere_in_the_store() {
 }
 
 #[test]
-fn a_failed_call_keeps_none_of_it_either_and_its_list_is_known_again() {
+fn a_failed_call_stores_no_excluded_text_and_its_messages_still_match() {
     let backend = Arc::new(FailingBackend::default());
     let store = Store::with_backend(Arc::clone(&backend) as _);
     let mut host = Host::with_store(Settings::default(), store);
@@ -252,7 +252,7 @@ fn chat_of(host: &Host) -> String {
 }
 
 #[test]
-fn what_a_person_had_forgotten_is_not_stored_when_it_is_shown_again() {
+fn forgotten_text_is_not_stored_when_the_host_shows_it_again() {
     for layout in [Layout::Log, Layout::Pools] {
         let (mut host, backend) = session(Settings { layout, ..Settings::default() });
         let file = host.live.state().index().entries()[0].id.clone();
@@ -280,7 +280,7 @@ fn what_a_person_had_forgotten_is_not_stored_when_it_is_shown_again() {
 }
 
 #[test]
-fn what_is_forgotten_while_the_session_runs_is_not_stored_either() {
+fn text_forgotten_while_the_session_runs_is_not_stored_again() {
     let backend = Arc::new(FailingBackend::default());
     let store = Store::with_backend(Arc::clone(&backend) as _);
     let mut host = Host::with_store(Settings::default(), store);
@@ -390,7 +390,7 @@ fn a_session_that_was_forgotten_in_the_store_is_not_opened_again() {
 }
 
 #[test]
-fn a_text_that_was_forgotten_is_not_stored_under_another_id_either() {
+fn forgotten_text_is_not_stored_under_another_id() {
     let mut host = Host::new(Settings::default());
     let text = format!("a long text that holds the key {SECRET}");
     host.user("look");

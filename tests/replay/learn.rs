@@ -93,7 +93,7 @@ fn of_output(hazards: &Hazards, class: OutputClass) -> f64 {
 }
 
 #[test]
-fn what_is_needed_ten_times_as_often_has_ten_times_the_hazard() {
+fn outputs_needed_ten_times_as_often_get_ten_times_the_hazard() {
     let learned = learned(&[session("a", often(3, 30)), session("b", often(3, 30))]).unwrap();
     let ratio = of_output(&learned.hazards, OutputClass::Read)
         / of_output(&learned.hazards, OutputClass::Other);
@@ -115,7 +115,7 @@ fn the_hazard_is_the_share_of_calls_that_need_one() {
 }
 
 #[test]
-fn steps_with_long_arguments_are_those_whose_words_are_needed() {
+fn steps_with_long_arguments_learn_a_higher_hazard_if_their_words_are_needed() {
     let learned = learned(&[session("a", often(3, 30)), session("b", often(3, 30))]).unwrap();
     let steps = learned.hazards.steps;
     assert!(steps.long_arguments + steps.argument_tokens > 1.0, "{learned:?}");

@@ -97,7 +97,7 @@ fn the_format_is_found_by_content_and_compressed_files_read_alike() {
 }
 
 #[test]
-fn what_is_no_session_file_is_refused_with_the_line() {
+fn a_file_that_is_no_session_is_refused_with_the_line_number() {
     for (text, expected) in [
         ("", "line 1 of `x.jsonl` is missing: there is nothing in it"),
         ("\n\nname,age\n", "line 3 of `x.jsonl` is not JSON: expected ident"),
@@ -171,7 +171,7 @@ fn a_result_goes_to_the_newest_message_that_waits_for_it() {
 }
 
 #[test]
-fn recorded_sessions_in_the_neutral_form_are_given_on_line_by_line() {
+fn recorded_sessions_in_the_neutral_format_pass_through_line_by_line() {
     let Some(folder) = crate::data::find("transcripts") else { return };
     let mut files = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -319,7 +319,7 @@ proptest! {
     }
 
     #[test]
-    fn calls_and_results_in_any_order_are_paired_and_what_is_paired_stays(messages in messages()) {
+    fn calls_and_results_in_any_order_are_paired_and_pairs_stay(messages in messages()) {
         let once = parse(&lines_of(&messages));
         prop_assert_eq!(check(&once), Ok(()));
         let users = |all: &[String]| all.iter().filter(|message| message.contains("\"user\"")).count();

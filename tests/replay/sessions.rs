@@ -143,7 +143,7 @@ fn a_dump_has_one_line_for_each_answer_with_the_messages_before_it() {
 }
 
 #[test]
-fn what_a_preview_leaves_out_and_is_needed_is_a_fault_of_ours_alone() {
+fn a_needed_line_that_a_preview_left_out_is_a_fault_of_ours_alone() {
     let long = |name: &str| {
         let rows = (0..4_000).map(|row| format!("{row} of {name}, some words to fill it\n"));
         rows.collect::<String>()
@@ -166,7 +166,7 @@ fn what_a_preview_leaves_out_and_is_needed_is_a_fault_of_ours_alone() {
 }
 
 #[test]
-fn both_sides_keep_to_a_window_and_the_host_compacts_where_ours_cannot() {
+fn both_sides_keep_to_the_window_and_the_host_compacts_where_we_cannot_fold() {
     // Nothing can be collapsed in what the user says.
     let mut messages = Vec::new();
     for turn in 0..20 {
@@ -193,7 +193,7 @@ fn both_sides_keep_to_a_window_and_the_host_compacts_where_ours_cannot() {
 }
 
 #[test]
-fn the_host_alone_keeps_to_a_window_as_it_is_measured() {
+fn the_plain_host_alone_keeps_to_the_window() {
     let mut messages = Vec::new();
     for turn in 0..20 {
         messages.push(user(&format!("{turn} {}", "word ".repeat(8_000)), turn));
@@ -206,7 +206,7 @@ fn the_host_alone_keeps_to_a_window_as_it_is_measured() {
 }
 
 #[test]
-fn files_of_this_machine_are_not_looked_at() {
+fn a_replay_reads_no_file_of_this_machine() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("notes.md");
     let text = format!("{}\n{}", line("first"), line("second"));

@@ -73,7 +73,7 @@ fn listed(files: &[(&str, &'static str)]) -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn what_changed_is_written_and_nothing_else() {
+fn indexing_writes_only_what_changed() {
     let folder = Folder::new(&[("a.md", "one"), ("b/c.md", "two"), ("b/d.md", "three")]);
     let created = [("a.md", "created"), ("b/c.md", "created"), ("b/d.md", "created")];
     assert_eq!(folder.index(&["."]), listed(&created));
@@ -94,7 +94,7 @@ fn what_changed_is_written_and_nothing_else() {
 }
 
 #[test]
-fn a_folder_that_is_gone_takes_its_files_along() {
+fn files_of_a_deleted_folder_are_deleted() {
     let folder = Folder::new(&[("v/a.md", "one"), ("v/w/b.md", "two"), ("other.md", "x")]);
     folder.index(&["."]);
     fs::remove_dir_all(folder.path("v")).unwrap();
@@ -165,7 +165,7 @@ fn the_store_does_not_index_itself() {
 
 #[cfg(unix)]
 #[test]
-fn links_are_not_followed_and_what_is_no_file_is_not_opened() {
+fn links_are_not_followed_and_only_regular_files_are_opened() {
     use std::os::unix::fs::symlink;
 
     let outside = Folder::new(&[("secret.md", "outside")]);

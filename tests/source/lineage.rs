@@ -86,7 +86,7 @@ impl World {
 }
 
 #[test]
-fn versions_before_a_move_come_too_and_what_is_at_the_old_place_later_does_not() {
+fn lineage_includes_versions_before_a_move_and_excludes_later_files_at_the_old_path() {
     let world = World::new();
     world.write([text("/a", "1")]).write([text("/a", "2")]).write(moved("/a", "/b", "2"));
     world.write([text("/b", "3")]).write([text("/a", "another")]);
@@ -95,7 +95,7 @@ fn versions_before_a_move_come_too_and_what_is_at_the_old_place_later_does_not()
 }
 
 #[test]
-fn a_chain_of_moves_and_a_way_back_are_followed() {
+fn lineage_follows_a_chain_of_moves_and_a_move_back() {
     let world = World::new();
     world.write([text("/a", "1")]).write(moved("/a", "/b", "1")).write(moved("/b", "/c", "1"));
     assert_eq!(world.lineage("/c"), ["3 /c 1", "2 /b 1", "1 /a 1"]);
@@ -105,7 +105,7 @@ fn a_chain_of_moves_and_a_way_back_are_followed() {
 }
 
 #[test]
-fn what_comes_to_a_place_after_a_deletion_has_not_moved_there() {
+fn a_file_made_where_one_was_deleted_has_not_moved_there() {
     let world = World::new();
     world.write([text("/a", "1")]).write(moved("/a", "/b", "1")).write([gone("/b")]);
     world.write([text("/b", "new")]);

@@ -78,7 +78,7 @@ fn mapped_paths_are_the_hosts_and_all_others_the_sandboxes() {
 }
 
 #[test]
-fn links_lead_where_the_agent_would_come_and_never_out_unnoticed() {
+fn links_resolve_as_the_agent_would_resolve_them_and_none_escapes_unnoticed() {
     let host = host();
     let project = host.root.join("project");
     let link = |name: &str, target: &Path| symlink(target, project.join(name)).unwrap();
@@ -134,7 +134,7 @@ fn the_agent_sees_its_own_paths() {
 }
 
 #[test]
-fn a_folder_that_is_gone_is_told_of_and_its_files_are_not_deleted() {
+fn a_missing_mapped_folder_is_reported_and_its_files_are_not_deleted() {
     let host = host();
     let state = |agent: &str| look(&host.locate(agent), false, 100).state;
     assert_eq!(state("/workspace/src/gone.rs"), FileState::Missing);
@@ -148,7 +148,7 @@ fn a_folder_that_is_gone_is_told_of_and_its_files_are_not_deleted() {
 }
 
 #[test]
-fn sandboxes_meet_by_their_name_alone() {
+fn sandboxes_share_files_only_if_they_have_the_same_name() {
     let id = |sandbox: Option<&str>, session: &str| {
         let mappings = [mapping("/w", Path::new("/h"))];
         let namespace = Namespace::of_agent("host", &mappings, sandbox, session).unwrap();

@@ -42,7 +42,7 @@ fn polled() -> Tracked {
 }
 
 #[test]
-fn a_change_becomes_a_version_and_is_told() {
+fn a_change_becomes_a_version_and_an_event() {
     let files = tracked();
     files.track(&[("a.txt", "one")]);
     assert_eq!(files.words(), ["created a.txt"]);
@@ -54,7 +54,7 @@ fn a_change_becomes_a_version_and_is_told() {
 }
 
 #[test]
-fn a_change_is_told_without_being_asked_for() {
+fn a_change_is_reported_without_polling_by_the_caller() {
     for files in [tracked(), polled()] {
         files.track(&[("a.txt", "one")]);
         files.words();
@@ -91,7 +91,7 @@ fn a_file_that_never_was_makes_no_version() {
 }
 
 #[test]
-fn a_move_is_told_with_both_objects() {
+fn a_move_is_reported_with_both_objects() {
     for files in [tracked(), polled()] {
         files.track(&[("a.txt", "one"), ("sub/other", "x")]);
         files.words();
@@ -112,7 +112,7 @@ fn a_move_is_told_with_both_objects() {
 }
 
 #[test]
-fn a_file_that_is_opened_at_another_path_than_its_canonical_one_is_told_of_by_the_former() {
+fn events_name_a_file_by_the_path_at_which_it_is_opened() {
     let files = Tracked::new(|options| {
         let inside = |path: &Path| path.components().skip(1).collect::<PathBuf>();
         options.locate = Arc::new(move |path| Location {
@@ -144,7 +144,7 @@ fn a_file_that_is_opened_at_another_path_than_its_canonical_one_is_told_of_by_th
 }
 
 #[test]
-fn what_a_path_here_excludes_is_known_by_its_size_alone_whatever_its_canonical_one() {
+fn an_exclusion_of_the_opened_path_applies_whatever_the_canonical_path() {
     let files = Tracked::new(|options| {
         options.locate = Arc::new(|path| Location {
             open: Some(path.to_owned()),
@@ -192,7 +192,7 @@ fn a_copy_whose_original_goes_is_a_move_by_its_bytes() {
 }
 
 #[test]
-fn bytes_of_two_files_that_vanished_are_no_move() {
+fn equal_bytes_of_two_deleted_files_prove_no_move() {
     let files = tracked();
     files.track(&[("a.txt", "twins"), ("b.txt", "twins"), ("c.txt", "c")]);
     files.words();
@@ -268,7 +268,7 @@ fn a_rename_far_above_is_noticed() {
 }
 
 #[test]
-fn beyond_the_limit_of_watches_folders_are_polled_and_it_is_said() {
+fn beyond_the_limit_of_watches_folders_are_polled_and_an_event_says_so() {
     let files = Tracked::new(|options| {
         options.tracker.max_watches = Some(2);
         options.tracker.poll = Duration::from_millis(20);
@@ -411,7 +411,7 @@ fn check_permissions() {
 }
 
 #[test]
-fn names_that_are_not_utf_8_are_told_and_disturb_nothing() {
+fn names_that_are_not_utf_8_are_reported_and_disturb_nothing() {
     use std::os::unix::ffi::OsStrExt;
 
     let files = tracked();

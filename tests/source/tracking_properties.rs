@@ -192,7 +192,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn quiescence_means_that_the_store_is_what_is_on_disk(
+    fn a_settled_tracker_has_stored_what_is_on_disk(
         changes in proptest::collection::vec(change(), 1..40),
     ) {
         let mut scene = Scene::new();

@@ -76,7 +76,7 @@ fn check_loss(path: &Path) -> Lost {
 }
 
 #[test]
-fn what_a_kill_leaves_is_whole() {
+fn a_killed_writer_leaves_a_whole_store() {
     let (_folder, path) = killed();
     let store = open(&path);
     assert_eq!((store.notice(), whole_until(&store)), (None, WRITES));
@@ -140,7 +140,7 @@ fn an_older_copy_put_in_the_place_of_the_store_is_noticed() {
 }
 
 #[test]
-fn a_store_whose_file_was_removed_is_noticed_by_the_one_that_follows() {
+fn a_new_store_at_the_path_notices_that_the_old_one_was_removed() {
     let (_folder, path) = killed();
     for suffix in ["", "-wal"] {
         fs::remove_file(beside(&path, suffix)).unwrap();
@@ -169,7 +169,7 @@ fn a_copy_without_the_mark_is_whole_and_gets_one() {
 }
 
 #[test]
-fn the_mark_of_another_store_is_passed_over() {
+fn the_mark_of_another_store_is_ignored() {
     let ((_one, path), (_other, other)) = (killed(), killed());
     fs::copy(beside(&other, "-ack"), beside(&path, "-ack")).unwrap();
     let store = open(&path);

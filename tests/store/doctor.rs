@@ -175,7 +175,7 @@ fn wrong_envelopes_names_times_and_references_are_named() {
 }
 
 #[test]
-fn what_is_forgotten_is_no_damage() {
+fn forgotten_text_is_not_reported_as_damage() {
     // As `forget` leaves it: the text and its source gone, the hashes there.
     let (_folder, path) = filled();
     let found = Payload::default().content_hash(None).unwrap();
@@ -320,7 +320,7 @@ fn only_a_damaged_store_is_set_aside_unless_it_is_forced() {
 }
 
 #[test]
-fn a_last_transaction_of_any_number_does_not_keep_the_doctor_busy() {
+fn the_doctor_ends_quickly_whatever_the_number_of_the_last_transaction() {
     let report = after(&format!(
         "INSERT INTO tx (tx_id, system_time) VALUES ({}, 9); UPDATE version SET fields = 7;",
         i64::MAX - 1

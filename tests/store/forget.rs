@@ -208,7 +208,7 @@ fn nothing_of_a_forgotten_text_is_left_in_the_files() {
 }
 
 #[test]
-fn what_stays_is_whole_and_verified() {
+fn everything_that_was_not_forgotten_stays_whole_and_verified() {
     let (_folder, path) = place();
     let store = open(&path);
     let id = with_secret(&store);
@@ -259,7 +259,7 @@ fn a_dry_run_changes_nothing_and_says_what_would_happen() {
 }
 
 #[test]
-fn what_was_forgotten_is_not_stored_again() {
+fn forgotten_text_is_not_stored_again() {
     for path in [Some(place()), None] {
         let store =
             path.as_ref().map_or_else(|| Store::open(":memory:").unwrap(), |(_, path)| open(path));
@@ -281,7 +281,7 @@ fn what_was_forgotten_is_not_stored_again() {
 }
 
 #[test]
-fn others_that_hold_the_text_are_listed_and_with_everywhere_lose_it() {
+fn other_objects_with_the_text_are_listed_and_lose_it_with_everywhere() {
     let (_folder, path) = place();
     let store = open(&path);
     let id = with_secret(&store);
@@ -480,7 +480,7 @@ fn everything(path: &Path) -> String {
 }
 
 #[test]
-fn a_reader_of_an_old_state_delays_the_end_and_gc_finishes_it() {
+fn a_long_reader_delays_the_removal_and_gc_completes_it() {
     let (_folder, path) = place();
     let store = open(&path);
     let id = with_secret(&store);

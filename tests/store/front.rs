@@ -136,7 +136,7 @@ fn equal_lists_hash_equally_however_they_were_made() {
 }
 
 #[test]
-fn a_splice_needs_a_certain_base() {
+fn a_splice_is_refused_without_a_definite_base_version() {
     on_each_store(|store| {
         let first = splice(store, 0, &["a"], Expected::Absent).unwrap().tx_id;
         let second = splice(store, 1, &["b"], Expected::Latest(first)).unwrap().tx_id;

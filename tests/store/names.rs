@@ -83,7 +83,7 @@ impl Naming for Store {
 }
 
 #[test]
-fn what_fits_nothing_or_several_is_an_error_with_candidates() {
+fn a_name_that_fits_no_object_or_several_is_an_error_with_candidates() {
     let store = memory();
     for name in ["nothing", "t17", "deadbeef", "x\u{0}\u{7f}\n'\"%_", "../..", "a@-1", "@"] {
         assert_eq!(code(&store, name), "UNKNOWN_NAME", "{name:?}");
@@ -120,7 +120,7 @@ fn a_name_chooses_a_version_unless_it_is_itself_a_name() {
 }
 
 #[test]
-fn a_nickname_is_taken_away_from_whom_it_names() {
+fn a_nickname_can_be_removed_from_its_object() {
     let store = memory();
     let call = toolcall(&store, "call", "x").envelope.id;
     store.name_object("entry", &call);

@@ -102,7 +102,7 @@ fn payload_fields_are_found_by_path() {
 }
 
 #[test]
-fn a_test_of_a_missing_field_is_false_and_not_turns_it_round() {
+fn a_comparison_with_a_missing_field_is_false_and_its_negation_true() {
     on_each_backend(|backend| {
         let calls = [
             call("ok", json!({"status": "ok"})),

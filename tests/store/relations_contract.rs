@@ -100,7 +100,7 @@ fn versions_with_equal_relations_keep_the_first_as_their_start() {
 }
 
 #[test]
-fn a_deleted_file_is_there_no_longer() {
+fn a_deleted_file_has_no_relations() {
     on_each_backend(|backend| {
         let there = write(backend, "/v/A b.md", Some("text"));
         write(backend, "/v/A b.md", None);
@@ -137,7 +137,7 @@ fn items_have_their_relations_from_their_transaction_to_their_end() {
 }
 
 #[test]
-fn what_is_derived_anew_is_what_was_there() {
+fn rebuilding_the_index_gives_the_same_relations() {
     on_each_backend(|backend| {
         for (path, text) in [("/v/a.md", "[[b]]"), ("/v/b.md", "[[a]]"), ("/v/a.md", "[[b]]\n#t")] {
             write(backend, path, Some(text));

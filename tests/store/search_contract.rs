@@ -78,7 +78,7 @@ fn only(store: &Store, text: &str) -> SearchHit {
 }
 
 #[test]
-fn an_empty_store_is_searched_in_vain() {
+fn a_search_in_an_empty_store_finds_nothing() {
     on_each_backend(|store| {
         let found = search(store, "anything");
         assert_eq!((found.hits, found.total, found.unindexed), (vec![], 0, 0));
@@ -252,7 +252,7 @@ fn messages_are_found_at_their_place_and_left_branches_on_request() {
 }
 
 #[test]
-fn of_a_sessions_events_the_notes_are_found() {
+fn of_the_events_of_a_session_only_notes_are_searched() {
     on_each_backend(|store| {
         let envelope = Envelope::unsourced(ObjectId::session("s"), ObjectType::Session).unwrap();
         let events = [
@@ -317,7 +317,7 @@ fn phrases_exclusions_and_prefixes_mean_what_they_say() {
 }
 
 #[test]
-fn what_has_more_of_the_search_comes_first() {
+fn objects_with_more_of_the_searched_words_rank_first() {
     on_each_backend(|store| {
         put_file(store, "/1", "epoch epoch epoch epoch epoch");
         let both =

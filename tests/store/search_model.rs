@@ -201,7 +201,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn both_find_the_same_after_any_writes(steps in prop::collection::vec(step(), 1..16)) {
+    fn the_index_finds_what_a_scan_finds_after_any_writes(steps in prop::collection::vec(step(), 1..16)) {
         check(&steps);
     }
 }
