@@ -111,6 +111,8 @@ pub(super) fn writer(path: &Path) -> Result<Opened> {
 pub(super) fn in_memory(path: &Path) -> Result<(Connection, String)> {
     let open = || {
         let mut connection = connect(path)?;
+        // It runs the statements of writer and readers.
+        connection.set_prepared_statement_cache_capacity(4 * STATEMENTS);
         let store_id = schema::migrate(&mut connection, path)?.store_id;
         query::register(&connection)?;
         Ok((connection, store_id))
