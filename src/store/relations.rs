@@ -1,7 +1,7 @@
 //! Relations of objects as they are written: references in fields and items, links and tags in Markdown. Derived data: made
 //! from versions and items alone, outside payload and hashes, and rebuildable at any time.
 //!
-//! Plain data and the index's contract. Must not resolve a link to a file: that is done when it is read, in `graph`.
+//! Plain data and the contract of the index. Must not resolve links to files: `graph` does that when it reads them.
 
 mod derive;
 

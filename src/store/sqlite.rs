@@ -1,4 +1,4 @@
-//! A store in one SQLite file that several processes share. The only modules that know SQL are those below this one.
+//! A store in one SQLite file that several processes share, or in memory. Only the modules below this one know SQL.
 //!
 //! One connection writes, two read, so that reads never wait for a write. Every commit is on disk when it returns
 //! (`synchronous=FULL`). See sqlite.org: wal.html, lang_transaction.html, pragma.html.
@@ -41,7 +41,7 @@ use crate::object::{
     AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Timestamp, TxId,
 };
 
-/// How the file is kept whole through a crash.
+/// How the file survives a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Journal {
     /// Write-ahead log: readers and the writer don't wait for each other.
@@ -64,16 +64,17 @@ pub struct SqliteBackend {
     store_id: String,
     journal: Journal,
     read_only: bool,
-    /// `None` where it cannot be kept, and once closed.
+    /// `None` if it cannot be kept, and once closed.
     mark: Mutex<Option<Mark>>,
     lost: Option<Lost>,
     writer: Slot,
-    /// None in memory: SQLite gives such a database one connection, which then reads as well.
+    /// Empty in memory: such a database has a single connection, which reads as well.
     readers: Vec<Slot>,
 }
 
 impl SqliteBackend {
-    /// Opens the store at `path`; makes the file and its folders, for their user only, where they are missing.
+    /// Opens the store at `path`; creates the file and its folders, accessible to their user only, if they are
+    /// missing.
     ///
     /// # Errors
     /// `STORE_UNAVAILABLE` if it is a directory, cannot be created, belongs to another program or stays busy for 10 s;
@@ -99,7 +100,7 @@ impl SqliteBackend {
     /// Makes an empty store in memory, gone when it is closed or dropped. Nothing of it touches a disk.
     ///
     /// # Errors
-    /// `STORE_UNAVAILABLE` if SQLite refuses, which it does without memory alone.
+    /// `STORE_UNAVAILABLE` if SQLite refuses, for lack of memory.
     pub fn in_memory() -> Result<Self> {
         let path = PathBuf::from(IN_MEMORY);
         let (connection, store_id) = open::in_memory(&path)?;
@@ -115,7 +116,7 @@ impl SqliteBackend {
         })
     }
 
-    /// Opens the store at `path` to be looked at: the file, its log and its schema stay as they are. Writes fail with
+    /// Opens the store at `path` read-only: the file, its log and its schema stay as they are. Writes fail with
     /// `READ_ONLY`.
     ///
     /// # Errors
@@ -135,8 +136,8 @@ impl SqliteBackend {
         })
     }
 
-    /// Moves the store at `path` to `NAME.corrupt-N`, with the files that belong to it, and returns its new place; what they
-    /// hold stays as it is. The next [`Self::open`] makes a new store.
+    /// Moves the store at `path` to `NAME.corrupt-N`, with the files that belong to it, unchanged, and returns the
+    /// new path. The next [`Self::open`] makes a new store.
     ///
     /// # Errors
     /// `STORE_UNAVAILABLE` if there is no such file or it is in use, by this process or another; `FILE` if it cannot be
@@ -150,12 +151,12 @@ impl SqliteBackend {
         &self.path
     }
 
-    /// How the file is kept whole; [`Journal::Rollback`] deserves a notice to the user.
+    /// How the file survives a crash. With [`Journal::Rollback`] on disk the user should be warned.
     pub fn journal(&self) -> Journal {
         self.journal
     }
 
-    /// Acknowledged transactions that were found missing when this was opened; the user should be told.
+    /// Acknowledged transactions that were missing when this was opened; the user should be warned.
     pub fn lost_before(&self) -> Option<&Lost> {
         self.lost.as_ref()
     }
@@ -176,7 +177,7 @@ impl SqliteBackend {
             .map_err(|failure| failure.with_cause(connection, &self.path).at(&self.path))
     }
 
-    /// A reader that nobody uses, else the first one after waiting for it; in memory the only connection.
+    /// A free reader, or else the first one once it is free; in memory the only connection.
     fn free_reader(&self) -> MutexGuard<'_, Option<Connection>> {
         let free = self.readers.iter().find_map(|slot| slot.try_lock().ok());
         free.unwrap_or_else(|| lock(self.readers.first().unwrap_or(&self.writer)))
@@ -322,7 +323,7 @@ impl Backend for SqliteBackend {
     }
 }
 
-/// Independent of later changes of the working folder, and never taken for one of SQLite's URIs.
+/// An absolute path does not depend on the working folder, and SQLite never reads it as a URI.
 fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).map_err(|error| Error::StoreUnavailable {
         path: path.to_owned(),
@@ -335,7 +336,7 @@ fn slot(connection: Connection) -> Slot {
     Mutex::new(Some(connection))
 }
 
-/// A panic elsewhere leaves a connection whole: an open transaction was rolled back as it unwound.
+/// A poisoned lock is safe to take: an open transaction was rolled back as the panic unwound.
 fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! The lines of a text that is to be forgotten, found and replaced in other texts and in JSON. No storage.
+//! Finds and replaces the lines of a forgotten text in other texts and in JSON. No storage.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,27 +8,27 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 use crate::object::item::{holds_free_text, holds_names};
 
-/// What stands in the place of forgotten text.
+/// Replaces forgotten text.
 pub(super) const MARK: &str = "[forgotten]";
 
-/// Shorter lines are no trace of a text: they stand anywhere.
+/// Shortest line that identifies a text; shorter ones occur anywhere.
 const LINE_CHARS: usize = 12;
 
-/// A whole text counts from this length on, and a short one where it stands as a word.
+/// Shortest text that counts as a whole. A short one counts only as a separate word.
 const WHOLE_CHARS: usize = 4;
 
-/// A whole text of several lines is looked for as one up to this size.
+/// Largest text that is also looked for as a whole.
 const WHOLE_BYTES: usize = 4 << 10;
 
-/// So often may a line be escaped as JSON inside a string: a rendered message in a call record, arguments inside it.
+/// Levels of JSON strings in which a line may be escaped: a rendered message in a call record, arguments inside it.
 const ESCAPES: usize = 2;
 
-/// Collects the lines of texts, and whether each was in a content or item, or in fields only.
+/// Collects the lines of texts. True for those that were in a content or item, and not in fields only.
 #[derive(Debug, Default)]
 pub(super) struct Collector(BTreeMap<String, bool>);
 
 impl Collector {
-    /// Takes the lines of a content, and the content as a whole.
+    /// Adds the lines of a content, and the content as a whole.
     pub(super) fn add_text(&mut self, text: &str) {
         self.add_lines(text, true);
         let whole = text.trim();
@@ -37,12 +37,12 @@ impl Collector {
         }
     }
 
-    /// Takes the lines of the strings of a version's fields.
+    /// Adds the lines of the strings of a version's fields.
     pub(super) fn add_fields(&mut self, fields: &Map<String, Value>) {
         strings(&Value::Object(fields.clone()), &mut |text| self.add_lines(text, false));
     }
 
-    /// Takes the lines of an item.
+    /// Adds the lines of an item.
     pub(super) fn add_item(&mut self, item: &str) {
         match serde_json::from_str(item) {
             Ok(value) => strings(&value, &mut |text| self.add_lines(text, true)),
@@ -63,7 +63,7 @@ pub(super) struct Lines {
     of_text: Vec<bool>,
     whole: HashMap<String, usize>,
     automaton: AhoCorasick,
-    /// The line of each pattern: a line has several where JSON escapes something in it.
+    /// The line of each pattern; a line has several if JSON escapes something in it.
     line_of: Vec<usize>,
 }
 
@@ -99,12 +99,13 @@ impl Lines {
         self.whole.get(line).copied()
     }
 
-    /// Whether a line is of a text alone, and not one of a member of JSON.
+    /// Whether a line was in a content or item, and not in fields only.
     pub(super) fn is_of_text(&self, number: usize) -> bool {
         self.of_text.get(number).copied().unwrap_or_default()
     }
 
-    /// Whether a line holds something like a key: a run of 16 characters or more without spaces, letters and digits mixed.
+    /// Whether a line contains something like a key: a run of at least 16 characters without spaces, with letters and
+    /// digits mixed.
     pub(super) fn looks_like_key(&self, number: usize) -> bool {
         let is_part = |letter: char| letter.is_ascii_alphanumeric() || "+/_-=.".contains(letter);
         let line = self.texts.get(number).map_or("", String::as_str);
@@ -115,19 +116,19 @@ impl Lines {
         })
     }
 
-    /// The lines that stand somewhere in a text.
+    /// Finds the lines that occur anywhere in a text.
     pub(super) fn inside(&self, text: &str, found: &mut BTreeSet<usize>) {
         found.extend(self.matches(text).map(|(number, _)| number));
     }
 
-    /// The lines that are lines of a text, and how many lines it has that could be.
+    /// The lines that are whole lines of a text, and the number of its lines that are long enough.
     pub(super) fn whole(&self, text: &str) -> (BTreeSet<usize>, usize) {
         let all: BTreeSet<&str> = long_lines(text).collect();
         (all.iter().filter_map(|line| self.whole.get(*line).copied()).collect(), all.len())
     }
 
-    /// A text with those lines replaced that `goes` names; `None` where it has none of them. With `with_rest` the others go
-    /// too where one of those goes: for texts that are known to be about the forgotten one.
+    /// Replaces the lines in a text for which `goes` is true; `None` if it has none of them. With `with_rest` a text
+    /// that has one of them loses all other lines too: for texts that are known to be about the forgotten one.
     pub(super) fn replaced(&self, text: &str, goes: &[bool], with_rest: bool) -> Option<String> {
         let named = |number: usize| goes.get(number).copied().unwrap_or_default();
         let found: Vec<_> = self.matches(text).collect();
@@ -145,12 +146,12 @@ impl Lines {
         Some(replaced)
     }
 
-    /// The same for the strings of a JSON value. Whether it changed.
+    /// As [`Self::replaced`], for the strings of a JSON value; returns whether it changed.
     pub(super) fn replace_json(&self, value: &mut Value, goes: &[bool], with_rest: bool) -> bool {
         change_strings(value, "", false, &mut |text| self.replaced(text, goes, with_rest))
     }
 
-    /// The same for an item, which is JSON in practice; `None` where nothing changes.
+    /// As [`Self::replaced`], for an item, which is JSON in practice; `None` if nothing changes.
     pub(super) fn replaced_item(
         &self,
         item: &str,
@@ -176,7 +177,7 @@ impl Lines {
 
 /// Calls `each` with the strings of a JSON value that are text.
 pub(super) fn strings(value: &Value, each: &mut dyn FnMut(&str)) {
-    // The one walk serves both; a copy costs less than a second form of the rules.
+    // Reuses the walk that changes strings: copying the value costs less than a second walk with the same rules.
     let mut copy = value.clone();
     change_strings(&mut copy, "", false, &mut |text| {
         each(text);
@@ -184,7 +185,7 @@ pub(super) fn strings(value: &Value, each: &mut dyn FnMut(&str)) {
     });
 }
 
-/// Trimmed lines that are long enough to tell a text by.
+/// The trimmed lines of a text that are long enough to identify it.
 fn long_lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| line.chars().nth(LINE_CHARS - 1).is_some())
 }
@@ -198,7 +199,7 @@ fn change_strings(
 ) -> bool {
     match value {
         Value::String(text) if free || !holds_names(member) => match change(text) {
-            // The path of a file that stays is kept whole, whatever names of folders are forgotten.
+            // The path of a file that stays is kept whole, even if it contains forgotten names of folders.
             Some(changed) if free || member != "path" || changed == MARK => {
                 *text = changed;
                 true
@@ -245,7 +246,7 @@ fn rename_members(
     true
 }
 
-/// A text as it stands inside a JSON string.
+/// A text as it is written inside a JSON string.
 fn escaped(text: &str) -> Result<String> {
     let quoted = serde_json::to_string(text).map_err(|error| Error::internal(error.to_string()))?;
     Ok(quoted[1..quoted.len() - 1].to_owned())

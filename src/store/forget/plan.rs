@@ -1,4 +1,4 @@
-//! What forgetting changes: found first, as a whole, and reported, before anything is done.
+//! Plans what forgetting changes, completely, before anything is changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -17,13 +17,13 @@ use crate::store::{Item, PlacedItem, Replacement, Store, Version};
 /// Number of other objects from which on a line counts as common.
 const COMMON_FROM: usize = 3;
 
-/// Shorter contents may be stored again: they stand anywhere.
+/// Contents shorter than this may be stored again: they occur anywhere.
 const BANNED_CHARS: usize = 32;
 
 pub(super) struct Plan {
     pub(super) report: ForgetReport,
     pub(super) replacements: Vec<Replacement>,
-    /// Contents that are not to be stored again.
+    /// Contents that must not be stored again.
     pub(super) banned: Vec<Hash>,
     /// Files that lose their texts and may be read again.
     pub(super) emptied: Vec<Envelope>,
@@ -80,14 +80,15 @@ impl Plan {
         report.holders.sort_by(|a, b| b.lines.cmp(&a.lines).then_with(|| a.object.cmp(&b.object)));
         report.hosts = host_sessions(store, &gone.sessions)?;
         let contents = gone.contents_of_nobody_else(&shared, &mut report);
-        // The session itself is refused from now on. Its texts may come again from elsewhere: from a file that is read.
+        // The session itself is refused from now on, but its texts may return from elsewhere, such as a file that is
+        // read.
         let banned = if targets.is_session { Vec::new() } else { contents };
         let (replacements, emptied) = (rest.replacements, targets.emptied);
         Ok(Self { report, replacements, banned, emptied })
     }
 }
 
-/// What goes as a whole.
+/// Objects that are removed as a whole.
 #[derive(Default)]
 struct Gone {
     lines: Collector,
@@ -139,12 +140,12 @@ impl Gone {
         self.lines.add_item(&placed.item.text);
         self.items += 1;
         self.text_bytes += placed.item.text.len() as u64;
-        // A JSON string, for a reader that expects JSON.
+        // Written as a JSON string, since readers expect JSON.
         let text = Value::from(MARK).to_string();
         self.replacements.push(item_replacement(id, placed, text));
     }
 
-    /// Counts the contents that nothing else has, and returns those that are long enough to be known again.
+    /// Counts the contents that nothing else refers to, and returns those long enough to be recognised.
     fn contents_of_nobody_else(
         self,
         shared: &HashSet<&Hash>,
@@ -165,13 +166,13 @@ impl Gone {
     }
 }
 
-/// Documents that are about what is forgotten: those that refer to it, and where one is a session's, both of the session's.
+/// Documents about the forgotten objects: those that refer to them, and for a session's document also its other half.
 fn own(held: &[Held]) -> HashSet<ObjectId> {
     let refer = held.iter().filter(|held| held.refers);
     refer.flat_map(|held| [Some(held.id.clone()), held.partner.clone()]).flatten().collect()
 }
 
-/// Which lines go, by number.
+/// Which lines to remove, by number.
 fn goes(
     lines: &Lines,
     held: &[Held],
@@ -186,7 +187,7 @@ fn goes(
         if is_session && others_text {
             stays.extend(&held.whole);
         }
-        // A session's events show its chat's text again; the chat has been counted.
+        // A session's events repeat its chat's text, and the chat is counted already.
         if !held.is_copy && held.kind != ObjectType::Session {
             held.whole.iter().for_each(|line| *objects.entry(*line).or_default() += 1);
         }
@@ -199,7 +200,7 @@ fn goes(
     (0..lines.count()).map(goes).collect()
 }
 
-/// What stays, without the lines that go.
+/// Objects that stay, without the lines to be removed.
 struct Rest<'a> {
     store: &'a Store,
     lines: &'a Lines,
@@ -224,7 +225,7 @@ impl Rest<'_> {
         })
     }
 
-    /// Takes the lines out of an object; whether it held any.
+    /// Removes the lines from an object; returns whether it held any.
     fn rewrite(&mut self, held: &Held, is_own: bool) -> Result<bool> {
         let before = self.replacements.len();
         for tx_id in &held.versions {
@@ -272,7 +273,7 @@ impl Rest<'_> {
     }
 }
 
-/// A version with another payload from now on.
+/// Replaces the payload of a version.
 fn replacement(version: &Version, payload: &Payload) -> Result<Replacement> {
     let hashed = |text: &String| (Hash::of(text), text.clone());
     let found_hash = payload.content_hash(version.items_hash.as_ref())?;
@@ -290,7 +291,7 @@ fn replacement(version: &Version, payload: &Payload) -> Result<Replacement> {
     })
 }
 
-/// An item with another text from now on, its running hash being that of the first.
+/// Replaces the text of an item; its running hash stays.
 fn item_replacement(id: &ObjectId, placed: PlacedItem, text: String) -> Replacement {
     let PlacedItem { position, from, item, .. } = placed;
     let redacted = Some(Hash::of(&text));
@@ -298,7 +299,7 @@ fn item_replacement(id: &ObjectId, placed: PlacedItem, text: String) -> Replacem
     Replacement::Item { id: id.clone(), position, from, item }
 }
 
-/// How the hosts name the sessions of these chats and sessions.
+/// The hosts' names for the sessions of these chats and sessions.
 fn host_sessions(store: &Store, documents: &BTreeSet<ObjectId>) -> Result<Vec<HostSession>> {
     let mut hosts = BTreeSet::new();
     for id in documents {

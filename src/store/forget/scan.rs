@@ -1,4 +1,4 @@
-//! Where a text stands in a store: every version and item is read once. Changes nothing.
+//! Finds where a text occurs in a store, reading every version and item once. Changes nothing.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -37,7 +37,7 @@ pub(super) fn each_object(
     Ok(())
 }
 
-/// Calls `each` with every item that ever stood in an object's list.
+/// Calls `each` with every item that was ever in an object's list.
 pub(super) fn each_item(
     store: &Store,
     versions: &[Version],
@@ -56,42 +56,42 @@ pub(super) fn each_item(
     Ok(())
 }
 
-/// An object that holds some of the lines, or refers to what is forgotten.
+/// An object that holds some of the lines, or refers to a forgotten object.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) id: ObjectId,
     pub(super) kind: ObjectType,
-    /// The chat or session in which it is.
+    /// Its chat or session.
     pub(super) session: Option<ObjectId>,
     /// The other document of its session, for a chat or a session.
     pub(super) partner: Option<ObjectId>,
-    /// Whether it refers to what is forgotten.
+    /// Whether it refers to a forgotten object.
     pub(super) refers: bool,
-    /// Lines that stand anywhere in it.
+    /// Lines that occur anywhere in it.
     pub(super) inside: BTreeSet<usize>,
-    /// Lines that are lines of a text of it.
+    /// Lines that are whole lines of one of its texts.
     pub(super) whole: BTreeSet<usize>,
-    /// Whether a text of it is in good part the one that is forgotten.
+    /// Whether one of its texts is largely a copy of the forgotten one.
     pub(super) is_copy: bool,
     /// Versions that hold lines in content, additional contents or fields.
     pub(super) versions: Vec<TxId>,
-    /// Items that do, by position and first transaction.
+    /// Items that hold lines, by position and first transaction.
     pub(super) items: Vec<(u64, TxId)>,
-    /// Contents that it shares with what is forgotten.
+    /// Contents that it shares with the forgotten objects.
     pub(super) contents: BTreeSet<Hash>,
 }
 
-/// What a scan looks for, and what it remembers.
+/// A scan: what it looks for, and its caches.
 pub(super) struct Scan<'a> {
     pub(super) store: &'a Store,
     pub(super) lines: &'a Lines,
-    /// What is forgotten: left out.
+    /// The forgotten objects, which are skipped.
     pub(super) targets: &'a HashSet<ObjectId>,
-    /// Contents of what is forgotten.
+    /// Contents of the forgotten objects.
     pub(super) contents: &'a HashSet<Hash>,
-    /// How a reference to one of the targets stands in JSON.
+    /// A reference to one of the targets, as it is written in JSON.
     marks: Vec<String>,
-    /// Lines that are paths of files which stay, or ends of them.
+    /// Lines that are paths, or ends of paths, of files that stay.
     paths: BTreeSet<usize>,
     /// Texts by hash: several versions share one.
     known: HashMap<Hash, Rc<Found>>,
@@ -117,7 +117,7 @@ impl<'a> Scan<'a> {
         Self { store, lines, targets, contents, marks, paths, known }
     }
 
-    /// All that hold lines or refer to the targets, and the lines that are paths of files which stay.
+    /// Finds all objects that hold lines or refer to the targets, and the lines that are paths of files that stay.
     pub(super) fn run(mut self) -> Result<(Vec<Held>, BTreeSet<usize>)> {
         let mut all = Vec::new();
         each_object(self.store, &ObjectType::ALL, |versions| {
@@ -164,7 +164,7 @@ impl<'a> Scan<'a> {
             }
             Ok(())
         })?;
-        // A list that shares half of the text is a copy of it: a fork.
+        // A list that shares half of the text is a copy: a fork.
         held.is_copy |= held.whole.len() * 2 >= self.lines.count().max(1);
         let concerned = held.refers || !held.inside.is_empty() || !held.contents.is_empty();
         Ok(concerned.then_some(held))
@@ -229,7 +229,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// The chat or session that a version names as its own.
+/// The chat or session that a version belongs to.
 pub(super) fn session_of(version: &Version) -> Option<ObjectId> {
     if matches!(version.envelope.kind, ObjectType::Session | ObjectType::Chat) {
         return Some(version.envelope.id.clone());

@@ -1,4 +1,4 @@
-//! Which objects go when one is to be forgotten: itself, or all that is a session's own. Changes nothing.
+//! Selects the objects to forget: one object, or everything that belongs to one session only. Changes nothing.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,18 +10,18 @@ use crate::error::{Error, Result};
 use crate::object::{AsOf, Envelope, ObjectId, ObjectType};
 use crate::store::{Store, Version};
 
-/// What goes, and what of a session stays since others know it.
+/// The objects to forget, and those of a session that stay because others know them.
 #[derive(Debug, Default)]
 pub(super) struct Targets {
     pub(super) ids: Vec<ObjectId>,
     pub(super) kept: Vec<ObjectId>,
-    /// Files that only the session knew: their texts go, and they may be read again.
+    /// Files that only the session knew: they lose their texts, and may be read again.
     pub(super) emptied: Vec<Envelope>,
     pub(super) is_session: bool,
 }
 
 impl Targets {
-    /// Those of an object: a chat stands for its session.
+    /// The targets for an object; a chat stands for its session.
     pub(super) fn of(store: &Store, target: &ObjectId, everywhere: bool) -> Result<Self> {
         let mut version = store.require(target, AsOf::Latest)?;
         if version.envelope.kind == ObjectType::Chat
@@ -53,7 +53,7 @@ impl Targets {
         for id in met {
             let history = store.history(&id)?;
             let Some(latest) = history.first() else { continue };
-            // A file that was indexed, too, belongs to more than the session.
+            // A file that was also indexed does not belong to the session only.
             let indexed = history
                 .iter()
                 .any(|version| version.tx_id < first || version.tx_id > session.tx_id);
@@ -72,7 +72,7 @@ impl Targets {
     }
 }
 
-/// The objects that a session's events name.
+/// The objects that a session's events refer to.
 fn met(store: &Store, versions: &[Version]) -> Result<BTreeSet<ObjectId>> {
     let mut ids = BTreeSet::new();
     each_item(store, versions, |placed| {
@@ -96,7 +96,7 @@ fn add_named(value: &Value, ids: &mut BTreeSet<ObjectId>) {
     }
 }
 
-/// Those of the objects that another session's events name.
+/// Those of the objects that another session's events refer to.
 fn known_elsewhere(
     store: &Store,
     own: &[ObjectId],

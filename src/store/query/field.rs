@@ -1,5 +1,5 @@
-//! From the name of a field to what it stands for. A further property that is derived from content joins here: a variant,
-//! its name in `of`, its column in `sqlite/query.rs`.
+//! The meaning of a field's name. Another property that is derived from content needs a variant here, its name in
+//! `of`, and its column in `sqlite/query.rs`.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -35,7 +35,7 @@ const NAMES: [&str; 22] = [
     "front_matter",
 ];
 
-/// What a name stands for; steps are what follows inside a value that is JSON.
+/// The meaning of a name; the steps lead into a JSON value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::store) enum Field {
     Id,
@@ -63,10 +63,10 @@ pub(in crate::store) enum Field {
 }
 
 impl Field {
-    /// What a path stands for.
+    /// The meaning of a path.
     ///
     /// # Errors
-    /// `UNKNOWN_FIELD` for a path into what has no parts.
+    /// `UNKNOWN_FIELD` for a path into a value without members.
     pub(in crate::store) fn of(path: &FieldPath) -> Result<Self> {
         let Some((FieldStep::Key(first), rest)) = path.steps().split_first() else {
             return Err(Error::internal("a path begins with no key"));
@@ -113,7 +113,7 @@ impl Field {
         })
     }
 
-    /// Whether some object must have it for the name to be known: what users add.
+    /// Whether users can add it: then it is unknown until some object has it.
     pub(in crate::store) fn is_open(&self) -> bool {
         match self {
             Self::Payload(_) | Self::Additional(_) => true,
@@ -128,8 +128,8 @@ impl Field {
     }
 }
 
-/// Payload fields with the members of those that are objects, as a hint needs them: of at most 10,000 versions, at most
-/// 1,000.
+/// Collects payload fields, and the members of those that are objects, for hints: at most about 1,000, from at most
+/// 10,000 versions.
 #[derive(Debug, Default)]
 pub(in crate::store) struct FieldPaths {
     found: BTreeSet<FieldPath>,
@@ -137,7 +137,7 @@ pub(in crate::store) struct FieldPaths {
 }
 
 impl FieldPaths {
-    /// Takes the fields of one more version; breaks when there are enough.
+    /// Adds the fields of another version; breaks once there are enough.
     pub(in crate::store) fn add(&mut self, fields: &Map<String, Value>) -> ControlFlow<()> {
         for (key, value) in fields {
             self.found.insert(FieldPath::key(key));
@@ -153,17 +153,17 @@ impl FieldPaths {
         }
     }
 
-    /// What was found, in order.
+    /// The fields, in order.
     pub(in crate::store) fn into_list(self) -> Vec<FieldPath> {
         self.found.into_iter().collect()
     }
 }
 
-/// The error for a field that no object has. `present`: the payload fields that there are.
+/// The error for a field that no object has. `present`: the payload fields that exist.
 pub(in crate::store) fn unknown(path: &FieldPath, present: &[FieldPath]) -> Error {
     /// Most names that the error lists.
     const LISTED: usize = 5;
-    /// Share of characters that two names must have in common to come near each other.
+    /// Share of characters that two names must have in common to count as near.
     const NEAR: f32 = 0.6;
 
     let field = path.to_string();

@@ -1,4 +1,4 @@
-//! What it means that a value fits a test, and how values are ordered. The one place: every backend asks here.
+//! Decides whether a value fits a test, and orders values. All backends use this.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -10,7 +10,7 @@ use super::{Comparison, Literal, Test};
 use crate::object::FieldStep;
 
 impl Test {
-    /// Whether a value fits.
+    /// Whether a value passes the test.
     pub fn fits(&self, value: &Value) -> bool {
         match self {
             Self::Compare(comparison, literal) => comparison.holds(compare(value, literal)),
@@ -34,7 +34,7 @@ impl Test {
 }
 
 impl Comparison {
-    /// Whether it holds for two values in this order; `None`: they have none.
+    /// Whether it holds for two values that compare so; `None`: they have no order.
     fn holds(self, order: Option<Ordering>) -> bool {
         match (self, order) {
             (Self::NotEqual, order) => order != Some(Ordering::Equal),
@@ -59,7 +59,7 @@ fn text_of(literal: &Literal) -> Option<&str> {
     }
 }
 
-/// The order of a value and a literal of its type; booleans are equal or not.
+/// Compares a value with a literal of its type. Booleans are equal or not; they have no order.
 fn compare(value: &Value, literal: &Literal) -> Option<Ordering> {
     match (value, literal) {
         (Value::Null, Literal::Null) => Some(Ordering::Equal),
@@ -73,7 +73,7 @@ fn compare(value: &Value, literal: &Literal) -> Option<Ordering> {
     }
 }
 
-/// A number as JSON has it: integers of 64 bits with and without sign, all others as doubles.
+/// A JSON number: a signed or unsigned 64-bit integer, or else a double.
 enum Amount {
     Whole(i128),
     Double(f64),
@@ -82,7 +82,7 @@ enum Amount {
 impl Amount {
     fn of(number: &Number) -> Self {
         let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
-        // `serde_json` reads no number that is none of the three.
+        // `serde_json` parses every number as one of the three.
         whole.map_or_else(|| Self::Double(number.as_f64().unwrap_or_default()), Self::Whole)
     }
 }
@@ -99,7 +99,7 @@ fn compare_numbers(one: &Number, other: &Number) -> Ordering {
     }
 }
 
-/// Exact: not by way of a double, which has no room for every integer of 64 bits.
+/// Compares exactly: a double cannot hold every 64-bit integer.
 fn compare_mixed(whole: i128, double: f64) -> Ordering {
     #[expect(
         clippy::cast_possible_truncation,
@@ -110,7 +110,7 @@ fn compare_mixed(whole: i128, double: f64) -> Ordering {
     whole.cmp(&floor).then(fraction)
 }
 
-/// Bytes that have the order of values, see the order in [`super`].
+/// A key whose bytes sort as the values do, see the order in [`super`].
 pub(in crate::store) fn key_of(value: &Value) -> Vec<u8> {
     match value {
         Value::Null => vec![0],
@@ -121,7 +121,7 @@ pub(in crate::store) fn key_of(value: &Value) -> Vec<u8> {
     }
 }
 
-/// The nearest double in an order of its bits, then what an integer has more than that.
+/// The nearest double, with its bits made sortable, then the difference of an integer to it.
 fn number_key(number: &Number) -> Vec<u8> {
     let (double, rest) = match Amount::of(number) {
         Amount::Double(double) => (double, 0),
@@ -139,10 +139,10 @@ fn number_key(number: &Number) -> Vec<u8> {
     [&[2], &ordered.to_be_bytes()[..], &rest[..]].concat()
 }
 
-/// The values that steps lead to in a JSON text, in order; only these are built.
+/// The values in a JSON text that the steps lead to, in order. Only these are built.
 ///
 /// # Errors
-/// If the text is no JSON.
+/// If the text is not JSON.
 pub(in crate::store) fn values_in(
     text: &str,
     steps: &[FieldStep],

@@ -86,8 +86,8 @@ fn push_literal(regex: &mut String, c: char) {
     regex.push_str(&regex::escape(c.encode_utf8(&mut [0; 4])));
 }
 
-/// Translates what follows `[`; returns the set and what follows it. A `]` right at the start belongs to the set. `None`
-/// where no `]` closes it.
+/// Translates the text after a `[`; returns the set and the rest. A `]` right at the start belongs to the set. `None`
+/// if no `]` closes it.
 fn set(rest: &str) -> Option<(String, &str)> {
     let (negated, rest) = match rest.strip_prefix('!') {
         Some(rest) => (true, rest),
@@ -105,7 +105,7 @@ fn set(rest: &str) -> Option<(String, &str)> {
             }
             _ => first,
         };
-        // A range that runs backwards holds nothing.
+        // A backward range is empty.
         if first <= last {
             ranges.push(format!("\\x{{{:X}}}-\\x{{{:X}}}", u32::from(first), u32::from(last)));
         }

@@ -6,7 +6,7 @@ use super::{Comparison, Condition, Glob, Literal, MAX_DEPTH, Order, Query, Test}
 use crate::error::{Error, Result};
 use crate::object::{FieldPath, Timestamp, is_reserved};
 
-/// What was expected at a byte of the text.
+/// A syntax error: the byte offset, and what was expected there.
 struct Misfit {
     offset: usize,
     expected: &'static str,
@@ -14,7 +14,7 @@ struct Misfit {
 
 type Parsed<T> = std::result::Result<T, Misfit>;
 
-/// Reads a whole query.
+/// Parses a whole query.
 pub(super) fn query(text: &str) -> Result<Query> {
     let mut parser = Parser { text, offset: 0 };
     parser.query().map_err(|Misfit { offset, expected }| {
@@ -97,7 +97,7 @@ impl<'t> Parser<'t> {
     }
 
     fn test(&mut self) -> Parsed<Test> {
-        /// Longer signs before those that they begin with.
+        /// A sign comes before its own prefixes.
         const SIGNS: [(&str, Comparison); 6] = [
             ("!=", Comparison::NotEqual),
             ("<=", Comparison::AtMost),
@@ -227,7 +227,7 @@ impl<'t> Parser<'t> {
         Ok(text)
     }
 
-    /// Text in `"` or `'`, if there is one of them here.
+    /// Text in `"` or `'`, if a quote comes next.
     fn quoted(&mut self) -> Parsed<Option<String>> {
         let Some(quote) = self.rest().chars().next().filter(|c| "\"'".contains(*c)) else {
             return Ok(None);
@@ -252,7 +252,7 @@ impl<'t> Parser<'t> {
                     self.space();
                     return Ok(Some(text));
                 }
-                // As they are, although JSON would have them escaped.
+                // Allowed here, but JSON needs an escape.
                 c if c == '"' || c.is_control() => {
                     let escaped = Value::from(c.to_string()).to_string();
                     json.push_str(&escaped[1..escaped.len() - 1]);
@@ -280,7 +280,7 @@ impl<'t> Parser<'t> {
         there
     }
 
-    /// The run of letters and whatever else a key may hold that stands here.
+    /// The word that comes next: letters, digits and the other characters of a key.
     fn peek_word(&self) -> &'t str {
         let ends = |c: char| !c.is_alphanumeric() && !"_-$".contains(c);
         &self.rest()[..self.rest().find(ends).unwrap_or(self.rest().len())]

@@ -1,6 +1,6 @@
 //! Telling data from text: base64, long runs of hexadecimal digits, control characters. Pure.
 
-/// Longest run of hexadecimal digits that is taken for a hash: SHA-512 in hexadecimal.
+/// Longest run of hexadecimal digits that counts as a hash: SHA-512 in hexadecimal.
 const MAX_HEX_BYTES: usize = 128;
 
 /// End of the run of base64's alphabet (both of them) that starts at `start`.
@@ -22,7 +22,7 @@ pub(super) fn is_blob(run: &[u8]) -> bool {
     hashes.iter().any(|hash| hash.len() > MAX_HEX_BYTES) || mixed * 3 > bytes
 }
 
-/// How often a letter or digit is of another kind (small, capital, digit) than the one before.
+/// Number of changes between kinds of characters: small letters, capitals, digits.
 pub(super) fn switches(run: &[u8]) -> usize {
     let kind = |byte: &u8| match byte {
         b'a'..=b'z' => Some(0),

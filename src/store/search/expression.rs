@@ -1,48 +1,48 @@
-//! What the user typed, as units of terms. Anything that holds a word is a valid search. Pure; must not know a store.
+//! Parses a search into units of terms. Every text with a word in it is a valid search. Pure; must not know a store.
 //!
-//! Words are wanted each for itself; `"quoted words"` as a phrase; `-word` and `-"a phrase"` must not occur; `prefix*` is
-//! the beginning of a word. An identifier or path is one unit: the phrase of its parts.
+//! Each word is a unit; `"quoted words"` are a phrase; `-word` and `-"a phrase"` exclude; `prefix*` is the beginning
+//! of a word. An identifier or path is one unit: the phrase of its parts.
 
 use std::ops::{ControlFlow, Range};
 
 use super::terms::{TermKind, each_term, folded, is_spaceless, is_word_character, stem};
 use crate::error::{Error, Result};
 
-/// Most units of a search; more words than that are left out.
+/// Most units of a search; further words are ignored.
 pub(in crate::store) const MAX_UNITS: usize = 64;
 
-/// Runs of scripts without spaces up to this many characters are taken for one word, longer ones for several.
+/// Longest run of a script without spaces that counts as one word, in characters; longer runs count as several.
 const SPACELESS_WORD: usize = 4;
 
-/// Function words of English: wanted only where nothing else is.
+/// English function words, searched for only if there is no other word.
 const STOP_WORDS: &str = " a about am an and any are as at be been being but by can could did do does doing for from had \
     has have having he her hers him his how i if in into is it its me my of on or our ours she should so some such than \
     that the their theirs them then there these they this those to was we were what when where which while who whom whose \
     why will with would you your yours ";
 
-/// Endings that a stem may lack: by them a prefix such as `configurat*` finds what is indexed as `configur`.
+/// Endings that stemming removes: with these a prefix such as `configurat*` finds what is indexed as `configur`.
 const ENDINGS: [&str; 14] =
     ["", "e", "y", "s", "es", "ed", "ing", "ion", "ions", "al", "ive", "ment", "ly", "ness"];
 
-/// Characters that stand inside identifiers, paths and words.
+/// Characters that join identifiers, paths and words.
 const JOINING: &str = "_-./\\:#@$'’~+%&*";
 
-/// A search as the backends run it.
+/// A parsed search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {
-    /// What is wanted, any of it; at least one, at most 64.
+    /// Units of which at least one must occur; 1 to 64.
     pub(in crate::store) wanted: Vec<Unit>,
-    /// What must not occur.
+    /// Units that must not occur.
     pub(in crate::store) excluded: Vec<Unit>,
 }
 
-/// A word, phrase, identifier or prefix: any of its phrases stands for it.
+/// A word, phrase, identifier or prefix. It occurs where any of its phrases does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::store) struct Unit {
     pub(in crate::store) phrases: Vec<Phrase>,
 }
 
-/// Terms that follow each other; of one that is a prefix, the last is only the beginning of a term.
+/// Consecutive terms. In a prefix the last one is only the beginning of a term.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::store) struct Phrase {
     pub(in crate::store) terms: Vec<String>,
@@ -50,10 +50,10 @@ pub(in crate::store) struct Phrase {
 }
 
 impl Expression {
-    /// Reads what the user typed.
+    /// Parses what the user typed.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if it holds no word that is wanted.
+    /// `INVALID_ARGUMENT` if it has no word to search for.
     pub fn parse(query: &str) -> Result<Self> {
         let mut wanted: Vec<(Unit, bool)> = Vec::new();
         let mut excluded = Vec::new();
@@ -86,7 +86,7 @@ impl Phrase {
         Self { terms, is_prefix: false }
     }
 
-    /// Whether the phrase's last terms up to `at` of `terms` are this phrase.
+    /// Whether this phrase ends at `terms[at]`.
     pub(in crate::store) fn ends_at<T: AsRef<str>>(&self, terms: &[T], at: usize) -> bool {
         let count = self.terms.len();
         let Some(start) = (at + 1).checked_sub(count) else { return false };
@@ -140,7 +140,7 @@ fn is_stop_word(text: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_lowercase()) && STOP_WORDS.contains(&format!(" {word} "))
 }
 
-/// A term of the query and the bytes of its piece that it stands for.
+/// A term of the query and its byte range in the piece.
 type Placed = (String, Range<usize>, TermKind);
 
 fn terms(text: &str) -> Vec<Placed> {
@@ -152,7 +152,7 @@ fn terms(text: &str) -> Vec<Placed> {
     terms
 }
 
-/// One phrase of all that stands in quotes.
+/// One phrase from all words in quotes.
 fn quoted_units(text: &str) -> Vec<Unit> {
     let parts: Vec<String> = terms(text)
         .into_iter()
@@ -205,7 +205,7 @@ fn identifier_units(text: &str) -> Vec<Unit> {
     units
 }
 
-/// Makes the last term of a unit the beginning of a term, as which it has no stem.
+/// Turns the last term of a unit into a prefix, which is not stemmed.
 fn open(unit: &mut Unit, beginning: &str) {
     let phrases = &mut unit.phrases;
     let Some(phrase) = phrases.first_mut() else { return };

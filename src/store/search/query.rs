@@ -1,4 +1,4 @@
-//! Asking a store's index: the contract between the front and the backends that have one. Plain data.
+//! The contract between the front and backends with a full-text index. Plain data.
 
 use std::fmt::Debug;
 
@@ -6,7 +6,7 @@ use super::Expression;
 use crate::error::Result;
 use crate::object::{ObjectId, ObjectType, TxId};
 
-/// What is looked through. Empty conditions hold for everything.
+/// What to search. Empty conditions match everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchFilter {
     /// Object types; empty for all.
@@ -15,7 +15,7 @@ pub struct SearchFilter {
     pub session: Option<String>,
     /// Files whose path starts with this.
     pub path_prefix: Option<String>,
-    /// Whether texts that objects had before are looked through too.
+    /// Whether to search earlier texts of objects too.
     pub all_versions: bool,
 }
 
@@ -52,20 +52,19 @@ pub struct Found {
 pub struct FoundRows {
     /// The best, best first.
     pub best: Vec<Found>,
-    /// How many were ranked.
+    /// Number of rows that were ranked.
     pub total: u64,
-    /// Whether these are all that fit. False where a search had only words that stand in very many rows: then the newest of
-    /// them were ranked.
+    /// Whether all matching rows were ranked. False for a search with only very common words: then the newest rows
+    /// were.
     pub is_complete: bool,
 }
 
-/// A full-text index of what a backend stores. Derived: it can always be made anew, and is filled when it is asked, not when
-/// something is committed.
+/// A full-text index. It is derived data: it can always be made anew, and is filled by searches, not by commits.
 pub trait SearchIndex: Debug + Send + Sync {
-    /// Indexes all that is stored, in several short write transactions where it is much. Several processes may do it at once.
+    /// Indexes everything that is not indexed yet, in short write transactions. Several processes may do so at once.
     ///
     /// # Errors
-    /// Where the store cannot be written: what was indexed before stands.
+    /// If the store cannot be written; what was indexed before stays.
     fn catch_up(&self) -> Result<()>;
 
     /// Number of versions that are not indexed yet.
@@ -79,8 +78,8 @@ pub trait SearchIndex: Debug + Send + Sync {
         limit: usize,
     ) -> Result<FoundRows>;
 
-    /// Makes the index of some objects anew from what is stored of them now. Afterwards no term that only they had is left,
-    /// in free space neither. For whoever removes or changes what was stored; takes time in proportion to the whole index.
+    /// Indexes some objects anew. Afterwards no former term of theirs is left in the file, not even in free space.
+    /// For callers that change or remove stored data; takes time proportional to the whole index.
     fn reindex(&self, ids: &[ObjectId]) -> Result<()>;
 
     /// Empties the index; the next [`Self::catch_up`] makes it anew.

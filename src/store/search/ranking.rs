@@ -1,4 +1,4 @@
-//! Ranking what was found: BM25, by units of the search. Pure; the same on every backend.
+//! Ranks rows by BM25, per unit of the search. Pure; the same on every backend.
 //!
 //! A unit found in a row adds `idf × tf`, as Robertson and Zaragoza ("The Probabilistic Relevance Framework: BM25 and
 //! Beyond", 2009) have it. The inverse frequency is that of Lucene, `ln(1 + (N - n + 0.5) / (n + 0.5))`, which stays positive
@@ -65,7 +65,7 @@ impl Ranking {
         self.rows.len()
     }
 
-    /// The rows, best first; of equals the newest. `units`: how many were searched for.
+    /// The rows, best first; among equals the newest first. `units`: number of units searched for.
     pub(in crate::store) fn best(self, units: usize) -> Vec<(i64, f64)> {
         let share = |row: &Row| {
             let units = u32::try_from(units).unwrap_or(u32::MAX);

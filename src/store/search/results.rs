@@ -1,4 +1,4 @@
-//! Searching a store: brings the index up to date, asks it, and quotes the lines that were found.
+//! Searches a store: brings the index up to date, asks it, and quotes the lines found.
 
 use super::snippet::snippet;
 use super::texts::Searched;
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::object::{AsOf, ObjectId, ObjectType, TxId};
 use crate::store::{Store, Version};
 
-/// Hits of a search without a limit of its own.
+/// Default limit of hits.
 const DEFAULT_LIMIT: usize = 10;
 
 /// A search.
@@ -15,7 +15,7 @@ const DEFAULT_LIMIT: usize = 10;
 pub struct SearchQuery {
     /// What the user typed: words, `"phrases"`, `-excluded`, `prefix*`.
     pub text: String,
-    /// What is looked through.
+    /// What to search.
     pub filter: SearchFilter,
     /// Most hits; default 10.
     pub limit: usize,
@@ -33,11 +33,11 @@ impl SearchQuery {
 pub struct SearchResults {
     /// Best first.
     pub hits: Vec<SearchHit>,
-    /// How many there are in all, as far as they were ranked.
+    /// Number of hits in all, as far as they were ranked.
     pub total: u64,
-    /// Whether `total` counts all that fit; false where a search had only words that stand in very many texts.
+    /// Whether `total` counts every match; false for a search with only very common words.
     pub is_complete: bool,
-    /// Versions that could not be looked through, because the store cannot be written at present; 0 as a rule.
+    /// Versions that were not searched because the index could not be written; usually 0.
     pub unindexed: u64,
 }
 
@@ -60,13 +60,13 @@ pub struct SearchHit {
     pub score: f64,
     /// Place of the text that is quoted: `content`, `path`, `fields.args.command`, `message.content[0].text`.
     pub place: String,
-    /// The lines that show most of the search, at most three; empty where the text cannot be read any more.
+    /// The lines with most units of the search, at most three; empty if the text cannot be read any more.
     pub lines: Vec<SnippetLine>,
 }
 
 impl Store {
-    /// Searches all that was committed before the call. A write since the last search is indexed first; where the store
-    /// cannot be written, what is indexed is searched and the rest is counted in `unindexed`.
+    /// Searches everything that was committed before the call. Writes since the last search are indexed first. If the
+    /// store cannot be written, only what is indexed is searched, and `unindexed` counts the rest.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if the text holds no word to search for or the limit is 0; `UNSUPPORTED` if the backend has no
@@ -92,7 +92,7 @@ impl Store {
         })
     }
 
-    /// Makes the index of these objects anew from what is stored of them, so that no term remains that only they had.
+    /// Indexes these objects anew, so that none of their former terms remains.
     pub fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
         self.search_index()?.reindex(ids)
     }
@@ -113,7 +113,7 @@ impl Store {
 
     fn hit(&self, found: Found, expression: &Expression) -> Result<SearchHit> {
         let (name, searched) = match self.searched(&found) {
-            // What is found there says more than the damage, which `get` and the checks report.
+            // The hit is useful even if its text is damaged; `get` and `doctor` report the damage.
             Err(Error::HashMismatch { .. } | Error::StoreCorrupt { .. }) => Default::default(),
             read => read?,
         };

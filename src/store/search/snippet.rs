@@ -14,17 +14,17 @@ const MAX_LINE_BYTES: usize = 200;
 /// Bytes shown before the first match of a longer line.
 const BEFORE_BYTES: usize = 40;
 
-/// Places of one word that are looked at.
+/// Most places of one word that are examined.
 const MAX_PLACES: usize = 1_000;
 
-/// A line of a text, or the part of it around what was found.
+/// A line of a text, or the part of it around a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnippetLine {
     /// Number of the line in its text, from 1.
     pub line: u64,
     /// The line without its ending; at most 200 bytes of it.
     pub text: String,
-    /// What was found, as bytes of `text`; in order, not overlapping.
+    /// The matches, as byte ranges of `text`; in order, not overlapping.
     pub matches: Vec<Range<usize>>,
     /// A bit for each unit of the search that the line has.
     pub(in crate::store) units: u64,
@@ -36,9 +36,9 @@ struct Match {
     at: Range<usize>,
 }
 
-/// The best lines of `text` for a search, at most three, in their order; empty if nothing of it is found there.
+/// The best lines of `text` for a search, at most three, in their order; empty without a match.
 ///
-/// Best is the line with most units that no better line has; of equals the first.
+/// A line is better the more units it has that better lines lack; among equals the first wins.
 pub(in crate::store) fn snippet(text: &str, expression: &Expression) -> Vec<SnippetLine> {
     let matches = matches(text, expression);
     let mut lines = lines(text, &matches);
@@ -117,8 +117,8 @@ impl AsRef<str> for Seen {
     }
 }
 
-/// All matches, by where they start. Looks at the lines alone that may hold a word of the search, since taking a text apart
-/// costs far more than looking for a few letters; and at the whole text where that finds nothing.
+/// All matches, ordered by start. First examines only lines that may hold a word of the search, since splitting a
+/// text into terms costs far more than looking for a few letters; if that finds nothing, examines the whole text.
 fn matches(text: &str, expression: &Expression) -> Vec<Match> {
     let mut found = Vec::new();
     for run in likely_lines(text, expression) {

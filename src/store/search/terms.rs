@@ -1,11 +1,12 @@
-//! Text to search terms: what is found together is folded together. Pure; must not know a query or a store.
+//! Splits text into search terms, and folds spellings that should find each other. Pure; must not know a query or a
+//! store.
 //!
-//! - Letters are folded: compatibility forms (NFKC), case, diacritics; English words to their stems (Snowball).
+//! - Letters are folded (compatibility forms by NFKC, case, diacritics), and English words are stemmed (Snowball).
 //! - An identifier gives its parts in order (`transformContext`, `tool_call_id`, `src/store/sqlite.rs`), so that it is found
 //!   by each part and, as a phrase, as a whole in any style; one in camel case gives its joined form too.
 //! - Scripts that put no spaces between words (Han, kana, Thai, …; Hangul too) give overlapping pairs of characters, and the
 //!   last character alone: so every single character starts a term.
-//! - What is no text gives nothing: base64, long runs of hexadecimal digits, texts full of control characters.
+//! - Data gives no terms: base64, long runs of hexadecimal digits, texts full of control characters.
 
 use std::ops::{ControlFlow, Range};
 
@@ -21,10 +22,10 @@ const MAX_TERM_CHARS: usize = 64;
 /// Most terms of one text; what follows is not searched. About 8 MB of English.
 const MAX_TERMS: usize = 1_000_000;
 
-/// Runs of base64's alphabet from this length on are looked at: are they base64?
+/// Shortest run of base64's alphabet that is tested for being data.
 const BLOB_BYTES: usize = 64;
 
-/// Mixed runs from this length on are IDs, not identifiers: they are not split.
+/// Shortest mixed run of letters and digits that counts as an ID and is not split.
 const OPAQUE_BYTES: usize = 16;
 
 /// What a term stands for.
@@ -54,7 +55,7 @@ pub(in crate::store) fn each_term(
         if term.is_empty() { ControlFlow::Continue(()) } else { take(term, at, kind) }
     };
     let stemmer = Stemmer::create(Algorithm::English);
-    // The end is of no interest: whoever broke knows.
+    // Ignore how it ended: the caller knows whether it broke off.
     let _ = Scanner { text, stemmer: &stemmer }.scan(&mut counted);
 }
 

@@ -1,6 +1,6 @@
-//! What of an object is searched: its texts, each with the place where it stands. Pure; must not know a store.
+//! The searchable texts of an object, each with its place. Pure; must not know a store.
 //!
-//! What the parts of an item mean is asked of `object::item`.
+//! `object::item` knows which parts of an item hold text.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 use super::terms::{TermKind, each_term};
 use crate::object::{Envelope, Hash, ObjectType, Source, item};
 
-/// Bytes of terms after which no further text of the same row is taken.
+/// Bytes of terms after which further texts of the same row are skipped.
 const MAX_ROW_BYTES: usize = 16 << 20;
 
-/// Fields of payloads that hold no text, or hold it a second time.
+/// Payload fields without text, or with text that another field has too.
 const NO_TEXT_FIELDS: [&str; 10] = [
     "args_display",
     "file_type",
@@ -41,14 +41,14 @@ pub(in crate::store) struct Text {
 pub(in crate::store) struct Columns(pub(in crate::store) [String; 3]);
 
 impl Columns {
-    /// Tells rows of one object apart.
+    /// Distinguishes rows of one object.
     pub(in crate::store) fn digest(&self) -> i64 {
         let hash = Hash::of(self.0.join("\n")).to_bytes().unwrap_or_default();
         hash.iter().take(8).fold(0, |digest, byte| (digest << 8) | i64::from(*byte))
     }
 }
 
-/// The session that an object belongs to, as its ID names it or its chat does; `None` for what sessions share.
+/// The session that an object belongs to, from its own or its chat's ID; `None` for objects that sessions share.
 pub(in crate::store) fn session_of<'a>(
     envelope: &'a Envelope,
     fields: &'a Map<String, Value>,
@@ -66,7 +66,7 @@ pub(in crate::store) fn session_of<'a>(
     }
 }
 
-/// What is searched of a version or an item: terms in a name weigh more than those in a text.
+/// The searchable texts of a version or an item. Terms in a name weigh more than those in a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::store) struct Searched {
     /// The path of a file, the tool of a toolcall, a nickname.
@@ -76,7 +76,7 @@ pub(in crate::store) struct Searched {
 }
 
 impl Searched {
-    /// What is searched of a version: its name, its contents, the strings among its fields.
+    /// Of a version: its name, its contents, the strings in its fields.
     ///
     /// `contents`: its content as `content`, additional ones by their names.
     pub(in crate::store) fn version(
@@ -102,8 +102,8 @@ impl Searched {
         searched
     }
 
-    /// What is searched of an item: of a chat its message without tool calls' arguments and results, which are objects of their own; of
-    /// a session its notes.
+    /// Of an item: a chat's message, without the arguments and results of tool calls, which are objects of their own;
+    /// a session's notes.
     pub(in crate::store) fn item(kind: ObjectType, text: &str) -> Self {
         let mut searched = Self::default();
         let Ok(value) = serde_json::from_str::<Value>(text) else { return searched };
@@ -113,13 +113,13 @@ impl Searched {
         searched
     }
 
-    /// What is searched of a nickname.
+    /// Of a nickname.
     pub(in crate::store) fn nickname(nickname: &str) -> Self {
         let name = vec![Text { place: "nickname".to_owned(), text: nickname.to_owned() }];
         Self { name, texts: Vec::new() }
     }
 
-    /// The terms as the index takes them; `None` where there are none.
+    /// The terms in the form of the index; `None` if there are none.
     pub(in crate::store) fn columns(&self) -> Option<Columns> {
         let mut columns = Columns::default();
         let mut joined = BTreeSet::new();
@@ -155,7 +155,7 @@ impl Searched {
     }
 }
 
-/// Adds the strings in a JSON value, but for those under keys that hold no text.
+/// Adds the strings in a JSON value, except under keys without text.
 fn strings(value: &Value, place: String, is_text: &dyn Fn(&str) -> bool, found: &mut Vec<Text>) {
     match value {
         Value::String(text) if !text.is_empty() => found.push(Text { place, text: text.clone() }),

@@ -1,5 +1,4 @@
-//! Moving a store's files out of the way, whole, so that a new store can start. Must not judge whether that is wise, nor
-//! change what the files hold.
+//! Moves a store's files out of the way, unchanged, so that a new store can start. Must not decide whether to.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -8,11 +7,12 @@ use std::path::{Path, PathBuf};
 use super::mark;
 use crate::error::{Error, Result};
 
-/// What SQLite and the mark keep beside the file. Moved before it: beside a new file SQLite would drop an old log.
+/// Files of SQLite and the mark beside the store's. They are moved first: SQLite would discard an old log beside a
+/// new file.
 const BESIDE: [&str; 4] = ["-shm", "-wal", "-journal", "-ack"];
 
-/// Moves the store at `path` to `NAME.corrupt-N`, with the files that belong to it, and returns its new place. N is the first
-/// number that is free.
+/// Moves the store at `path` to `NAME.corrupt-N`, with the files that belong to it, and returns the new path. N is
+/// the first free number.
 ///
 /// # Errors
 /// `STORE_UNAVAILABLE` if there is no such file or it is in use, by this process or another; `FILE` if it cannot be moved.

@@ -1,5 +1,5 @@
-//! Dropping what nothing needs from the file, so that no byte of it is left, and measuring the file. Only explicit commands
-//! come here. Sources: sqlite.org/lang_vacuum.html, pragma.html (`secure_delete`, `wal_checkpoint`), dbstat.html.
+//! Drops unused data from the file, so that no byte of it is left, and measures the file. Runs only on explicit
+//! commands. Sources: sqlite.org/lang_vacuum.html, pragma.html (`secure_delete`, `wal_checkpoint`), dbstat.html.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -17,15 +17,15 @@ use super::{rows, search_index};
 use crate::object::ObjectType;
 use crate::store::{Garbage, Part, Size};
 
-/// Contents that no version has.
+/// Contents that no version refers to.
 const UNUSED: &str = "hash NOT IN (SELECT content FROM version WHERE content IS NOT NULL)
      AND lower(hex(hash)) NOT IN
      (SELECT a.value FROM version AS v, json_each(v.additional) AS a WHERE v.additional IS NOT NULL)";
 
-/// How often the log is tried to be cut while somebody reads; each try waits about 0.2 s itself.
+/// Attempts to truncate the log while somebody reads; each waits about 0.2 s itself.
 const LOG_TRIES: usize = 10;
 
-/// Finds what [`collect`] would drop.
+/// Measures what [`collect`] would drop.
 pub(super) fn garbage(connection: &Connection, path: &Path) -> Step<Garbage> {
     let mut garbage = unused_contents(connection)?;
     garbage.bytes_before = bytes_of(path) + bytes_of(&log_of(path));
@@ -34,7 +34,7 @@ pub(super) fn garbage(connection: &Connection, path: &Path) -> Step<Garbage> {
     Ok(garbage)
 }
 
-/// Drops it, writes the file anew without free pages, and empties the log.
+/// Drops unused data, rewrites the file without free pages, and empties the log.
 pub(super) fn collect(connection: &mut Connection, path: &Path) -> Step<Garbage> {
     let mut garbage = garbage(connection, path)?;
     overwriting(connection, |connection| {
@@ -93,7 +93,7 @@ pub(super) fn size(connection: &Connection, path: &Path) -> Step<Size> {
     Ok(size)
 }
 
-/// Bytes of a kept text before compression; a text in a pack counts with its pack.
+/// Bytes of a stored text before compression; a text in a pack counts with its pack.
 fn plain_bytes(kept: ValueRef<'_>) -> u64 {
     match kept {
         ValueRef::Text(text) => text.len() as u64,
@@ -142,7 +142,7 @@ fn drop_unused(connection: &mut Connection) -> Step<()> {
     Ok(transaction.commit()?)
 }
 
-/// The places of packs that rows name.
+/// The places in packs that rows refer to.
 fn used_places(connection: &Connection) -> Step<HashSet<i64>> {
     let mut used = HashSet::new();
     for sql in [
@@ -158,7 +158,7 @@ fn used_places(connection: &Connection) -> Step<HashSet<i64>> {
     Ok(used)
 }
 
-/// Moves the log into the file and cuts it to nothing. `false` if somebody reads an older state.
+/// Moves the log into the file and truncates it. `false` if somebody reads an older state.
 fn empty_log(connection: &Connection) -> Step<bool> {
     for _ in 0..LOG_TRIES {
         let busy: i64 =
@@ -194,7 +194,7 @@ fn log_of(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// 0 where there is no such file.
+/// Size of a file; 0 if it does not exist.
 fn bytes_of(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
