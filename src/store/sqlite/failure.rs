@@ -56,7 +56,8 @@ impl Failure {
             if error.sqlite_error_code() == Some(ErrorCode::CannotOpen))
     }
 
-    /// Tells a quota or a limit on the size of files from a broken disk: SQLite knows only a full one.
+    /// Recognises a quota or a limit on the size of files. SQLite only recognises a full disk and reports these as
+    /// I/O errors.
     pub(super) fn with_cause(self, connection: &Connection, path: &Path) -> Self {
         let is_io = matches!(&self, Self::Sqlite(error)
             if error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure));
@@ -99,7 +100,7 @@ impl Failure {
     }
 }
 
-/// What the system said when SQLite last failed.
+/// The system's error code of SQLite's last failure.
 #[expect(unsafe_code, reason = "the library has no safe call for this")]
 fn system_error(connection: &Connection) -> io::Error {
     // SAFETY: the handle is that of an open connection, and only read.
@@ -156,7 +157,7 @@ fn pause() -> bool {
     true
 }
 
-/// A file that is busy for longer is held by one process, not by many in turn: no need to hurry.
+/// A file that is busy for longer is held by one process and not by many in turn, so waiting can be slower.
 const SOON: Duration = Duration::from_millis(100);
 const LONG_WAIT: Duration = Duration::from_micros(200);
 

@@ -1,13 +1,13 @@
-//! What only SQLite can check: pages, indexes, constraints, rows that name others, times. Reads only.
+//! Checks that only SQLite can do: pages, indexes, constraints, references between rows, times. Reads only.
 
 use rusqlite::{Connection, Row};
 
 use super::failure::Step;
 
-/// Problems listed of each kind; a damaged file has thousands.
+/// Most problems listed of each kind; a damaged file has thousands.
 const LISTED: i64 = 100;
 
-/// One text per problem; empty where the file is whole.
+/// One text per problem; empty if the file is whole.
 pub(super) fn check(connection: &Connection) -> Step<Vec<String>> {
     let pages = format!("PRAGMA integrity_check({LISTED})");
     let mut problems = texts(connection, &pages, |row| row.get(0))?;

@@ -1,5 +1,5 @@
-//! Acknowledged transactions that the file no longer holds: found by the acknowledged mark, recorded in `meta`, passed over by
-//! the numbers to come. Must not repair anything.
+//! Acknowledged transactions that the file no longer holds: finds them by the acknowledged mark and records them in
+//! `meta`; later transactions skip their numbers. Must not repair anything.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -23,7 +23,7 @@ pub(super) fn note(writer: &mut Connection, store: &Migrated, mark: &Mark) -> St
         return Ok(None);
     }
     let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Again, now that no other process can note it.
+    // Check again, now that no other process can record it.
     let Some(lost) = missing(&transaction, &store.store_id, mark)? else { return Ok(None) };
     let time = write::newest(&transaction)?.map_or(Timestamp(0), |(_, time)| time);
     transaction.execute(
@@ -35,7 +35,7 @@ pub(super) fn note(writer: &mut Connection, store: &Migrated, mark: &Mark) -> St
     Ok(Some(lost))
 }
 
-/// What was recorded, and what is missing now and not recorded yet.
+/// The recorded losses, and what is missing now but not recorded yet.
 pub(super) fn all(connection: &Connection, store_id: &str, mark: Option<&Mark>) -> Step<Vec<Lost>> {
     let sql = "SELECT value FROM meta WHERE key >= 'lost:' AND key < 'lost;' ORDER BY key";
     let mut statement = connection.prepare_cached(sql)?;

@@ -30,7 +30,7 @@ pub(super) struct Mark {
     file: File,
 }
 
-/// What a record says.
+/// The contents of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Record {
     pub store_id: String,
@@ -38,8 +38,8 @@ pub(super) struct Record {
 }
 
 impl Mark {
-    /// Opens the mark of the store at `store`, made for its user only where it is missing. `None` where it cannot be made: a
-    /// store works without.
+    /// Opens the mark of the store at `store`; creates it, for its user only, if it is missing. `None` if that fails:
+    /// a store works without one.
     ///
     /// # Errors
     /// `STORE_UNAVAILABLE` while the store is being set aside.
@@ -88,7 +88,7 @@ impl Mark {
         self.records().max_by_key(|record| record.tx_id)
     }
 
-    /// Notes that a transaction was acknowledged. A failure is passed over: the write itself is safe.
+    /// Records that a transaction was acknowledged. Failures are ignored: the transaction itself is safe.
     pub(super) fn raise(&self, store_id: &str, tx_id: TxId) {
         let slot = tx_id.0.unsigned_abs() % SLOTS as u64;
         let at = slot * RECORD_BYTES as u64;
@@ -102,7 +102,7 @@ impl Mark {
         }
     }
 
-    /// Empties every slot: for a new store in the place of another.
+    /// Empties every slot, for a new store that replaces another.
     pub(super) fn clear(&self) {
         let _ = write_at(&self.file, &[0; SLOTS * RECORD_BYTES], 0);
     }
@@ -140,7 +140,7 @@ fn open_file(path: &Path, create: bool) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(path)?;
-    // Its whole size at once: later writes need no space.
+    // Allocate the whole size at once, so that later writes need no space.
     if file.metadata()?.len() == 0 {
         write_at(&file, &[0; SLOTS * RECORD_BYTES], 0)?;
     }

@@ -1,4 +1,4 @@
-//! Opening the store's file: creating it for its user only, connections and their settings. Must not read objects.
+//! Opens the store's file: creates it for its user only, makes connections and sets them up. Must not read objects.
 
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
@@ -25,13 +25,13 @@ pub(super) struct Opened {
     pub writer: Connection,
     pub store_id: String,
     pub journal: Journal,
-    /// `None` where it cannot be kept.
+    /// `None` if it cannot be kept.
     pub mark: Option<Mark>,
-    /// What was found missing just now.
+    /// Transactions that were found missing just now.
     pub lost: Option<Lost>,
 }
 
-/// Makes the file and its folders if they are missing, readable by their user only.
+/// Creates the file and its folders, accessible to their user only, if they are missing.
 pub(super) fn create(path: &Path) -> Result<()> {
     // Closing any descriptor of a file drops all POSIX locks that the process holds on it, SQLite's too (sqlite.org,
     // "How To Corrupt An SQLite Database File", 2.2). So no thread may open the file while another has just made it.
@@ -73,8 +73,8 @@ pub(super) fn create(path: &Path) -> Result<()> {
 pub(super) fn writer(path: &Path) -> Result<Opened> {
     // SQLite keeps its own files beside the file that symbolic links lead to.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    // First of all, so that the store is not set aside meanwhile. Where there is none, it is made once the file is known to be
-    // ours.
+    // Open the mark first, so that the store is not set aside meanwhile. A missing one is created once the file is
+    // known to be ours.
     let mut mark = Mark::open_existing(&real)?;
     let mut open = || {
         let mut writer = connect(path)?;
@@ -131,7 +131,7 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
     failure::while_busy(open).map_err(|failure| failure.at(path))
 }
 
-/// A file that was opened to be looked at.
+/// A file that was opened read-only.
 pub(super) struct Viewed {
     pub readers: [Connection; 2],
     pub store_id: String,
@@ -201,7 +201,8 @@ fn create_file(path: &Path) -> std::io::Result<()> {
     options.open(path).map(drop)
 }
 
-/// Whether no file can be made beside the store's, found by trying: SQLite says only that it could not open one.
+/// Whether no file can be created beside the store's, found by trying. SQLite only reports that it could not open
+/// one.
 fn folder_is_read_only(path: &Path) -> bool {
     let probe: PathBuf = path.with_file_name(format!(".palimpsest-{}", Uuid::now_v7()));
     match create_file(&probe) {

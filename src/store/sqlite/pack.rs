@@ -1,9 +1,9 @@
-//! Packs: short texts that were written one after another, compressed together. Must not know what the texts are.
+//! Packs: short texts, written one after another and compressed together. Must not know what the texts are.
 //!
-//! Alone, an event or a message of some hundred bytes hardly gets smaller; beside its neighbours it does, for these have the
-//! same keys, IDs, hashes and lines. So each transaction adds its short texts to the newest pack until that is full, and a row
-//! holds their place. A place never changes. (A recorded session of 440 calls: 1,280 kB as texts of their own, 290 kB in
-//! packs.)
+//! An event or message of some hundred bytes hardly compresses alone, but well with its neighbours, which have the
+//! same keys, IDs, hashes and lines. So each transaction adds its short texts to the newest pack until that is full,
+//! and a row holds their place. A place never changes. (A recorded session of 440 calls: 1,280 kB as texts of their
+//! own, 290 kB in packs.)
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,11 +13,12 @@ use zstd::zstd_safe;
 
 use super::failure::{Failure, Step};
 
-/// Longer texts are kept on their own: packs are written again as they grow, and decoded whole.
+/// Longer texts are stored alone: a growing pack is rewritten each time, and always decoded as a whole.
 pub(super) const PACKED_BELOW_BYTES: usize = 8 << 10;
 
-/// A pack that holds so much is full. One of this size is decompressed in some 40 µs, of 64 KiB in 27 µs, of 128 KiB in 55 µs.
-/// Smaller ones take more disk: with 64 KiB, 36 recorded sessions took 62 % of their hosts' files where 128 KiB took 59 %.
+/// A pack of this size is full. One of this size is decompressed in some 40 µs, of 64 KiB in 27 µs, of 128 KiB in 55
+/// µs. Smaller ones take more disk: with 64 KiB, 36 recorded sessions took 62 % of their hosts' files where 128 KiB
+/// took 59 %.
 const FULL_BYTES: usize = 96 << 10;
 
 /// No pack is as large: SQLite keeps no longer text.
@@ -173,7 +174,7 @@ impl<'c> Packer<'c> {
         }
     }
 
-    /// The pack to go on with, and its row.
+    /// The pack to continue, and its row.
     fn newest(&self) -> Step<(i64, Pack)> {
         let sql = "SELECT pack, texts FROM pack ORDER BY pack DESC LIMIT 1";
         let mut statement = self.connection.prepare_cached(sql)?;

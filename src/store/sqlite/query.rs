@@ -1,5 +1,6 @@
-//! Metadata queries in SQL. The statement finds versions and joins conditions; whether a value fits is asked of
-//! `store::query`, by two functions that every reading connection has. Values are bound, never written into a statement.
+//! Metadata queries in SQL. The statement finds versions and joins conditions. `store::query` decides whether a value
+//! fits, through functions registered with every reading connection. Values are bound, never written into a
+//! statement.
 
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{Value as SqlValue, ValueRef};
@@ -46,7 +47,7 @@ macro_rules! property {
 const FIELDS_OF_V: &str = "palimpsest_fields(v.fields, (SELECT p.texts FROM pack AS p WHERE p.pack = \
      CAST(v.fields AS INTEGER) / 4096))";
 
-/// Gives a connection the functions that queries use.
+/// Registers the functions that queries use.
 pub(super) fn register(connection: &Connection) -> SqlResult<()> {
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC
@@ -108,7 +109,7 @@ pub(super) fn query(connection: &Connection, store_id: &str, query: &Query) -> S
 
 pub(super) fn has_field(connection: &Connection, path: &FieldPath) -> Step<bool> {
     let mut sql = Sql { text: String::new(), parameters: Vec::new() };
-    // Newest first: a field that is in use is soon found.
+    // Newest first, where a field that is in use is found soon.
     sql.push(
         "SELECT EXISTS (SELECT 1 FROM version AS v JOIN object AS o ON o.object = v.object
               JOIN tx AS t ON t.tx_id = v.tx_id WHERE ",
@@ -137,7 +138,7 @@ pub(super) fn field_paths(connection: &Connection) -> Step<Vec<FieldPath>> {
     Ok(paths.into_list())
 }
 
-/// A statement in the making.
+/// A statement under construction.
 struct Sql {
     text: String,
     parameters: Vec<(String, SqlValue)>,
@@ -220,7 +221,7 @@ impl Sql {
         Ok(())
     }
 
-    /// Writes a test that an index answers as it stands. False where there is none for it.
+    /// Adds a test in a form that an index can answer; false if there is no such form.
     fn by_index(&mut self, field: &Field, test: &Test) -> bool {
         let column = match field {
             Field::Id => "o.id",
@@ -330,7 +331,7 @@ fn parsed<T: DeserializeOwned + Send + Sync + 'static>(
     })
 }
 
-/// A value that cannot be what was written.
+/// The error for a value that was not written like this.
 fn damaged() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), None)
 }

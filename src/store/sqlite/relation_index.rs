@@ -1,5 +1,5 @@
-//! Keeping the index of relations: what it holds of each version. Must not answer questions, see `relations`; when and how
-//! it is filled is in `derived`.
+//! Writes the index of relations: the entries for each version. Must not answer questions, see `relations`; `derived`
+//! fills and renews the index.
 
 use rusqlite::{Connection, Row, named_params};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use super::read;
 use crate::store::relations::{of_item, of_version};
 use crate::store::{Relation, RelationPlace, Version, Written};
 
-/// `relation.part` of what stands in a version's fields and content.
+/// `relation.part` of relations in a version's fields and content.
 const VERSION: i64 = -1;
 
 /// The part of a relation that is kept as JSON: all but its kind.
@@ -99,7 +99,7 @@ impl Entry for Relations {
 }
 
 impl Relations {
-    /// Ends what stands in the parts from `first` to before `end`.
+    /// Ends the present relations in the parts `first..end`.
     fn end(&self, transaction: &Connection, first: i64, end: i64) -> Step<()> {
         let sql = "UPDATE relation SET until_tx = :tx_id WHERE object = :object
                    AND part >= :first AND part < :end AND until_tx IS NULL";
@@ -133,7 +133,7 @@ fn stored(relations: &[Relation]) -> Step<Vec<Stored>> {
     relations.iter().map(stored).collect()
 }
 
-/// What stands in the latest version's fields and content.
+/// The relations in the latest version's fields and content.
 fn standing(transaction: &Connection, object: i64) -> Step<Vec<Stored>> {
     let sql = "SELECT r.kind, k.text, r.data FROM relation AS r JOIN relation_key AS k USING (key)
                WHERE r.object = :object AND r.part = -1 AND r.until_tx IS NULL ORDER BY r.place";

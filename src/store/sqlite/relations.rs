@@ -1,4 +1,4 @@
-//! Relations: what is asked of them, and reading them. Must not derive them: see `relation_index`.
+//! Reads the index of relations and answers questions. Must not derive relations: see `relation_index`.
 
 use rusqlite::{Connection, Row, named_params};
 

@@ -1,4 +1,4 @@
-//! Replacing what is stored, for explicit commands of a person: versions and items without the text that is to go.
+//! Replaces versions and items by ones without the removed text. Runs only on a person's command.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,8 @@ use super::write;
 use crate::object::{Hash, ObjectId, TxId};
 use crate::store::{Item, Replacement, rules};
 
-/// Replaces all or nothing, and renews what was derived from it. What is replaced is overwritten in the file's pages, but not yet in the log.
+/// Replaces all or nothing, and renews the derived indexes. The old data is overwritten in the file's pages, but not
+/// yet in the log.
 pub(super) fn replace(
     connection: &mut Connection,
     store_id: &str,
@@ -104,7 +105,7 @@ fn replace_item(
     (object, position, from): (i64, u64, TxId),
     item: &Item,
 ) -> Step<usize> {
-    // With its running hash, which can no longer be made from its text.
+    // Store its running hash too, since it no longer follows from the text.
     let sql = "UPDATE item SET text = :text, redacted = :redacted, running_hash = :running_hash
                WHERE object = :object AND position = :position AND from_tx = :from_tx";
     Ok(connection.prepare_cached(sql)?.execute(named_params! {

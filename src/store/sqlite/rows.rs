@@ -1,4 +1,4 @@
-//! Between rows and the contract's types: versions, items, hashes, compressed text. No SQL.
+//! Converts between rows and the contract's types: versions, items, hashes, compressed text. No SQL.
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Result as SqlResult, Row};
@@ -27,7 +27,7 @@ pub(super) enum Stored<'a> {
 impl<'a> Stored<'a> {
     /// On its own.
     pub(super) fn alone(text: &'a str) -> Self {
-        // Compressing into memory has no reason to fail; if it does, the text is kept as it is.
+        // Compression into memory should not fail; if it does, keep the text uncompressed.
         match zstd::bulk::compress(text.as_bytes(), ZSTD_LEVEL) {
             Ok(frame) if frame.len() < text.len() => Self::Zstd(frame),
             _ => Self::Plain(text),
@@ -94,7 +94,7 @@ pub(super) const VERSION_COLUMNS: &str = "o.id, o.type, o.source, o.identity_has
      AND i.position = v.item_count - 1 AND i.from_tx <= v.tx_id \
      AND (i.until_tx IS NULL OR i.until_tx > v.tx_id)) ELSE v.items_hash END, v.origin_store, v.origin_tx, v.origin_time, v.additional, v.redacted";
 
-/// Reads a version. Its origin is this store unless another is named.
+/// Reads a version. Its origin is this store unless the row names another.
 pub(super) fn version(row: &Row<'_>, store_id: &str, packs: &Packs<'_>) -> Step<Version> {
     let tx_id = TxId(row.get(4)?);
     let system_time = Timestamp(row.get(5)?);

@@ -1,4 +1,4 @@
-//! Tables of the store's file, and how older files are brought up to date. Must not read or write objects.
+//! The tables of the store's file, and the migration of older files. Must not read or write objects.
 
 use std::path::Path;
 

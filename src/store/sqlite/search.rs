@@ -1,4 +1,4 @@
-//! Searching the index. Must not change it.
+//! Searches the index. Must not change it.
 //!
 //! FTS5's `bm25()` of one phrase is its own inverse frequency times the part that a row's counts and length make; here that
 //! part is taken and weighed as `store::search` says. It costs 0.6 µs a row, counting rows 0.03 µs. So the rarest units are

@@ -1,5 +1,5 @@
-//! Keeping the search index: the terms that it holds of each version. Must not search, see `search`; when and how it is filled
-//! is in `derived`.
+//! Writes the search index: the terms of each version. Must not search, see `search`; `derived` fills and renews the
+//! index.
 
 use rusqlite::{Connection, named_params};
 
