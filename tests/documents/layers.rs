@@ -1,6 +1,11 @@
-//! The layers of ARCHITECTURE.md, checked on the source: each may use those before it, never those after it.
+//! The rules of ARCHITECTURE.md for the source: which layers a layer may use, what the deciding ones must not know, how large
+//! things get.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use crate::circles::circles;
+use crate::sources::{File, Sources, Used};
 
 /// From the ground up. `error` belongs to the ground floor: it names IDs. `lib` only lists the modules.
 const LAYERS: [&str; 13] = [
@@ -8,49 +13,26 @@ const LAYERS: [&str; 13] = [
     "live", "tools", "replay", "addon",
 ];
 
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(sources(&path));
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            found.push(path);
-        }
-    }
-    found
-}
+static SOURCES: LazyLock<Sources> = LazyLock::new(Sources::read);
 
-fn layer_of(path: &Path) -> String {
-    let inside = path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap();
-    let first = inside.components().next().unwrap().as_os_str().to_str().unwrap();
-    first.trim_end_matches(".rs").to_owned()
-}
-
-/// The code of a file without its unit tests and comments.
-fn code(path: &Path) -> String {
-    let text = std::fs::read_to_string(path).unwrap();
-    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap().to_owned();
-    code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
-}
+/// The layers that decide: by state, event and settings alone.
+const DECIDING: [&str; 2] = ["session", "context"];
 
 #[test]
 fn each_layer_uses_only_those_before_it() {
     let mut wrong = Vec::new();
-    for path in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
-        let layer = layer_of(&path);
-        let floor = match layer.as_str() {
-            "lib" => continue,
-            "error" => LAYERS[0],
-            layer => layer,
+    for file in SOURCES.files.values() {
+        let floor = match file.module.first().map(String::as_str) {
+            None => continue,
+            Some("error") => LAYERS[0],
+            Some(layer) => layer,
         };
         let place = LAYERS.iter().position(|name| *name == floor);
-        let place = place.unwrap_or_else(|| panic!("`{layer}` is no layer of this test's list"));
-        let text = code(&path);
-        for later in &LAYERS[place + 1..] {
-            if text.contains(&format!("crate::{later}")) {
-                wrong.push(format!("{} uses `{later}`", path.display()));
-            }
+        let place = place.unwrap_or_else(|| panic!("`{floor}` is no layer of this test's list"));
+        let used: BTreeSet<&str> =
+            ours(file).filter_map(|path| Some(path.first()?.as_str())).collect();
+        for later in LAYERS[place + 1..].iter().filter(|later| used.contains(*later)) {
+            wrong.push(format!("{} uses `{later}`", file.path.display()));
         }
     }
     assert_eq!(wrong, Vec::<String>::new());
@@ -67,28 +49,89 @@ fn the_map_lists_the_layers_in_this_order() {
 }
 
 #[test]
-fn only_backends_know_sql_and_only_the_addon_knows_node() {
-    for path in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
-        let text = code(&path);
-        let shown = path.to_string_lossy().replace('\\', "/");
-        assert!(
-            !text.contains("rusqlite") || shown.contains("/store/sqlite"),
-            "{shown} names rusqlite"
-        );
-        assert!(!text.contains("napi") || shown.contains("/addon"), "{shown} names napi");
+fn only_the_sqlite_backend_names_sqlite_and_only_the_addon_names_napi() {
+    for file in SOURCES.files.values() {
+        let shown = file.path.display();
+        let is_in =
+            |room: &[&str]| file.module.len() >= room.len() && file.module[..room.len()] == *room;
+        assert!(!file.names.contains("rusqlite") || is_in(&["store", "sqlite"]), "{shown}");
+        assert!(!file.names.contains("napi") || is_in(&["addon"]), "{shown}");
     }
 }
 
 #[test]
-fn decisions_never_look_at_the_clock() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let deciding = ["harness", "session", "context"];
-    for path in
-        sources(&root).into_iter().filter(|path| deciding.contains(&layer_of(path).as_str()))
-    {
-        let text = code(&path);
-        for clock in ["SystemTime", "Instant", "rand::"] {
-            assert!(!text.contains(clock), "{} names {clock}", path.display());
+fn layers_that_decide_read_no_clock_and_make_no_ids() {
+    let names = [
+        "Instant",
+        "RandomState",
+        "SystemTime",
+        "UNIX_EPOCH",
+        "Uuid",
+        "fastrand",
+        "getrandom",
+        "rand",
+        "uuid",
+    ];
+    let calls = ["elapsed", "new_v4", "new_v7", "now", "now_v1", "now_v6", "now_v7", "random"];
+    let mut wrong = Vec::new();
+    for (layer, file) in deciding(&SOURCES) {
+        let found = names.iter().filter(|name| file.names.contains(**name));
+        let called = calls.iter().filter(|name| file.calls.contains(**name));
+        wrong.extend(
+            found.chain(called).map(|name| format!("`{layer}` has `{name}`: {:?}", file.path)),
+        );
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn layers_that_decide_know_no_store_and_no_disk() {
+    let outside = ["env", "fs", "io", "net", "os", "process", "thread"];
+    let mut wrong = Vec::new();
+    for (layer, file) in deciding(&SOURCES) {
+        for used in &file.used {
+            let is_wrong = match used {
+                // How a file stood on disk, as data: a session remembers it.
+                Used::Ours(path) if *path == ["source", "FileStamp"] => layer != "session",
+                Used::Ours(path) => path
+                    .first()
+                    .is_some_and(|name| ["store", "graph", "source"].contains(&name.as_str())),
+                Used::Foreign(path) => {
+                    path[0] == "std"
+                        && path.get(1).is_some_and(|name| outside.contains(&name.as_str()))
+                }
+            };
+            if is_wrong {
+                wrong.push(format!("{} uses {used:?}", file.path.display()));
+            }
         }
     }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn files_of_a_layer_do_not_use_each_other_in_circles() {
+    assert_eq!(circles(&SOURCES), Vec::<String>::new());
+}
+
+#[test]
+fn files_and_structs_of_the_layer_with_effects_stay_small() {
+    let mut large = Vec::new();
+    for file in SOURCES.within("live") {
+        large.push((file.module.join("/"), file.lines, 400));
+        large.extend(file.structs.iter().map(|(name, fields)| (name.clone(), *fields, 12)));
+    }
+    large.retain(|(_, size, limit)| size > limit);
+    assert_eq!(large, Vec::new(), "name, lines or fields, limit");
+}
+
+fn ours(file: &File) -> impl Iterator<Item = &Vec<String>> {
+    file.used.iter().filter_map(|used| match used {
+        Used::Ours(path) => Some(path),
+        Used::Foreign(_) => None,
+    })
+}
+
+fn deciding(sources: &Sources) -> impl Iterator<Item = (&'static str, &File)> {
+    DECIDING.iter().flat_map(|layer| sources.within(layer).map(|file| (*layer, file)))
 }

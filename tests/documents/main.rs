@@ -2,5 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+mod circles;
 mod layers;
 mod pages;
+mod sources;
