@@ -36,6 +36,7 @@ const programs = [
 export function setUp(script, options = {}) {
   try {
     requirePrograms();
+    nameCargoTarget();
     installPackages();
     runUnderPinnedNode(script);
     if (options.pi) {
@@ -75,6 +76,18 @@ export function isOnPath(name, env = process.env) {
   const endings = isWindows ? [".exe", ".cmd", ".bat"] : [""];
   const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   return folders.some((folder) => endings.some((ending) => existsSync(join(folder, name + ending))));
+}
+
+/**
+ * Has every cargo from here on name the machine as its target, as the build of the addon does: the dependencies, SQLite
+ * among them, are then compiled once for the addon, the lints and the tests.
+ */
+function nameCargoTarget() {
+  const { stdout } = spawnSync("rustc", ["-vV"], { cwd: root, encoding: "utf8", shell: isWindows });
+  const host = /^host: (.+)$/m.exec(stdout ?? "")?.[1];
+  if (host !== undefined) {
+    process.env.CARGO_BUILD_TARGET ??= host;
+  }
 }
 
 /** Installs the packages of package-lock.json if node_modules does not match it. */
