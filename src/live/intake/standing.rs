@@ -26,16 +26,15 @@ impl Ingest<'_> {
         let Some(min_lines) = first_sight::block_lines(self.journal.state(), output) else {
             return Ok(Vec::new());
         };
-        let index = match self.valid_index() {
-            Some(index) => index,
-            None => {
-                let mut index = LinesIndex::default();
-                let window = self.journal.state().shown_window();
-                for (at, _) in window.filter(|(at, _)| *at < output.at) {
-                    enter_lines(self.journal, &mut index, at)?;
-                }
-                index
+        let index = if let Some(index) = self.valid_index() {
+            index
+        } else {
+            let mut index = LinesIndex::default();
+            let window = self.journal.state().shown_window();
+            for (at, _) in window.filter(|(at, _)| *at < output.at) {
+                enter_lines(self.journal, &mut index, at)?;
             }
+            index
         };
         let mut blocks = index.blocks(output.text, min_lines, output.counter);
         blocks.retain(|block| has_latest_numbers(self.journal.state(), block.at));

@@ -123,8 +123,8 @@ impl LiveSession {
         let rewrite = taken.rewrite;
         let changed = changed_since_last(self.journal.state(), list, rewrite);
         let epoch = self.journal.state().epoch();
-        let changes = self.workspace.refresh(&mut self.journal, taken.known, taken.newest)?;
-        notices.extend(changes.into_iter().flat_map(|change| change.notices));
+        let files = self.workspace.refresh(&mut self.journal, taken.known, taken.newest)?;
+        notices.extend(files.into_iter().flat_map(|change| change.notices));
         let (journal, request, options) = (&mut self.journal, &self.request, &*self.options);
         let mut layout = LayOut { journal, request, list, rewrite, options };
         let edits = match self.options.settings.layout {
