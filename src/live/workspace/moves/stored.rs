@@ -91,7 +91,7 @@ fn successor(store: &Store, object: &ObjectId) -> Result<Option<Version>> {
     Ok(newest.map(|(_, version)| version))
 }
 
-/// Files that say at a time that they were an object before they were moved.
+/// Files whose `moved_from` at a time is this object.
 fn named_as_origin(store: &Store, object: &ObjectId, at: AsOf) -> Result<Vec<Version>> {
     let moved = Condition::is_text(FieldPath::key(MOVED_FROM), object.as_str());
     let query = Query::matching(moved).within(Some(ObjectType::File), Some(MAX_SUCCESSORS));
