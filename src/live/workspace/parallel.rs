@@ -1,13 +1,13 @@
-//! Looks at many files at once.
+//! Runs the same work for many files on a few threads.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Threads that look at files.
+/// Threads at most.
 const THREADS: usize = 4;
 
-/// Does the same for every item, on a few threads where there are many; answers in the order of the items. `on_progress` gets
-/// the number of items done, from several threads.
+/// Does the work for every item and returns the results in the order of the items. Uses a few threads for many items.
+/// `on_progress` gets the number of items done, from several threads.
 pub(super) fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     on_progress: &(dyn Fn(usize) + Sync),

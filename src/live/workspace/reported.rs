@@ -1,6 +1,6 @@
-//! Files of a sandbox that this process cannot open: what calls of tools show of them.
+//! Versions of files in a sandbox that this process cannot open, from what tool calls show of them.
 //!
-//! A range never poses as the whole file. Must not look at the disk.
+//! Lines of a file are never stored as the whole file. Must not look at the disk.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::session::{Cause, Subject};
 use crate::source::{self, Location, Told};
 
 impl Workspace {
-    /// Takes in a call that changed a file out of reach; one that read it is taken in with its result.
+    /// Records a call that changed a file out of reach. A call that read one is recorded with its result.
     pub(in crate::live) fn index_reported_change(
         &self,
         journal: &mut Journal,
@@ -31,8 +31,8 @@ impl Workspace {
         self.index_report(journal, location, report, cause, call)
     }
 
-    /// Takes in the result of a `read` of a file out of reach. Returns the file and the version that holds what was shown:
-    /// one that was known, where the lines are as they were, else a new one if the whole file was shown.
+    /// Records the result of a `read` of a file out of reach. Returns the file and the version that holds what was shown: the
+    /// known one if the lines are as they were, else a new one if the whole file was shown.
     pub(in crate::live) fn index_reported_read(
         &self,
         journal: &mut Journal,
@@ -89,8 +89,8 @@ impl Workspace {
     }
 }
 
-/// The lines of a `read` without the notice that says that there are more, and whether there are. Hosts put it behind an empty
-/// line, in brackets.
+/// The lines of a `read` without the notice that the file has more, and whether it has. Hosts put the notice in brackets behind
+/// an empty line.
 fn without_notice<'a>(text: &'a str, message: &HostMessage) -> (&'a str, bool) {
     let is_cut = message.details.get("truncation").is_some_and(|found| !found.is_null());
     let notice = text.rsplit_once("\n\n[").filter(|(_, notice)| {

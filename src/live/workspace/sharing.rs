@@ -1,7 +1,7 @@
-//! Whose change of a file it was: that of another session of the same store, or of something outside.
+//! Who changed a file: another session of the same store, or something outside.
 //!
-//! The transaction of a version does not say it: the version is written by whoever looked at the file first. The event of the
-//! session that edited or wrote the file does. Asked only where a file changed; best effort, within limits.
+//! The transaction of a version does not tell: whoever looks at the file first writes the version. The events of the session
+//! that edited or wrote the file do. Only asked for files that changed; best effort, within limits.
 
 use crate::error::Result;
 use crate::live::journal::Journal;
@@ -9,17 +9,17 @@ use crate::object::{AsOf, FieldPath, Hash, ObjectId, ObjectType, TxId};
 use crate::session::{Event, FileEvent};
 use crate::store::{Comparison, Condition, Literal, Order, Query, Store, Test};
 
-/// Sessions that are asked, those written last first.
+/// Sessions whose events are read, those written last first.
 const MAX_SESSIONS: u64 = 16;
-/// Events that are read for the notes of one call, of all sessions together and the newest of each first.
+/// Events of other sessions that are read for the notes of one call, the newest of each session first.
 pub(super) const MAX_EVENTS: u64 = 8_000;
-/// Events that are read at once.
+/// Events that are read at a time.
 const PAGE: u64 = 256;
 
-/// Whether a version of a file, newer than the one that the model was told of, was made by an `edit` or `write` of another
-/// session. What cannot be read says nothing.
+/// Whether an `edit` or `write` of another session made the version `now` of a file, after the version `told`. `false` if the
+/// events cannot be read.
 ///
-/// `events_left`: events of other sessions that may be read; those that were are taken off.
+/// `events_left`: events of other sessions that may be read; those that were read are taken off.
 pub(super) fn is_by_another_session(
     journal: &Journal,
     file: &ObjectId,
@@ -45,7 +45,7 @@ fn finds_maker(
         if session == *journal.session_id() {
             continue;
         }
-        // A fork of this session has its events, and a file may be as another session made it long ago.
+        // A fork of this session has its events too, and the session may have made this version long ago.
         if let Some(place) = made_at(store, &session, file, now, events_left)?
             && store.item_since(&session, place)?.is_some_and(|at| at > since)
         {
@@ -55,7 +55,7 @@ fn finds_maker(
     Ok(false)
 }
 
-/// Sessions that were written after a transaction, the last first.
+/// Sessions that were written after a transaction, those written last first.
 fn sessions_since(store: &Store, after: TxId) -> Result<Vec<ObjectId>> {
     let tx_id = FieldPath::key("tx_id");
     let later = Test::Compare(Comparison::Greater, Literal::Number(after.0.into()));
@@ -68,7 +68,7 @@ fn sessions_since(store: &Store, after: TxId) -> Result<Vec<ObjectId>> {
     Ok(found.into_iter().map(|version| version.envelope.id).collect())
 }
 
-/// Where among a session's events it made this version of a file, if that is the newest that it knows of it.
+/// Position of the event by which a session made this version of a file. `None` if it knows a newer one.
 fn made_at(
     store: &Store,
     session: &ObjectId,
@@ -94,7 +94,7 @@ fn made_at(
     Ok(None)
 }
 
-/// The event of a file, if an item is one.
+/// Reads an item, if it is an event of this file.
 fn file_event(item: &str, file: &ObjectId) -> Option<FileEvent> {
     if !item.contains(file.as_str()) {
         return None;

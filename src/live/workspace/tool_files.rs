@@ -1,4 +1,4 @@
-//! Files that tools touch: read, edited, written, moved by a command, named in an output.
+//! Records the files that tools read, edit, write, move by a command or name in their output.
 //!
 //! Must not tell the model of them.
 
@@ -17,12 +17,12 @@ use crate::source::{
     self, DiscoveryLimits, FileReading, FileState, IndexOutcome, Location, Naming,
 };
 
-/// What one listing, search or command may bring into the session index, and cost.
+/// Files that one listing, search or command may bring into the session index, and looks at the disk for them.
 const NAMED_LIMITS: DiscoveryLimits = DiscoveryLimits { files: 200, look_ups: 1_000 };
 /// Arguments that name the folder in which a shell runs a command.
 const FOLDER_ARGS: [&str; 3] = ["cwd", "workdir", "directory"];
 
-/// A tool call that came to its end.
+/// A finished tool call.
 #[derive(Debug, Clone)]
 pub struct FinishedToolCall {
     /// The provider's call ID.
@@ -79,8 +79,8 @@ impl Disk {
 }
 
 impl Workspace {
-    /// Takes in the files that a call touched: read, edited, written, moved, named. Not to be called for one that
-    /// [`FinishedToolCall::may_touch_files`] denies.
+    /// Records the files that a call read, edited, wrote, moved or named. Only for calls that
+    /// [`FinishedToolCall::may_touch_files`].
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a path that cannot be one; what the store reports.
@@ -113,7 +113,7 @@ impl Workspace {
         }
     }
 
-    /// Takes in the files that a call named and that the session has not met, by their paths alone.
+    /// Records the files that a call named and that are new to the session, by their paths alone.
     fn index_named(
         &self,
         journal: &mut Journal,
@@ -136,7 +136,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Takes in a file of which only the path is known; a version that the store already has stands.
+    /// Records a file of which only the path is known. A version that the store has stands.
     fn index_path(
         &self,
         journal: &mut Journal,

@@ -1,7 +1,7 @@
-//! The tracker of an open session: files whose text the model saw get their versions as they change, for whoever shares the
-//! store, and a move that the system reports need not be guessed.
+//! The tracker of an open session. It stores versions of the files whose text the model saw as they change, for everybody who
+//! shares the store, and reports moves, which need not be guessed then.
 //!
-//! What the model is told does not depend on it: before each call files are looked at anyway. Decides nothing.
+//! What the model is told does not depend on it: files are checked before each call anyway. Decides nothing.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,14 +15,14 @@ use crate::live::journal::Journal;
 use crate::object::ObjectId;
 use crate::source::{PollReason, TrackerOptions, Tracking, TrackingEvent, TrackingOptions};
 
-/// Reports of one kind that are kept for the next call. Moves beyond it are left to the look before the call.
+/// Reports of one kind that are kept for the next call. The check before the call finds further moves.
 const MAX_KEPT: usize = 1_000;
 
 /// A session's tracker.
 #[derive(Debug)]
 pub(super) struct Tracked {
     tracking: Tracking,
-    /// Number of the files that the model saw which the tracker has.
+    /// Number of files that the tracker has, of those that the model saw.
     handed: usize,
     kept: Arc<Mutex<Kept>>,
 }
@@ -40,8 +40,8 @@ struct Kept {
 /// What a tracker reported since the last call.
 #[derive(Debug, Default)]
 pub(in crate::live) struct TrackerReport {
-    /// Moved files, in the order in which they moved: the object that each was, and the one that it is. The paths are asked
-    /// for with [`Workspace::paths_of_move`], after the moves before were followed.
+    /// Moved files, in the order in which they moved: the object that each was, and the one that it is. Ask for the paths with
+    /// [`Workspace::paths_of_move`] after following the earlier moves.
     pub(in crate::live) moves: Vec<(ObjectId, ObjectId)>,
     /// For a person.
     pub(in crate::live) notices: Vec<Notice>,
@@ -85,13 +85,12 @@ impl Workspace {
         self.tracked = None;
     }
 
-    /// Waits until the store has all that happened to tracked files before; returns whether that took no longer than
-    /// `timeout`.
+    /// Waits until the store has every earlier change of tracked files. Returns whether that took no longer than `timeout`.
     pub(in crate::live) fn wait_until_tracked(&self, timeout: Duration) -> bool {
         self.tracked.as_ref().is_none_or(|tracked| tracked.tracking.settle(timeout))
     }
 
-    /// Gives the tracker the files that the model saw since the last time. One whose place is not known is left out.
+    /// Hands the tracker the files that the model saw since the last time, but not those whose place is unknown.
     pub(super) fn track_seen_files(&mut self, journal: &Journal) {
         let Some(tracked) = &mut self.tracked else { return };
         let seen = journal.state().seen_files();
@@ -102,7 +101,7 @@ impl Workspace {
         tracked.handed = seen.len();
     }
 
-    /// Lets the next commit give the tracker all files anew: one that was moved has another path, in the old one's place.
+    /// Makes the next commit hand all files to the tracker again: a file that moved has another path, at the same position.
     pub(super) fn track_all_anew(&mut self) {
         if let Some(tracked) = &mut self.tracked {
             tracked.handed = 0;
@@ -121,7 +120,8 @@ impl Workspace {
         TrackerReport { moves, notices: polled.chain(failed).collect() }
     }
 
-    /// The paths by which the agent saw and sees a file that the tracker saw move; `None` where the session does not know it.
+    /// The old and the new path of a file that the tracker saw move, as the agent sees them. `None` if the session does not know
+    /// the file.
     ///
     /// # Errors
     /// What the store reports.

@@ -1,5 +1,5 @@
-//! Where a vanished file is searched for: its own folder, and files that the session met by their paths alone. Bounded,
-//! never a walk of the tree.
+//! Where to search for a vanished file: in its own folder, and among the files of which the session knows only the path.
+//! Bounded, and never a walk of the tree.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::DirEntry;
@@ -9,13 +9,13 @@ use crate::object::ObjectId;
 use crate::session::{Session, Subject};
 use crate::source::Location;
 
-/// Entries of one folder that are looked at.
+/// Entries of one folder that a search looks at.
 const MAX_ENTRIES: usize = 2_000;
 /// Folders that one search reads.
 const MAX_FOLDERS: usize = 64;
-/// Files that are known by their paths alone, of which the newest are looked at.
+/// Files of which only the path is known that a search looks at, newest first.
 const MAX_MET: usize = 1_000;
-/// Bytes that one search reads to compare them.
+/// Bytes that one search reads to compare files.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// The places of one search.
@@ -45,22 +45,22 @@ impl Places {
         })
     }
 
-    /// Whether it is known where the files are that the session met by their paths.
+    /// Whether [`Self::remember_met`] was called.
     pub(super) fn knows_met(&self) -> bool {
         self.met.is_some()
     }
 
-    /// Takes where the files are that the session met by their paths.
+    /// Keeps the places of the files of which the session knows only the path.
     pub(super) fn remember_met(&mut self, met: Vec<Location>) {
         self.met = Some(met);
     }
 
-    /// Where the files are that the session met by their paths.
+    /// The places that [`Self::remember_met`] got.
     pub(super) fn met(&self) -> &[Location] {
         self.met.as_deref().unwrap_or_default()
     }
 
-    /// Whether the file at a place has `size` bytes, and may be read to compare them.
+    /// Whether the file at a place has `size` bytes and the search may still read so much.
     pub(super) fn may_be(&mut self, location: &Location, size: u64) -> bool {
         let Some(path) = &location.open else { return false };
         let is_of_size = path
@@ -73,7 +73,7 @@ impl Places {
     }
 }
 
-/// Files that the session met by their paths, in listings, and never read.
+/// Files of which the session knows only the path, from listings, newest first.
 pub(super) fn met(session: &Session) -> Vec<ObjectId> {
     let entries = session.index().entries().iter().rev();
     let met = entries.filter_map(|entry| match &entry.subject {

@@ -1,4 +1,4 @@
-//! Where a vanished file is now: at the place that somebody named, or in reach with the same bytes.
+//! Finds a vanished file: at the place that a watcher or a command named, or by its bytes.
 //!
 //! Must not record anything.
 
@@ -14,7 +14,7 @@ use crate::object::{AsOf, Hash, Timestamp};
 use crate::source::{self, FileState, Location};
 
 impl Workspace {
-    /// The place that was named, where the file is there now. `named`: from where to where files went.
+    /// The file at its new path, if `named` has one and the file is there. `named`: old and new paths.
     pub(super) fn where_named(
         &self,
         journal: &Journal,
@@ -36,7 +36,7 @@ impl Workspace {
         Ok(None)
     }
 
-    /// The one place within reach that has the bytes of a vanished file.
+    /// The file with the bytes of a vanished one, if the search finds exactly one.
     pub(super) fn where_bytes_are(
         &self,
         journal: &Journal,
@@ -72,7 +72,7 @@ impl Workspace {
         Ok(found.pop().filter(|_| is_one))
     }
 
-    /// Files that the session met by their paths alone.
+    /// Places of the files of which the session knows only the path.
     fn met_by_path<'a>(&self, journal: &Journal, places: &'a mut Places) -> Result<&'a [Location]> {
         if !places.knows_met() {
             let ids = places::met(journal.state());
@@ -83,7 +83,7 @@ impl Workspace {
         Ok(places.met())
     }
 
-    /// The regular file at a place, read; `None` where there is none, or where it cannot be one that was moved.
+    /// Reads the regular file at a place. `None` if there is none, or if it cannot be a file that moved.
     pub(super) fn candidate(
         &self,
         journal: &Journal,
@@ -102,8 +102,8 @@ impl Workspace {
     }
 }
 
-/// Whether the store had a file with these bytes before a time: a copy that was there before. A version made since may be that
-/// of the file which was moved there, met before its old place was looked at.
+/// Whether the store had these bytes at this place before a time: then the file there is an old copy. A later version may be
+/// that of the moved file, read at its new place before its old place was checked.
 fn had_bytes(
     journal: &Journal,
     location: &Location,
@@ -116,7 +116,7 @@ fn had_bytes(
     }))
 }
 
-/// SHA-256 of the bytes that were found, where they were read.
+/// SHA-256 of the bytes, if they were read.
 fn source_hash(state: &FileState) -> Option<&Hash> {
     match state {
         FileState::Text { source_hash, .. } | FileState::Binary { source_hash, .. } => {
