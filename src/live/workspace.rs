@@ -1,8 +1,9 @@
 //! The files of a session: where they are, and what became of them since the model saw them.
 //!
-//! The only part of this layer that looks at files. What it finds it records in the journal, and it never commits. Must not
-//! decide what the model sees.
+//! The only part of this layer that looks at files. It records what it finds in the journal, and never commits. Must not decide
+//! what the model sees.
 
+mod check;
 mod disk;
 mod indexing;
 mod links;
@@ -20,13 +21,14 @@ mod tracked;
 
 use std::sync::Arc;
 
+pub use self::check::Progress;
 pub(super) use self::disk::Disk;
 pub use self::disk::Files;
-pub(super) use self::notes::{LastTold, NoteBudget, describe_change};
+pub(super) use self::notes::{Announced, NoteBudget, describe_change};
 use self::reconcile::Due;
 pub(super) use self::reconcile::MAX_STAGED_TEXT_BYTES;
-pub use self::reconcile::{Progress, Reconciled};
-use self::seen_files::Look;
+pub use self::reconcile::Reconciled;
+use self::seen_files::Pending;
 pub use self::tool_files::FinishedToolCall;
 use self::tracked::Tracked;
 pub(super) use self::tracked::TrackerReport;
@@ -41,17 +43,17 @@ pub(super) struct Workspace {
     options: Arc<OpenSession>,
     disk: Disk,
     looked: Looked,
-    /// The check of all known files that follows a pause.
+    /// The check of all known files after a pause.
     reconcile: Due,
     tracked: Option<Tracked>,
-    /// Files that may have changed and were not looked at yet.
-    look: Look,
+    /// Files that may have changed and were not checked yet.
+    pending: Pending,
 }
 
-/// When files were last looked at. After a pause: when the session was last written.
+/// When files were last looked at. After a pause, when the session was last written.
 #[derive(Debug)]
 struct Looked {
-    /// Files whose text stands in the window.
+    /// Files that stand, see [`Workspace::stands`].
     standing: Timestamp,
     /// All files whose text the model knows.
     known: Timestamp,
@@ -76,7 +78,7 @@ impl Workspace {
             looked: Looked::all_at(Timestamp(0)),
             reconcile: Due::No,
             tracked: None,
-            look: Look::default(),
+            pending: Pending::default(),
         })
     }
 
@@ -85,14 +87,13 @@ impl Workspace {
         &self.disk
     }
 
-    /// Brings the workspace up to date after a commit: what was staged is stored, and the tracker gets the files that the
-    /// model saw since.
+    /// To be called after a commit: hands the tracker the files that the model saw since the last one.
     pub(super) fn committed(&mut self, journal: &Journal) {
         self.reconcile.staged_is_stored();
         self.track_seen_files(journal);
     }
 
-    /// Brings the workspace up to date after the journal was read again from the store: what was staged is lost.
+    /// To be called after the journal was read again from the store, which gives up what was staged.
     pub(super) fn reloaded(&mut self) {
         self.reconcile.staged_is_lost();
     }

@@ -89,10 +89,10 @@ pub fn open_file(path: &Path) -> io::Result<Option<File>> {
     Ok(file.metadata()?.is_file().then_some(file))
 }
 
-/// What keeps the file at a path from being read, in words: `it is a folder`, `it cannot be read: …`. `None` if it
-/// can be read, or if nothing is there.
-pub fn obstacle(path: &Path) -> Option<String> {
-    match read_file(path, 0).state {
+/// What kept the file at a path from being read, in words: `it is a folder`, `it cannot be read: …`. `None` if it was
+/// read, or if nothing is there.
+pub fn obstacle(path: &Path, found: &FileState) -> Option<String> {
+    match found {
         FileState::NotAFile => Some(kind_at(path).to_owned()),
         FileState::Unreadable { reason } => Some(format!("it cannot be read: {reason}")),
         _ => None,

@@ -114,6 +114,6 @@ impl LiveSession {
                 self.commit(Activity::Active)?;
             }
         }
-        Ok(self.workspace.finish_check(&self.journal, check))
+        Ok(self.workspace.finish_check(&self.journal, &check))
     }
 }

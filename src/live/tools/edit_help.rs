@@ -12,7 +12,7 @@ use crate::context::edit_help::{self, Target};
 use crate::context::log_layout::Texts;
 use crate::error::Result;
 use crate::live::Notice;
-use crate::live::workspace::{LastTold, NoteBudget, describe_change};
+use crate::live::workspace::{Announced, NoteBudget, describe_change};
 use crate::object::{Hash, ObjectId};
 use crate::session::{Cause, Event, Subject};
 
@@ -54,9 +54,9 @@ impl Tools<'_> {
         };
         let (mut parts, mut notices) = (Vec::new(), Vec::new());
         if let Some(seen) = seen.filter(|seen| *seen != now) {
-            let told = LastTold { version: &seen, path: before.as_deref() };
+            let told = Announced { version: seen, path: before };
             let mut budget = NoteBudget::of_one_call();
-            let change = describe_change(self.journal, &file, told, &now, &mut budget)?;
+            let change = describe_change(self.journal, &file, &told, &now, &mut budget)?;
             parts.extend(change.note);
             notices = change.notices;
             self.journal.record(Event::Told { object: file.clone(), version: now.clone() });

@@ -1,7 +1,7 @@
-//! Where a session's files are on this machine, which of them are excluded, and reading one. Where the session is replayed
-//! from a transcript there are none.
+//! Where a session's files are on this machine, which of them are excluded, and what one holds. A session that is replayed from
+//! a transcript has no files.
 //!
-//! Every path goes through here. A path that a model writes is the agent's: it is never opened as it is, but at
+//! Every path goes through here. A path that a model writes is the agent's, so this process never opens it as it is, but at
 //! [`Location::open`]. Must not record what it finds.
 
 use std::io::ErrorKind;
@@ -50,7 +50,7 @@ impl Files {
 #[derive(Debug)]
 pub(in crate::live) struct Disk {
     options: Arc<OpenSession>,
-    /// What the agent sees of filesystems.
+    /// The filesystems that the agent sees.
     namespace: Namespace,
     /// The working folder as the agent sees it.
     agent_cwd: PathBuf,
@@ -70,7 +70,7 @@ impl Disk {
         self.namespace.oddities()
     }
 
-    /// What the agent sees of filesystems.
+    /// The filesystems that the agent sees.
     pub(super) fn namespace(&self) -> &Namespace {
         &self.namespace
     }
@@ -100,7 +100,7 @@ impl Disk {
         self.location(path).id()
     }
 
-    /// Where a file of the session or the store is; `None` where neither knows it.
+    /// Where a file is that the session or the store knows; `None` if neither does.
     pub(in crate::live) fn location_of(
         &self,
         journal: &Journal,
@@ -111,7 +111,7 @@ impl Disk {
         {
             let filesystem_id = filesystem_id.as_deref().unwrap_or(&self.options.filesystem_id);
             let location = self.namespace.known(filesystem_id, Path::new(path));
-            // Under another filesystem ID than it was met with, it is not the file that is there.
+            // With another filesystem ID than before, another file is at that path.
             let is_it = location.id()? == *object;
             return Ok(Some(if is_it { location } else { Location { open: None, ..location } }));
         }
@@ -123,7 +123,7 @@ impl Disk {
         })
     }
 
-    /// Where the path of a known file leads now: a link may have taken its place.
+    /// Where the path of a known file leads now: a link may have taken the file's place.
     pub(in crate::live) fn led_to(&self, location: &Location) -> Location {
         match &location.open {
             Some(open) if self.namespace.is_here() => self.location(open),
@@ -137,7 +137,7 @@ impl Disk {
         agent.map_or_else(|| location.path.clone(), PathBuf::from)
     }
 
-    /// The path that `read` opens, as the agent sees it.
+    /// The path that Pi's `read` opens, as the agent sees it: it tries other spellings of a name that is not there.
     pub(in crate::live) fn path_read(&self, given: &str) -> Result<PathBuf> {
         let exists = |path: &Path| self.is_there(path);
         source::read_path(given, &self.agent_cwd, exists)
@@ -230,22 +230,21 @@ impl Disk {
         is_file.then(|| path.canonicalize().ok()).flatten().map(|path| self.location(&path))
     }
 
-    /// What keeps a file from being read, in words; what is there may be no file.
-    pub(super) fn obstacle(location: &Location) -> Option<String> {
-        let obstacle = source::obstacle(location.open.as_deref()?);
-        // Of such a path no object is made.
-        let is_nameless = location.path.to_str().is_none();
-        obstacle.or_else(|| is_nameless.then(|| "its path is not UTF-8".to_owned()))
-    }
-
     /// What keeps a path, as a model writes it, from being read; `None` also where nothing is there.
     pub(in crate::live) fn obstacle_given(&self, given: &str) -> Option<String> {
         let location = self.location(&self.resolve(given).ok()?);
-        let is_there = match location.open.as_ref()?.symlink_metadata() {
+        let open = location.open.as_deref()?;
+        let is_there = match open.symlink_metadata() {
             Ok(_) => true,
             Err(error) => error.kind() == ErrorKind::PermissionDenied,
         };
-        if is_there { Self::obstacle(&location) } else { None }
+        if !is_there {
+            return None;
+        }
+        // No object is made of a path that is not UTF-8.
+        let is_nameless = || location.path.to_str().is_none();
+        let obstacle = source::obstacle(open, &source::read_file(open, 0).state);
+        obstacle.or_else(|| is_nameless().then(|| "its path is not UTF-8".to_owned()))
     }
 
     /// Whether there is something at a path as a model writes it.
@@ -258,23 +257,23 @@ impl Disk {
         self.location(path).open.is_some_and(|open| open.try_exists().unwrap_or(false))
     }
 
-    /// Reads the file at a place; of an excluded one only that it is there.
+    /// Reads the file at a place. An excluded file is not opened.
     pub(super) fn read(&self, location: &Location) -> FileReading {
         source::look(location, self.is_excluded_at(location), self.options.settings.max_text_bytes)
     }
 
-    /// Reads the file at an agent's path, which is known to lead to `location`: following its links is a look at the disk.
+    /// Reads the file at an agent's path. `location`: where the path leads, which the caller looked up already.
     pub(super) fn read_at(&self, path: &Path, location: &Location) -> FileReading {
         let is_excluded = self.excludes_name(path) || self.is_excluded_at(location);
         source::look(location, is_excluded, self.options.settings.max_text_bytes)
     }
 
-    /// Whether all that is known of a file is what tools reported: this process cannot open it.
+    /// Whether this process cannot open a file and knows it only from what tools report.
     pub(in crate::live) fn is_known_by_reports(&self, location: &Location) -> bool {
         self.options.files != Files::Elsewhere && location.open.is_none()
     }
 
-    /// The event of a file at a place, as it is where the file was not read.
+    /// The event of a file that was not read.
     pub(super) fn file_event(
         &self,
         object: ObjectId,

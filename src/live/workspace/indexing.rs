@@ -1,4 +1,4 @@
-//! From a look at a file to its version and event in the journal.
+//! Turns a reading of a file into a version and an event in the journal.
 //!
 //! Every version that a session makes of a file it can read is made here, except for moves. Must not tell the model of it.
 
@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Workspace;
+use super::notes::is_announced;
 use super::reach::is_mounted;
 use crate::context::log_layout::Texts;
 use crate::error::Result;
@@ -15,7 +16,7 @@ use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
 use crate::source::{self, FileReading, FileStamp, FileState, IndexOutcome, Indexed, Location};
 
 impl Workspace {
-    /// Reads the file at an agent's path, see [`Self::index_reading`].
+    /// Reads the file at an agent's path; see [`Self::index_reading`].
     pub(in crate::live) fn index_file(
         &self,
         journal: &mut Journal,
@@ -28,25 +29,8 @@ impl Workspace {
         self.index_reading(journal, &location, reading, cause, call)
     }
 
-    /// Makes a version of what is at the place of a known file now; `None` where nothing can be said of it. A link that took
-    /// its place is not the file.
-    pub(super) fn index_known(
-        &self,
-        journal: &mut Journal,
-        file: &ObjectId,
-        location: &Location,
-        cause: Cause,
-    ) -> Result<Option<Hash>> {
-        let reading = if self.disk.led_to(location).id()? == *file {
-            self.disk.read(location)
-        } else {
-            FileReading { state: FileState::Missing, stamp: None }
-        };
-        Ok(self.index_reading(journal, location, reading, cause, None)?.map(|(_, now)| now))
-    }
-
-    /// Makes a version of what was read of a file. Returns its object and version; `None` where nothing can be said of it (no
-    /// permission, nothing that has bytes, a path that is not UTF-8): what was known stands.
+    /// Makes a version of what was read of a file. Returns its object and version. `None` if nothing can be said of it (no
+    /// permission, no regular file, a path that is not UTF-8): what was known stands.
     pub(super) fn index_reading(
         &self,
         journal: &mut Journal,
@@ -97,7 +81,7 @@ impl Workspace {
         }
         if outcome != IndexOutcome::Unchanged {
             journal.stage_object(envelope, payload);
-        } else if cause == Cause::Changed && is_as_told(journal, &object, &version, stamp) {
+        } else if brings_nothing(journal, &object, &version, stamp, cause) {
             return (object, version);
         }
         journal.record(Event::File(FileEvent {
@@ -110,7 +94,7 @@ impl Workspace {
         (object, version)
     }
 
-    /// Records that a call touched a known file of which nothing new is known.
+    /// Records that a call touched a known file, when nothing new is known of it.
     fn record_touch(
         &self,
         journal: &mut Journal,
@@ -131,24 +115,28 @@ impl Workspace {
     }
 }
 
-/// Whether a file has the version that is known and told to the model, with the stamp that is known: the look brought nothing.
-fn is_as_told(
+/// Whether a check found a file as it is known: with the same version, and without a new stamp.
+fn brings_nothing(
     journal: &Journal,
     object: &ObjectId,
     version: &Hash,
     stamp: Option<FileStamp>,
+    cause: Cause,
 ) -> bool {
-    let state = journal.state();
     let is_known = matches!(
-        state.index().get(object).map(|entry| &entry.subject),
+        journal.state().index().get(object).map(|entry| &entry.subject),
         Some(Subject::File { version: known, stamp: before, .. })
-            if known == version && *before == stamp
+            if known == version && (stamp.is_none() || *before == stamp)
     );
-    let is_where_told = state.announced_path(object).is_none() && state.orphaned(object).is_none();
-    is_known && is_where_told && state.announced(object) == Some(version)
+    match cause {
+        // The event of this cause says that the model is told.
+        Cause::Changed => is_known && is_announced(journal, object, version),
+        Cause::Checked => is_known,
+        _ => false,
+    }
 }
 
-/// Text of the version that the session knew before, if the file has another one now.
+/// Text of the version that the session knew before, if the file has another version now.
 fn text_before(journal: &Journal, object: &ObjectId, version: &Hash) -> Option<Arc<str>> {
     match &journal.state().index().get(object)?.subject {
         Subject::File { version: before, lines: Some(_), .. } if before != version => {

@@ -1,8 +1,8 @@
-//! Known files that are gone from where they were: a file that moved goes on as what it is now, with the versions of what it
-//! was.
+//! Known files that are no longer where they were. A file that moved continues as the object at its new place and keeps its
+//! versions.
 //!
-//! A move is found where a watcher, another session or the model's own command names both places, or where the bytes of one
-//! vanished file, and of no other, are found in a place that a search may reach. Must not tell the model of it.
+//! A file moved if a watcher, another session or the model's own command names both places, or if a bounded search finds its
+//! bytes in exactly one place. Must not tell the model of it.
 
 mod places;
 mod search;
@@ -21,11 +21,10 @@ use crate::error::Result;
 use crate::live::journal::Journal;
 use crate::object::{Hash, ObjectId, Timestamp};
 use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
-use crate::settings::Layout;
 use crate::source::{self, FileReading, FileStamp, FileState, IndexOutcome, Indexed, Location};
 use crate::store::MOVED_FROM;
 
-/// A file that is not found where it was.
+/// A known file that is no longer where it was.
 struct Vanished {
     object: ObjectId,
     location: Location,
@@ -35,7 +34,7 @@ struct Vanished {
     /// Number of its bytes.
     size: Option<u64>,
     stamp: Option<FileStamp>,
-    /// When it was looked at last, or before.
+    /// When it was last looked at, or earlier.
     looked: Timestamp,
 }
 
@@ -46,7 +45,7 @@ impl Vanished {
         was.inode != 0 && was.inode == now.inode
     }
 
-    /// Whether a file came to its place since this one was looked at.
+    /// Whether the file at a place appeared there after this one was last looked at.
     fn is_older_than(&self, location: &Location) -> bool {
         let open = location.open.as_deref();
         open.is_some_and(|open| source::appeared_since(open, self.looked))
@@ -91,7 +90,7 @@ impl Workspace {
         self.follow_named_moves(journal, &pairs).map(drop)
     }
 
-    /// Follows known files from the first to the second of two paths of the agent, where they did move; returns whether any
+    /// Follows known files that moved from the first to the second path of a pair, as the agent sees them. Returns whether any
     /// did.
     fn follow_named_moves(
         &mut self,
@@ -113,28 +112,18 @@ impl Workspace {
         Ok(moved > 0)
     }
 
-    /// Finds out which of the files were moved; returns the files, each as what it is now.
+    /// Finds and records which of the files moved. Returns how many did.
     pub(super) fn follow_moves(
         &mut self,
         journal: &mut Journal,
-        files: Vec<ObjectId>,
-    ) -> Result<Vec<ObjectId>> {
-        self.count_moves(journal, &files)?;
-        let mut seen = HashSet::new();
-        let mut files: Vec<ObjectId> =
-            files.into_iter().map(|file| journal.state().current(&file).clone()).collect();
-        files.retain(|file| seen.insert(file.clone()));
-        Ok(files)
-    }
-
-    /// As [`Self::follow_moves`]; returns how many were moved.
-    pub(super) fn count_moves(&mut self, journal: &mut Journal, files: &[ObjectId]) -> Result<u64> {
+        files: &[ObjectId],
+    ) -> Result<u64> {
         let vanished = self.vanished(journal, files)?;
         self.follow(journal, &vanished, &[])
     }
 
-    /// Finds where vanished files went, and records it; returns how many were found. `named`: from where to where files went,
-    /// as somebody said.
+    /// Finds where vanished files went, and records it. Returns how many were found. `named`: old and new paths that a watcher
+    /// or a command named.
     fn follow(
         &mut self,
         journal: &mut Journal,
@@ -143,7 +132,7 @@ impl Workspace {
     ) -> Result<u64> {
         let mut moved = 0;
         let mut places = Places::default();
-        // Each question to the store is asked once for all files: most are answered by one.
+        // One query for all files: most stores know of no move.
         let origins = if vanished.is_empty() { HashSet::new() } else { stored::origins(journal)? };
         for file in vanished {
             let is_twin = |other: &&Vanished| {
@@ -166,7 +155,7 @@ impl Workspace {
         Ok(moved)
     }
 
-    /// Those of the files that are confirmed not to be where they were.
+    /// The files that are certainly no longer where they were. Files known to be deleted are left out.
     fn vanished(&self, journal: &Journal, files: &[ObjectId]) -> Result<Vec<Vanished>> {
         let mut vanished = Vec::new();
         for object in files {
@@ -195,7 +184,7 @@ impl Workspace {
         Ok(vanished)
     }
 
-    /// Whether a known file is confirmed not to be at its path: nothing is there, or a link to elsewhere.
+    /// Whether a known file is certainly no longer at its path: nothing is there, or a link to another file.
     fn has_gone(&self, journal: &Journal, object: &ObjectId, location: &Location) -> Result<bool> {
         let Some(open) = &location.open else { return Ok(false) };
         if source::stamp(open).is_some() {
@@ -206,16 +195,12 @@ impl Workspace {
         Ok(state == FileState::Missing && is_mounted(journal, object, location))
     }
 
-    /// When a file was last looked at, or before: those that stand are looked at before every call.
+    /// When a file was last looked at, or earlier.
     fn last_look_at(&self, journal: &Journal, object: &ObjectId) -> Timestamp {
-        let stands = match self.options.settings.layout {
-            Layout::Log => journal.state().showings(object).next().is_some(),
-            Layout::Pools => journal.state().sets().is_active(object),
-        };
-        if stands { self.looked.standing } else { self.looked.known }
+        if self.stands(journal, object) { self.looked.standing } else { self.looked.known }
     }
 
-    /// Lets a vanished file go on as the one that was found; returns whether it could.
+    /// Lets a vanished file continue as the one that was found. Returns whether it could.
     fn go_on_as(
         &mut self,
         journal: &mut Journal,
@@ -262,7 +247,7 @@ impl Workspace {
     }
 }
 
-/// Stages a version without content of a file at its old place, unless there is one.
+/// Stages that a file is deleted at its old place, unless the latest version says so.
 fn stage_gone(journal: &mut Journal, file: &Vanished) -> Result<()> {
     let reading = FileReading { state: FileState::Missing, stamp: None };
     let found = source::index(&file.location, reading, journal.latest(&file.object)?)?;

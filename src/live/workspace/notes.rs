@@ -54,12 +54,28 @@ impl NoteBudget {
 }
 
 /// What the model was last told of a file.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::live) struct LastTold<'a> {
+#[derive(Debug)]
+pub(in crate::live) struct Announced {
     /// Version.
-    pub(in crate::live) version: &'a Hash,
+    pub(in crate::live) version: Hash,
     /// Path, where the file has another one now.
-    pub(in crate::live) path: Option<&'a str>,
+    pub(in crate::live) path: Option<String>,
+}
+
+impl Announced {
+    /// `None` if the session does not know the file.
+    pub(super) fn of(journal: &Journal, file: &ObjectId) -> Option<Self> {
+        let state = journal.state();
+        let path = state.announced_path(file).map(str::to_owned);
+        Some(Self { version: state.announced(file)?.clone(), path })
+    }
+}
+
+/// Whether the model was told of a file as it is: this version, at its path, within reach.
+pub(super) fn is_announced(journal: &Journal, file: &ObjectId, version: &Hash) -> bool {
+    let state = journal.state();
+    let is_where_told = state.announced_path(file).is_none() && state.orphaned(file).is_none();
+    is_where_told && state.announced(file) == Some(version)
 }
 
 /// What is to be said of a file that the model was told of and that has the version `now`.
@@ -69,7 +85,7 @@ pub(in crate::live) struct LastTold<'a> {
 pub(in crate::live) fn describe_change(
     journal: &Journal,
     file: &ObjectId,
-    told: LastTold<'_>,
+    told: &Announced,
     now: &Hash,
     budget: &mut NoteBudget,
 ) -> Result<FileChange> {
@@ -81,7 +97,7 @@ pub(in crate::live) fn describe_change(
 fn note(
     journal: &Journal,
     file: &ObjectId,
-    told: LastTold<'_>,
+    told: &Announced,
     now: &Hash,
     budget: &mut NoteBudget,
     notices: &mut Vec<Notice>,
@@ -98,15 +114,15 @@ fn note(
         let line = if is_gone { forms::gone_line } else { forms::no_text_line };
         return Ok(Some(line(handle, path, seen)));
     }
-    let before = told.path.map(|before| state.shown_path(before));
+    let before = told.path.as_deref().map(|before| state.shown_path(before));
     if let Some(before) = before {
         let (from, path) = (before.to_owned(), path.to_owned());
         notices.push(Notice::FileMoved { handle: handle.to_string(), from, path });
     }
     let is_now = before.map(|before| forms::moved_line(handle, before, path));
-    let Some(old) = text_told(journal, file, told.version)? else { return Ok(is_now) };
+    let Some(old) = text_told(journal, file, &told.version)? else { return Ok(is_now) };
     let new = journal.text(file, now)?;
-    if old == new && (is_now.is_some() || journal.text(file, told.version).is_ok()) {
+    if old == new && (is_now.is_some() || journal.text(file, &told.version).is_ok()) {
         // Apart from a move, only what people say of the file differs.
         return Ok(is_now);
     }
@@ -120,7 +136,7 @@ fn note(
     let head = if let Some(before) = before {
         forms::moved_changed_line(handle, (before, path), seen, added, removed)
     } else {
-        let by_other = is_by_another_session(journal, file, told.version, now, &mut budget.events);
+        let by_other = is_by_another_session(journal, file, &told.version, now, &mut budget.events);
         forms::changed_line(handle, path, seen, by_other, (added, removed))
     };
     if moved.is_coarse() {
@@ -138,6 +154,17 @@ fn text_told(journal: &Journal, file: &ObjectId, told: &Hash) -> Result<Option<A
             None => Ok(None),
         },
         text => text.map(Some),
+    }
+}
+
+/// Handle and path of a file, as shown to the model.
+pub(super) fn shown_name(journal: &Journal, file: &ObjectId) -> Option<(Handle, String)> {
+    let entry = journal.state().index().get(file)?;
+    match &entry.subject {
+        file @ Subject::File { .. } => {
+            Some((entry.handle, journal.state().shown_path(file.agent_path()).to_owned()))
+        }
+        Subject::Toolcall { .. } => None,
     }
 }
 

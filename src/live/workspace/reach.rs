@@ -1,35 +1,34 @@
-//! Known files that can neither be read nor are known to be deleted: no permission, another kind of thing in their place, a
-//! file system that is not mounted. What was known of them stands.
+//! Known files that cannot be read although they may still exist: no permission, a folder in their place, a file system that is
+//! not mounted. What was known of them stands.
 //!
 //! Must not decide that a file was deleted.
 
-use super::disk::Disk;
-use super::notes::{FileChange, seen_in};
+use super::check::Finding;
+use super::notes::{FileChange, seen_in, shown_name};
 use crate::context::forms;
 use crate::error::Result;
 use crate::live::Notice;
 use crate::live::journal::Journal;
-use crate::object::{Handle, Hash, ObjectId};
+use crate::object::{Hash, ObjectId};
 use crate::session::{Event, Subject};
-use crate::source::Location;
+use crate::source::{self, FileState, Location};
 
-/// What keeps a file from being read whose file system is gone.
+/// Why a file cannot be read whose file system is gone.
 const NOT_MOUNTED: &str = "its file system is not mounted";
 
-/// Why a file can neither be read nor is known to be deleted; `None` where it can or is.
+/// Why a known file cannot be read although it may still exist; `None` if it was read or is gone. `state`: what was found.
 pub(super) fn why_out_of_reach(
     journal: &Journal,
     file: &ObjectId,
     location: &Location,
+    state: &FileState,
 ) -> Option<String> {
-    if journal.was_refused(file) || location.open.is_none() {
-        return None;
-    }
-    let unmounted = || (!is_mounted(journal, file, location)).then(|| NOT_MOUNTED.to_owned());
-    Disk::obstacle(location).or_else(unmounted)
+    let open = location.open.as_deref().filter(|_| !journal.was_refused(file))?;
+    let is_unmounted = || *state == FileState::Missing && !is_mounted(journal, file, location);
+    source::obstacle(open, state).or_else(|| is_unmounted().then(|| NOT_MOUNTED.to_owned()))
 }
 
-/// Whether the file system of a file is where it was, as far as is known.
+/// Whether the file system of a file is still mounted, as far as is known.
 pub(super) fn is_mounted(journal: &Journal, object: &ObjectId, location: &Location) -> bool {
     let subject = journal.state().index().get(object).map(|entry| &entry.subject);
     match (subject, &location.open) {
@@ -46,40 +45,38 @@ pub(super) fn is_deleted(journal: &Journal, object: &ObjectId, version: &Hash) -
     }))
 }
 
-/// Records that a file is out of reach, once; says so.
-pub(super) fn record_out_of_reach(
+/// Records that a file went out of reach or came back. Returns whether it did.
+pub(super) fn record_reach(journal: &mut Journal, file: &ObjectId, finding: &Finding) -> bool {
+    let was_out = journal.state().orphaned(file).is_some();
+    let object = file.clone();
+    let event = match finding {
+        Finding::OutOfReach(reason) if !was_out && journal.state().index().get(file).is_some() => {
+            Event::Orphaned { object, reason: reason.clone() }
+        }
+        Finding::Version { .. } if was_out => Event::Resumed { object },
+        _ => return false,
+    };
+    journal.record(event);
+    true
+}
+
+/// As [`record_reach`]; returns what to say of it.
+pub(super) fn change_of_reach(
     journal: &mut Journal,
     file: &ObjectId,
-    location: &Location,
+    finding: &Finding,
 ) -> Option<FileChange> {
-    let reason = why_out_of_reach(journal, file, location)?;
-    if journal.state().orphaned(file).is_some() {
+    if !record_reach(journal, file, finding) {
         return None;
     }
-    journal.record(Event::Orphaned { object: file.clone(), reason: reason.clone() });
     let (handle, path) = shown_name(journal, file)?;
-    let note = forms::out_of_reach_line(handle, &path, seen_in(journal, file));
-    let notice = Notice::FileOrphaned { handle: handle.to_string(), path, reason };
+    let (name, seen) = (handle.to_string(), seen_in(journal, file));
+    let (note, notice) = if let Finding::OutOfReach(reason) = finding {
+        let note = forms::out_of_reach_line(handle, &path, seen);
+        (note, Notice::FileOrphaned { handle: name, path, reason: reason.clone() })
+    } else {
+        let note = forms::within_reach_line(handle, &path, seen);
+        (note, Notice::FileResumed { handle: name, path })
+    };
     Some(FileChange { note: Some(note), notices: vec![notice] })
-}
-
-/// Records that a file is back in reach, if it was out of it; says so, for the case that it is as it was.
-pub(super) fn record_back_in_reach(journal: &mut Journal, file: &ObjectId) -> Option<FileChange> {
-    journal.state().orphaned(file)?;
-    journal.record(Event::Resumed { object: file.clone() });
-    let (handle, path) = shown_name(journal, file)?;
-    let note = forms::within_reach_line(handle, &path, seen_in(journal, file));
-    let notice = Notice::FileResumed { handle: handle.to_string(), path };
-    Some(FileChange { note: Some(note), notices: vec![notice] })
-}
-
-/// Handle and path of a file, as shown to the model.
-fn shown_name(journal: &Journal, file: &ObjectId) -> Option<(Handle, String)> {
-    let entry = journal.state().index().get(file)?;
-    match &entry.subject {
-        file @ Subject::File { .. } => {
-            Some((entry.handle, journal.state().shown_path(file.agent_path()).to_owned()))
-        }
-        Subject::Toolcall { .. } => None,
-    }
 }

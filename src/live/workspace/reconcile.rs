@@ -1,48 +1,41 @@
-//! The check of all known files that follows a pause, before the first call: what changed, what moved, what is gone. By their
-//! stamps first, in parallel; only what differs is read.
+//! Checks all known files after a pause, before the first call: which changed, moved or are gone.
 //!
-//! What it finds waits to be stored with the next call, so that a session which is merely opened stays as it is. The model is
-//! told by the notes of that call, of files whose text stands.
+//! What it finds is stored with the next call, so that a session which is merely opened stays as it is. The notes of that call
+//! tell the model of the files whose text stands.
 
-use std::path::PathBuf;
-
-use serde_json::json;
-
-use super::parallel::in_parallel;
-use super::reach::{is_deleted, why_out_of_reach};
-use super::refresh::standing_files;
+use super::check::{Differing, Finding, Progress};
+use super::reach::record_reach;
 use super::{Files, Looked, Workspace};
 use crate::error::Result;
 use crate::live::journal::Journal;
-use crate::object::{AsOf, Hash, ObjectId, Payload, Timestamp, file_fields, file_type};
-use crate::session::{Cause, Event, Subject};
-use crate::source::{self, FileReading, FileStamp, FileState, Location};
+use crate::object::{AsOf, ObjectId, Timestamp};
+use crate::session::Cause;
 
-/// Files that are read before they are taken in.
+/// Files that are read before they are recorded.
 const BATCH_FILES: usize = 512;
-/// Bytes of text that may wait for the next call; beyond them a check is stored at once.
+/// Bytes of text that may wait for the next call. With more, what the check found is stored at once.
 pub(in crate::live) const MAX_STAGED_TEXT_BYTES: usize = 64 << 20;
 
-/// Where the check of a session's files stands.
+/// Whether the check is still to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
-    /// There is none to make.
+    /// There is nothing to check, or what the check found is stored.
     No,
-    /// It is yet to be made.
+    /// It is still to be made.
     Yes,
-    /// It was made, and what it found waits to be stored.
+    /// It was made, and what it found is not stored yet.
     Staged,
 }
 
 impl Due {
-    /// Takes in that what is staged was stored.
+    /// To be called after a commit.
     pub(super) fn staged_is_stored(&mut self) {
         if *self == Self::Staged {
             *self = Self::No;
         }
     }
 
-    /// Takes in that what is staged was given up.
+    /// To be called when staged events are given up.
     pub(super) fn staged_is_lost(&mut self) {
         if *self == Self::Staged {
             *self = Self::Yes;
@@ -50,67 +43,55 @@ impl Due {
     }
 }
 
-/// How far a check of a session's files is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Files looked at.
-    pub files: u64,
-    /// Files in all.
-    pub of: u64,
-}
-
 /// What a check of a session's files found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reconciled {
-    /// Files within reach of this process.
+    /// Files that this process can look at.
     pub files: u64,
     /// Files with another text or other bytes.
     pub changed: u64,
-    /// Files that were moved.
+    /// Files that moved.
     pub moved: u64,
-    /// Files that are gone.
+    /// Files that were deleted.
     pub deleted: u64,
-    /// Files that can neither be looked at nor are known to be gone.
+    /// Files that cannot be read although they may still exist.
     pub orphaned: u64,
 }
 
-/// A known file.
-#[derive(Debug)]
-struct KnownFile {
-    object: ObjectId,
-    location: Location,
-    open: PathBuf,
-    version: Hash,
-    stamp: Option<FileStamp>,
-    /// Whether the session met its path alone.
-    is_by_path: bool,
+impl Reconciled {
+    fn count(&mut self, finding: &Finding) {
+        match finding {
+            Finding::OutOfReach(_) => self.orphaned += 1,
+            Finding::Version { is_new: true, is_gone: true, .. } => self.deleted += 1,
+            Finding::Version { is_new: true, .. } => self.changed += 1,
+            Finding::Version { .. } | Finding::Nothing => {}
+        }
+    }
 }
 
-/// A check of all known files, at work: those that differ are taken in by batches, so that much text can be stored between.
+/// A check of all known files, at work. Files that differ are read in batches, so that much text can be stored in between.
 #[derive(Debug)]
 pub(in crate::live) struct Check {
     began: Timestamp,
-    /// Files that differ and were not taken in yet.
-    differing: std::vec::IntoIter<KnownFile>,
-    /// Files whose text stands in the window.
-    standing: Vec<ObjectId>,
-    /// Events that were staged before.
+    /// Files that differ and were not read yet.
+    differing: std::vec::IntoIter<ObjectId>,
+    /// Number of events that were staged before.
     staged_before: usize,
     found: Reconciled,
 }
 
 impl Workspace {
-    /// Whether the check of all known files is yet to be made.
+    /// Whether the check of all known files is still to be made.
     pub(in crate::live) fn is_check_due(&self) -> bool {
         self.reconcile == Due::Yes
     }
 
-    /// Whether what the check found waits to be stored. It need not be: the next check finds it again.
+    /// Whether what the check found is not stored yet. It need not be: the next check finds it again.
     pub(in crate::live) fn is_check_staged(&self) -> bool {
         self.reconcile == Due::Staged
     }
 
-    /// Plans the check, where the session knows files from before.
+    /// Plans the check, if the session knows files from before.
     pub(in crate::live) fn plan_check(&mut self, journal: &Journal) -> Result<()> {
         if self.options.files != Files::Elsewhere && !journal.state().index().entries().is_empty() {
             self.reconcile = Due::Yes;
@@ -121,8 +102,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// Starts a check of all known files: looks at their stamps and follows those that were moved. The rest is done by
-    /// [`Self::check_batch`] and [`Self::finish_check`]. `progress` is called from several threads.
+    /// Starts a check of all known files: compares their stamps and follows those that moved. [`Self::check_batch`] and
+    /// [`Self::finish_check`] do the rest. `progress` is called from several threads.
     ///
     /// # Errors
     /// What the store reports.
@@ -131,31 +112,21 @@ impl Workspace {
         journal: &mut Journal,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Check> {
-        let began = journal.store().now();
-        let known = self.known_files(journal)?;
-        let of = known.len() as u64;
-        let on_progress = |files: usize| progress(Progress { files: files as u64, of });
-        let differs = in_parallel(&known, &on_progress, |file| {
-            let now = source::stamp(&file.open);
-            let is_same =
-                if file.is_by_path { now.is_some() } else { now.is_some() && now == file.stamp };
-            !is_same
-        });
-        let differing = known.into_iter().zip(differs).filter(|(_, differs)| *differs);
-        let differing: Vec<KnownFile> = differing.map(|(file, _)| file).collect();
-        let staged_before = journal.staged_events();
-        let ids: Vec<ObjectId> = differing.iter().map(|file| file.object.clone()).collect();
-        let moved = self.count_moves(journal, &ids)?;
-        Ok(Check {
-            began,
-            differing: differing.into_iter(),
-            standing: standing_files(journal),
-            staged_before,
-            found: Reconciled { files: of, moved, ..Reconciled::default() },
-        })
+        let (began, staged_before) = (journal.store().now(), journal.staged_events());
+        let index = journal.state().index();
+        let known = index
+            .entries()
+            .iter()
+            .filter(|entry| index.is_shown(entry) && !journal.was_refused(&entry.id));
+        let known: Vec<ObjectId> = known.map(|entry| entry.id.clone()).collect();
+        let Differing { files, compared, moved } =
+            self.find_differing(journal, &known, progress)?;
+        let found = Reconciled { files: compared, moved, ..Reconciled::default() };
+        Ok(Check { began, differing: files.into_iter(), staged_before, found })
     }
 
-    /// Takes in the next files that differ; returns whether there were any. The journal may be committed in between.
+    /// Reads the next files that differ, and records what became of them. Returns whether there were any. The journal may be
+    /// committed in between.
     ///
     /// # Errors
     /// What the store reports.
@@ -164,127 +135,23 @@ impl Workspace {
         journal: &mut Journal,
         check: &mut Check,
     ) -> Result<bool> {
-        let batch: Vec<KnownFile> = check.differing.by_ref().take(BATCH_FILES).collect();
-        if batch.is_empty() {
-            return Ok(false);
+        let batch: Vec<ObjectId> = check.differing.by_ref().take(BATCH_FILES).collect();
+        let findings = self.read_known_files(journal, &batch, Cause::Checked)?;
+        for (file, finding) in batch.iter().zip(findings) {
+            // Of a file that stands, the check before the next call records and says it.
+            if !self.stands(journal, file) {
+                record_reach(journal, file, &finding);
+            }
+            check.found.count(&finding);
         }
-        let index = journal.state().index();
-        let batch: Vec<(&KnownFile, Location, bool)> = batch
-            .iter()
-            .filter(|file| index.get(&file.object).is_some())
-            .map(|file| {
-                let location = self.disk.led_to(&file.location);
-                let is_excluded = self.disk.is_excluded_at(&location);
-                (file, location, is_excluded)
-            })
-            .collect();
-        let max = self.options.settings.max_text_bytes;
-        let readings = in_parallel(&batch, &|_| {}, |(_, location, is_excluded)| {
-            source::look(location, *is_excluded, max)
-        });
-        for ((file, location, _), reading) in batch.iter().zip(readings) {
-            self.take_reading(journal, check, file, location, reading)?;
-        }
-        Ok(true)
+        Ok(!batch.is_empty())
     }
 
     /// Ends a check; returns what it found.
-    pub(in crate::live) fn finish_check(&mut self, journal: &Journal, check: Check) -> Reconciled {
+    pub(in crate::live) fn finish_check(&mut self, journal: &Journal, check: &Check) -> Reconciled {
         self.looked = Looked::all_at(check.began);
         let has_staged = journal.staged_events() > check.staged_before;
         self.reconcile = if has_staged { Due::Staged } else { Due::No };
         check.found
     }
-
-    /// The known files that this process can look at.
-    fn known_files(&self, journal: &Journal) -> Result<Vec<KnownFile>> {
-        let mut known = Vec::new();
-        let mut by_path: Vec<(String, Hash)> = Vec::new();
-        let index = journal.state().index();
-        for entry in index.entries() {
-            let Subject::File { path, version, stamp, lines, .. } = &entry.subject else {
-                continue;
-            };
-            let Some(location) = self.disk.location_of(journal, &entry.id)? else { continue };
-            let Some(open) = location.open.clone() else { continue };
-            if journal.was_refused(&entry.id) || !index.is_shown(entry) {
-                continue;
-            }
-            let is_by_path =
-                lines.is_none() && stamp.is_none() && *version == path_version(path, &mut by_path)?;
-            known.push(KnownFile {
-                object: entry.id.clone(),
-                location,
-                open,
-                version: version.clone(),
-                stamp: *stamp,
-                is_by_path,
-            });
-        }
-        Ok(known)
-    }
-
-    /// Records what became of one file.
-    fn take_reading(
-        &self,
-        journal: &mut Journal,
-        check: &mut Check,
-        file: &KnownFile,
-        location: &Location,
-        reading: FileReading,
-    ) -> Result<()> {
-        let is_standing = check.standing.contains(&file.object);
-        let found = &mut check.found;
-        let is_other = location.id()? != file.object;
-        let is_gone = is_other || reading.state == FileState::Missing;
-        let is_out = match &reading.state {
-            _ if is_other => None,
-            FileState::Unreadable { reason } => Some(reason.clone()),
-            FileState::NotAFile | FileState::Missing => {
-                why_out_of_reach(journal, &file.object, &file.location)
-            }
-            _ => None,
-        };
-        if let Some(reason) = is_out {
-            found.orphaned += 1;
-            // Of a file whose text stands the look before the call says it.
-            if journal.state().orphaned(&file.object).is_none() && !is_standing {
-                journal.record(Event::Orphaned { object: file.object.clone(), reason });
-            }
-            return Ok(());
-        }
-        let reading =
-            if is_other { FileReading { state: FileState::Missing, stamp: None } } else { reading };
-        if is_gone && is_deleted(journal, &file.object, &file.version)? {
-            return Ok(());
-        }
-        let Some(location) = self.disk.location_of(journal, &file.object)? else { return Ok(()) };
-        let stamp = reading.stamp;
-        let latest = journal.latest(&file.object)?;
-        let now = source::index(&location, reading.clone(), latest)?.map(|indexed| indexed.version);
-        let is_same = now.as_ref() == Some(&file.version);
-        if is_same && (stamp.is_none() || stamp == file.stamp) {
-            return Ok(());
-        }
-        self.index_reading(journal, &location, reading, Cause::Checked, None)?;
-        if journal.state().orphaned(&file.object).is_some() && !is_standing {
-            journal.record(Event::Resumed { object: file.object.clone() });
-        }
-        found.deleted += u64::from(is_gone);
-        found.changed += u64::from(!is_gone && !is_same);
-        Ok(())
-    }
-}
-
-/// The version of a file that was met by its path alone, remembered by type.
-fn path_version(path: &str, known: &mut Vec<(String, Hash)>) -> Result<Hash> {
-    let kind = file_type(path);
-    if let Some((_, version)) = known.iter().find(|(known, _)| *known == kind) {
-        return Ok(version.clone());
-    }
-    let mut fields = file_fields(path, None);
-    fields.insert("no_content".into(), json!("not_read"));
-    let version = Payload { fields, ..Payload::default() }.content_hash(None)?;
-    known.push((kind.to_owned(), version.clone()));
-    Ok(version)
 }

@@ -1,8 +1,7 @@
-//! Files whose text the model knows but that do not stand: what a shell command, another tool or a person did to them is
-//! taken in before the next call, and the model is not told. Files that stand are looked at in `refresh`.
+//! Checks files whose text the model knows but that do not stand: what a shell command, another tool or a person did to them
+//! is recorded before the next call, and the model is not told. `refresh` checks files that stand.
 //!
-//! Cheap: nothing is looked at after calls of tools whose changes are taken in when they end, and the work of one call is
-//! bounded.
+//! Cheap: does nothing after tools whose changes are recorded when they end, and bounds the work of one call.
 
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
@@ -14,76 +13,53 @@ use crate::error::Result;
 use crate::live::journal::Journal;
 use crate::object::{ObjectId, Timestamp};
 use crate::session::{Cause, MessageKind, Subject, is_own_tool};
-use crate::source;
 
-/// Files whose stamp is looked at before one call.
+/// Files whose stamps are compared before one call.
 const MAX_STAMPS: usize = 1_000;
 /// Files that are read before one call.
 const MAX_READS: usize = 100;
 /// Words of a command that may name files.
 const MAX_WORDS: usize = 64;
 
-/// Files that may have changed and are still to be looked at, in order.
+/// Files that may have changed and were not checked yet, in order.
 #[derive(Debug, Default)]
-pub(super) struct Look {
+pub(super) struct Pending {
     files: VecDeque<ObjectId>,
-    /// When it began, until all were looked at.
+    /// When the check of these files began; `None` once all are checked.
     began: Option<Timestamp>,
 }
 
 impl Workspace {
-    /// Makes new versions of known files that changed on disk, if a message of the chat from position `first_new` on tells
-    /// of something that may have changed them. Files that the newest commands name come first.
-    ///
-    /// `shown`: files that `refresh` takes care of.
-    pub(super) fn look_at_seen_files(
-        &mut self,
-        journal: &mut Journal,
-        first_new: u64,
-        shown: &[ObjectId],
-    ) -> Result<()> {
+    /// Checks the files whose text the model knows, if a message of the chat from position `first_new` on tells of something
+    /// that may have changed them. Files that the newest commands name come first; what is beyond the limits waits for the next
+    /// call.
+    pub(super) fn check_seen_files(&mut self, journal: &mut Journal, first_new: u64) -> Result<()> {
         let new = first_new..journal.state().chat().len();
         if new.clone().any(|at| may_change_files(journal, at)) {
             let began = Some(journal.store().now());
-            self.look = Look { files: self.files_to_look_at(journal, new)?, began };
+            self.pending = Pending { files: self.files_to_check(journal, new)?, began };
         }
-        let shown: HashSet<&ObjectId> = shown.iter().collect();
-        let (mut stamps, mut reads) = (0, 0);
-        let mut gone = Vec::new();
-        while stamps < MAX_STAMPS && reads < MAX_READS {
-            let Some(file) = self.look.files.pop_front() else { break };
-            let subject = journal.state().index().get(&file).map(|entry| &entry.subject);
-            let Some(Subject::File { stamp, .. }) = subject else { continue };
-            let Some(location) = self.disk.location_of(journal, &file)? else { continue };
-            let Some(open) = location.open.as_ref().filter(|_| !shown.contains(&file)) else {
-                continue;
-            };
-            stamps += 1;
-            let now = source::stamp(open);
-            if now.is_none() {
-                gone.push(file);
-            } else if now != *stamp {
-                reads += 1;
-                let reading = self.disk.read(&location);
-                self.index_reading(journal, &location, reading, Cause::Changed, None)?;
-            }
+        let count = self.pending.files.len().min(MAX_STAMPS);
+        let mut files: Vec<ObjectId> = self.pending.files.drain(..count).collect();
+        files.retain(|file| !self.stands(journal, file));
+        let files = self.find_differing(journal, &files, &|_| {})?.files;
+        let (now, later) = files.split_at(files.len().min(MAX_READS));
+        // What is out of reach stays as it was known: nobody needs it now.
+        self.read_known_files(journal, now, Cause::Changed)?;
+        for file in later.iter().rev() {
+            self.pending.files.push_front(file.clone());
         }
-        for file in self.follow_moves(journal, gone)? {
-            if let Some(location) = self.disk.location_of(journal, &file)? {
-                self.index_known(journal, &file, &location, Cause::Changed)?;
-            }
-        }
-        if self.look.files.is_empty()
-            && let Some(began) = self.look.began.take()
+        if self.pending.files.is_empty()
+            && let Some(began) = self.pending.began.take()
         {
             self.looked.known = began;
         }
         Ok(())
     }
 
-    /// The files that the model saw text of; where they are many, in the order in which commands name them whose results are
-    /// among the new messages: themselves, by wildcards or folders, not at all.
-    fn files_to_look_at(&self, journal: &Journal, new: Range<u64>) -> Result<VecDeque<ObjectId>> {
+    /// The files that the model saw text of. Where they are many, those that the commands of new results name come first, then
+    /// those that their wildcards or folders may name.
+    fn files_to_check(&self, journal: &Journal, new: Range<u64>) -> Result<VecDeque<ObjectId>> {
         let mut files = journal.state().seen_files().to_vec();
         if files.len() > MAX_READS {
             let named = self.named_by_commands(journal, new)?;
@@ -121,8 +97,8 @@ impl Workspace {
     }
 }
 
-/// Whether a message tells of something that may have changed files: all but answers, and results of tools whose changes are
-/// taken in when they end.
+/// Whether a message tells of something that may have changed files: any but an answer, or the result of a tool whose changes
+/// are recorded when it ends.
 fn may_change_files(journal: &Journal, at: u64) -> bool {
     let is_known = |tool: &str| {
         matches!(tool, "read" | "ls" | "find" | "grep" | "edit" | "write") || is_own_tool(tool)
@@ -134,17 +110,17 @@ fn may_change_files(journal: &Journal, at: u64) -> bool {
     }
 }
 
-/// What commands name.
+/// The paths that commands name.
 #[derive(Debug, Default)]
 struct Named {
     /// Files and folders.
     paths: HashSet<PathBuf>,
-    /// What stands before wildcards.
+    /// Paths up to their first wildcard.
     starts: Vec<String>,
 }
 
 impl Named {
-    /// How closely a file is named, from 0.
+    /// 0 for a file that is named itself, 1 by its folder or a wildcard, 2 not at all.
     fn rank(&self, path: &str) -> u8 {
         let mut ancestors = Path::new(path).ancestors();
         if ancestors.next().is_some_and(|file| self.paths.contains(file)) {
