@@ -11,8 +11,6 @@ mod stored;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
-
 use self::places::Places;
 use super::Workspace;
 use super::reach::{is_deleted, is_mounted};
@@ -22,7 +20,6 @@ use crate::live::journal::Journal;
 use crate::object::{Hash, ObjectId, Timestamp};
 use crate::session::{Cause, Event, FileEvent, LineMap, Subject};
 use crate::source::{self, FileReading, FileStamp, FileState, IndexOutcome, Indexed, Location};
-use crate::store::MOVED_FROM;
 
 /// A known file that is no longer where it was.
 struct Vanished {
@@ -209,17 +206,14 @@ impl Workspace {
     ) -> Result<bool> {
         let Candidate { location, reading, is_stored, .. } = found;
         let to = location.id()?;
-        let Some(found) = source::index(&location, reading, journal.latest(&to)?)? else {
+        let Some(mut found) = source::index(&location, reading, journal.latest(&to)?)? else {
             return Ok(false);
         };
-        let Indexed { envelope, mut payload, mut version, outcome, stamp } = found;
-        let from = json!(file.object);
-        let is_known = is_stored || payload.fields.get(MOVED_FROM) == Some(&from);
-        if !is_known {
-            payload.fields.insert(MOVED_FROM.to_owned(), from);
-            version = payload.content_hash(None)?;
+        if !is_stored {
+            found.set_moved_from(&file.object)?;
         }
-        if !is_known || outcome != IndexOutcome::Unchanged {
+        let Indexed { envelope, payload, version, outcome, stamp } = found;
+        if outcome != IndexOutcome::Unchanged {
             stage_gone(journal, file)?;
             journal.stage_object(envelope, payload.clone());
         }

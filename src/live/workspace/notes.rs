@@ -1,4 +1,4 @@
-//! Notes for the model on files that changed: one line, and the difference within limits.
+//! Notes for the model on files that changed: one line, then the difference within limits.
 //!
 //! Only describes. Must not look at files, nor record anything.
 
@@ -21,7 +21,7 @@ const NOTE_LINES: usize = 40;
 /// Tokens of difference that the notes of one call show.
 const NOTE_TOKENS: u64 = 1_000;
 
-/// What is to be said of a file that changed.
+/// What to say of a file that changed.
 #[derive(Debug, Default)]
 pub(in crate::live) struct FileChange {
     /// For the model.
@@ -31,7 +31,7 @@ pub(in crate::live) struct FileChange {
 }
 
 impl FileChange {
-    /// Whether there is anything to say.
+    /// Whether there is anything in it.
     pub(super) fn says_something(&self) -> bool {
         self.note.is_some() || !self.notices.is_empty()
     }
@@ -78,7 +78,7 @@ pub(super) fn is_announced(journal: &Journal, file: &ObjectId, version: &Hash) -
     is_where_told && state.announced(file) == Some(version)
 }
 
-/// What is to be said of a file that the model was told of and that has the version `now`.
+/// What to say of a file that has the version `now` to a model that was last told `told`.
 ///
 /// # Errors
 /// What the store reports.
@@ -89,64 +89,85 @@ pub(in crate::live) fn describe_change(
     now: &Hash,
     budget: &mut NoteBudget,
 ) -> Result<FileChange> {
-    let mut notices = Vec::new();
-    let note = note(journal, file, told, now, budget, &mut notices)?;
-    Ok(FileChange { note, notices })
-}
-
-fn note(
-    journal: &Journal,
-    file: &ObjectId,
-    told: &Announced,
-    now: &Hash,
-    budget: &mut NoteBudget,
-    notices: &mut Vec<Notice>,
-) -> Result<Option<String>> {
-    let state = journal.state();
-    let Some(entry) = state.index().get(file) else { return Ok(None) };
-    let subject @ Subject::File { lines, .. } = &entry.subject else { return Ok(None) };
-    let (handle, path) = (entry.handle, state.shown_path(subject.agent_path()));
-    let seen = seen_in(journal, file);
-    if lines.is_none() {
-        let fields = journal.latest_fields(file)?;
-        let is_gone =
-            fields.is_some_and(|fields| fields.get("no_content") == Some(&json!("deleted")));
+    let mut change = FileChange::default();
+    let Some(shown) = Shown::of(journal, file, told) else { return Ok(change) };
+    let Shown { handle, path, before, seen } = &shown;
+    let known = journal.state().index().get(file).map(|entry| &entry.subject);
+    if !matches!(known, Some(Subject::File { lines: Some(_), .. })) {
+        let fields = journal.latest_fields(file)?.unwrap_or_default();
+        let is_gone = fields.get("no_content") == Some(&json!("deleted"));
         let line = if is_gone { forms::gone_line } else { forms::no_text_line };
-        return Ok(Some(line(handle, path, seen)));
+        change.note = Some(line(*handle, path, *seen));
+        return Ok(change);
     }
-    let before = told.path.as_deref().map(|before| state.shown_path(before));
     if let Some(before) = before {
-        let (from, path) = (before.to_owned(), path.to_owned());
-        notices.push(Notice::FileMoved { handle: handle.to_string(), from, path });
+        change.note = Some(forms::moved_line(*handle, before, path));
+        let (from, path) = (before.clone(), path.clone());
+        change.notices.push(Notice::FileMoved { handle: handle.to_string(), from, path });
     }
-    let is_now = before.map(|before| forms::moved_line(handle, before, path));
-    let Some(old) = text_told(journal, file, &told.version)? else { return Ok(is_now) };
+    let Some(old) = text_told(journal, file, &told.version)? else { return Ok(change) };
     let new = journal.text(file, now)?;
-    if old == new && (is_now.is_some() || journal.text(file, &told.version).is_ok()) {
+    if old == new && (before.is_some() || journal.text(file, &told.version).is_ok()) {
         // Apart from a move, only what people say of the file differs.
-        return Ok(is_now);
+        return Ok(change);
     }
+    let is_by_other = old != new
+        && before.is_none()
+        && is_by_another_session(journal, file, &told.version, now, &mut budget.events);
     let moved = LineMap::between(&old, &new);
-    let (added, removed) = moved.added_removed();
-    let (name, path_shown) = (handle.to_string(), path.to_owned());
-    notices.push(Notice::FileChanged { handle: name, path: path_shown, added, removed });
-    if old == new {
-        return Ok(Some(forms::back_line(handle, path, seen)));
-    }
-    let head = if let Some(before) = before {
-        forms::moved_changed_line(handle, (before, path), seen, added, removed)
-    } else {
-        let by_other = is_by_another_session(journal, file, &told.version, now, &mut budget.events);
-        forms::changed_line(handle, path, seen, by_other, (added, removed))
-    };
-    if moved.is_coarse() {
-        let rest = forms::more_changes_line(handle, added + removed);
-        return Ok(Some(format!("{head}\n{rest}")));
-    }
-    Ok(Some(with_difference(head, handle, &old, &new, &mut budget.tokens)))
+    change.note = Some(shown.text_note((&old, &new), &moved, is_by_other, &mut budget.tokens));
+    let ((added, removed), handle) = (moved.added_removed(), handle.to_string());
+    change.notices.push(Notice::FileChanged { handle, path: path.clone(), added, removed });
+    Ok(change)
 }
 
-/// The text of a file that the model knows: that of the version it was told of or, if this had none, of the one that stands.
+/// How the model knows a file.
+struct Shown {
+    handle: Handle,
+    path: String,
+    /// The path that the model knows, where it is another.
+    before: Option<String>,
+    /// The result in which the model last saw text of it.
+    seen: Option<Handle>,
+}
+
+impl Shown {
+    fn of(journal: &Journal, file: &ObjectId, told: &Announced) -> Option<Self> {
+        let (handle, path) = shown_name(journal, file)?;
+        let before = told.path.as_ref();
+        let before = before.map(|before| journal.state().shown_path(before).to_owned());
+        Some(Self { handle, path, before, seen: seen_in(journal, file) })
+    }
+
+    /// The note on a file that had one text and has another. `moved`: the difference. `budget`: tokens of difference that may
+    /// be shown; those shown are taken off.
+    fn text_note(
+        &self,
+        (old, new): (&str, &str),
+        moved: &LineMap,
+        is_by_other: bool,
+        budget: &mut u64,
+    ) -> String {
+        let Self { handle, path, before, seen } = self;
+        let (handle, (added, removed)) = (*handle, moved.added_removed());
+        if old == new {
+            return forms::back_line(handle, path, *seen);
+        }
+        let head = if let Some(before) = before {
+            forms::moved_changed_line(handle, (before, path), *seen, added, removed)
+        } else {
+            forms::changed_line(handle, path, *seen, is_by_other, (added, removed))
+        };
+        if moved.is_coarse() {
+            let rest = forms::more_changes_line(handle, added + removed);
+            return format!("{head}\n{rest}");
+        }
+        with_difference(head, handle, old, new, budget)
+    }
+}
+
+/// The text of a file that the model knows: that of the version it was last told of or, if that has none, the text that stands
+/// in the window.
 fn text_told(journal: &Journal, file: &ObjectId, told: &Hash) -> Result<Option<Arc<str>>> {
     match journal.text(file, told) {
         Err(Error::NotFound { .. }) => match journal.state().showings(file).next_back() {
@@ -174,7 +195,7 @@ pub(super) fn seen_in(journal: &Journal, object: &ObjectId) -> Option<Handle> {
     journal.state().handle(journal.state().result(last.at)?.object.as_ref()?)
 }
 
-/// A heading and the unified difference of two texts, within the limits of a note.
+/// The first line of a note, then the unified difference of two texts within the limits of a note.
 fn with_difference(head: String, handle: Handle, old: &str, new: &str, budget: &mut u64) -> String {
     let unified = unified_diff(old, new, 2);
     let lines: Vec<&str> = unified.lines().collect();
