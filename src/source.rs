@@ -7,6 +7,7 @@
 
 mod absolute;
 mod batch;
+mod commands;
 mod container;
 mod discovery;
 mod exclude;

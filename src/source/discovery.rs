@@ -8,11 +8,11 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use super::commands::{PlacedCommand, commands};
 use super::{Location, resolve_path};
+use crate::harness::{shows_nothing, shows_text_of_files};
 
 mod output;
-mod shell;
-mod words;
 
 pub use output::named_in_output;
 
@@ -154,19 +154,21 @@ impl Search<'_> {
     }
 
     fn command(&mut self, line: &str, cwd: &Path, output: &str) {
-        let commands = shell::commands(line, cwd);
-        for command in commands.iter().filter(|command| !command.is_elsewhere()) {
-            for path in command.paths() {
+        let commands = commands(line, cwd);
+        for placed in commands.iter().filter(|placed| !placed.command.is_elsewhere) {
+            for path in placed.paths() {
                 self.is_file(path);
             }
         }
-        let mut speaking = commands.iter().filter(|command| !command.is_silent()).peekable();
-        let is_text = speaking.peek().is_some() && speaking.all(shell::Command::shows_text);
-        if is_text || commands.iter().any(shell::Command::is_elsewhere) {
+        let all = || commands.iter().map(|placed| &placed.command);
+        let mut speaking =
+            all().filter(|command| command.is_shown && !shows_nothing(command)).peekable();
+        let is_text = speaking.peek().is_some() && speaking.all(shows_text_of_files);
+        if is_text || all().any(|command| command.is_elsewhere) {
             return;
         }
         let folders = folders(&commands, cwd);
-        let lists = commands.iter().any(shell::Command::lists);
+        let lists = commands.iter().any(is_list);
         let mut heading = None;
         for line in output.lines() {
             if self.is_over() {
@@ -185,11 +187,16 @@ impl Search<'_> {
     }
 }
 
+/// Whether a command lists folders by bare names.
+fn is_list(placed: &PlacedCommand) -> bool {
+    placed.command.program() == "ls"
+}
+
 /// Folders in which names from the output may be, the likeliest first: those that `ls` was given, then those where
 /// commands ran, the last first.
-fn folders(commands: &[shell::Command], cwd: &Path) -> Vec<PathBuf> {
-    let listed = commands.iter().flat_map(shell::Command::listed);
-    let ran = commands.iter().rev().filter_map(|command| command.folder.clone());
+fn folders(commands: &[PlacedCommand], cwd: &Path) -> Vec<PathBuf> {
+    let listed = commands.iter().filter(|placed| is_list(placed)).flat_map(PlacedCommand::paths);
+    let ran = commands.iter().rev().filter_map(|placed| placed.folder.clone());
     let mut folders: Vec<PathBuf> = Vec::new();
     for folder in listed.chain(ran).chain([cwd.to_owned()]) {
         if folders.len() < MAX_FOLDERS && !folders.contains(&folder) {

@@ -3,27 +3,26 @@
 
 use std::path::{Path, PathBuf};
 
-use super::resolve_path;
+use super::absolute_path;
+use super::commands::{PlacedCommand, commands};
+use crate::harness::shell::Word;
 
 /// Most pairs from one command.
 const MAX_PAIRS: usize = 200;
 
 /// Pairs of an old and a new place that a command names, absolute as the agent writes them, in the order of the
-/// words, at most 200. A pair of folders stands for all files in them. Not every pair has come true: in `mv a b` it
-/// is unknown whether `b` is a folder, so both `b` and `b/a` are returned.
+/// words; at most 200. A pair of folders stands for all files in them. Not every pair has come true: in `mv a b` it is
+/// unknown whether `b` is a folder, so both `b` and `b/a` are returned.
 pub fn renames(command: &str, cwd: &Path) -> Vec<(PathBuf, PathBuf)> {
     let mut pairs = Vec::new();
-    let mut cwd = cwd.to_owned();
-    for words in commands(command) {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        match words.as_slice() {
-            ["cd", folder] => cwd = resolve_path(folder, &cwd).unwrap_or(cwd),
-            ["mv", rest @ ..] | ["git", "mv", rest @ ..] => moved(rest, &cwd, &mut pairs),
-            ["git", "-C", folder, "mv", rest @ ..] => {
-                let there = resolve_path(folder, &cwd).unwrap_or_else(|_| cwd.clone());
-                moved(rest, &there, &mut pairs);
-            }
+    for placed in commands(command, cwd).iter().filter(|placed| !placed.command.is_elsewhere) {
+        match (placed.command.program(), placed.command.git()) {
+            ("mv", _) => moved(placed, &placed.command.arguments().collect::<Vec<_>>(), &mut pairs),
+            (_, Some(git)) if git.subcommand == "mv" => moved(placed, &git.arguments, &mut pairs),
             _ => {}
+        }
+        if pairs.len() > MAX_PAIRS {
+            break;
         }
     }
     pairs.truncate(MAX_PAIRS);
@@ -31,31 +30,34 @@ pub fn renames(command: &str, cwd: &Path) -> Vec<(PathBuf, PathBuf)> {
 }
 
 /// The pairs of one `mv` with these arguments.
-fn moved(words: &[&str], cwd: &Path, pairs: &mut Vec<(PathBuf, PathBuf)>) {
+fn moved(placed: &PlacedCommand, words: &[&Word], pairs: &mut Vec<(PathBuf, PathBuf)>) {
     let mut places = Vec::new();
-    let mut folder = None;
+    let mut target = None;
     let mut options = true;
-    let mut words = words.iter();
+    let mut words = words.iter().copied();
     while let Some(word) = words.next() {
-        match *word {
+        match &*word.text {
             "--" if options => options = false,
-            "-t" | "--target-directory" if options => folder = words.next().copied(),
+            "-t" | "--target-directory" if options => target = words.next().cloned(),
             option if options && option.starts_with('-') => {
-                folder = option.strip_prefix("--target-directory=").or(folder);
+                let folder = option.strip_prefix("--target-directory=");
+                let named = folder.map(|folder| Word { text: folder.to_owned(), ..word.clone() });
+                target = named.or(target);
             }
-            place => places.push(place),
+            _ => places.push(word.clone()),
         }
     }
-    let Some(target) = folder.or_else(|| places.pop()) else { return };
-    let Some(target) = place(target, cwd) else { return };
+    let target = target.or_else(|| places.pop()).filter(|target| !is_pattern(&target.text));
+    let Some(target) = target.and_then(|target| place(placed, &target)) else { return };
     for from in places {
         // Which files a pattern matched is no longer visible: any file of its folder may have.
-        let (from, is_pattern) = match from.rsplit_once('/') {
+        let (folder, is_pattern) = match from.text.rsplit_once('/') {
             Some((folder, last)) if is_pattern(last) => (folder, true),
-            None if is_pattern(from) => (".", true),
-            _ => (from, false),
+            None if is_pattern(&from.text) => (".", true),
+            _ => (&*from.text, false),
         };
-        let Some(from) = place(from, cwd) else { continue };
+        let from = Word { text: folder.to_owned(), ..from.clone() };
+        let Some(from) = place(placed, &from) else { continue };
         if let (Some(name), false) = (from.file_name(), is_pattern) {
             let inside = target.join(name);
             pairs.push((from.clone(), target.clone()));
@@ -66,48 +68,14 @@ fn moved(words: &[&str], cwd: &Path, pairs: &mut Vec<(PathBuf, PathBuf)>) {
     }
 }
 
-fn place(word: &str, cwd: &Path) -> Option<PathBuf> {
-    if word.is_empty() || word.contains(['$', '`']) || is_pattern(word) {
-        return None;
-    }
-    resolve_path(word, cwd).ok()
+/// The place of a word, without `.` and `..`; `None` where only a shell knows it.
+fn place(placed: &PlacedCommand, word: &Word) -> Option<PathBuf> {
+    let path = placed.path_of(word).filter(|_| !is_pattern(&word.text))?;
+    Some(absolute_path("", &path))
 }
 
 fn is_pattern(word: &str) -> bool {
     word.contains(['*', '?', '['])
-}
-
-/// The words of each simple command; quotes are taken away.
-fn commands(text: &str) -> Vec<Vec<String>> {
-    let mut commands = vec![Vec::new()];
-    let mut word: Option<String> = None;
-    let mut characters = text.chars();
-    let mut quote = None;
-    while let Some(character) = characters.next() {
-        match (quote, character) {
-            (Some(mark), _) if mark == character => quote = None,
-            (None, '\'' | '"') => {
-                quote = Some(character);
-                word.get_or_insert_default();
-            }
-            (None | Some('"'), '\\') => word.get_or_insert_default().extend(characters.next()),
-            (None, ' ' | '\t') => end_word(&mut commands, &mut word),
-            (None, ';' | '&' | '|' | '\n' | '(' | ')' | '{' | '}') => {
-                end_word(&mut commands, &mut word);
-                commands.push(Vec::new());
-            }
-            _ => word.get_or_insert_default().push(character),
-        }
-    }
-    end_word(&mut commands, &mut word);
-    commands.retain(|words| !words.is_empty());
-    commands
-}
-
-fn end_word(commands: &mut [Vec<String>], word: &mut Option<String>) {
-    if let (Some(words), Some(word)) = (commands.last_mut(), word.take()) {
-        words.push(word);
-    }
 }
 
 #[cfg(test)]
