@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::forms;
 use super::host::strings;
+use crate::harness::{Call, ToolKind};
 use crate::object::{Handle, ObjectId};
 use crate::session::{LineMap, ResultFact, Session, Shows, Subject};
 
@@ -19,16 +20,11 @@ const MAX_DEEDS: usize = 256;
 const COMMAND: &str = "$ ";
 
 /// What a call asked for: of a command its line, behind `$ `, or the beginning of that; else its short arguments as they are.
-pub fn brief(args: &Value) -> String {
-    let command = ["command", "cmd"].iter().find_map(|name| match args.get(*name)? {
-        // A program and its arguments: the last one is the script.
-        Value::Array(words) => words.last()?.as_str(),
-        text => text.as_str(),
-    });
-    if let Some(line) = command {
-        return format!("{COMMAND}{}", beginning(line));
+pub fn brief(tool: &str, args: &Value) -> String {
+    match Call::new(tool, args).command() {
+        Some(line) => format!("{COMMAND}{}", beginning(&line)),
+        None => texts(args).filter(|text| is_short(text)).collect::<Vec<_>>().join(" "),
     }
-    texts(args).filter(|text| is_short(text)).collect::<Vec<_>>().join(" ")
 }
 
 /// What of a call's arguments no line for it shows.
@@ -51,16 +47,17 @@ fn beginning(text: &str) -> String {
     line.trim().chars().take(SHORT_CHARS).collect()
 }
 
-/// What a call changed in a file: of an edit how many lines came and went, of a `write` how many there are. Nothing where
-/// that is not known.
+/// What a call changed in a file: how many lines came and went, or of a call that wrote all of it how many there are. Nothing
+/// where that is not known.
 ///
 /// `diff`: the host's difference of the file, if it gives one.
 pub fn brief_of_change(tool: &str, args: &Value, diff: Option<&str>) -> String {
-    if tool == "write" {
-        let content = args.get("content").and_then(Value::as_str).unwrap_or_default();
-        return forms::count(content.split('\n').count() as u64, "line");
+    let call = Call::new(tool, args);
+    if call.kind() == ToolKind::Write {
+        return forms::count(call.content().unwrap_or_default().split('\n').count() as u64, "line");
     }
-    match diff.map_or_else(|| lines_of_edits(args), lines_of_diff) {
+    let patched = || call.patched_lines().unwrap_or_else(|| lines_of_edits(call));
+    match diff.map_or_else(patched, lines_of_diff) {
         (0, 0) => String::new(),
         (added, removed) => format!("+{added} -{removed}"),
     }
@@ -220,19 +217,11 @@ fn name(session: &Session, object: &ObjectId, named: &mut Vec<Handle>) -> String
     }
 }
 
-/// Lines that come and go by the arguments of an `edit`.
-fn lines_of_edits(args: &Value) -> (u64, u64) {
-    let edits = args.get("edits").and_then(Value::as_array);
-    let edits = edits.map_or_else(|| std::slice::from_ref(args), Vec::as_slice);
-    let moved = edits.iter().map(|edit| {
-        let (old, new) = (["oldText", "old_string"], ["newText", "new_string"]);
-        LineMap::between(text_of(edit, old), text_of(edit, new)).added_removed()
-    });
+/// Lines that come and go by the arguments of a call.
+fn lines_of_edits(call: Call<'_>) -> (u64, u64) {
+    let edits = call.replacements().into_iter();
+    let moved = edits.map(|(old, new)| LineMap::between(old, new).added_removed());
     moved.fold((0, 0), |sum, (added, removed)| (sum.0 + added, sum.1 + removed))
-}
-
-fn text_of<'v>(value: &'v Value, names: [&str; 2]) -> &'v str {
-    names.iter().find_map(|name| value.get(*name)?.as_str()).unwrap_or_default()
 }
 
 /// Lines that come and go by a difference.
@@ -261,9 +250,9 @@ mod tests {
             ("\ncat > a.txt <<'EOF'\nx\nEOF", "$ cat > a.txt <<'EOF'"),
             ("", "$ "),
         ] {
-            assert_eq!(brief(&json!({ "command": command })), expected, "{command}");
+            assert_eq!(brief("bash", &json!({ "command": command })), expected, "{command}");
         }
-        let long = brief(&json!({ "command": "é".repeat(999) }));
+        let long = brief("bash", &json!({ "command": "é".repeat(999) }));
         assert_eq!(long.chars().count(), 2 + SHORT_CHARS);
     }
 
@@ -285,19 +274,22 @@ mod tests {
         let diff = " 1 a\n-2 b\n+2 c\n+3 d";
         assert_eq!(brief_of_change("edit", &edits, Some(diff)), "+2 -1");
         assert_eq!(brief_of_change("edit", &json!({ "patch": "x" }), None), "");
+        let patch = json!({ "input": "*** Update File: a\n-x\n+y\n+z" });
+        assert_eq!(brief_of_change("apply_patch", &patch, None), "+2 -1");
         assert_eq!(brief_of_change("write", &json!({ "content": "a\nb\n" }), None), "3 lines");
     }
 
     #[test]
     fn a_call_is_about_its_command_or_its_short_arguments() {
-        for (args, expected) in [
-            (json!({ "pattern": "fn main", "path": "src" }), "fn main src"),
-            (json!({ "file_path": "/p/a.rs" }), "/p/a.rs"),
-            (json!({ "cmd": ["bash", "-lc", "cd /p && ls"] }), "$ cd /p && ls"),
-            (json!({ "cmd": 5 }), ""),
-            (json!(null), ""),
+        for (tool, args, expected) in [
+            ("grep", json!({ "pattern": "fn main", "path": "src" }), "fn main src"),
+            ("Read", json!({ "file_path": "/p/a.rs" }), "/p/a.rs"),
+            ("exec_command", json!({ "cmd": ["bash", "-lc", "cd /p && ls"] }), "$ cd /p && ls"),
+            ("shell", json!({ "command": ["cargo", "test"] }), "$ cargo test"),
+            ("exec_command", json!({ "cmd": 5 }), ""),
+            ("bash", json!(null), ""),
         ] {
-            assert_eq!(brief(&args), expected, "{args}");
+            assert_eq!(brief(tool, &args), expected, "{args}");
         }
     }
 }

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::lines_index::{Block, MIN_BLOCK_LINES};
 use super::tokens::Counter;
-use super::tool_kind::{self, ToolKind};
 use super::{excerpt, forms, preview};
+use crate::harness::{Call, ToolKind};
 use crate::object::{Handle, Hash, ObjectId};
 use crate::session::{LineRange, Part, Piece, ResultFact, Session, Showing, Shows, Treatment};
 
@@ -70,23 +70,24 @@ pub fn block_lines(session: &Session, output: &Output<'_>) -> Option<usize> {
     {
         return None;
     }
-    let kind = tool_kind::kind(&fact.tool, output.args);
+    let call = Call::new(&fact.tool, output.args);
+    let kind = call.kind();
     if kind == ToolKind::Edit && !fact.ok {
         // The lines that help after a failed edit are meant to be copied.
         return None;
     }
-    let asked_for = kind == ToolKind::Search || tool_kind::picks_lines(kind, output.args);
+    let asked_for = kind == ToolKind::Search || call.picks_lines();
     Some(if asked_for { MIN_BLOCK_ASKED_FOR } else { MIN_BLOCK_LINES })
 }
 
 /// Leaves out the lines that stand elsewhere, and previews the others if there are too many.
 fn in_part(output: &Output<'_>, standing: &[Block], preview_tokens: u64) -> Treatment {
-    let kind = tool_kind::kind(&output.fact.tool, output.args);
+    let call = Call::new(&output.fact.tool, output.args);
+    let kind = call.kind();
     let (text, tokens, said) = (output.text, output.tokens, output.said);
     let plan =
         preview::plan(&preview::Output { text, tokens, kind, said, standing }, preview_tokens);
-    let is_whole = tool_kind::picks_lines(kind, output.args)
-        || matches!(kind, ToolKind::Write | ToolKind::Edit);
+    let is_whole = call.picks_lines() || matches!(kind, ToolKind::Write | ToolKind::Edit);
     let whole = preview::without_standing(output.fact.lines, standing);
     let whole_tokens = tokens - standing.iter().map(|block| block.tokens).sum::<u64>().min(tokens);
     match plan.filter(|_| !is_whole) {

@@ -4,14 +4,9 @@
 use serde_json::{Map, Value, json};
 
 use super::host::{HostCall, HostMessage};
+use crate::harness::is_given_paths_only;
 use crate::object::Hash;
 use crate::session::{Withheld, WithheldReason};
-
-/// Programs whose names may be stored in place of a shell command's arguments; they only read.
-const READERS: [&str; 20] = [
-    ".", "base64", "cat", "cd", "chmod", "cp", "file", "head", "less", "ls", "more", "mv", "rm",
-    "sort", "source", "stat", "tail", "test", "touch", "wc",
-];
 
 impl HostMessage {
     /// Replaces the text of the message by a placeholder. `calls`: its calls, without their text.
@@ -66,14 +61,15 @@ pub fn without_text(args: &Value, stays: &dyn Fn(&str) -> bool) -> Value {
     }
 }
 
-/// A shell command with only the words that cannot hold text of a file: programs that read, short options, numbers, and words
-/// that `stays` allows. `…` and the command's hash replace the rest; a command without a rest stays as it is.
+/// A shell command with only the words that cannot hold text of a file: programs that take paths alone, short options,
+/// numbers, and words that `stays` allows. `…` and the command's hash replace the rest; a command without a rest stays as
+/// it is. Splits at white space, so that words stay as they were written.
 pub fn command_without_text(command: &str, stays: &dyn Fn(&str) -> bool) -> String {
     let is_safe = |word: &&str| {
         let is_option = word.len() <= 3 && word.starts_with('-');
         let is_mark = matches!(*word, "|" | "||" | "&&" | ";" | "&");
         let is_number = word.bytes().all(|byte| byte.is_ascii_digit()) && word.len() <= 6;
-        is_option || is_mark || is_number || READERS.contains(word) || stays(word)
+        is_option || is_mark || is_number || is_given_paths_only(word) || stays(word)
     };
     let words: Vec<&str> = command.split_whitespace().collect();
     let kept: Vec<&str> = words.iter().copied().filter(is_safe).collect();
@@ -86,12 +82,6 @@ pub fn command_without_text(command: &str, stays: &dyn Fn(&str) -> bool) -> Stri
         command.len(),
         Hash::of(command)
     )
-}
-
-/// The words of a shell command that may be paths, without quotes and marks of the shell.
-pub fn words_of(command: &str) -> impl Iterator<Item = &str> {
-    let marks = |c: char| c.is_whitespace() || "'\"`;|&<>()=$,:{}".contains(c);
-    command.split(marks).filter(|word| !word.is_empty())
 }
 
 /// The paths of the files whose text Pi put into a message (`@path` on its command line): `<file name="path">`.
@@ -145,14 +135,12 @@ mod tests {
             ["echo KEY=sk-7f3a9c > .env", "grep sk-7f3a9c .env", "cat > .env <<EOF\nsk-7f3a9c\nEOF"]
         {
             let kept = command_without_text(command, &stays);
-            assert!(!kept.contains(SECRET) && words_of(&kept).any(|word| word == ".env"), "{kept}");
+            assert!(!kept.contains(SECRET) && kept.split(' ').any(|word| word == ".env"), "{kept}");
         }
     }
 
     #[test]
-    fn words_and_attached_files_are_found() {
-        let words: Vec<&str> = words_of("python -c \"open('.env')\";cat<.key").collect();
-        assert_eq!(words, ["python", "-c", "open", ".env", "cat", ".key"]);
+    fn attached_files_are_found() {
         let text = "<file name=\"/p/.env\">\nA=1\n</file>\n<file name=\"/p/b\"></file>";
         assert_eq!(attached_files(text).collect::<Vec<_>>(), ["/p/.env", "/p/b"]);
     }

@@ -3,8 +3,8 @@
 //! Pure; knows no session. Decides only which lines are shown; all others are counted.
 
 use super::lines_index::Block;
-use super::tool_kind::{ShellKind, ToolKind};
 use super::words;
+use crate::harness::{ShellKind, ToolKind};
 use crate::session::{LineRange, Piece, join_pieces};
 
 /// Longest line that a preview shows whole, in characters, in texts with lines of a usual length.

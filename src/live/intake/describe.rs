@@ -19,7 +19,7 @@ pub(super) fn brief_of(call: &HostCall, fact: &ResultFact, message: &HostMessage
         return String::new();
     }
     if !matches!(fact.shows, Shows::Change { .. }) {
-        return brief(&call.args);
+        return brief(&call.tool, &call.args);
     }
     brief_of_change(&call.tool, &call.args, message.details.get("diff").and_then(Value::as_str))
 }

@@ -8,7 +8,8 @@ use super::describe::{blank_fact, describe};
 use super::{Ingest, Ingested, PendingCall};
 use crate::context::host::{HostCall, HostMessage};
 use crate::context::log_layout::{Texts, headed_lines};
-use crate::context::{deeds, tool_kind};
+use crate::context::deeds;
+use crate::context::output_class::output_class;
 use crate::error::Result;
 use crate::live::journal::ContentFrom;
 use crate::object::{Hash, ObjectId, canonical_json, locate_slice};
@@ -29,7 +30,7 @@ impl Ingest<'_> {
         let request =
             RequestKey::of(canonical_json(&json!({ "tool": call.tool, "args": call.args }))?);
         let mut fact = describe(message, blank_fact(&call.tool, request));
-        fact.class = tool_kind::class(&call.tool, &call.args);
+        fact.class = output_class(&call.tool, &call.args);
         fact.argument_tokens = self.options.counter.tokens_of(&deeds::left_out(&call.args));
         let object = ObjectId::new(&*call.id);
         if message.withheld.is_some() && self.journal.is_forgotten(&object)? {

@@ -9,8 +9,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::context::host::{HostCall, HostMessage};
-use crate::context::placeholder::{attached_files, command_without_text, without_text, words_of};
+use crate::context::placeholder::{attached_files, command_without_text, without_text};
 use crate::error::Result;
+use crate::harness::shell::path_words;
 use crate::live::journal::Journal;
 use crate::live::workspace::Workspace;
 use crate::object::ObjectId;
@@ -199,7 +200,7 @@ impl Withholding<'_> {
     }
 
     fn names_excluded(&self, command: &str) -> bool {
-        words_of(command).enumerate().any(|(index, word)| {
+        path_words(command).iter().enumerate().any(|(index, word)| {
             if index < MAX_LOOKED_UP {
                 self.workspace.disk().is_excluded_given(word)
             } else {

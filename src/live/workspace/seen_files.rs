@@ -8,8 +8,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::Workspace;
-use crate::context::placeholder::words_of;
 use crate::error::Result;
+use crate::harness::shell::path_words;
 use crate::live::journal::Journal;
 use crate::object::{ObjectId, Timestamp};
 use crate::session::{Cause, MessageKind, Subject, is_own_tool};
@@ -80,7 +80,7 @@ impl Workspace {
             let Some(object) = result.and_then(|fact| fact.object.as_ref()) else { continue };
             let fields = journal.latest_fields(object)?.unwrap_or_default();
             let command = fields.get("args").and_then(|args| args.get("command")?.as_str());
-            for word in words_of(command.unwrap_or_default()).take(MAX_WORDS) {
+            for word in path_words(command.unwrap_or_default()).iter().take(MAX_WORDS) {
                 let literal = word.split(['*', '?', '[']).next().unwrap_or(word);
                 let (folder, start) = literal.rsplit_once('/').unwrap_or((".", literal));
                 let given = if literal == word { word } else { folder };

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::Workspace;
 use super::disk::Disk;
-use crate::context::tool_kind::{self, ToolKind};
 use crate::error::Result;
+use crate::harness::Call;
 use crate::live::journal::Journal;
 use crate::object::ObjectId;
 use crate::session::{Cause, Event};
@@ -46,10 +46,7 @@ impl FinishedToolCall {
 
     /// The command that the call ran in a shell.
     fn shell_command(&self) -> Option<String> {
-        match tool_kind::kind(&self.tool, &self.args) {
-            ToolKind::Shell(_) => tool_kind::command_of(&self.args),
-            _ => None,
-        }
+        Call::new(&self.tool, &self.args).command()
     }
 }
 

@@ -177,7 +177,7 @@ fn needed(messages: &[Message]) -> HashMap<usize, Vec<usize>> {
 
 /// Whether the fold line of a step would show this line of its answer.
 fn is_in_line(answer: &Message, line: &str) -> bool {
-    answer.calls.iter().any(|call| deeds::brief(&call.args).contains(line))
+    answer.calls.iter().any(|call| deeds::brief(&call.tool, &call.args).contains(line))
 }
 
 /// Options with which nothing leaves the window and nothing is previewed. The features do not depend on that, and it is fast.
