@@ -1,6 +1,6 @@
-//! What calls did, in a few words: of one call when it comes in, of folded steps in the line that stands for them.
+//! Says in a few words what calls did: of one call when it arrives, of folded steps in the line that replaces them.
 //!
-//! Pure. Must not look at outputs: a line is made of what the session knows.
+//! Pure. Must not look at outputs: a line is made from what the session knows.
 
 use serde_json::Value;
 
@@ -10,16 +10,17 @@ use crate::harness::{Call, ToolKind};
 use crate::object::{Handle, ObjectId};
 use crate::session::{LineMap, ResultFact, Session, Shows, Subject};
 
-/// Arguments of at most so many characters, on one line, stand in a line as they are: the model repeats paths, patterns and
-/// commands word for word. Of longer commands the beginning does.
+/// Longest one-line argument that appears verbatim, in characters, because models repeat paths, patterns and commands
+/// word for word. Longer commands are cut.
 const SHORT_CHARS: usize = 200;
-/// Files or words that one deed names, and deeds that a line names.
+/// Most files or words in one deed, and most deeds in a line.
 const MAX_ABOUT: usize = 64;
 const MAX_DEEDS: usize = 256;
-/// What begins the brief of a command.
+/// Prefix of a command's brief.
 const COMMAND: &str = "$ ";
 
-/// What a call asked for: of a command its line, behind `$ `, or the beginning of that; else its short arguments as they are.
+/// What a call asked for: for a command its first line behind `$ `, cut to 200 characters; else its short arguments
+/// verbatim.
 pub fn brief(tool: &str, args: &Value) -> String {
     match Call::new(tool, args).command() {
         Some(line) => format!("{COMMAND}{}", beginning(&line)),
@@ -27,7 +28,7 @@ pub fn brief(tool: &str, args: &Value) -> String {
     }
 }
 
-/// What of a call's arguments no line for it shows.
+/// The arguments of a call that no line about it shows.
 pub fn left_out(args: &Value) -> String {
     texts(args).filter(|text| !is_short(text)).collect::<Vec<_>>().join("\n")
 }
@@ -47,10 +48,10 @@ fn beginning(text: &str) -> String {
     line.trim().chars().take(SHORT_CHARS).collect()
 }
 
-/// What a call changed in a file: how many lines came and went, or of a call that wrote all of it how many there are. Nothing
-/// where that is not known.
+/// What a call changed in a file: lines added and removed, or for a call that wrote the whole file its number of
+/// lines. Empty if unknown.
 ///
-/// `diff`: the host's difference of the file, if it gives one.
+/// `diff`: the host's diff of the file, if it gives one.
 pub fn brief_of_change(tool: &str, args: &Value, diff: Option<&str>) -> String {
     let call = Call::new(tool, args);
     if call.kind() == ToolKind::Write {
@@ -63,12 +64,12 @@ pub fn brief_of_change(tool: &str, args: &Value, diff: Option<&str>) -> String {
     }
 }
 
-/// A brief as a line shows it.
+/// A brief as shown in a line.
 pub fn shown_brief(brief: &str) -> &str {
     brief.strip_prefix(COMMAND).unwrap_or(brief)
 }
 
-/// The deeds of steps by the facts of their results, in the order in which each kind came first.
+/// The deeds of steps, from the facts of their results, in the order in which each kind came first.
 pub fn deeds<'a>(session: &Session, facts: impl Iterator<Item = &'a ResultFact>) -> Vec<String> {
     let mut deeds: Vec<Deed<'_>> = Vec::new();
     for deed in facts.filter_map(|fact| Deed::of(session, fact)) {
@@ -77,7 +78,7 @@ pub fn deeds<'a>(session: &Session, facts: impl Iterator<Item = &'a ResultFact>)
             None => deeds.push(deed),
         }
     }
-    // What became of files says most, and of the rest the newest.
+    // Changes of files say most; of the rest, the newest do.
     let more = deeds.len().saturating_sub(MAX_DEEDS);
     let mut left_out = 0;
     deeds.retain(|deed| {
@@ -96,11 +97,11 @@ pub fn deeds<'a>(session: &Session, facts: impl Iterator<Item = &'a ResultFact>)
 /// What one or several calls of a kind did.
 #[derive(Debug, PartialEq, Eq)]
 enum Deed<'a> {
-    /// Content was shown, or asked for.
+    /// Content was shown or asked for.
     Asked { tool: &'a str, about: Vec<About<'a>> },
     /// A file was changed.
     Changed { tool: &'a str, file: &'a ObjectId, brief: String },
-    /// A command, or what failed.
+    /// A command, or a call that failed.
     Ran { what: String, fact: &'a ResultFact, times: u64 },
 }
 
@@ -112,7 +113,7 @@ enum About<'a> {
 }
 
 impl<'a> Deed<'a> {
-    /// Nothing for calls that are known by no object and showed none.
+    /// `None` for calls without an object that showed none.
     fn of(session: &'a Session, fact: &'a ResultFact) -> Option<Self> {
         let tool = fact.tool.as_str();
         let brief = fact.object.as_ref().map(|object| session.brief(object));
@@ -172,7 +173,7 @@ impl<'a> Deed<'a> {
         }
     }
 
-    /// The words of a line. `named`: the files that it names already; each is named with its path once.
+    /// The words for a line. `named`: files that the line has named already; each file's path appears once.
     fn words(&self, session: &Session, named: &mut Vec<Handle>) -> String {
         let mut name = |object: &ObjectId| name(session, object, named);
         match self {
@@ -205,7 +206,7 @@ impl<'a> Deed<'a> {
     }
 }
 
-/// Handle of an object, with the path of a file that was not named before.
+/// The handle of an object, with a file's path at its first mention.
 fn name(session: &Session, object: &ObjectId, named: &mut Vec<Handle>) -> String {
     let Some(entry) = session.index().get(object) else { return object.to_string() };
     match &entry.subject {
@@ -217,20 +218,20 @@ fn name(session: &Session, object: &ObjectId, named: &mut Vec<Handle>) -> String
     }
 }
 
-/// Lines that come and go by the arguments of a call.
+/// Lines added and removed according to a call's arguments.
 fn lines_of_edits(call: Call<'_>) -> (u64, u64) {
     let edits = call.replacements().into_iter();
     let moved = edits.map(|(old, new)| LineMap::between(old, new).added_removed());
     moved.fold((0, 0), |sum, (added, removed)| (sum.0 + added, sum.1 + removed))
 }
 
-/// Lines that come and go by a difference.
+/// Lines added and removed according to a diff.
 fn lines_of_diff(diff: &str) -> (u64, u64) {
     let marked = |mark: char| diff.lines().filter(|line| line.starts_with(mark)).count() as u64;
     (marked('+'), marked('-'))
 }
 
-/// The numbers of `+12 -4`.
+/// Parses `+12 -4`.
 fn changes(brief: &str) -> Option<(u64, u64)> {
     let (added, removed) = brief.strip_prefix('+')?.split_once(" -")?;
     Some((added.parse().ok()?, removed.parse().ok()?))

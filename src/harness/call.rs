@@ -89,6 +89,18 @@ impl<'a> Call<'a> {
         if self.does == Does::Shell { command_line(self.args) } else { None }
     }
 
+    /// The argument of a shell's call that holds the command line as a text, by name.
+    pub fn command_argument(self) -> Option<(&'static str, &'a str)> {
+        let named =
+            tools::COMMAND.iter().find_map(|name| Some((*name, self.args.get(*name)?.as_str()?)));
+        named.filter(|_| self.does == Does::Shell)
+    }
+
+    /// The globs of names that a search is kept to.
+    pub fn name_globs(self) -> impl Iterator<Item = &'a str> {
+        tools::NAME_GLOB.iter().filter_map(|name| self.args.get(*name)?.as_str())
+    }
+
     /// The folder that a command is to run in, as the model wrote it.
     pub fn folder(self) -> Option<&'a str> {
         text(self.args, &tools::FOLDER)

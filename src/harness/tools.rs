@@ -39,6 +39,8 @@ pub(super) const PATH: [&str; 10] = [
 ];
 /// Arguments that hold several paths.
 pub(super) const PATHS: [&str; 3] = ["paths", "file_paths", "include"];
+/// Arguments that hold a glob of the names that are searched.
+pub(super) const NAME_GLOB: [&str; 2] = ["glob", "include"];
 /// Arguments that hold a command: a line, or a list of words.
 pub(super) const COMMAND: [&str; 4] = ["command", "cmd", "script", "commands"];
 /// Arguments that hold the folder in which a command runs.

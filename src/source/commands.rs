@@ -6,7 +6,11 @@
 use std::path::{Path, PathBuf};
 
 use super::absolute_path;
+use super::discovery::cut;
 use crate::harness::shell::{self, Command, Step, Word};
+
+/// Bytes of a line that are read: each `cd` may lengthen the folder of all commands behind it.
+const MAX_BYTES: usize = 32 << 10;
 
 /// A command and where it runs.
 #[derive(Debug)]
@@ -21,7 +25,7 @@ pub(super) fn commands(line: &str, folder: &Path) -> Vec<PlacedCommand> {
     let mut folder = Some(folder.to_owned());
     let mut outer = Vec::new();
     let mut found = Vec::new();
-    for step in shell::script(line) {
+    for step in shell::script(cut(line, MAX_BYTES)) {
         match step {
             Step::Enter => outer.push(folder.clone()),
             Step::Leave => folder = outer.pop().unwrap_or(folder),
@@ -37,6 +41,13 @@ pub(super) fn commands(line: &str, folder: &Path) -> Vec<PlacedCommand> {
         }
     }
     found
+}
+
+/// The absolute paths that the words of a line's commands may name here, in order.
+pub fn named_paths(line: &str, folder: &Path) -> Vec<PathBuf> {
+    let commands = commands(line, folder);
+    let here = commands.iter().filter(|placed| !placed.command.is_elsewhere);
+    here.flat_map(PlacedCommand::paths).collect()
 }
 
 impl PlacedCommand {

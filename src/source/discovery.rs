@@ -14,10 +14,9 @@ use crate::harness::{shows_nothing, shows_text_of_files};
 
 mod output;
 
+pub(super) use output::cut;
 pub use output::named_in_output;
 
-/// Bytes of a command that are read.
-const MAX_COMMAND_BYTES: usize = 32 << 10;
 /// Bytes of an output that are read. Pi shows at most 50 KiB.
 const MAX_OUTPUT_BYTES: usize = 256 << 10;
 /// Folders in which names from a command's output are tried.
@@ -84,7 +83,7 @@ pub fn discovered_files(
             }
         }
         Naming::Command { line } => {
-            search.command(output::cut(line, MAX_COMMAND_BYTES), cwd, output);
+            search.command(line, cwd, output);
         }
     }
     search.found
@@ -137,19 +136,25 @@ impl Search<'_> {
         }
     }
 
-    /// Reads `path:12: text` (a match) or `path-12- text` (context). A path may contain such marks itself, so the
-    /// shortest one that exists counts.
+    /// Reads `path:12: text` (a match), `path-12- text` (context), `path:12:text` and bare paths. A path may contain such
+    /// marks itself, so the shortest one that exists counts.
     fn matches(&mut self, base: &Path, output: &str) {
-        let mut lines = output.lines();
         // A search in one file shows only the last part of its path, so all that matters is whether it matched.
-        let matched = lines.clone().any(|line| output::mark_offsets(line).next().is_some());
-        if !matched || self.is_file(base.to_owned()) {
+        let matched = output.lines().any(|line| output::mark_offsets(line).next().is_some());
+        if matched && self.is_file(base.to_owned()) {
             return;
         }
-        while let Some(line) = lines.next().filter(|_| !self.is_over()) {
+        for line in output.lines() {
+            if self.is_over() {
+                break;
+            }
             let line = output::cut(line, MAX_PATH_BYTES);
             let mut offsets = output::mark_offsets(line).take(output::MAX_MARKS);
-            offsets.any(|offset| self.is_file(base.join(&line[..offset])));
+            if !offsets.any(|offset| self.is_file(base.join(&line[..offset]))) {
+                output::suggest(line, &mut |path| {
+                    !path.is_empty() && self.is_file(base.join(path))
+                });
+            }
         }
     }
 
@@ -243,7 +248,7 @@ mod tests {
         let text = |name: &str| args[name].as_str();
         match tool {
             "bash" => Naming::Command { line: text("command").unwrap() },
-            "grep" => Naming::Search { path: text("path") },
+            "grep" | "Grep" => Naming::Search { path: text("path") },
             _ => Naming::Listing { path: text("path") },
         }
     }
@@ -293,6 +298,8 @@ mod tests {
         let expected = ["src/a.rs", "src/b-3-c.rs", "src/d:4: e"];
         check(&folder, "grep", &json!({"path": "src", "pattern": "x"}), output, &expected);
         check(&folder, "grep", &json!({"pattern": "x"}), "No matches found", &[]);
+        let output = "src/a.rs:10:fn f()\nsrc/b-3-c.rs\nFound 2 files";
+        check(&folder, "Grep", &json!({"pattern": "x"}), output, &expected[..2]);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub fn renames(command: &str, cwd: &Path) -> Vec<(PathBuf, PathBuf)> {
 }
 
 /// The pairs of one `mv` with these arguments.
-fn moved(placed: &PlacedCommand, words: &[&Word], pairs: &mut Vec<(PathBuf, PathBuf)>) {
+fn moved(command: &PlacedCommand, words: &[&Word], pairs: &mut Vec<(PathBuf, PathBuf)>) {
     let mut places = Vec::new();
     let mut target = None;
     let mut options = true;
@@ -48,7 +48,7 @@ fn moved(placed: &PlacedCommand, words: &[&Word], pairs: &mut Vec<(PathBuf, Path
         }
     }
     let target = target.or_else(|| places.pop()).filter(|target| !is_pattern(&target.text));
-    let Some(target) = target.and_then(|target| place(placed, &target)) else { return };
+    let Some(target) = target.and_then(|target| place(command, &target)) else { return };
     for from in places {
         // Which files a pattern matched is no longer visible: any file of its folder may have.
         let (folder, is_pattern) = match from.text.rsplit_once('/') {
@@ -57,7 +57,7 @@ fn moved(placed: &PlacedCommand, words: &[&Word], pairs: &mut Vec<(PathBuf, Path
             _ => (&*from.text, false),
         };
         let from = Word { text: folder.to_owned(), ..from.clone() };
-        let Some(from) = place(placed, &from) else { continue };
+        let Some(from) = place(command, &from) else { continue };
         if let (Some(name), false) = (from.file_name(), is_pattern) {
             let inside = target.join(name);
             pairs.push((from.clone(), target.clone()));
@@ -69,8 +69,8 @@ fn moved(placed: &PlacedCommand, words: &[&Word], pairs: &mut Vec<(PathBuf, Path
 }
 
 /// The place of a word, without `.` and `..`; `None` where only a shell knows it.
-fn place(placed: &PlacedCommand, word: &Word) -> Option<PathBuf> {
-    let path = placed.path_of(word).filter(|_| !is_pattern(&word.text))?;
+fn place(command: &PlacedCommand, word: &Word) -> Option<PathBuf> {
+    let path = command.path_of(word).filter(|_| !is_pattern(&word.text))?;
     Some(absolute_path("", &path))
 }
 

@@ -20,6 +20,7 @@ mod excerpts;
 mod failing;
 mod folded;
 mod found;
+mod harnesses;
 mod host;
 mod host_lists;
 mod inspect;

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::context::deeds::{brief, brief_of_change};
 use crate::context::host::{HostCall, HostMessage};
+use crate::harness::{Call, command_line};
 use crate::session::{OutputClass, RequestKey, ResultFact, Shows};
 
 /// Characters of the last line that a reference line quotes.
@@ -66,8 +67,10 @@ fn exit_code(last_line: &str, is_error: bool) -> Option<i64> {
 
 /// Arguments for people: the path or the command, else the JSON; cut to 80 characters.
 pub(super) fn args_display(args: &Value) -> String {
-    let named = ["path", "command", "pattern"].iter().find_map(|name| args.get(*name)?.as_str());
-    let text = named.map_or_else(|| args.to_string(), str::to_owned);
+    let pattern = || args.get("pattern").and_then(Value::as_str).map(str::to_owned);
+    let path = Call::new("", args).path().map(str::to_owned);
+    let named = path.or_else(|| command_line(args)).or_else(pattern);
+    let text = named.unwrap_or_else(|| args.to_string());
     cut(text.lines().next().unwrap_or_default(), ARGS_CHARS)
 }
 

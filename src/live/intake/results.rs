@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 
 use super::describe::{blank_fact, describe};
 use super::{Ingest, Ingested, PendingCall};
+use crate::context::deeds;
 use crate::context::host::{HostCall, HostMessage};
 use crate::context::log_layout::{Texts, headed_lines};
-use crate::context::deeds;
 use crate::context::output_class::output_class;
 use crate::error::Result;
+use crate::harness::Call;
 use crate::live::journal::ContentFrom;
 use crate::object::{Hash, ObjectId, canonical_json, locate_slice};
 use crate::session::{
@@ -103,15 +104,20 @@ impl Ingest<'_> {
         if message.is_error || !message.plain {
             return Ok(own);
         }
-        let touched = self.workspace.disk().touched(&call.tool, &call.args);
-        let Ok(Some((cause, path))) = touched else { return Ok(own) };
-        let Some((file, versions)) = self.touched_versions(call, message, cause, &path)? else {
-            return Ok(own);
-        };
+        let asked = Call::new(&call.tool, &call.args);
+        let Ok(touched) = self.workspace.disk().touched(asked) else { return Ok(own) };
+        let mut found = Vec::with_capacity(touched.len());
+        for (cause, path) in touched {
+            if let Some((file, versions)) = self.touched_versions(call, message, cause, &path)? {
+                found.push((cause, file, versions));
+            }
+        }
+        // A result about several files shows its own text.
+        let Ok([(cause, file, versions)]) = <[_; 1]>::try_from(found) else { return Ok(own) };
         if cause.by_model() {
             return Ok((Shows::Change { object: file }, None));
         }
-        let first = call.args.get("offset").and_then(Value::as_u64).unwrap_or(1).max(1);
+        let first = asked.first_line().unwrap_or(1);
         for version in versions {
             let Ok(text) = self.journal.text(&file, &version) else { continue };
             if let Some(slice) = locate_slice(&text, &message.text(), first) {
@@ -157,8 +163,9 @@ impl Ingest<'_> {
             if !cause.by_model() {
                 return workspace.index_reported_read(journal, &location, call, message);
             }
+            let asked = Call::new(&call.tool, &call.args);
             let told =
-                workspace.index_reported_change(journal, &location, cause, &call.id, &call.args)?;
+                workspace.index_reported_change(journal, &location, cause, &call.id, asked)?;
             return Ok(told.map(|(file, _)| (file, Vec::new())));
         }
         let indexed = workspace.index_file(journal, path, cause, Some(&call.id))?;

@@ -12,6 +12,7 @@ use crate::context::host::{HostCall, HostMessage};
 use crate::context::placeholder::{attached_files, command_without_text, without_text};
 use crate::error::Result;
 use crate::harness::shell::path_words;
+use crate::harness::{Call, ToolKind, command_line};
 use crate::live::journal::Journal;
 use crate::live::workspace::Workspace;
 use crate::object::ObjectId;
@@ -87,13 +88,15 @@ impl Withholding<'_> {
     }
 
     fn args_without_text(&self, call: &HostCall) -> Value {
-        let path = call.args.get("path").and_then(Value::as_str);
+        let asked = Call::new(&call.tool, &call.args);
+        let touched = asked.touches().into_iter().map(|touch| touch.path);
+        let paths: Vec<&str> = touched.chain(asked.path()).collect();
         let stays =
-            |text: &str| path == Some(text) || self.workspace.disk().is_excluded_given(text);
-        match call.args.get("command").and_then(Value::as_str) {
-            Some(command) => {
+            |text: &str| paths.contains(&text) || self.workspace.disk().is_excluded_given(text);
+        match asked.command_argument() {
+            Some((name, command)) => {
                 let mut args = without_text(&call.args, &|text| text == command);
-                args["command"] = Value::from(command_without_text(command, &stays));
+                args[name] = Value::from(command_without_text(command, &stays));
                 args
             }
             None => without_text(&call.args, &stays),
@@ -154,21 +157,34 @@ impl Withholding<'_> {
 
     /// Why what a call is given or shows is not to be stored. Lists of paths show no text of files.
     fn call_reason(&self, call: &HostCall) -> Result<Option<WithheldReason>> {
-        if matches!(call.tool.as_str(), "ls" | "find") || is_own_tool(&call.tool) {
+        let (asked, disk) = (Call::new(&call.tool, &call.args), self.workspace.disk());
+        let kind = asked.kind();
+        if matches!(kind, ToolKind::List | ToolKind::Find) || is_own_tool(&call.tool) {
             return Ok(None);
         }
-        if let Ok(Some((_, path))) = self.workspace.disk().touched(&call.tool, &call.args)
-            && self.journal.is_forgotten(&self.workspace.disk().file_id(&path)?)?
-        {
-            return Ok(Some(WithheldReason::Forgotten));
-        }
-        let command = call.args.get("command").and_then(Value::as_str);
-        let is_named = match (call.tool.as_str(), command) {
-            ("read" | "edit" | "write" | "grep", _) => {
-                ["path", "glob"].iter().any(|name| self.holds_excluded(&call.args[*name]))
+        let touches = asked.touches();
+        for (_, path) in touches.iter().filter_map(|touch| disk.touched_file(*touch).ok()) {
+            if self.journal.is_forgotten(&disk.file_id(&path)?)? {
+                return Ok(Some(WithheldReason::Forgotten));
             }
-            (_, Some(command)) => self.names_excluded(command),
-            (_, None) => self.holds_excluded(&call.args),
+        }
+        let is_excluded = |path: &str| path.len() <= MAX_PATH_BYTES && disk.is_excluded_given(path);
+        let runs_on_excluded =
+            |command: String| self.names_excluded(&command, &disk.folder_of(asked));
+        let is_named = match kind {
+            ToolKind::Read | ToolKind::Edit | ToolKind::Write if !touches.is_empty() => {
+                touches.iter().any(|touch| is_excluded(touch.path))
+            }
+            ToolKind::Search => {
+                let mut named =
+                    asked.path().into_iter().chain(asked.paths()).chain(asked.name_globs());
+                named.any(is_excluded)
+            }
+            // Tools that are not known may run commands too.
+            _ => {
+                command_line(&call.args).is_some_and(runs_on_excluded)
+                    || self.holds_excluded(&call.args)
+            }
         };
         Ok(is_named.then_some(WithheldReason::Excluded))
     }
@@ -192,21 +208,33 @@ impl Withholding<'_> {
                 let fields: Value = serde_json::from_str(&message.raw).unwrap_or_default();
                 let text =
                     |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
-                self.names_excluded(text("command")) || is_from(text("output"))
+                let folder = self.workspace.disk().agent_cwd();
+                self.names_excluded(text("command"), folder) || is_from(text("output"))
             }
             _ => false,
         };
         is_so.then_some(WithheldReason::Excluded)
     }
 
-    fn names_excluded(&self, command: &str) -> bool {
-        path_words(command).iter().enumerate().any(|(index, word)| {
+    /// Whether a command that starts in `folder` names a file that is excluded: by any of its words, or by a path from the
+    /// folder that it enters.
+    fn names_excluded(&self, command: &str, folder: &Path) -> bool {
+        let disk = self.workspace.disk();
+        if !disk.excludes_any() {
+            return false;
+        }
+        let paths = source::named_paths(command, folder);
+        let given = path_words(command).into_iter().enumerate();
+        let mut placed = paths.iter().filter_map(|path| path.to_str()).enumerate();
+        let is_excluded = |index: usize, path: &str| {
             if index < MAX_LOOKED_UP {
-                self.workspace.disk().is_excluded_given(word)
+                disk.is_excluded_given(path)
             } else {
-                self.workspace.disk().excludes_name(Path::new(word))
+                disk.excludes_name(Path::new(path))
             }
-        })
+        };
+        given.into_iter().any(|(index, word)| is_excluded(index, &word))
+            || placed.any(|(index, path)| is_excluded(index, path))
     }
 
     /// Whether arguments hold the path of a file that is excluded.

@@ -11,6 +11,7 @@ use super::Tools;
 use crate::context::edit_help::{self, Target};
 use crate::context::log_layout::Texts;
 use crate::error::Result;
+use crate::harness::Call;
 use crate::live::Notice;
 use crate::live::workspace::{Announced, NoteBudget, describe_change};
 use crate::object::{Hash, ObjectId};
@@ -20,7 +21,7 @@ impl Tools<'_> {
     /// The file of an `edit` that failed, by the agent's absolute path, if help may look at it.
     pub(in crate::live) fn file_of_edit(&self, args: &Value) -> Result<Option<PathBuf>> {
         let disk = self.workspace.disk();
-        let Some(given) = args.get("path").and_then(Value::as_str) else { return Ok(None) };
+        let Some(given) = Call::new("edit", args).path() else { return Ok(None) };
         let path = disk.resolve(given)?;
         let may_look = disk.location(&path).open.is_some() && !disk.is_excluded(&path);
         Ok(may_look.then_some(path))
@@ -33,7 +34,8 @@ impl Tools<'_> {
         path: &Path,
         args: &Value,
     ) -> Result<(Option<String>, Vec<Notice>)> {
-        self.help_for(path, &old_texts(args))
+        let replaced = Call::new("edit", args).replacements().into_iter();
+        self.help_for(path, &replaced.map(|(old, _)| old).collect::<Vec<_>>())
     }
 
     fn help_for(
@@ -72,11 +74,4 @@ impl Tools<'_> {
         let (handle, path) = (entry.handle, self.journal.state().shown_path(shown.agent_path()));
         edit_help::help(&Target { handle, path, text: &text }, old_texts)
     }
-}
-
-/// The texts that an `edit` replaces, in the shapes that Pi's tool takes.
-fn old_texts(args: &Value) -> Vec<&str> {
-    let edits = args.get("edits").and_then(Value::as_array);
-    let several = edits.into_iter().flatten().filter_map(|edit| edit.get("oldText")?.as_str());
-    several.chain(args.get("oldText").and_then(Value::as_str)).collect()
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::context::log_layout::Texts;
 use crate::context::view::Slot;
 use crate::error::Result;
+use crate::harness::{Call, ToolKind};
 use crate::live::journal::Journal;
 use crate::live::request::Request;
 use crate::live::workspace::Disk;
@@ -38,20 +39,17 @@ pub(in crate::live) struct Guard<'a> {
 }
 
 impl Guard<'_> {
-    /// Why a `write` or `edit` must not run: its text holds a line that we put into this window in the place of content, and
-    /// the file does not hold that line. `None` for everything else.
+    /// Why a call that writes or edits must not run: its text holds a line that we put into this window in the place of
+    /// content, and the file does not hold that line. `None` for everything else.
     pub(in crate::live) fn refuse_write(&self, tool: &str, args: &Value) -> Result<Option<String>> {
-        let texts: Vec<&str> = match tool {
-            "write" => args.get("content").and_then(Value::as_str).into_iter().collect(),
-            "edit" => new_texts(args),
-            _ => return Ok(None),
-        };
+        let call = Call::new(tool, args);
+        let texts = call.new_texts();
         let suspects: Vec<&str> = texts.iter().flat_map(|text| marks(text)).collect();
         if suspects.is_empty() {
             return Ok(None);
         }
         let ours = self.lines_in_place_of_content();
-        let held = self.lines_of_target(args)?;
+        let held = self.lines_of_targets(call)?;
         let found = suspects.into_iter().find(|line| ours.contains(*line) && !held.contains(*line));
         Ok(found.map(|line| {
             format!(
@@ -82,8 +80,8 @@ impl Guard<'_> {
         self.journal.state().shown_window().filter_map(|(at, _)| {
             let fact = self.journal.state().result(at)?;
             let is_shown = *self.journal.state().treatment(at) != Treatment::Reference;
-            let object =
-                fact.object.as_ref().filter(|_| is_shown && !fact.ok && fact.tool == "edit")?;
+            let is_failed_edit = !fact.ok && is_edit(&fact.tool);
+            let object = fact.object.as_ref().filter(|_| is_shown && is_failed_edit)?;
             let Subject::Toolcall { version, .. } =
                 &self.journal.state().index().get(object)?.subject
             else {
@@ -93,12 +91,14 @@ impl Guard<'_> {
         })
     }
 
-    fn lines_of_target(&self, args: &Value) -> Result<HashSet<String>> {
-        let Some(path) = args.get("path").and_then(Value::as_str) else {
-            return Ok(HashSet::new());
-        };
-        let text = self.disk.text_to_compare(path)?;
-        Ok(marks(text.as_deref().unwrap_or_default()).map(str::to_owned).collect())
+    /// Lines in a form of ours that the files hold which a call changes.
+    fn lines_of_targets(&self, call: Call<'_>) -> Result<HashSet<String>> {
+        let mut lines = HashSet::new();
+        for touch in call.touches() {
+            let text = self.disk.text_to_compare(touch.path)?;
+            lines.extend(marks(text.as_deref().unwrap_or_default()).map(str::to_owned));
+        }
+        Ok(lines)
     }
 }
 
@@ -108,11 +108,8 @@ fn marks(text: &str) -> impl Iterator<Item = &str> {
     whole.chain(CUT.find_iter(text).map(|found| found.as_str()))
 }
 
-/// The texts that an `edit` puts in, in the shapes that Pi's tool takes.
-fn new_texts(args: &Value) -> Vec<&str> {
-    let edits = args.get("edits").and_then(Value::as_array);
-    let several = edits.into_iter().flatten().filter_map(|edit| edit.get("newText")?.as_str());
-    several.chain(args.get("newText").and_then(Value::as_str)).collect()
+fn is_edit(tool: &str) -> bool {
+    Call::new(tool, &Value::Null).kind() == ToolKind::Edit
 }
 
 #[cfg(test)]

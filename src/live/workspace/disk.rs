@@ -81,7 +81,7 @@ impl Disk {
     }
 
     /// The working folder as the agent sees it.
-    pub(super) fn agent_cwd(&self) -> &Path {
+    pub(in crate::live) fn agent_cwd(&self) -> &Path {
         &self.agent_cwd
     }
 

@@ -2,12 +2,11 @@
 //!
 //! Lines of a file are never stored as the whole file. Must not look at the disk.
 
-use serde_json::Value;
-
 use super::Workspace;
 use crate::context::host::{HostCall, HostMessage};
 use crate::context::log_layout::Texts;
 use crate::error::Result;
+use crate::harness::{Call, has_line_numbers};
 use crate::live::journal::Journal;
 use crate::object::{Hash, ObjectId, locate_slice};
 use crate::session::{Cause, Subject};
@@ -20,15 +19,15 @@ impl Workspace {
         journal: &mut Journal,
         location: &Location,
         cause: Cause,
-        call: &str,
-        args: &Value,
+        id: &str,
+        call: Call<'_>,
     ) -> Result<Option<(ObjectId, Hash)>> {
-        let report = match (cause, args.get("content").and_then(Value::as_str)) {
+        let report = match (cause, call.content()) {
             (Cause::Written, Some(text)) => Told::Whole(text),
             (cause, _) if cause.by_model() => Told::Changed,
             _ => return Ok(None),
         };
-        self.index_report(journal, location, report, cause, call)
+        self.index_report(journal, location, report, cause, id)
     }
 
     /// Records the result of a `read` of a file out of reach. Returns the file and the version that holds what was shown: the
@@ -41,8 +40,11 @@ impl Workspace {
         message: &HostMessage,
     ) -> Result<Option<(ObjectId, Vec<Hash>)>> {
         let text = message.text().into_owned();
-        let first = call.args.get("offset").and_then(Value::as_u64);
-        let is_range = first.is_some() || call.args.get("limit").is_some_and(Value::is_number);
+        if has_line_numbers(&text) {
+            return Ok(None);
+        }
+        let asked = Call::new(&call.tool, &call.args);
+        let (first, is_range) = (asked.first_line(), asked.has_range());
         let (shown, is_cut) = without_notice(&text, message);
         if !is_range && !is_cut {
             let report = Told::Whole(&text);
@@ -50,7 +52,7 @@ impl Workspace {
             return Ok(indexed.map(|(object, version)| (object, vec![version])));
         }
         let object = location.id()?;
-        let first = first.unwrap_or(1).max(1);
+        let first = first.unwrap_or(1);
         if let Some(Subject::File { version, lines: Some(_), .. }) =
             journal.state().index().get(&object).map(|entry| &entry.subject)
         {

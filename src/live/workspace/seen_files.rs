@@ -7,8 +7,11 @@ use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::Workspace;
 use crate::error::Result;
+use crate::harness::Call;
 use crate::harness::shell::path_words;
 use crate::live::journal::Journal;
 use crate::object::{ObjectId, Timestamp};
@@ -76,11 +79,11 @@ impl Workspace {
     fn named_by_commands(&self, journal: &Journal, new: Range<u64>) -> Result<Named> {
         let mut named = Named::default();
         for at in new {
-            let result = journal.state().result(at);
-            let Some(object) = result.and_then(|fact| fact.object.as_ref()) else { continue };
+            let Some(fact) = journal.state().result(at) else { continue };
+            let Some(object) = &fact.object else { continue };
             let fields = journal.latest_fields(object)?.unwrap_or_default();
-            let command = fields.get("args").and_then(|args| args.get("command")?.as_str());
-            for word in path_words(command.unwrap_or_default()).iter().take(MAX_WORDS) {
+            let command = fields.get("args").and_then(|args| Call::new(&fact.tool, args).command());
+            for word in path_words(&command.unwrap_or_default()).iter().take(MAX_WORDS) {
                 let literal = word.split(['*', '?', '[']).next().unwrap_or(word);
                 let (folder, start) = literal.rsplit_once('/').unwrap_or((".", literal));
                 let given = if literal == word { word } else { folder };
@@ -100,9 +103,8 @@ impl Workspace {
 /// Whether a message tells of something that may have changed files: any but an answer, or the result of a tool whose changes
 /// are recorded when it ends.
 fn may_change_files(journal: &Journal, at: u64) -> bool {
-    let is_known = |tool: &str| {
-        matches!(tool, "read" | "ls" | "find" | "grep" | "edit" | "write") || is_own_tool(tool)
-    };
+    let is_known =
+        |tool: &str| is_own_tool(tool) || !Call::new(tool, &Value::Null).may_change_any_file();
     match journal.state().chat().get(at).map(|message| &message.kind) {
         Some(MessageKind::Result(fact)) => !is_known(&fact.tool),
         Some(MessageKind::User | MessageKind::Other) => true,

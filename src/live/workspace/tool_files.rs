@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Workspace;
 use super::disk::Disk;
 use crate::error::Result;
-use crate::harness::Call;
+use crate::harness::{Access, Call, ToolKind, Touch};
 use crate::live::journal::Journal;
 use crate::object::ObjectId;
 use crate::session::{Cause, Event};
@@ -19,8 +19,8 @@ use crate::source::{
 
 /// Files that one listing, search or command may bring into the session index, and looks at the disk for them.
 const NAMED_LIMITS: DiscoveryLimits = DiscoveryLimits { files: 200, look_ups: 1_000 };
-/// Arguments that name the folder in which a shell runs a command.
-const FOLDER_ARGS: [&str; 3] = ["cwd", "workdir", "directory"];
+/// Files that one call may read or change, as far as they are followed.
+const MAX_TOUCHED: usize = 200;
 
 /// A finished tool call.
 #[derive(Debug, Clone)]
@@ -41,37 +41,33 @@ impl FinishedToolCall {
     /// Whether the call may have touched or named files. A command that fails has shown what it shows: the places of a
     /// compiler's errors, the tests that failed.
     pub(in crate::live) fn may_touch_files(&self) -> bool {
-        !self.is_error || self.shell_command().is_some()
+        !self.is_error || self.call().command().is_some()
     }
 
-    /// The command that the call ran in a shell.
-    fn shell_command(&self) -> Option<String> {
-        Call::new(&self.tool, &self.args).command()
+    fn call(&self) -> Call<'_> {
+        Call::new(&self.tool, &self.args)
     }
 }
 
 impl Disk {
-    /// The file that a call of a tool reads or changes, and which of these it does.
-    pub(in crate::live) fn touched(
-        &self,
-        tool: &str,
-        args: &Value,
-    ) -> Result<Option<(Cause, PathBuf)>> {
-        let Some(path) = args.get("path").and_then(Value::as_str) else { return Ok(None) };
-        let (cause, path) = match tool {
-            "read" => (Cause::Read, self.path_read(path)?),
-            "edit" => (Cause::Edited, self.resolve(path)?),
-            "write" => (Cause::Written, self.resolve(path)?),
-            _ => return Ok(None),
-        };
-        Ok(Some((cause, path)))
+    /// The files that a call of a tool reads or changes, the first 200, and which of these it does.
+    pub(in crate::live) fn touched(&self, call: Call<'_>) -> Result<Vec<(Cause, PathBuf)>> {
+        call.touches().into_iter().take(MAX_TOUCHED).map(|touch| self.touched_file(touch)).collect()
     }
 
-    /// The folder in which a command with these arguments runs.
-    fn folder_of(&self, args: &Value) -> PathBuf {
-        let given = FOLDER_ARGS.iter().find_map(|name| args.get(*name)?.as_str());
+    /// The agent's absolute path of a file that a call reads or changes.
+    pub(in crate::live) fn touched_file(&self, touch: Touch<'_>) -> Result<(Cause, PathBuf)> {
+        Ok(match touch.access {
+            Access::Read => (Cause::Read, self.path_read(touch.path)?),
+            Access::Edit => (Cause::Edited, self.resolve(touch.path)?),
+            Access::Write => (Cause::Written, self.resolve(touch.path)?),
+        })
+    }
+
+    /// The folder in which the command of a call runs.
+    pub(in crate::live) fn folder_of(&self, call: Call<'_>) -> PathBuf {
         let cwd = self.agent_cwd();
-        given.map_or_else(|| cwd.to_owned(), |given| source::absolute_path(given, cwd))
+        call.folder().map_or_else(|| cwd.to_owned(), |given| source::absolute_path(given, cwd))
     }
 }
 
@@ -86,26 +82,27 @@ impl Workspace {
         journal: &mut Journal,
         finished: &FinishedToolCall,
     ) -> Result<()> {
-        let FinishedToolCall { call, tool, args, .. } = finished;
-        if let Some((cause, path)) = self.disk.touched(tool, args)? {
+        let call = finished.call();
+        for (cause, path) in self.disk.touched(call)? {
             let location = self.disk.location(&path);
             if self.disk.is_known_by_reports(&location) {
-                self.index_reported_change(journal, &location, cause, call, args)?;
+                self.index_reported_change(journal, &location, cause, &finished.call, call)?;
             } else {
                 let reading = self.disk.read_at(&path, &location);
-                self.index_reading(journal, &location, reading, cause, Some(call))?;
+                self.index_reading(journal, &location, reading, cause, Some(&finished.call))?;
             }
-            return Ok(());
         }
-        if let Some(line) = finished.shell_command() {
+        if let Some(line) = call.command() {
             // Before its new place is met as a file of its own.
-            self.command_moved(journal, &line, &self.disk.folder_of(args))?;
+            self.command_moved(journal, &line, &self.disk.folder_of(call))?;
             return self.index_named(journal, Naming::Command { line: &line }, finished);
         }
-        let path = args.get("path").and_then(Value::as_str);
-        match tool.as_str() {
-            "ls" | "find" => self.index_named(journal, Naming::Listing { path }, finished),
-            "grep" => self.index_named(journal, Naming::Search { path }, finished),
+        let path = call.path();
+        match call.kind() {
+            ToolKind::List | ToolKind::Find => {
+                self.index_named(journal, Naming::Listing { path }, finished)
+            }
+            ToolKind::Search => self.index_named(journal, Naming::Search { path }, finished),
             _ => Ok(()),
         }
     }
@@ -118,7 +115,7 @@ impl Workspace {
         finished: &FinishedToolCall,
     ) -> Result<()> {
         let folder = match naming {
-            Naming::Command { .. } => self.disk.folder_of(&finished.args),
+            Naming::Command { .. } => self.disk.folder_of(finished.call()),
             _ => self.disk.agent_cwd().to_owned(),
         };
         let look = |path: &Path| self.disk.regular_file(path);

@@ -55,6 +55,8 @@ pub enum Speaker {
 pub struct Call {
     /// The provider's ID.
     pub id: String,
+    /// Name of the tool.
+    pub tool: String,
     /// Arguments.
     pub args: Value,
 }
@@ -164,7 +166,8 @@ impl Message {
                 if let Some(piece) = self.pieces.last_mut() {
                     collect_strings(&args, &mut piece.strings);
                 }
-                self.calls.push(Call { id: text("id").to_owned(), args });
+                let (id, tool) = (text("id").to_owned(), text("name").to_owned());
+                self.calls.push(Call { id, tool, args });
             }
             _ => {}
         }

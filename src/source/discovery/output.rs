@@ -216,7 +216,7 @@ fn without_colours(line: &str) -> Cow<'_, str> {
 }
 
 /// The start of a text, at most this many bytes.
-pub(super) fn cut(text: &str, bytes: usize) -> &str {
+pub(in crate::source) fn cut(text: &str, bytes: usize) -> &str {
     let end = (0..=bytes.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     &text[..end.unwrap_or(0)]
 }
