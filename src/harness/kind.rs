@@ -84,7 +84,10 @@ fn command_kind(command: &Command) -> Option<ShellKind> {
     let program = command.program();
     let output = programs::output(program);
     if command.is_filter {
-        let picks = matches!(output, Some(Output::Lines | Output::Counts | Output::Matches));
+        let picks = matches!(
+            output,
+            Some(Output::Lines | Output::Fields | Output::Counts | Output::Matches)
+        );
         return picks.then_some(ShellKind::Pick);
     }
     if let Some(git) = command.git() {
@@ -93,7 +96,7 @@ fn command_kind(command: &Command) -> Option<ShellKind> {
     let of_output = match output {
         Some(Output::Nothing) => return None,
         Some(Output::Lines) if is_edit_in_place(command) => return None,
-        Some(Output::Lines | Output::Counts) => Some(ShellKind::Pick),
+        Some(Output::Lines | Output::Fields | Output::Counts) => Some(ShellKind::Pick),
         Some(Output::Matches) if command.has("--files") => Some(ShellKind::Listing),
         Some(Output::Files) => Some(ShellKind::Read),
         Some(Output::Matches) => Some(ShellKind::Search),
@@ -202,7 +205,7 @@ mod tests {
         for line in ["cat a", "sed -n 1,5p a", "nl -ba a | sed -n 1,5p", "cd x; head a"] {
             assert!(shows_file(line), "{line}");
         }
-        for line in ["make | tail", "ls | head", "x=$(cat a)", "cat a > b", "wc -l a"] {
+        for line in ["make | tail", "ls | head", "x=$(cat a)", "cat a > b", "wc -l a", "jq . a"] {
             assert!(!shows_file(line), "{line}");
         }
     }

@@ -9,8 +9,10 @@ pub(super) enum Output {
     Nothing,
     /// The text of the files that it is given.
     Files,
-    /// Lines or fields of the files that it is given.
+    /// Lines of the files that it is given, as they stand there.
     Lines,
+    /// Fields of the files that it is given, or their lines in another order.
+    Fields,
     /// Numbers.
     Counts,
     /// Lines that match a pattern.
@@ -31,7 +33,8 @@ pub(super) fn output(program: &str) -> Option<Output> {
         | "touch" | "sleep" | "true" | "false" | ":" | "rm" | "cp" | "mv" | "ln" | "chmod" | "chown" | "pwd" | "wait"
         | "kill" | "tee" | "test" | "[" | "[[" | "exit" => Output::Nothing,
         "cat" | "nl" | "bat" | "batcat" | "less" | "more" | "tac" | "type" => Output::Files,
-        "head" | "tail" | "sed" | "awk" | "gawk" | "cut" | "jq" | "yq" | "sort" | "uniq" => Output::Lines,
+        "head" | "tail" | "sed" => Output::Lines,
+        "awk" | "gawk" | "cut" | "jq" | "yq" | "sort" | "uniq" => Output::Fields,
         "wc" => Output::Counts,
         "grep" | "egrep" | "fgrep" | "zgrep" | "rg" | "ag" | "ack" | "findstr" => Output::Matches,
         "ls" | "tree" | "find" | "fd" | "fdfind" | "dir" | "du" | "locate" | "stat" | "file" => Output::Names,
