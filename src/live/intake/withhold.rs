@@ -45,7 +45,8 @@ impl Withholding<'_> {
             let found = match message.key.role.as_str() {
                 "assistant" => {
                     let (reason, without) = self.calls_without_text(message)?;
-                    calls = Some(without.clone());
+                    // Results are judged by what was run, not by what is left of it to be stored.
+                    calls = Some(message.calls.clone());
                     reason.map(|reason| (reason, without))
                 }
                 "toolResult" => {

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::Workspace;
+use super::finding::Finding;
 use super::notes::is_announced;
 use super::parallel::in_parallel;
 use super::reach::{is_deleted, why_out_of_reach};
@@ -37,23 +38,6 @@ pub(super) struct Differing {
     pub(super) compared: u64,
     /// Number of files that moved.
     pub(super) moved: u64,
-}
-
-/// What a read of a known file found.
-#[derive(Debug)]
-pub(super) enum Finding {
-    /// The file has this version now, which is recorded.
-    Version {
-        now: Hash,
-        /// Whether the session knew another version.
-        is_new: bool,
-        /// Whether the file is deleted.
-        is_gone: bool,
-    },
-    /// The file cannot be read and may still exist, and why. What was known of it stands.
-    OutOfReach(String),
-    /// Nothing can be said of the file: its place is not known, or it was forgotten.
-    Nothing,
 }
 
 /// A known file that this process can look at.

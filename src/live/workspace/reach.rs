@@ -3,7 +3,7 @@
 //!
 //! Must not decide that a file was deleted.
 
-use super::check::Finding;
+use super::finding::Finding;
 use super::notes::{FileChange, seen_in, shown_name};
 use crate::context::forms;
 use crate::error::Result;

@@ -3,7 +3,8 @@
 //! What it finds is stored with the next call, so that a session which is merely opened stays as it is. The notes of that call
 //! tell the model of the files whose text stands.
 
-use super::check::{Differing, Finding, Progress};
+use super::check::{Differing, Progress};
+use super::finding::Finding;
 use super::reach::record_reach;
 use super::{Files, Looked, Workspace};
 use crate::error::Result;

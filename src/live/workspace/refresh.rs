@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::slice;
 
 use super::Workspace;
-use super::check::Finding;
+use super::finding::Finding;
 use super::notes::{Announced, FileChange, NoteBudget, describe_change};
 use super::reach::{change_of_reach, record_reach};
 use crate::error::Result;
