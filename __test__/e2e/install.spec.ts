@@ -17,7 +17,8 @@ test("pi install with the clone's path serves an ordinary session", async () => 
   expect(existsSync(join(sandbox.agentDir, "palimpsest", "store.sqlite"))).toBe(true);
 });
 
-test("a packed package and its platform package serve a session where neither cargo nor the clone is at hand", async () => {
+test("a packed package serves a session with neither cargo nor the clone at hand", { timeout: 240_000 }, async () => {
+  // Packing a debug build of the addon takes most of a minute.
   const packed = temporaryFolder();
   const [main, platform] = packBoth(packed);
   const { model, sandbox } = await start([{ text: "ok" }]);

@@ -2,7 +2,7 @@
 // Must not import anything from node_modules, and must start under Node 20: set-up uses it.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -80,6 +80,8 @@ function unpackInto(folder) {
   if (extracted.status !== 0) {
     return `cannot unpack Pi ${currentPi} (${extracted.error?.message ?? extracted.stderr.trim()})`;
   }
+  // A temporary folder is its owner's alone; tests run Pi as another user too.
+  chmodSync(folder, 0o755);
   // Under its name only when whole, so that a set-up that was interrupted starts again.
   rmSync(unpacked, { recursive: true, force: true });
   renameSync(folder, unpacked);
