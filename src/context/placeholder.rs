@@ -8,6 +8,8 @@ use crate::harness::is_given_paths_only;
 use crate::object::Hash;
 use crate::session::{Withheld, WithheldReason};
 
+const MARK_START: &str = "[withheld: ";
+
 impl HostMessage {
     /// Replaces the text of the message by a placeholder. `calls`: its calls, without their text.
     #[must_use]
@@ -50,9 +52,7 @@ impl HostMessage {
 /// Arguments of a call without text: strings are replaced by their length and hash, except those that `stays` allows.
 pub fn without_text(args: &Value, stays: &dyn Fn(&str) -> bool) -> Value {
     match args {
-        Value::String(text) if !stays(text) => {
-            json!(format!("[withheld: {} bytes, SHA-256 {}]", text.len(), Hash::of(text)))
-        }
+        Value::String(text) if !stays(text) => json!(mark(text)),
         Value::Array(values) => values.iter().map(|value| without_text(value, stays)).collect(),
         Value::Object(fields) => {
             fields.iter().map(|(name, value)| (name.clone(), without_text(value, stays))).collect()
@@ -76,12 +76,22 @@ pub fn command_without_text(command: &str, stays: &dyn Fn(&str) -> bool) -> Stri
     if kept.len() == words.len() {
         return command.to_owned();
     }
-    format!(
-        "{} … [withheld: {} bytes, SHA-256 {}]",
-        kept.join(" "),
-        command.len(),
-        Hash::of(command)
-    )
+    format!("{} … {}", kept.join(" "), mark(command))
+}
+
+/// What stands for a text in arguments.
+fn mark(text: &str) -> String {
+    format!("{MARK_START}{} bytes, SHA-256 {}]", text.len(), Hash::of(text))
+}
+
+/// Whether text was taken out of arguments by [`without_text`] or [`command_without_text`].
+pub fn lacks_text(args: &Value) -> bool {
+    match args {
+        Value::String(text) => text.contains(MARK_START),
+        Value::Array(values) => values.iter().any(lacks_text),
+        Value::Object(fields) => fields.values().any(lacks_text),
+        _ => false,
+    }
 }
 
 /// The paths of the files whose text Pi put into a message (`@path` on its command line): `<file name="path">`.
@@ -130,12 +140,14 @@ mod tests {
         let stays = |word: &str| word == ".env";
         for command in ["cat .env", "head -n 5 .env | sort", "ls -la .env && wc -l .env"] {
             assert_eq!(command_without_text(command, &stays), command);
+            assert!(!lacks_text(&json!({ "command": command })));
         }
         for command in
             ["echo KEY=sk-7f3a9c > .env", "grep sk-7f3a9c .env", "cat > .env <<EOF\nsk-7f3a9c\nEOF"]
         {
             let kept = command_without_text(command, &stays);
             assert!(!kept.contains(SECRET) && kept.split(' ').any(|word| word == ".env"), "{kept}");
+            assert!(lacks_text(&json!({ "command": kept })));
         }
     }
 

@@ -67,7 +67,7 @@ impl LiveSession {
     ///
     /// One host session ID can occur with another harness or in another folder: that is another session. A session that
     /// another process has open may be opened too: the one of the two that finds it changed continues as a session of its own,
-    /// `{id}+{8 hex}`, with all that was before. Later the one that wrote last is resumed.
+    /// `{id}+2` (the next number that is free), with all that was before. Later the one that wrote last is resumed.
     ///
     /// # Errors
     /// `FORGOTTEN` if a person had the session forgotten; whatever the store reports.

@@ -29,18 +29,13 @@ fn settings(layout: Layout) -> Settings {
 }
 
 fn run(folder: &Path, layout: Layout, window: u64, script: &[Op], restarts: bool) -> World {
-    let mut world = world(folder, layout, window, script, restarts);
+    let mut world = world(folder, layout, window, restarts);
     world.run(script);
     world
 }
 
-fn world(folder: &Path, layout: Layout, window: u64, script: &[Op], restarts: bool) -> World {
-    let mut settings = settings(layout);
-    if script.iter().any(|op| matches!(op, Op::SameIds(_) | Op::Beside)) {
-        // Calls of one ID get random IDs, whose tokens decide what the pool has room for.
-        settings.pool_tokens = 100_000;
-    }
-    World::new(folder, settings, window, restarts)
+fn world(folder: &Path, layout: Layout, window: u64, restarts: bool) -> World {
+    World::new(folder, settings(layout), window, restarts)
 }
 
 /// `seed`: of the sessions that are the same on every machine.
@@ -81,7 +76,7 @@ fn assert_same(one: &[Vec<Value>], other: &[Vec<Value>], what: &str) {
 fn holds_at_any_speed(layout: Layout, script: &[Op]) {
     let folder = tempfile::tempdir().unwrap();
     let fast = run(folder.path(), layout, 200_000, script, true).requests;
-    let mut slow = world(folder.path(), layout, 200_000, script, true);
+    let mut slow = world(folder.path(), layout, 200_000, true);
     slow.slow_down();
     slow.run(script);
     assert_same(&fast, &slow.requests, "slowness");
@@ -90,7 +85,7 @@ fn holds_at_any_speed(layout: Layout, script: &[Op]) {
 /// Plays a script in a session whose files are tracked.
 fn holds_tracked(layout: Layout, script: &[Op]) {
     let folder = tempfile::tempdir().unwrap();
-    let mut world = world(folder.path(), layout, 200_000, script, true);
+    let mut world = world(folder.path(), layout, 200_000, true);
     world.track();
     world.run(script);
 }

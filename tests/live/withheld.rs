@@ -206,6 +206,36 @@ fn text_of_an_excluded_file_is_nowhere_in_the_store() {
 }
 
 #[test]
+fn a_result_that_comes_after_its_call_was_stored_is_withheld_as_the_call_was() {
+    for command in
+        ["cat .e\"n\"v", "cd sub && cat server.pem", "cat .env | tr a b", "x=.env; cat $x"]
+    {
+        for restarts in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let store = folder.path().join("store.sqlite");
+            let mut host = Host::with_store(
+                Settings::default(),
+                Store::open(store.to_str().unwrap()).unwrap(),
+            );
+            std::fs::create_dir(host.path("sub")).unwrap();
+            host.write_file(".env", SECRET);
+            host.write_file("sub/server.pem", SECRET);
+            host.user("look");
+            let call = host.call("bash", &json!({ "command": command }));
+            host.send();
+            if restarts {
+                host.restart();
+            }
+            let content = json!([{ "type": "text", "text": SECRET }]);
+            host.push_result(&call, "bash", &content, false);
+            host.send();
+            assert!(!holds_secret(&store), "{command}");
+            assert!(Value::from(host.sent.clone()).to_string().contains(SECRET));
+        }
+    }
+}
+
+#[test]
 fn a_failed_call_stores_no_excluded_text_and_its_messages_still_match() {
     let backend = Arc::new(FailingBackend::default());
     let store = Store::with_backend(Arc::clone(&backend) as _);

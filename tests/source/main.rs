@@ -5,6 +5,8 @@
 
 #[path = "../common/child.rs"]
 mod child;
+#[path = "../common/privilege.rs"]
+mod privilege;
 #[path = "../common/skip.rs"]
 mod skip;
 #[path = "../common/tracked.rs"]

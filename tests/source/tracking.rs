@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::child::only;
+use crate::privilege::is_privileged;
 use crate::skip::skip;
 use crate::tracked::{PATIENCE, Tracked};
 use palimpsest::object::AsOf;
@@ -344,15 +345,6 @@ fn links_fifos_and_folders_in_place_of_a_file_orphan_it_until_it_is_back() {
     }
     files.settle();
     assert_eq!(files.stale(["a", "b", "c"].map(str::to_owned)), Vec::<String>::new());
-}
-
-/// Whether file permissions do not bind this process.
-fn is_privileged() -> bool {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let mut permissions = file.as_file().metadata().unwrap().permissions();
-    permissions.set_readonly(true);
-    fs::set_permissions(file.path(), permissions).unwrap();
-    fs::OpenOptions::new().write(true).open(file.path()).is_ok()
 }
 
 #[test]

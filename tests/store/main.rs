@@ -11,6 +11,8 @@ mod child;
 mod data;
 #[path = "../common/ops.rs"]
 mod ops;
+#[path = "../common/privilege.rs"]
+mod privilege;
 #[path = "../common/recordings.rs"]
 mod recordings;
 #[path = "../common/skip.rs"]

@@ -13,6 +13,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use crate::child::only;
+use crate::privilege::is_privileged;
 
 /// A folder and the path of a store in it that is not made yet.
 fn place() -> (TempDir, PathBuf) {
@@ -253,15 +254,6 @@ fn spawn(role: &str, path: &Path, plain_user: bool) -> Child {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap()
-}
-
-/// Whether file permissions do not bind this process.
-fn is_privileged() -> bool {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let mut permissions = file.as_file().metadata().unwrap().permissions();
-    permissions.set_readonly(true);
-    fs::set_permissions(file.path(), permissions).unwrap();
-    fs::OpenOptions::new().write(true).open(file.path()).is_ok()
 }
 
 /// Not a test of its own: the other process of the tests below.

@@ -1,7 +1,7 @@
 //! Toolcall objects: what a call asked for and what it showed, as a version of its own.
 
 use serde_json::{Map, Value, json};
-use uuid::Uuid;
+use uuid::{Builder, Uuid};
 
 use super::Ingest;
 use super::describe::{args_display, blank_fact, brief_of};
@@ -66,7 +66,7 @@ impl Ingest<'_> {
             fields.insert("brief".into(), json!(shown_brief(&brief)));
         }
         let additional = self.full_output(message, &mut fields).into_iter().collect();
-        let id = self.toolcall_id(call, &mut fields)?;
+        let id = self.toolcall_id(call, message, &mut fields)?;
         let payload = Payload { content, fields, additional, ..Payload::default() };
         let version = self.stage_toolcall(&id, payload)?;
         self.journal.record(Event::Toolcall {
@@ -92,7 +92,12 @@ impl Ingest<'_> {
 
     /// The provider's call ID, unless another call has it: other chat, position, tool or arguments, anywhere in the store.
     /// Local servers repeat `call_0`. Then a UUIDv7, with the provider's ID as a field.
-    fn toolcall_id(&self, call: &HostCall, fields: &mut Map<String, Value>) -> Result<ObjectId> {
+    fn toolcall_id(
+        &self,
+        call: &HostCall,
+        message: &HostMessage,
+        fields: &mut Map<String, Value>,
+    ) -> Result<ObjectId> {
         let id = ObjectId::new(&*call.id);
         let known = self.journal.latest_fields(&id)?;
         let same = |known: &Map<String, Value>| {
@@ -103,8 +108,10 @@ impl Ingest<'_> {
         if !call.id.is_empty() && known.as_ref().is_none_or(same) {
             return Ok(id);
         }
+        let place = ["chat_ref", "position"].map(|field| fields.get(field));
+        let id = made_id(message.key.timestamp, &json!([place, call.id, call.tool, call.args]));
         fields.insert("provider_call_id".into(), json!(call.id));
-        Ok(ObjectId::new(Uuid::now_v7().to_string()))
+        Ok(ObjectId::new(id.to_string()))
     }
 
     /// Stages a new version of a toolcall whose text the host changed; returns the arguments of the call.
@@ -143,4 +150,15 @@ impl Ingest<'_> {
         });
         Ok(args)
     }
+}
+
+/// A UUIDv7 (RFC 9562, section 5.7) whose random bits come from the call itself, so that the same events give the same ID: an
+/// ID may stand in a request, and a call that is heard again after a crash must get the one it had.
+///
+/// `time`: of the result, in milliseconds since 1970.
+fn made_id(time: Option<i64>, call: &Value) -> Uuid {
+    let hash = Hash::of(call.to_string()).to_bytes().unwrap_or_default();
+    let random = std::array::from_fn(|index| hash[index]);
+    let millis = time.and_then(|time| u64::try_from(time).ok()).unwrap_or_default();
+    Builder::from_unix_timestamp_millis(millis, &random).into_uuid()
 }

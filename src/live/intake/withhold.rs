@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::context::host::{HostCall, HostMessage};
-use crate::context::placeholder::{attached_files, command_without_text, without_text};
+use crate::context::placeholder::{attached_files, command_without_text, lacks_text, without_text};
 use crate::error::Result;
 use crate::harness::shell::path_words;
 use crate::harness::{Call, ToolKind, command_line};
@@ -23,6 +23,10 @@ use crate::source;
 const MAX_LOOKED_UP: usize = 64;
 /// Longest argument that may be a path.
 const MAX_PATH_BYTES: usize = 4_096;
+
+/// A call's ID, and why what it is given or shows is not to be stored, if that is so. A call is judged once, by what the model
+/// asked for: its results follow it, also when they reach us after what is stored of the call has lost its text.
+type JudgedCall = (String, Option<WithheldReason>);
 
 /// What finding such messages looks at.
 pub(in crate::live) struct Withholding<'a> {
@@ -40,14 +44,12 @@ impl Withholding<'_> {
         skip: usize,
         messages: &mut [HostMessage],
     ) -> Result<()> {
-        let mut calls: Option<Vec<HostCall>> = None;
+        let mut calls: Option<Vec<JudgedCall>> = None;
         for (index, message) in (skip..).zip(messages.iter_mut()) {
             let found = match message.key.role.as_str() {
                 "assistant" => {
-                    let (reason, without) = self.calls_without_text(message)?;
-                    // Results are judged by what was run, not by what is left of it to be stored.
-                    calls = Some(message.calls.clone());
-                    reason.map(|reason| (reason, without))
+                    let judged = calls.insert(self.judge(message)?);
+                    self.calls_without_text(message, judged)
                 }
                 "toolResult" => {
                     let calls = match &mut calls {
@@ -69,23 +71,28 @@ impl Withholding<'_> {
         Ok(())
     }
 
-    /// Calls of a message without text that they give to a file which is not stored, and why, if there is any.
+    fn judge(&self, message: &HostMessage) -> Result<Vec<JudgedCall>> {
+        let calls = message.calls.iter();
+        calls.map(|call| Ok((call.id.clone(), self.call_reason(call)?))).collect()
+    }
+
+    /// The calls of a message without text that they give to a file which is not stored, and why; nothing if they give none.
     fn calls_without_text(
         &self,
         message: &HostMessage,
-    ) -> Result<(Option<WithheldReason>, Vec<HostCall>)> {
+        judged: &[JudgedCall],
+    ) -> Option<(WithheldReason, Vec<HostCall>)> {
         let mut found = None;
-        let mut calls = Vec::with_capacity(message.calls.len());
-        for call in &message.calls {
-            let reason = self.call_reason(call)?;
-            let args =
-                if reason.is_some() { self.args_without_text(call) } else { call.args.clone() };
+        let mut calls = message.calls.clone();
+        for (call, (_, reason)) in calls.iter_mut().zip(judged) {
+            let Some(reason) = reason else { continue };
+            let args = self.args_without_text(call);
             if args != call.args {
-                found = found.or(reason);
+                found = found.or(Some(*reason));
+                call.args = args;
             }
-            calls.push(HostCall { args, ..call.clone() });
         }
-        Ok((found, calls))
+        found.map(|reason| (reason, calls))
     }
 
     fn args_without_text(&self, call: &HostCall) -> Value {
@@ -105,17 +112,21 @@ impl Withholding<'_> {
     }
 
     /// The calls that results at the head of a list answer: those of the newest answer among the first `skip` messages.
-    fn calls_before(&self, skip: usize) -> Result<Vec<HostCall>> {
-        let window = self.journal.state().chat().window();
-        for at in window[..skip.min(window.len())].iter().rev() {
-            if matches!(
-                self.journal.state().chat().get(*at).map(|known| &known.kind),
-                Some(MessageKind::Assistant)
-            ) {
-                return Ok(self.journal.message(*at)?.calls);
-            }
+    fn calls_before(&self, skip: usize) -> Result<Vec<JudgedCall>> {
+        let chat = self.journal.state().chat();
+        let before = &chat.window()[..skip.min(chat.window().len())];
+        let is_answer = |at: &&u64| {
+            matches!(chat.get(**at).map(|known| &known.kind), Some(MessageKind::Assistant))
+        };
+        let Some(at) = before.iter().rev().find(is_answer) else { return Ok(Vec::new()) };
+        let message = self.journal.message(*at)?;
+        let mut judged = self.judge(&message)?;
+        // What was taken out of a call may have been the name of the file.
+        let reason = message.withheld.as_ref().map(|withheld| withheld.reason);
+        for (call, (_, known)) in message.calls.iter().zip(&mut judged) {
+            *known = known.or_else(|| reason.filter(|_| lacks_text(&call.args)));
         }
-        Ok(Vec::new())
+        Ok(judged)
     }
 
     /// Why the text of a result that is known, at an index of the list, is not to be stored again.
@@ -137,7 +148,7 @@ impl Withholding<'_> {
     fn result_reason(
         &self,
         message: &HostMessage,
-        calls: &[HostCall],
+        calls: &[JudgedCall],
     ) -> Result<Option<WithheldReason>> {
         let Some(id) = message.key.calls.first() else { return Ok(self.text_reason(message)) };
         let object = ObjectId::new(&**id);
@@ -148,12 +159,8 @@ impl Withholding<'_> {
             return Ok(Some(WithheldReason::Forgotten));
         }
         // Local servers repeat IDs: any call of this one may be meant.
-        for call in calls.iter().filter(|call| call.id == *id) {
-            if let Some(reason) = self.call_reason(call)? {
-                return Ok(Some(reason));
-            }
-        }
-        Ok(self.text_reason(message))
+        let reason = calls.iter().filter(|call| call.0 == *id).find_map(|call| call.1);
+        Ok(reason.or_else(|| self.text_reason(message)))
     }
 
     /// Why what a call is given or shows is not to be stored. Lists of paths show no text of files.

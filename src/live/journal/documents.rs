@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
-use uuid::Uuid;
 
 use super::events::read_events;
 use super::texts::TextCache;
@@ -102,7 +101,7 @@ impl Journal {
         }
     }
 
-    /// Continues as a session of its own, `{key}+{8 hex}`, with all that was before: another process writes to this one as
+    /// Continues as a session of its own, `{key}+2` or the next number that is free, with all that was before: another process writes to this one as
     /// well. To be read with [`Self::reload`].
     ///
     /// `cwd`: as for [`Self::begin`]. `aside`: as for [`Self::commit`].
@@ -110,17 +109,34 @@ impl Journal {
         let Some(at) = self.stored.session else {
             return Err(Error::internal("nothing to part from"));
         };
-        let mark = Uuid::new_v4().simple().to_string();
-        let key = self.ids.key.clone();
-        let own = format!("{key}+{}", &mark[..8]);
-        let ids = Ids::of(key, &own);
-        let from = std::mem::replace(&mut self.ids, ids);
-        let stored = std::mem::take(&mut self.stored);
-        let result = self.start(Some((from.clone(), AsOf::Tx(at))), cwd, aside);
+        let (from, stored) = (self.ids.clone(), std::mem::take(&mut self.stored));
+        let result = (2..)
+            .map(|number| Ids::of(from.key.clone(), &format!("{}+{number}", from.key)))
+            .find_map(|ids| self.part_as(ids, (&from, AsOf::Tx(at)), cwd, aside).transpose())
+            .unwrap_or_else(|| Err(Error::internal("no number is free")));
         if result.is_err() {
             (self.ids, self.stored, self.is_in_doubt) = (from, stored, true);
         }
         result
+    }
+
+    /// Parts under these IDs; nothing if another session has them.
+    fn part_as(
+        &mut self,
+        ids: Ids,
+        from: (&Ids, AsOf),
+        cwd: &Path,
+        aside: &[Event],
+    ) -> Result<Option<()>> {
+        if self.store.get(&ids.session, AsOf::Latest)?.is_some() {
+            return Ok(None);
+        }
+        self.ids = ids;
+        match self.start(Some((from.0.clone(), from.1)), cwd, aside) {
+            Ok(()) => Ok(Some(())),
+            Err(Error::Conflict { id, .. }) if id == self.ids.session => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Writes the first versions of the session's documents.
