@@ -2,6 +2,9 @@
 // Each call brings one step (an assistant message with a tool call, and its result), as an agent at work does. Results go to
 // target/bench, where scripts/bench.js reads them.
 import "./bench-addon.ts";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Message, openSession, openStore, type Session, type Store } from "../index.js";
 import { defaults, step, user } from "./sessions.ts";
@@ -43,6 +46,7 @@ class Conversation {
 describe.each([101, 1_001, 5_001])("at %d messages", (length) => {
   const ours = new Conversation(length);
   const plain = new Conversation(length);
+  let folder: string;
   let store: Store;
   let session: Session;
 
@@ -61,13 +65,15 @@ describe.each([101, 1_001, 5_001])("at %d messages", (length) => {
   };
 
   beforeAll(async () => {
-    store = await openStore({ path: ":memory:" });
+    folder = mkdtempSync(join(tmpdir(), "palimpsest-bench-"));
+    store = await openStore({ path: join(folder, "store.sqlite") });
     await open(opened);
   });
 
   afterAll(async () => {
     await session.close();
     await store.close();
+    rmSync(folder, { recursive: true, force: true });
   });
 
   test("a call", async ({ bench }) => {

@@ -41,8 +41,12 @@ const codes = [rust.code];
 if (filter.length === 0) {
   const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
   codes.push(
-    (await run(process.execPath, [vitest, "bench", "--run"], { shown: true, env: { PALIMPSEST_BENCH_ADDON: addon } }))
-      .code,
+    (
+      await run(process.execPath, [vitest, "bench", "--run", "--project", "here*"], {
+        shown: true,
+        env: { PALIMPSEST_BENCH_ADDON: addon },
+      })
+    ).code,
   );
   const script = join(root, "scripts", "bench-store.js");
   const env = { NAPI_RS_NATIVE_LIBRARY_PATH: addon };

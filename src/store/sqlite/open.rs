@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use uuid::Uuid;
 
@@ -170,6 +171,9 @@ fn connect_with(path: &Path, access: OpenFlags) -> Step<Connection> {
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(failure::wait_for_lock))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Without this, SQLite prepares most statements anew at every use, in case the new values suggest another plan; that took
+    // most of the time of a `get`. See sqlite.org/c3ref/c_dbconfig_defensive.html, SQLITE_DBCONFIG_ENABLE_QPSG.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }
 

@@ -253,7 +253,14 @@ impl Sql {
                     Comparison::Greater => " > ",
                     Comparison::AtLeast => " >= ",
                 });
+                let leaves_out_toolcalls = *field == Field::Kind
+                    && *comparison == Comparison::Equal
+                    && value != SqlValue::from("toolcall".to_owned());
                 self.bind(value);
+                if leaves_out_toolcalls {
+                    // Said so that the index that leaves out toolcalls may be used.
+                    self.push(" AND o.type <> 'toolcall'");
+                }
             }
             Test::StartsWith(start) if is_text => {
                 self.push(column);
