@@ -286,6 +286,11 @@ export interface ModelRates {
 export type SessionEvent =
   /** A new epoch began: `collapsed` objects gave way to reference lines, which freed `freedTokens`. */
   | { type: "epoch_started"; epoch: number; reason: string; collapsed: number; freedTokens: number }
+  /**
+   * A request has more tokens than the model's window, by our count: system prompt, tools, what people wrote and the results
+   * that the model has not answered leave no room.
+   */
+  | { type: "window_exceeded"; tokens: number; window: number }
   /** A file that the model saw changed on disk: `added` and `removed` lines. The model gets a note. */
   | { type: "file_changed"; handle: string; path: string; added: number; removed: number }
   /** A file moved to `path`. */

@@ -187,6 +187,7 @@ expectTypeOf<SessionStatus[keyof SessionStatus]>().toEqualTypeOf<number | null>(
 // Events are told apart by their type.
 expectTypeOf<SessionEvent["type"]>().toEqualTypeOf<
   | "epoch_started"
+  | "window_exceeded"
   | "file_changed"
   | "file_moved"
   | "file_orphaned"

@@ -72,11 +72,17 @@ export default function palimpsest(pi: ExtensionAPI): void {
     for (const notice of live.notices) {
       failures.notice(notice);
     }
+    let saidTooLong = false;
     live.session.onEvent((event) => {
       if (event.type === "message_volatile") {
         failures.notice(`message ${event.at + 1} changes on every call; it passes through, and caching ends before it`);
       } else if (event.type === "files_polled" && event.reason === "watch_limit") {
         failures.notice(`the system allows no more watches; files of ${event.folders} folders are looked at every 2 s`);
+      } else if (event.type === "window_exceeded" && !saidTooLong) {
+        saidTooLong = true;
+        failures.notice(
+          `the request has about ${event.tokens} tokens, the model's window ${event.window}: what may leave has left`,
+        );
       } else if (event.type === "tracking_failed") {
         failures.notice(`tracking: ${event.problem}; files are looked at before each call all the same`);
       } else if (event.type === "checking_files" && ctx.hasUI) {

@@ -56,16 +56,3 @@ pub struct OpenSession {
     /// Where the files are that the session's tools touch.
     pub files: Files,
 }
-
-impl OpenSession {
-    /// Tokens above which a window of this size is under pressure.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share between 0 and 1 of a number far below 2^53"
-    )]
-    fn high_water(&self, window: u64) -> u64 {
-        (window as f64 * self.settings.high_water) as u64
-    }
-}

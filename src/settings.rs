@@ -75,7 +75,8 @@ pub struct Settings {
     pub max_text_bytes: u64,
     /// Outputs that the host cut are stored whole up to this many bytes; 0: never. Default 16 MiB.
     pub max_output_bytes: u64,
-    /// Share of the model's window above which `activate` and `pin` refuse and a new epoch starts. Default 0.7.
+    /// Share of the model's window that a request may fill before a new epoch starts and `activate` and `pin` refuse. What lies
+    /// safely below the size at which the host compacts counts instead where that is less. Default 0.7.
     pub high_water: f64,
     /// What input tokens cost. Default `auto`: from the host's data about the model. Not in project files.
     pub prices: PriceSetting,

@@ -78,6 +78,9 @@ fn event(notice: &Notice) -> Value {
             "type": "epoch_started", "epoch": epoch, "reason": reason,
             "collapsed": collapsed, "freedTokens": freed_tokens,
         }),
+        Notice::WindowExceeded { tokens, window } => {
+            json!({ "type": "window_exceeded", "tokens": tokens, "window": window })
+        }
         Notice::FileChanged { handle, path, added, removed } => {
             json!({ "type": "file_changed", "handle": handle, "path": path, "added": added, "removed": removed })
         }

@@ -20,15 +20,19 @@ use std::collections::BTreeSet;
 
 pub use self::economics::Bound;
 use self::economics::{Item, Reckoning, batch};
-use self::items::{Leaving, Standing};
+use self::items::{Leaving, Standing, outputs_of};
 use super::fold;
 use super::hazard::Hazards;
 use super::model_rules::ModelRules;
+use super::window::Marks;
 use crate::session::{Fold, MessageKind, Rewrite, Session, Treatment};
 use crate::settings::{Prices, Reuse};
 
 /// Size of the request after an epoch that relieves the window, in percent of the size at which the window is under pressure.
 const LOW_WATER_PERCENT: u64 = 40;
+
+/// What relieves the window frees at least one part in this number of what a request may have.
+const LEAST_RELIEF: u64 = 30;
 
 /// What the decision depends on besides the session.
 #[derive(Debug, Clone, Copy)]
@@ -37,10 +41,8 @@ pub struct Terms<'a> {
     pub keep_results: u64,
     /// Least number of tokens that an epoch frees.
     pub collapse_tokens: u64,
-    /// Tokens of the request above which the window is under pressure; `None` if the model's window is unknown.
-    pub high_water_tokens: Option<u64>,
-    /// Tokens of the messages above which the host compacts; `None` if unknown.
-    pub full_tokens: Option<u64>,
+    /// The marks of the model's window, for the messages; `None` if the window is unknown.
+    pub marks: Option<Marks>,
     /// Set if the host rewrote its list: how, and the window index from which the list differs.
     pub rewrite: Option<(Rewrite, usize)>,
     /// Index in the window of the first message that the previous request did not have.
@@ -95,9 +97,9 @@ pub fn decide(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option<New
 
 /// Decides without the quick check.
 fn decide_in_full(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option<NewEpoch> {
-    let standing = Standing::new(session, shown, terms);
-    let cause = rewritten(&standing, terms)
-        .or_else(|| pressed(&standing, terms))
+    let mut standing = Standing::new(session, shown, terms);
+    let cause = pressed(&mut standing, terms)
+        .or_else(|| rewritten(&standing, terms))
         .or_else(|| cold(&standing, terms))
         .or_else(|| paid(&standing, terms))?;
     let reserve = cause.reserve;
@@ -120,29 +122,57 @@ fn rewritten(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     Some(Cause { reason, reserve: None, leaving })
 }
 
-/// The window is nearly full, and either the bill can afford the rewrite or the host is about to compact. All outputs that can
-/// collapse do, then the oldest steps fold, down to the low-water mark. Nothing happens if that would free less than a
-/// twentieth of the window.
-fn pressed(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
-    let mark = terms.high_water_tokens.filter(|mark| standing.total() > *mark)?;
-    let (outputs, steps) = standing.all();
-    let gathered: u64 = outputs.iter().map(|item| item.gain).sum();
-    let wanted = standing.total().saturating_sub(gathered + mark * LOW_WATER_PERCENT / 100);
-    let mut freed = 0;
-    let folding = steps.into_iter().take_while(|step| {
-        let is_wanted = freed < wanted;
-        freed += step.gain;
-        is_wanted
-    });
-    let leaving: Vec<_> = outputs.into_iter().chain(folding).collect();
+/// The window is under pressure, and either the bill can afford the rewrite, or it is free, or the next step may make the host
+/// compact. Nothing happens if that would free little of the window: the next call would need relief again.
+fn pressed(standing: &mut Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
+    let marks = terms.marks.filter(|marks| standing.total() > marks.high)?;
+    let total = standing.total();
+    let leaving = relief(standing, &marks);
     let gain: u64 = leaving.iter().map(|item| item.gain).sum();
-    let is_full = terms.full_tokens.is_none_or(|full| standing.total() > full);
-    if !is_full && terms.warm && !terms.bound.affords(standing.rewrite_all(gain)) {
+    let is_free = !terms.warm || terms.rewrite.is_some();
+    if total <= marks.full && !is_free && !terms.bound.affords(standing.rewrite_all(gain)) {
         // The host does not compact yet, so the bill need not exceed its bound.
         return None;
     }
-    let reason = format!("window pressure: {} tokens, {gain} of them can go", standing.total());
-    (gain * 20 >= mark).then_some(Cause { reason, reserve: None, leaving })
+    let reason = format!("window pressure: {total} tokens, {gain} of them can go");
+    (gain > 0 && gain * LEAST_RELIEF >= marks.most).then_some(Cause {
+        reason,
+        reserve: None,
+        leaving,
+    })
+}
+
+/// What leaves under pressure: the outputs outside the working set, then the oldest steps down to the low-water mark, then
+/// the working set, newest last. Only if the window is still under pressure, steps go that otherwise never fold.
+fn relief(standing: &mut Standing<'_>, marks: &Marks) -> Vec<Item<Leaving>> {
+    let low = marks.high * LOW_WATER_PERCENT / 100;
+    let mut left = standing.total();
+    let (mut leaving, steps) = standing.all();
+    left -= leaving.iter().map(|item| item.gain).sum::<u64>().min(left);
+    take_until(low, &mut left, steps, &mut leaving);
+    if left > low {
+        take_until(low, &mut left, standing.give_up_working_set(&leaving), &mut leaving);
+    }
+    if left > marks.high {
+        take_until(low, &mut left, standing.give_up_late_steps(&leaving), &mut leaving);
+    }
+    leaving
+}
+
+/// Takes items in their order while more than `low` tokens are left.
+fn take_until(
+    low: u64,
+    left: &mut u64,
+    items: Vec<Item<Leaving>>,
+    leaving: &mut Vec<Item<Leaving>>,
+) {
+    for item in items {
+        if *left <= low {
+            break;
+        }
+        *left -= item.gain.min(*left);
+        leaving.push(item);
+    }
 }
 
 /// The cache has expired. The whole request is written again anyway, so everything leaves that is not worth writing.
@@ -183,12 +213,11 @@ fn paid(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
 }
 
 fn epoch(session: &Session, standing: &Standing<'_>, cause: Cause) -> NewEpoch {
-    let collapsing: BTreeSet<u64> =
-        cause.leaving.iter().filter_map(|item| item.what.output()).collect();
+    let collapsing = outputs_of(&cause.leaving);
     let steps = standing.foldable_with(&cause.leaving, &collapsing);
     let folds = fold::folds_of(session, &steps);
     let folded = session.with_folds(&folds);
-    let treatments = renewal::treatments(&folded, &collapsing, standing.working());
+    let treatments = renewal::treatments(&folded, &collapsing, &standing.staying(&collapsing));
     let hides = |at: u64| folded.folds().hide(at);
     let collapsed = treatments
         .iter()

@@ -9,16 +9,26 @@ use crate::session::{LineRange, Piece};
 /// `None` if that message shows no lines.
 pub type StandingLine<'a> = &'a dyn Fn(u64, LineRange) -> Option<String>;
 
-/// Renders the pieces of an output. `handle`: the output's handle.
+/// What the lines that are not shown are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Named {
+    /// The handle of the output, or of the file that it shows.
+    pub handle: Handle,
+    /// Number of lines before the first one, in what has the handle.
+    pub before: u64,
+}
+
+/// Renders the pieces of an output.
 ///
 /// # Errors
 /// `INTERNAL` if a piece refers to a message that shows no lines.
 pub fn render(
     text: &str,
     pieces: &[Piece],
-    handle: Handle,
+    named: Named,
     line: StandingLine<'_>,
 ) -> Result<String> {
+    let Named { handle, before } = named;
     let lines: Vec<&str> = text.split('\n').collect();
     let mut rendered: Vec<String> = Vec::new();
     for piece in pieces {
@@ -27,11 +37,14 @@ pub fn render(
                 let chars = chars.map_or(usize::MAX, |chars| usize::try_from(chars).unwrap_or(0));
                 let shown = (shown.first..=shown.last).map(|number| {
                     let index = usize::try_from(number - 1).unwrap_or(usize::MAX);
-                    cut_line(lines.get(index).unwrap_or(&""), number, handle, chars)
+                    cut_line(lines.get(index).unwrap_or(&""), number + before, handle, chars)
                 });
                 rendered.extend(shown);
             }
-            Piece::Between { between } => rendered.push(forms::between_line(handle, *between)),
+            Piece::Between { between: LineRange { first, last } } => {
+                let there = LineRange { first: first + before, last: last + before };
+                rendered.push(forms::between_line(handle, there));
+            }
             Piece::Standing { at, .. } => {
                 let standing = piece.stands_at().and_then(|(at, there)| line(at, there));
                 rendered.push(standing.ok_or_else(|| {
@@ -79,7 +92,7 @@ mod tests {
         let line = |at: u64, there: LineRange| {
             Some(forms::as_in_line(handle(&format!("t{at}")), there, None))
         };
-        render(text, pieces, handle("t17"), &line).unwrap()
+        render(text, pieces, Named { handle: handle("t17"), before: 0 }, &line).unwrap()
     }
 
     #[test]
@@ -104,6 +117,17 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_a_file_have_the_numbers_that_they_have_in_the_file() {
+        let pieces = [
+            Piece::Shown { shown: range(1, 1), chars: None },
+            Piece::Between { between: range(2, 40) },
+        ];
+        let named = Named { handle: handle("f3"), before: 200 };
+        let text = render("fn main() {", &pieces, named, &|_, _| None).unwrap();
+        assert_eq!(text, "fn main() {\n… 39 lines between (f3:202-240) …");
+    }
+
+    #[test]
     fn one_endless_line_is_cut_by_characters() {
         let piece = Piece::Shown { shown: range(1, 1), chars: Some(400) };
         let shown = rendered(&"ä".repeat(100_000), &[piece]);
@@ -113,7 +137,10 @@ mod tests {
     #[test]
     fn lines_that_stand_nowhere_are_an_error() {
         let piece = Piece::Standing { standing: range(1, 9), at: 3, first: 1 };
-        assert!(render("a", &[piece], handle("t17"), &|_, _| None).is_err());
+        assert!(
+            render("a", &[piece], Named { handle: handle("t17"), before: 0 }, &|_, _| None)
+                .is_err()
+        );
     }
 
     proptest! {

@@ -4,9 +4,10 @@
 
 use serde_json::Value;
 
+use super::excerpt::{self, Named};
 use super::lines_index::{Block, MIN_BLOCK_LINES};
 use super::tokens::Counter;
-use super::{excerpt, forms, preview};
+use super::{forms, preview};
 use crate::harness::{Call, ToolKind};
 use crate::object::{Handle, Hash, ObjectId};
 use crate::session::{LineRange, Part, Piece, ResultFact, Session, Showing, Shows, Treatment};
@@ -103,8 +104,9 @@ fn in_part(output: &Output<'_>, standing: &[Block], preview_tokens: u64) -> Trea
 /// Approximate tokens of an excerpt, since handles differ in length.
 fn rendered_tokens(output: &Output<'_>, pieces: &[Piece]) -> u64 {
     let Some(sample) = Handle::parse("t100") else { return u64::MAX };
+    let named = Named { handle: sample, before: 0 };
     let line = |_: u64, there: LineRange| Some(forms::as_in_line(sample, there, None));
-    let rendered = excerpt::render(output.text, pieces, sample, &line);
+    let rendered = excerpt::render(output.text, pieces, named, &line);
     rendered.map_or(u64::MAX, |text| output.counter.count(&text))
 }
 

@@ -306,6 +306,7 @@ mod tests {
             pin: true,
             call: String::new(),
             ranges: Vec::new(),
+            tokens: 0,
         });
         assert_eq!(ranges(&foldable(&session, 0, false)), [(3, 4), (5, 6)]);
         let digest = Hash::of("");

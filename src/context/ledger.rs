@@ -3,6 +3,7 @@
 //! What does not follow from the previous calls becomes part of the call's record; `session` adds it up. Whether the cache is
 //! warm is judged by the time stamps of messages, never by the clock, so that a replay gives the same result.
 
+use super::window::Marks;
 use crate::object::Hash;
 use crate::session::{
     CallNote, MessageKind, PlainCompaction, PriceNote, SUMMARY_TOKENS, Session, Side, Terms,
@@ -95,11 +96,11 @@ impl Coming {
         self.terms().carry(tokens)
     }
 
-    /// Tokens of our messages, in our count, above which the host compacts before the next call; `None` if it does not or has no
-    /// room to.
-    pub fn full_tokens(&self) -> Option<u64> {
-        let limit = self.window?.checked_sub(RESERVED_TOKENS)?;
-        Some(scaled(limit, 1.0 / self.factor).saturating_sub(self.fixed))
+    /// The marks of the model's window for the messages of this call; `None` if the window is unknown.
+    ///
+    /// `share`: of the window that a request may fill. `step`: tokens of the largest of the newest steps, in our count.
+    pub fn marks(&self, share: f64, step: u64) -> Option<Marks> {
+        Some(marks(self.window?, self.factor, share, step).without(self.fixed))
     }
 
     fn terms(&self) -> Terms<'_> {
@@ -109,6 +110,12 @@ impl Coming {
     fn plain_fixed(&self) -> u64 {
         self.fixed.saturating_sub(self.overhead)
     }
+}
+
+/// The marks of a window, in our count. `factor`: the provider's token count divided by ours; for the rest see [`Marks::of`].
+pub fn marks(window: u64, factor: f64, share: f64, step: u64) -> Marks {
+    let ours = |tokens: u64| scaled(tokens, 1.0 / factor);
+    Marks::of(ours(window), ours(RESERVED_TOKENS), share, step)
 }
 
 /// Cost of the plain host's request: its own list, compacted as Pi does when the window is full.

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::excerpt;
+use super::excerpt::{self, Named};
 use super::forms;
 use super::host::{HostMessage, text_block, text_content};
 use crate::error::{Error, Result};
@@ -107,7 +107,11 @@ fn render_result(
         })?,
         Treatment::Excerpt { pieces } => {
             let line = |at: u64, there: LineRange| standing_line(session, at, there);
-            excerpt::render(&message.text(), pieces, handle()?, &line)?
+            let named = match named_lines(session, fact) {
+                Some(named) => named,
+                None => Named { handle: handle()?, before: 0 },
+            };
+            excerpt::render(&message.text(), pieces, named, &line)?
         }
         Treatment::Reread { parts } => render_reread(session, fact, parts, &message.text())?,
         Treatment::Current { object, version, ranges, after_host } => {
@@ -124,6 +128,12 @@ fn render_result(
         }
     };
     Ok(Some(text_content(&text)))
+}
+
+/// What the lines of a result that shows a file are called: by their place in the file. `None` if it shows its own text.
+fn named_lines(session: &Session, fact: &ResultFact) -> Option<Named> {
+    let Shows::File { object, range, .. } = &fact.shows else { return None };
+    Some(Named { handle: session.handle(object)?, before: range.first - 1 })
 }
 
 /// The line that says where lines of an excerpt stand: in the file that a message shows, or in its output.

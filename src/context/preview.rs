@@ -7,6 +7,8 @@ use super::words;
 use crate::harness::{ShellKind, ToolKind};
 use crate::session::{LineRange, Piece, join_pieces};
 
+/// Characters of a token, about.
+const CHARS_PER_TOKEN: usize = 4;
 /// Longest line that a preview shows whole, in characters, in texts with lines of a usual length.
 const LINE_CHARS: usize = 400;
 /// A text with more characters per line than this on average is data without line breaks.
@@ -106,8 +108,13 @@ pub fn plan(output: &Output<'_>, limit_tokens: u64) -> Option<Vec<Piece>> {
     if limit == 0 || output.tokens.saturating_sub(standing) <= limit {
         return None;
     }
+    Some(plan_within(output, limit / 2))
+}
+
+/// Chooses the lines of an output that fit into about this many tokens. The pieces include the lines that stand elsewhere.
+pub fn plan_within(output: &Output<'_>, tokens: u64) -> Vec<Piece> {
     let lines: Vec<&str> = output.text.split('\n').collect();
-    let budget = usize::try_from(limit).unwrap_or(usize::MAX).saturating_mul(2); // half of 4 characters a token
+    let budget = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(CHARS_PER_TOKEN);
     let each = budget / lines.len();
     let is_data = output.text.len() / lines.len() > DATA_LINE_CHARS && each > LINE_CHARS;
     let chars = if is_data { each } else { LINE_CHARS };
@@ -118,7 +125,7 @@ pub fn plan(output: &Output<'_>, limit_tokens: u64) -> Option<Vec<Piece>> {
     let mut plan = Plan { lines: &lines, kept, chars };
     plan.fill(output, budget);
     plan.close_gaps();
-    Some(plan.pieces(output.standing))
+    plan.pieces(output.standing)
 }
 
 /// The pieces of an output that is shown except for what stands elsewhere.
@@ -335,14 +342,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::context::{excerpt, tokens};
+    use crate::context::excerpt::{self, Named};
+    use crate::context::tokens;
     use crate::object::Handle;
 
     fn shown(kind: ToolKind, text: &str, said: &str, limit: u64) -> String {
         let tokens = tokens::count(text);
         let output = Output { text, tokens, kind, said, standing: &[] };
         let pieces = plan(&output, limit).expect("a preview is due");
-        excerpt::render(text, &pieces, Handle::parse("t17").unwrap(), &|_, _| None).unwrap()
+        let named = Named { handle: Handle::parse("t17").unwrap(), before: 0 };
+        excerpt::render(text, &pieces, named, &|_, _| None).unwrap()
     }
 
     fn log(lines: usize) -> Vec<String> {

@@ -14,6 +14,13 @@ pub enum Notice {
         /// Tokens freed.
         freed_tokens: u64,
     },
+    /// A request is longer than the model's window, although all that may leave it has left.
+    WindowExceeded {
+        /// Tokens of the request, in our count.
+        tokens: u64,
+        /// Those of the window.
+        window: u64,
+    },
     /// A file changed on disk after the model saw it.
     FileChanged {
         /// Handle.

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::is_zero;
 use crate::settings::Prices;
 
 /// Prices and where they come from.
@@ -76,11 +77,6 @@ pub struct PlainCompaction {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
 fn is_false(flag: &bool) -> bool {
     !flag
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::excerpt::Piece;
+use super::is_zero;
 use super::lines::{LineMap, LineRange};
 use super::message::{MessageKey, MessageKind, Shows};
 use super::record::{CallRecord, FailedCall, PayloadRecord};
@@ -126,6 +127,9 @@ pub enum Event {
         call: String,
         /// The lines shown in the call's result.
         ranges: Vec<LineRange>,
+        /// Tokens of the call's result.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        tokens: u64,
     },
     /// An object was deactivated, which unpins it.
     Deactivated {

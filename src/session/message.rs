@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::is_zero;
 use super::lines::LineRange;
 use crate::object::{Hash, ObjectId};
 
@@ -113,11 +114,6 @@ impl ResultFact {
             shows: Shows::Own,
         }
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// Whether a tool is one of our own. Its calls make no object, and the plain host would not make them.

@@ -1,5 +1,6 @@
 //! What a provider reports about a request, as it is stored. Plain data.
 
+use super::is_zero;
 use serde::{Deserialize, Serialize};
 
 /// The usage of one request as a provider reports it.
@@ -54,9 +55,4 @@ impl Reported {
     pub fn total(&self) -> u64 {
         self.input + self.cache_read + self.cache_write
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }

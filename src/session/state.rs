@@ -76,6 +76,8 @@ pub struct Session {
     edited: BTreeMap<ObjectId, u32>,
     files: Files,
     links: Links,
+    /// Tokens that tools of ours have answered since the newest call.
+    coming_tokens: u64,
     effects: Vec<(String, Effect)>,
     late_needs: u64,
     absence: Absence,
@@ -135,7 +137,8 @@ impl Session {
                 }
             }
             Event::Rewritten { how, chat_len, window } => self.rewrite(*how, *chat_len, window),
-            Event::Activated { object, version, view, pin, call, ranges } => {
+            Event::Activated { object, version, view, pin, call, ranges, tokens } => {
+                self.coming_tokens += tokens;
                 self.sets.activate(object, view.clone(), self.chat.turn());
                 if *pin {
                     self.sets.pin(object);
@@ -161,6 +164,7 @@ impl Session {
             Event::Called(record) => {
                 self.calls = record.number;
                 self.effects.clear();
+                self.coming_tokens = 0;
                 self.absence.called();
                 self.bill.called(record, self.chat.window().len() as u64);
                 self.sent = Some(Sent {

@@ -152,7 +152,7 @@ pub const SETTINGS: &[SettingDoc] = &[
         "highWater",
         SettingType::Share,
         "0.7",
-        "Share of the model's window above which `activate` and `pin` refuse and a new epoch starts",
+        "Share of the model's window that a request may fill before a new epoch starts and `activate` and `pin` refuse",
     ),
     user_only(setting(
         "prices",

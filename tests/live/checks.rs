@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use palimpsest::live::{LiveSession, Notice, Wanted, replay_call};
+use palimpsest::live::{CallInfo, HostList, LiveSession, Notice, Wanted, replay_call};
 use palimpsest::object::{AsOf, Hash, ObjectId};
 use palimpsest::session::{Session, Shows, Subject, Treatment};
 use palimpsest::settings::Layout;
@@ -212,6 +212,8 @@ impl World {
                 assert!(REFERENCE.is_match(text) && !text.contains('\n'), "{text}");
                 return standing;
             }
+            // A new read that did not fit: `excerpts` counts its lines.
+            Treatment::Excerpt { .. } if fact.read.is_some() => return standing,
             Treatment::Current { object, version, .. } => Some((object, version)),
             _ => match shows {
                 Some(Shows::Activated { object, version, .. }) => Some((object, version)),
@@ -340,9 +342,11 @@ impl World {
         let events = self.host.store.items(&known, AsOf::Latest, 0..u64::MAX).unwrap().len();
         let mut options = self.host.options();
         options.parent = Some(name);
-        options.settings.high_water = 1_000.0;
         "check".clone_into(&mut options.host_session);
         let mut fork = LiveSession::open(self.host.store.clone(), options).unwrap();
+        // A call without a window, so that there is room for all answers together.
+        let list = Value::from(self.host.messages.clone()).to_string();
+        fork.transform(&HostList::whole(&list), &CallInfo::default()).unwrap();
         let state = self.host.live.state();
         for (sent, (position, host)) in self.host.sent.iter().zip(self.shown()) {
             if *state.treatment(position) == Treatment::Reference {

@@ -3,20 +3,21 @@
 use std::sync::LazyLock;
 
 use palimpsest::live::Wanted;
-use palimpsest::session::{Session, Treatment};
+use palimpsest::session::{Session, Shows, Treatment};
 use palimpsest::settings::Settings;
 use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::host::{Host, uncached};
 
-static BETWEEN: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^… ([\d,]+) lines? between \((t\d+):(\d+)-(\d+)\) …$").unwrap());
+static BETWEEN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^… ([\d,]+) lines? between \(([tf]\d+):(\d+)-(\d+)\) …$").unwrap()
+});
 static AS_IN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^… ([\d,]+) lines? as in ([tf]\d+):(\d+)-(\d+)(?: \((t\d+)\))? …$").unwrap()
 });
 static CUT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(.*) … [\d,]+ characters between \(t\d+:\d+\) … (.*)$").unwrap()
+    Regex::new(r"^(.*) … [\d,]+ characters between \([tf]\d+:\d+\) … (.*)$").unwrap()
 });
 
 /// Checks every output of a request that is shown in part, by its text: each of its lines is shown, counted, or said to stand
@@ -30,20 +31,25 @@ pub(crate) fn check(state: &Session, sent: &[Value], host: &[Value]) {
         let volatile =
             state.chat().get(*at).is_some_and(palimpsest::session::ChatMessage::is_volatile);
         if is_excerpt && !withheld && !volatile {
-            check_excerpt(state, sent, index, text(host));
+            check_excerpt(state, sent, index, *at, text(host));
         }
     }
 }
 
-fn check_excerpt(state: &Session, sent: &[Value], index: usize, own: &str) {
+fn check_excerpt(state: &Session, sent: &[Value], index: usize, at: u64, own: &str) {
     let own: Vec<&str> = own.split('\n').collect();
+    // Lines of a file have the numbers that they have there.
+    let before = match state.result(at).map(|fact| &fact.shows) {
+        Some(Shows::File { range, .. }) => usize::try_from(range.first - 1).unwrap(),
+        _ => 0,
+    };
     let mut next = 0;
     for line in text(&sent[index]).split('\n') {
         let number = |text: &str| text.replace(',', "").parse::<usize>().unwrap();
         if let Some(found) = BETWEEN.captures(line) {
-            assert_eq!(number(&found[3]), next + 1, "{line}");
+            assert_eq!(number(&found[3]), before + next + 1, "{line}");
             next += number(&found[1]);
-            assert_eq!(number(&found[4]), next, "{line}");
+            assert_eq!(number(&found[4]), before + next, "{line}");
         } else if let Some(found) = AS_IN.captures(line) {
             let block = own[next..next + number(&found[1])].join("\n");
             next += number(&found[1]);

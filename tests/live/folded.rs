@@ -61,7 +61,7 @@ fn a_text_that_is_no_list_of_blocks_becomes_one() {
     host.send();
     assert_eq!(host.sent[0]["content"][0], json!({ "type": "text", "text": "please fix it" }));
     let line = host.sent[0]["content"][1]["text"].as_str().unwrap();
-    assert!(line.starts_with("[t2-t"), "{line}");
+    assert!(line.starts_with("[t1-t12] 12 steps: "), "{line}");
 }
 
 #[test]

@@ -39,4 +39,5 @@ mod script_files;
 mod tracked;
 mod transcripts;
 mod two_processes;
+mod windows;
 mod withheld;

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::working_set::working_set;
+use super::working_set::{pinned_places, unanswered, working_set};
 use super::{Item, Reckoning, Terms, is_typed};
 use crate::context::fold;
 use crate::context::hazard::{self, Hazards};
@@ -78,6 +78,8 @@ pub(super) struct Standing<'a> {
     terms: &'a Terms<'a>,
     total: u64,
     working: BTreeSet<u64>,
+    /// Number of newest steps that do not fold.
+    keep_steps: u64,
     outputs: Vec<Candidate>,
     steps: Vec<Candidate>,
     reckoning: Reckoning,
@@ -86,7 +88,7 @@ pub(super) struct Standing<'a> {
 impl<'a> Standing<'a> {
     /// `shown`: tokens of each message of the window as it would be sent now, in order.
     pub(super) fn new(session: &'a Session, shown: &'a [u64], terms: &'a Terms<'a>) -> Self {
-        let working = working_set(session, terms.keep_results);
+        let working = working_set(session, shown, terms);
         let total = shown.iter().sum();
         let calls = CallsGone::new(session, terms.keep_results);
         let outputs = outputs(session, shown, &working, &calls, terms.hazards);
@@ -97,6 +99,7 @@ impl<'a> Standing<'a> {
             terms,
             total,
             working,
+            keep_steps: KEEP_STEPS,
             outputs,
             steps: Vec::new(),
             reckoning: Reckoning {
@@ -115,9 +118,9 @@ impl<'a> Standing<'a> {
         self.total
     }
 
-    /// Positions of the working set, which stays.
-    pub(super) fn working(&self) -> &BTreeSet<u64> {
-        &self.working
+    /// Positions of the working set that stay if these outputs collapse.
+    pub(super) fn staying(&self, collapsing: &BTreeSet<u64>) -> BTreeSet<u64> {
+        self.working.difference(collapsing).copied().collect()
     }
 
     /// Whether a person typed the newest message.
@@ -137,10 +140,34 @@ impl<'a> Standing<'a> {
 
     /// All items, whether they pay or not: outputs, and steps from the oldest on.
     pub(super) fn all(&self) -> (Vec<Item<Leaving>>, Vec<Item<Leaving>>) {
-        let items = |candidates: &[Candidate]| {
-            candidates.iter().map(|candidate| candidate.item(0.0)).collect()
-        };
         (items(&self.outputs), items(&self.steps))
+    }
+
+    /// The outputs of the working set but for the unanswered ones, in the order in which they leave under pressure. From here
+    /// on they may leave.
+    pub(super) fn give_up_working_set(&mut self, leaving: &[Item<Leaving>]) -> Vec<Item<Leaving>> {
+        let gone = outputs_of(leaving);
+        let kept = std::mem::replace(&mut self.working, unanswered(self.session));
+        let calls = CallsGone::new(self.session, self.terms.keep_results);
+        let hazards = self.terms.hazards;
+        self.outputs = outputs(self.session, self.shown, &self.working, &calls, hazards);
+        let mut more: Vec<Candidate> = self.outputs.clone();
+        more.retain(|output| output.what.output().is_some_and(|at| !gone.contains(&at)));
+        let pinned = pinned_places(self.session);
+        more.sort_by_key(|output| output.what.output().is_some_and(|at| pinned.contains(&at)));
+        self.working = kept;
+        items(&more)
+    }
+
+    /// The steps that could fold if all but the newest may, besides those that leave already; the oldest first.
+    pub(super) fn give_up_late_steps(&mut self, leaving: &[Item<Leaving>]) -> Vec<Item<Leaving>> {
+        let gone: HashSet<u64> = leaving.iter().filter_map(|item| item.what.step()).collect();
+        self.working = unanswered(self.session);
+        self.keep_steps = 1;
+        let calls = CallsGone::new(self.session, self.terms.keep_results);
+        let mut more = self.folding(&calls);
+        more.retain(|step| step.what.step().is_some_and(|first| !gone.contains(&first)));
+        items(&more)
     }
 
     /// Tokens from each index of the window on.
@@ -205,7 +232,7 @@ impl<'a> Standing<'a> {
             self.working.contains(&at) || !goes
         };
         let keep_turn = self.terms.rules.bound_thinking;
-        let terms = fold::Terms { keep_steps: KEEP_STEPS, keep_turn, stands: &stands };
+        let terms = fold::Terms { keep_steps: self.keep_steps, keep_turn, stands: &stands };
         fold::foldable_steps(self.session, self.shown, &terms)
     }
 
@@ -257,6 +284,15 @@ impl Candidate {
         let Self { what, index, gain, calls } = *self;
         Item { what, index, gain, rent, calls }
     }
+}
+
+fn items(candidates: &[Candidate]) -> Vec<Item<Leaving>> {
+    candidates.iter().map(|candidate| candidate.item(0.0)).collect()
+}
+
+/// Positions of the outputs among these.
+pub(super) fn outputs_of(leaving: &[Item<Leaving>]) -> BTreeSet<u64> {
+    leaving.iter().filter_map(|item| item.what.output()).collect()
 }
 
 /// The number of calls for which each result could have been gone: those since newer results pushed it out of the working set.

@@ -18,7 +18,7 @@ const ROUNDING: f64 = 1e-9;
 /// `shown`: tokens of each message of the window as it would be sent now, in order.
 pub(super) fn may_start(session: &Session, shown: &[u64], terms: &Terms<'_>) -> bool {
     let total: u64 = shown.iter().sum();
-    if terms.rewrite.is_some() || terms.high_water_tokens.is_some_and(|mark| total > mark) {
+    if terms.rewrite.is_some() || terms.marks.is_some_and(|marks| total > marks.high) {
         return true;
     }
     if !terms.warm {
@@ -33,8 +33,8 @@ pub(super) fn may_start(session: &Session, shown: &[u64], terms: &Terms<'_>) -> 
 fn may_pay(session: &Session, shown: &[u64], terms: &Terms<'_>, total: u64) -> bool {
     let spread = (terms.prices.write - terms.prices.read).max(0.0);
     let new: u64 = shown.iter().skip(terms.first_new).sum();
-    // Newest results may leave too if the model deactivated something or if nothing is kept.
-    let young = terms.keep_results == 0 || session.sets().lets_go();
+    // Newest results may leave too if the model deactivated something, if nothing is kept, or if they fill the window.
+    let young = terms.keep_results == 0 || session.sets().lets_go() || terms.marks.is_some();
     let mut look = Look::new(session.chat().step(), terms.keep_results, young);
     let mut suffix = 0;
     for (at, tokens) in session.chat().window().iter().zip(shown).rev() {

@@ -2,27 +2,45 @@
 
 use std::collections::BTreeSet;
 
+use super::Terms;
 use crate::session::{MessageKind, ResultFact, Session, Shows};
 
 /// Files that the model changed within this many steps count as being edited.
 const EDITING_STEPS: u32 = 10;
 
+/// Share of the window's mark that the newest results may take, in percent.
+const NEWEST_PERCENT: u64 = 25;
+
 /// Positions that stay: the newest results, results that the model has not answered yet, pinned objects, files being edited.
 /// Deactivated content stays only until the model has answered.
-pub(super) fn working_set(session: &Session, keep_results: u64) -> BTreeSet<u64> {
-    let mut working = BTreeSet::new();
-    let mut results = 0;
-    let mut answered = false;
-    for (at, message) in session.shown_window().rev() {
-        answered |= matches!(message.kind, MessageKind::Assistant);
-        if let MessageKind::Result(fact) = &message.kind {
-            results += 1;
-            if !answered || (results <= keep_results && !is_let_go(session, fact)) {
-                working.insert(at);
-            }
-        }
-        if answered && results >= keep_results {
+///
+/// The newest results are those within the count and, where the window is known, within a share of it; the newest that is
+/// answered stays whatever its size.
+///
+/// `shown`: tokens of each message of the window as it would be sent now, in order.
+pub(super) fn working_set(session: &Session, shown: &[u64], terms: &Terms<'_>) -> BTreeSet<u64> {
+    let mut working = unanswered(session);
+    let room = terms.marks.map_or(u64::MAX, |marks| marks.high * NEWEST_PERCENT / 100);
+    let (mut results, mut tokens, mut kept) = (0, 0, 0);
+    for ((at, message), size) in session.window().rev().zip(shown.iter().rev()) {
+        if results >= terms.keep_results {
             break;
+        }
+        let MessageKind::Result(fact) = &message.kind else { continue };
+        if session.folds().hide(at) {
+            continue;
+        }
+        results += 1;
+        if working.contains(&at) {
+            continue;
+        }
+        tokens += size;
+        if kept > 0 && tokens > room {
+            break;
+        }
+        kept += 1;
+        if !is_let_go(session, fact) {
+            working.insert(at);
         }
     }
     let stays = |at: &u64| session.result(*at).is_some_and(|fact| !is_let_go(session, fact));
@@ -35,6 +53,13 @@ pub(super) fn working_set(session: &Session, keep_results: u64) -> BTreeSet<u64>
     working
 }
 
+/// Positions of the results that the model has not answered yet.
+pub(super) fn unanswered(session: &Session) -> BTreeSet<u64> {
+    let newest = session.shown_window().rev();
+    let newest = newest.take_while(|(_, m)| !matches!(m.kind, MessageKind::Assistant));
+    newest.filter(|(_, m)| matches!(m.kind, MessageKind::Result(_))).map(|(at, _)| at).collect()
+}
+
 /// Whether the model deactivated the call or what its result shows.
 pub(super) fn is_let_go(session: &Session, fact: &ResultFact) -> bool {
     let shown = match &fact.shows {
@@ -45,10 +70,10 @@ pub(super) fn is_let_go(session: &Session, fact: &ResultFact) -> bool {
 }
 
 /// Positions at which content of pinned objects stands.
-fn pinned_places(session: &Session) -> Vec<u64> {
+pub(super) fn pinned_places(session: &Session) -> BTreeSet<u64> {
     let sets = session.sets();
     if sets.pinned().is_empty() {
-        return Vec::new();
+        return BTreeSet::new();
     }
     let is_own = |fact: &ResultFact| {
         fact.shows == Shows::Own && fact.object.as_ref().is_some_and(|id| sets.is_pinned(id))

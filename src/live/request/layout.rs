@@ -14,12 +14,14 @@ use crate::context::host::HostMessage;
 use crate::context::ledger::Coming;
 use crate::context::pools_layout::{self, Limits};
 use crate::context::view::{self, Edit, Slot};
-use crate::context::{log_layout, model_rules};
+use crate::context::window::largest_step;
+use crate::context::{fit, log_layout, model_rules, preview};
 use crate::error::Result;
+use crate::harness::{Call, ToolKind};
 use crate::live::journal::Journal;
 use crate::live::{CallInfo, Notice, OpenSession};
 use crate::object::ObjectId;
-use crate::session::{ChatMessage, Event, Rewrite, SlotRecord, Treatment};
+use crate::session::{ChatMessage, Event, MessageKind, Rewrite, SlotRecord, Treatment};
 
 /// What laying out a request works on.
 pub(in crate::live) struct LayOut<'a> {
@@ -36,13 +38,13 @@ pub(in crate::live) struct LayOut<'a> {
 }
 
 impl LayOut<'_> {
-    /// The edits of the layout `log`, with the notice of an epoch that starts.
+    /// The edits of the layout `log`, with the notices of an epoch that starts and of a request that is too long.
     pub(in crate::live) fn log_edits(
         &mut self,
         call: &CallInfo,
         coming: &Coming,
         hazards: &Hazards,
-    ) -> Result<(Vec<Edit>, Option<Notice>)> {
+    ) -> Result<(Vec<Edit>, Vec<Notice>)> {
         let mut slots = self.changed_slots()?;
         let len = self.journal.state().chat().window().len();
         let mut shown = self.request.view.sizes().to_vec();
@@ -53,11 +55,11 @@ impl LayOut<'_> {
         let settings = &self.options.settings;
         let bill = self.journal.state().bill();
         let known = bill.last().map_or(0, |last| last.host_messages);
+        let marks = coming.marks(settings.high_water, largest_step(self.journal.state()));
         let terms = Terms {
             keep_results: settings.keep_results,
             collapse_tokens: settings.collapse_tokens,
-            high_water_tokens: coming.window.map(|window| self.options.high_water(window)),
-            full_tokens: coming.full_tokens(),
+            marks,
             rewrite: self.rewrite,
             first_new: usize::try_from(known).unwrap_or(usize::MAX),
             prices: &coming.prices.prices,
@@ -67,14 +69,67 @@ impl LayOut<'_> {
             rules: model_rules::rules(call.model.as_deref().unwrap_or_default(), call.api()),
             hazards,
         };
-        let mut notice = None;
+        let mut notices = Vec::new();
         if let Some(new) = epoch::decide(self.journal.state(), &shown, &terms) {
-            notice = Some(self.notice_of(&new));
+            notices.push(self.notice_of(&new));
             for index in self.start_epoch(new) {
-                slots.insert(index, self.slot(index)?);
+                let slot = self.slot(index)?;
+                shown[index] = slot.as_ref().map_or(0, |slot| slot.tokens);
+                slots.insert(index, slot);
             }
         }
-        Ok((self.request.view.edits_to(slots, len), notice))
+        if let Some(marks) = marks {
+            self.shorten_unanswered(&mut slots, &mut shown, marks.most)?;
+            let tokens = coming.fixed + shown.iter().sum::<u64>();
+            let window = marks.most + coming.fixed + marks.reserved;
+            if tokens > window {
+                notices.push(Notice::WindowExceeded { tokens, window });
+            }
+        }
+        Ok((self.request.view.edits_to(slots, len), notices))
+    }
+
+    /// Shortens results that the model has not answered yet where the messages would have more than `most` tokens.
+    fn shorten_unanswered(
+        &mut self,
+        slots: &mut BTreeMap<usize, Option<Slot>>,
+        shown: &mut [u64],
+        most: u64,
+    ) -> Result<()> {
+        let long = fit::too_long(self.journal.state(), shown, most);
+        if long.is_empty() {
+            return Ok(());
+        }
+        let answer = self.newest_answer()?;
+        let said = answer.as_ref().map(|answer| answer.said().join("\n")).unwrap_or_default();
+        for (index, tokens) in long {
+            let at = self.journal.state().chat().window()[index];
+            let message = self.request.message_at(self.journal, self.list, index)?;
+            let id = message.key.calls.first();
+            let calls = answer.iter().flat_map(|answer| &answer.calls);
+            let call = calls.into_iter().find(|call| Some(&call.id) == id);
+            let kind =
+                call.map_or(ToolKind::Other, |call| Call::new(&call.tool, &call.args).kind());
+            let text = &*message.text();
+            let output = preview::Output { text, tokens, kind, said: &said, standing: &[] };
+            let treatment = fit::shortened(&output, self.options.counter, tokens);
+            self.journal.record(Event::Treated { at, treatment });
+            let slot = self.slot(index)?;
+            shown[index] = slot.as_ref().map_or(0, |slot| slot.tokens);
+            slots.insert(index, slot);
+        }
+        Ok(())
+    }
+
+    /// The model's newest answer.
+    fn newest_answer(&self) -> Result<Option<HostMessage>> {
+        let state = self.journal.state();
+        let kinds: Vec<_> = state.window().map(|(_, message)| &message.kind).collect();
+        let newest = kinds.iter().rposition(|kind| matches!(kind, MessageKind::Assistant));
+        let message = newest.map(|index| {
+            self.request.message_at(self.journal, self.list, index).map(Cow::into_owned)
+        });
+        message.transpose()
     }
 
     /// The slots of the messages that are new or may look different now, by index in the window; `None` for a folded message.

@@ -130,8 +130,8 @@ impl LiveSession {
         let edits = match self.options.settings.layout {
             Layout::Pools => layout.pools_edits()?,
             Layout::Log => {
-                let (edits, started) = layout.log_edits(call, &coming, &self.hazards)?;
-                notices.extend(started);
+                let (edits, more) = layout.log_edits(call, &coming, &self.hazards)?;
+                notices.extend(more);
                 edits
             }
         };

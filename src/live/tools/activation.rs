@@ -7,10 +7,12 @@ use regex::Regex;
 
 use super::Tools;
 use crate::context::forms;
+use crate::context::ledger;
 use crate::context::log_layout::{Texts, headed_lines};
 use crate::context::pools_layout::active_block;
 use crate::context::tokens;
 use crate::context::view::{self, Slot, user_message};
+use crate::context::window::{Marks, largest_step};
 use crate::error::{Error, Result};
 use crate::object::{Handle, Hash, Name, ObjectId, VersionSelector};
 use crate::session::{
@@ -88,6 +90,7 @@ impl Tools<'_> {
             pin,
             call: call.to_owned(),
             ranges,
+            tokens,
         });
         if self.options.settings.layout == Layout::Pools {
             return Ok(format!("done: {}, {}", heading, forms::count(tokens, "token")));
@@ -224,25 +227,30 @@ impl Tools<'_> {
         }
     }
 
+    /// Refuses content for which the window has no room beside what came since the newest call. Under pressure most of what
+    /// stands may leave, so there is room for a quarter of the mark in any case.
     fn require_room(&self, name: &str, tokens: u64, pin: bool) -> Result<()> {
-        let Some(sent) = self.journal.state().sent() else { return Ok(()) };
-        let Some(window) = sent.context_window else { return Ok(()) };
-        let mut room = self.options.high_water(window).saturating_sub(sent.sent_tokens);
+        let state = self.journal.state();
+        let Some((sent, marks)) = state.sent().zip(self.marks()) else { return Ok(()) };
+        let free = marks.high.saturating_sub(sent.sent_tokens).max(marks.high / 4);
+        let mut room = free.saturating_sub(state.coming_tokens());
         if pin {
-            let pinned: u64 = self
-                .journal
-                .state()
-                .sets()
-                .pinned()
-                .iter()
-                .map(|id| self.standing_tokens(id))
-                .sum();
-            room = room.min((window / 2).saturating_sub(pinned));
+            let pinned: u64 = state.sets().pinned().iter().map(|id| self.standing_tokens(id)).sum();
+            room = room.min((marks.high / 2).saturating_sub(pinned));
         }
         if tokens <= room {
             return Ok(());
         }
         Err(Error::NoRoom { name: name.to_owned(), tokens, room })
+    }
+
+    /// The marks of the window that the newest call had, for its messages.
+    fn marks(&self) -> Option<Marks> {
+        let state = self.journal.state();
+        let window = state.sent()?.context_window?;
+        let bill = &state.bill().last()?.bill;
+        let share = self.options.settings.high_water;
+        Some(ledger::marks(window, bill.factor, share, largest_step(state)).without(bill.fixed))
     }
 
     /// Tokens of the messages that hold an object's content, as it was last sent.

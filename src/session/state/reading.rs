@@ -52,6 +52,11 @@ impl Session {
         self.sent
     }
 
+    /// Tokens that our own tools have answered since the newest call; they stand in the next request.
+    pub fn coming_tokens(&self) -> u64 {
+        self.coming_tokens
+    }
+
     /// The ledger: what the calls cost, and what they would have cost the plain host.
     pub fn bill(&self) -> &Bill {
         &self.bill
