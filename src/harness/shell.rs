@@ -72,10 +72,15 @@ pub fn commands(line: &str) -> impl Iterator<Item = Command> {
 /// The words of a command line that may be paths, in order, each once: as a shell reads them, and what stands between any
 /// marks, in the text of other programs and where a shell computes.
 pub fn path_words(line: &str) -> Vec<String> {
+    let commands: Vec<Command> = commands(line).collect();
+    path_words_of(line, commands.iter())
+}
+
+/// The same for a line that has been read; `commands`: those of the line.
+pub fn path_words_of<'a>(line: &str, commands: impl Iterator<Item = &'a Command>) -> Vec<String> {
     let is_mark = |c: char| c.is_whitespace() || "'\"`;|&<>()=$,:{}".contains(c);
     let between = line.split(is_mark).filter(|word| !word.is_empty()).map(str::to_owned);
-    let commands: Vec<Command> = commands(line).collect();
-    let read = commands.iter().flat_map(|command| &command.words).map(|word| word.text.clone());
+    let read = commands.flat_map(|command| &command.words).map(|word| word.text.clone());
     let mut seen = HashSet::new();
     between.chain(read).filter(|word| !word.is_empty() && seen.insert(word.clone())).collect()
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::absolute_path;
 use super::discovery::cut;
-use crate::harness::shell::{self, Command, Step, Word};
+use crate::harness::shell::{self, Command, Step, Word, path_words_of};
 
 /// Bytes of a line that are read: each `cd` may lengthen the folder of all commands behind it.
 const MAX_BYTES: usize = 32 << 10;
@@ -43,11 +43,12 @@ pub(super) fn commands(line: &str, folder: &Path) -> Vec<PlacedCommand> {
     found
 }
 
-/// The absolute paths that the words of a line's commands may name here, in order.
-pub fn named_paths(line: &str, folder: &Path) -> Vec<PathBuf> {
+/// The words of a line that may be paths, and the absolute paths that the words of its commands may name here, in order.
+pub fn names_in(line: &str, folder: &Path) -> (Vec<String>, Vec<PathBuf>) {
     let commands = commands(line, folder);
+    let words = path_words_of(line, commands.iter().map(|placed| &placed.command));
     let here = commands.iter().filter(|placed| !placed.command.is_elsewhere);
-    here.flat_map(PlacedCommand::paths).collect()
+    (words, here.flat_map(PlacedCommand::paths).collect())
 }
 
 impl PlacedCommand {

@@ -4,14 +4,13 @@
 //! Best effort where a shell is at work: paths are looked for in the command and in what the output says of itself.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::context::host::{HostCall, HostMessage};
 use crate::context::placeholder::{attached_files, command_without_text, lacks_text, without_text};
 use crate::error::Result;
-use crate::harness::shell::path_words;
 use crate::harness::{Call, ToolKind, command_line};
 use crate::live::journal::Journal;
 use crate::live::workspace::Workspace;
@@ -231,9 +230,11 @@ impl Withholding<'_> {
         if !disk.excludes_any() {
             return false;
         }
-        let paths = source::named_paths(command, folder);
-        let given = path_words(command).into_iter().enumerate();
-        let mut placed = paths.iter().filter_map(|path| path.to_str()).enumerate();
+        let (words, paths) = source::names_in(command, folder);
+        let known: HashSet<PathBuf> = words.iter().map(|word| folder.join(word)).collect();
+        let placed =
+            paths.iter().filter(|path| folder != disk.agent_cwd() || !known.contains(*path));
+        let mut placed = placed.filter_map(|path| path.to_str()).enumerate();
         let is_excluded = |index: usize, path: &str| {
             if index < MAX_LOOKED_UP {
                 disk.is_excluded_given(path)
@@ -241,7 +242,7 @@ impl Withholding<'_> {
                 disk.excludes_name(Path::new(path))
             }
         };
-        given.into_iter().any(|(index, word)| is_excluded(index, &word))
+        words.iter().enumerate().any(|(index, word)| is_excluded(index, word))
             || placed.any(|(index, path)| is_excluded(index, path))
     }
 

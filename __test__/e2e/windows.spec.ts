@@ -1,0 +1,46 @@
+// A model with a small window in the real Pi: 30 calls with outputs that plain Pi has to compact.
+import { expect, test } from "vitest";
+import { runPiJson } from "../../scripts/lib/pi.js";
+import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
+import { extension, start } from "./support.ts";
+
+const calls = 30;
+const contextWindow = 40_000;
+/** What Pi keeps free of the window: it compacts when less is. */
+const reserved = 16_384;
+const timeout = 240_000;
+
+/** Pi's own request for a summary has no tools. */
+const isSummary = (body: RequestBody) => (body.tools ?? []).length === 0;
+
+/** Runs a session in which each call but the last brings an output of this many lines of about 12 tokens. */
+async function play(args: string[], lines: number) {
+  let done = 0;
+  const { model, sandbox } = await start(
+    ({ body }): Step => {
+      if (isSummary(body)) {
+        return { text: "What happened so far: commands ran." };
+      }
+      done += 1;
+      const command = `for i in $(seq 1 ${lines}); do echo "run ${done} case $i is as it was before"; done`;
+      return done < calls ? { calls: [{ name: "bash", args: { command } }] } : { text: "Done." };
+    },
+    { contextWindow },
+  );
+  const { code, stderr, events } = await runPiJson(sandbox, [...args, "-p", "go"], { deadlineMs: timeout });
+  const compactions = events.filter((event) => event.type === "compaction_start").length;
+  const tokens = model.requests.map(({ body }) => Math.ceil(JSON.stringify(body.messages).length / 4));
+  return { code, stderr, errors: model.errors, calls: done, compactions, largest: Math.max(...tokens) };
+}
+
+test("plain Pi compacts", { timeout }, async () => {
+  const plain = await play([], 250);
+  expect(plain).toMatchObject({ code: 0, errors: [], calls });
+  expect(plain.compactions).toBeGreaterThan(0);
+});
+
+test.each([60, 250, 600])("outputs of %d lines leave before Pi would compact", { timeout }, async (lines) => {
+  const ours = await play(["-e", extension], lines);
+  expect(ours).toMatchObject({ code: 0, stderr: "", errors: [], calls, compactions: 0 });
+  expect(ours.largest).toBeLessThan(contextWindow - reserved);
+});
