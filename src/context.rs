@@ -15,6 +15,7 @@ pub mod fold;
 pub mod forms;
 pub mod hazard;
 pub mod host;
+pub mod last_words;
 pub mod ledger;
 pub mod lines_index;
 pub mod log_layout;

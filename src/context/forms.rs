@@ -2,7 +2,7 @@
 //!
 //! Pure text. No line reads like an error or like an invitation to repeat a call.
 
-use crate::object::Handle;
+use crate::object::{Handle, VersionSelector};
 use crate::session::{LineRange, ResultFact};
 
 /// A collapsed tool output: `[t17] exit 0 · 412 lines · last: "test result: ok. 96 passed"`.
@@ -175,6 +175,17 @@ pub fn is_folded(text: &str) -> bool {
 /// First line of an activated object: `[t17] bash · lines 1-40 of 412`.
 pub fn activated_line(handle: Handle, name: &str, ranges: &[LineRange], lines: u64) -> String {
     format!("[{handle}] {name} · {} of {}", lines_phrase(ranges), grouped(lines))
+}
+
+/// What a heading adds to the name where it shows another version than the latest.
+pub fn earlier_version(version: VersionSelector) -> String {
+    let which = match version {
+        VersionSelector::Latest => return String::new(),
+        VersionSelector::Tx(tx_id) => tx_id.0.to_string(),
+        VersionSelector::Back(steps) => format!("-{steps}"),
+        VersionSelector::Time(time) => time.to_string(),
+    };
+    format!(" (version @{which}, not the latest)")
 }
 
 /// `lines 1-40, 60-70`, `line 5`.

@@ -58,7 +58,7 @@ pub struct ResultFact {
     pub exit: Option<i64>,
     /// Number of lines of its text, split on `\n`; the last line may be empty.
     pub lines: u64,
-    /// Last line that is not blank, cut to 80 characters.
+    /// The last line that says something, cut to 80 characters.
     pub last: String,
     /// Whether it is a single text block that the store holds, as opposed to images or several blocks.
     pub plain: bool,

@@ -205,7 +205,7 @@ fn a_read_whose_lines_are_gone_is_activated_as_it_was_read() {
     host.write_file("a.txt", &without);
     let answer = activate(&mut host, "t1");
     insta::assert_snapshot!(answer, @r"
-    [f1] a.txt (these lines are gone since) · lines 4-6 of 10
+    [f1] a.txt (these lines are gone since; as they were read) · lines 4-6 of 10
     line 4 of the file
     line 5 of the file
     line 6 of the file
@@ -229,7 +229,8 @@ fn a_version_of_a_toolcall_is_shown_or_refused_and_never_another_one() {
     host.send();
     host.messages[2]["content"][0]["text"] = json!("second");
     host.send();
-    assert_eq!(activate(&mut host, "t1@-1"), "[t1] bash · line 1 of 1\nfirst");
+    let earlier = "[t1] bash (version @-1, not the latest) · line 1 of 1\nfirst";
+    assert_eq!(activate(&mut host, "t1@-1"), earlier);
     assert_eq!(activate(&mut host, "t1"), "[t1] bash · line 1 of 1\nsecond");
     assert!(activate(&mut host, "t1@-9").contains("has no version 9 before the latest"));
     let refusal = "`name` asks for a version of t2, which shows lines of f1: name a version of f1";

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::context::deeds::{brief, brief_of_change};
 use crate::context::host::{HostCall, HostMessage};
+use crate::context::last_words::last_words;
 use crate::harness::{Call, command_line};
 use crate::session::{OutputClass, RequestKey, ResultFact, Shows};
 
@@ -34,7 +35,7 @@ pub(super) fn describe(message: &HostMessage, fact: ResultFact) -> ResultFact {
         ok: !message.is_error,
         exit: (fact.tool == "bash").then(|| exit_code(last, message.is_error)).flatten(),
         lines: text.split('\n').count() as u64,
-        last: cut(last.trim(), LAST_LINE_CHARS),
+        last: cut(last_words(&text), LAST_LINE_CHARS),
         plain: message.plain,
         ..fact
     }

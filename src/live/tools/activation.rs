@@ -136,20 +136,25 @@ impl Tools<'_> {
         match self.journal.state().index().get(object).map(|entry| entry.subject.clone()) {
             Some(Subject::Toolcall { tool, version: mut known, .. }) => {
                 let handle = self.handle_of(object)?;
+                let mut name = tool;
                 if version != VersionSelector::Latest {
+                    let latest = known;
                     known = self.journal.store().select(object, version)?.content_hash;
+                    if known != latest {
+                        name.push_str(&forms::earlier_version(version));
+                    }
                 }
                 match self.journal.text(object, &known) {
                     Ok(text) => Ok(Ok(Shown {
                         object: object.clone(),
                         version: known,
                         handle,
-                        name: tool,
+                        name,
                         text,
                         default: None,
                     })),
                     Err(Error::NotFound { .. }) => {
-                        Ok(Err(format!("[{handle}] {tool} · the call has no output")))
+                        Ok(Err(format!("[{handle}] {name} · the call has no output")))
                     }
                     Err(error) => Err(error),
                 }
@@ -180,6 +185,9 @@ impl Tools<'_> {
         let mut wanted = latest.clone();
         if version != VersionSelector::Latest {
             wanted = self.journal.store().select(object, version)?.content_hash;
+            if wanted != latest {
+                name.push_str(&forms::earlier_version(version));
+            }
         } else if lines.is_none() {
             match self.last_text_of(object, handle, location.as_ref(), obstacle)? {
                 Ok(last) => wanted = last,
@@ -195,9 +203,9 @@ impl Tools<'_> {
             if read != wanted {
                 let now = self.journal.state().lines_now(object, &read, &[range]).first().copied();
                 name.push_str(if now.is_some() {
-                    " (changed since)"
+                    " (changed since; as it is now)"
                 } else {
-                    " (these lines are gone since)"
+                    " (these lines are gone since; as they were read)"
                 });
                 default = now.or(default);
                 wanted = if now.is_some() { wanted } else { read };
