@@ -217,7 +217,7 @@ export interface TextBlock {
   text: string;
 }
 
-/** An image. A tool result that holds one is always shown whole. */
+/** An image. It stays in its tool result when the text beside it collapses. */
 export interface ImageBlock {
   type: "image";
   /** Base64. */

@@ -4,6 +4,7 @@
 //! the layer `live` does, and hands over what a decision needs.
 
 pub mod breakpoints;
+pub mod content;
 pub mod deeds;
 pub mod edit_help;
 pub mod epoch;

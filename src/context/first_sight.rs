@@ -53,7 +53,7 @@ pub fn decide(
             let above = session.showings(object).filter(|showing| showing.at != output.at);
             as_parts(split_read((object, version, *range), above))
         }
-        Shows::Own if fact.plain && fact.object.is_some() => {
+        Shows::Own if fact.is_output && fact.object.is_some() => {
             in_part(output, standing, preview_tokens)
         }
         _ => Treatment::Given,
@@ -65,7 +65,7 @@ pub fn decide(
 pub fn block_lines(session: &Session, output: &Output<'_>) -> Option<usize> {
     let fact = output.fact;
     if fact.shows != Shows::Own
-        || !fact.plain
+        || !fact.is_output
         || fact.object.is_none()
         || repeats_right_away(session, output.at, fact)
     {

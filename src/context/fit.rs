@@ -6,7 +6,7 @@ use super::excerpt::{self, Named};
 use super::{forms, preview};
 use crate::context::tokens::Counter;
 use crate::object::Handle;
-use crate::session::{LineRange, MessageKind, Piece, Session, Shows, Treatment};
+use crate::session::{LineRange, MessageKind, Piece, ResultFact, Session, Shows, Treatment};
 
 /// Least tokens to which a result is shortened: some lines, and the line that counts the others.
 const LEAST_TOKENS: u64 = 200;
@@ -49,7 +49,9 @@ fn common_cap(mut sizes: Vec<u64>, excess: u64) -> u64 {
 
 /// Whether lines of the result can be left out and named: it is an output or shows a file, and what it shows has a handle.
 fn can_shorten(session: &Session, at: u64) -> bool {
-    let Some(fact) = session.result(at).filter(|fact| fact.plain) else { return false };
+    let has_text = |fact: &&ResultFact| fact.lines > 1 || !fact.last.is_empty();
+    let fact = session.result(at).filter(|fact| fact.is_output).filter(has_text);
+    let Some(fact) = fact else { return false };
     let object = match &fact.shows {
         Shows::File { object, .. } => Some(object),
         Shows::Own => fact.object.as_ref(),

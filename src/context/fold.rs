@@ -74,7 +74,8 @@ pub fn foldable_steps(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Ve
             }
             MessageKind::Result(fact) => {
                 let may = may_fold(session, at, message)
-                    && fact.plain
+                    && fact.is_output
+                    && fact.kept_tokens.is_none()
                     && !holds_pinned(session, at, fact)
                     && !(terms.stands)(at, *tokens);
                 open = open

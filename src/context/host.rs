@@ -1,7 +1,7 @@
 //! A host's message, parsed from its JSON: what the session needs of it, and its exact text around the content.
 //!
 //! Expects the shapes of pi-ai's messages, but is lenient: a message without a role, or of an unknown role or shape, passes
-//! through. Must not interpret tools or decide anything.
+//! through. What shapes a content has is `content`'s. Must not interpret tools or decide anything.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,6 +10,7 @@ use std::ops::Range;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::content::{block_text, span_within, text_block};
 use super::tokens::Counter;
 use crate::error::{Error, Result};
 use crate::object::Hash;
@@ -54,8 +55,10 @@ pub struct HostMessage {
     pub texts: Vec<String>,
     /// Texts of its thinking blocks.
     pub thinking: Vec<String>,
-    /// Whether its content is exactly one text block.
-    pub plain: bool,
+    /// Whether a line can take the place of its text: it is known, and the content is not made of other blocks alone.
+    pub is_output: bool,
+    /// Tokens of its blocks that are no text, which stay when a line takes the place of the text; `None` if it has none.
+    pub kept_tokens: Option<u64>,
     /// Its tokens.
     pub tokens: u64,
     /// How they are counted.
@@ -102,7 +105,8 @@ impl HostMessage {
             details: value("details"),
             texts: Vec::new(),
             thinking: Vec::new(),
-            plain: false,
+            is_output: false,
+            kept_tokens: None,
             tokens: 0,
             counter,
             withheld: None,
@@ -135,7 +139,8 @@ impl HostMessage {
             details: Value::Null,
             texts: Vec::new(),
             thinking: Vec::new(),
-            plain: false,
+            is_output: false,
+            kept_tokens: None,
             tokens: 0,
             counter,
             withheld: None,
@@ -147,7 +152,8 @@ impl HostMessage {
         let message = Self::parse(raw, counter);
         match withheld {
             Some(withheld) => {
-                Self { tokens: withheld.tokens, plain: false, withheld: Some(withheld), ..message }
+                let (tokens, withheld) = (withheld.tokens, Some(withheld));
+                Self { tokens, is_output: false, kept_tokens: None, withheld, ..message }
             }
             None => message,
         }
@@ -166,11 +172,15 @@ impl HostMessage {
         self.content_span.clone().map(|span| &self.raw[span])
     }
 
-    /// The message's JSON with another content.
+    /// The message's JSON with another content. One without content gets it as its last member.
     pub fn with_content(&self, content: &str) -> String {
-        match &self.content_span {
-            Some(span) => {
-                format!("{}{content}{}", &self.raw[..span.start], &self.raw[span.end..])
+        if let Some(span) = &self.content_span {
+            return format!("{}{content}{}", &self.raw[..span.start], &self.raw[span.end..]);
+        }
+        match self.raw.trim_end().strip_suffix('}') {
+            Some(members) => {
+                let comma = if members.trim_end().ends_with('{') { "" } else { "," };
+                format!(r#"{members}{comma}"content":{content}}}"#)
             }
             None => self.raw.clone(),
         }
@@ -198,7 +208,7 @@ impl HostMessage {
         if blocks.trim().is_empty() { format!("[{block}]") } else { format!("[{blocks},{block}]") }
     }
 
-    /// All text of the message; blocks are joined by line feeds.
+    /// All text of the message: its texts joined by line feeds.
     pub fn text(&self) -> Cow<'_, str> {
         match self.texts.as_slice() {
             [one] => Cow::Borrowed(one),
@@ -219,24 +229,36 @@ impl HostMessage {
         let blocks = match content {
             Value::String(text) => {
                 self.texts.push(text.clone());
+                self.is_output = true;
                 return self.counter.units(text);
             }
-            Value::Array(blocks) => blocks,
+            Value::Array(blocks) => blocks.as_slice(),
+            Value::Null => &[],
             _ => return 0,
         };
-        self.plain = matches!(blocks.as_slice(), [one] if is_text_block(one));
-        blocks.iter().map(|block| self.read_block(block)).sum()
+        let mut kept = None;
+        let mut units = 0;
+        for block in blocks {
+            let own = if let Some(text) = block_text(block) {
+                self.texts.push(text.to_owned());
+                self.counter.units(text)
+            } else {
+                let own = self.read_other_block(block);
+                kept = Some(kept.unwrap_or_default() + own);
+                own
+            };
+            units += own;
+        }
+        self.kept_tokens = kept.map(|units| self.counter.tokens(units));
+        self.is_output = kept.is_none() || !self.texts.is_empty();
+        units
     }
 
-    fn read_block(&mut self, block: &Value) -> u64 {
+    /// Reads a block that is no text; returns its units.
+    fn read_other_block(&mut self, block: &Value) -> u64 {
         let counter = self.counter;
         let text = |name: &str| block.get(name).and_then(Value::as_str);
         match text("type") {
-            Some("text") => {
-                let text = text("text").unwrap_or_default();
-                self.texts.push(text.to_owned());
-                counter.units(text)
-            }
             Some("thinking") => {
                 let text = text("thinking").unwrap_or_default();
                 self.thinking.push(text.to_owned());
@@ -285,45 +307,64 @@ pub fn strings<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     }
 }
 
-/// The JSON of a content with one text block, as `JSON.stringify` writes it.
-pub fn text_content(text: &str) -> String {
-    format!("[{}]", text_block(text))
-}
-
-/// The JSON of a text block, as `JSON.stringify` writes it.
-pub fn text_block(text: &str) -> String {
-    format!(r#"{{"type":"text","text":{}}}"#, Value::from(text))
-}
-
-fn is_text_block(block: &Value) -> bool {
-    block.as_object().is_some_and(|block| {
-        block.len() == 2
-            && block.get("type").is_some_and(|t| t == "text")
-            && block.get("text").is_some_and(Value::is_string)
-    })
-}
-
-/// The byte range of `part`, a slice of `whole`.
-fn span_within(whole: &str, part: &str) -> Range<usize> {
-    let start = part.as_ptr() as usize - whole.as_ptr() as usize;
-    start..start + part.len()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::content::text_content;
     use super::*;
 
     #[test]
     fn content_can_be_replaced_without_touching_the_rest() {
         let raw = r#"{"role":"toolResult","n":1e400,"content":[{"type":"text","text":"a\u0000b"}],"x":-0.0}"#;
         let message = HostMessage::parse(raw, Counter::Bundled);
-        assert!(message.plain);
+        assert!(message.is_output);
         assert_eq!(message.text(), "a\0b");
         assert_eq!(
             message.with_content("[]"),
             r#"{"role":"toolResult","n":1e400,"content":[],"x":-0.0}"#
         );
         assert_eq!(message.content().unwrap(), text_content("a\0b"));
+    }
+
+    #[test]
+    fn a_message_without_content_can_get_one() {
+        for (raw, expected) in [
+            ("{}", r#"{"content":[]}"#),
+            (r#"{"role":"toolResult","n":1} "#, r#"{"role":"toolResult","n":1,"content":[]}"#),
+            ("null", "null"),
+        ] {
+            assert_eq!(HostMessage::parse(raw, Counter::Bundled).with_content("[]"), expected);
+        }
+    }
+
+    #[test]
+    fn the_text_of_a_result_can_go_whatever_its_shape_and_other_blocks_stay() {
+        let image = r#"{"type":"image","data":"AAAA","mimeType":"image/png"}"#;
+        for (content, text, is_output, kept_tokens) in [
+            (r#""a\nb""#.to_owned(), "a\nb", true, None),
+            (r#""""#.to_owned(), "", true, None),
+            ("[]".to_owned(), "", true, None),
+            ("null".to_owned(), "", true, None),
+            (
+                r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#.to_owned(),
+                "a\nb",
+                true,
+                None,
+            ),
+            (r#"[{"type":"text","text":"a","annotations":{}}]"#.to_owned(), "a", true, None),
+            (format!(r#"[{image},{{"type":"text","text":"a"}}]"#), "a", true, Some(IMAGE_TOKENS)),
+            (format!("[{image}]"), "", false, Some(IMAGE_TOKENS)),
+            (r#"[{"type":"text"},7]"#.to_owned(), "", false, Some(0)),
+            (r#"{"text":"a"}"#.to_owned(), "", false, None),
+        ] {
+            let raw = format!(r#"{{"role":"toolResult","content":{content}}}"#);
+            let message = HostMessage::parse(&raw, Counter::Bundled);
+            assert_eq!(message.text(), text, "{content}");
+            assert_eq!(
+                (message.is_output, message.kept_tokens),
+                (is_output, kept_tokens),
+                "{content}"
+            );
+        }
     }
 
     #[test]

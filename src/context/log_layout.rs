@@ -6,9 +6,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::content::{text_block, with_text};
 use super::excerpt::{self, Named};
 use super::forms;
-use super::host::{HostMessage, text_block, text_content};
+use super::host::HostMessage;
 use crate::error::{Error, Result};
 use crate::object::{Handle, Hash, ObjectId};
 use crate::session::{
@@ -127,7 +128,7 @@ fn render_result(
             }
         }
     };
-    Ok(Some(text_content(&text)))
+    Ok(Some(with_text(message.content(), &text)))
 }
 
 /// What the lines of a result that shows a file are called: by their place in the file. `None` if it shows its own text.

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::host::{HostMessage, text_content};
+use super::content;
+use super::host::HostMessage;
 use super::log_layout::{Texts, lines_of};
 use super::tokens::{self, Counter};
 use super::view::{Slot, user_message};
@@ -45,7 +46,7 @@ pub fn render(
     for (index, (at, message)) in messages.iter().enumerate() {
         slots.push(match session.chat().get(*at) {
             Some(known) if known.is_volatile() => Slot::of_volatile(index, message),
-            _ => Slot::of_host(index, *at, message, chat_reference(session, *at)),
+            _ => Slot::of_host(index, *at, message, chat_reference(session, *at, message)),
         });
     }
     for object in active {
@@ -72,16 +73,13 @@ pub fn active_block(id: &ObjectId, text: &str, ranges: &[LineRange]) -> String {
     format!("ACTIVE_CONTENT id={id} lines={}\n{}", names.join(","), shown.join("\n"))
 }
 
-/// The content that replaces a tool result's: `toolcall_ref id={id} tool={tool} status={status}`. A result of more than one text
-/// block (images, for example) stays as the host gave it.
-fn chat_reference(session: &Session, at: u64) -> Option<String> {
-    let fact = session.result(at).filter(|fact| fact.plain)?;
+/// The content of a tool result, with `toolcall_ref id={id} tool={tool} status={status}` in the place of its text. Images beside it
+/// stay; a result of images alone stays as the host gave it.
+fn chat_reference(session: &Session, at: u64, message: &HostMessage) -> Option<String> {
+    let fact = session.result(at).filter(|fact| fact.is_output)?;
     let id = fact.object.as_ref()?;
-    Some(text_content(&format!(
-        "toolcall_ref id={id} tool={} status={}",
-        fact.tool,
-        status(fact.ok)
-    )))
+    let line = format!("toolcall_ref id={id} tool={} status={}", fact.tool, status(fact.ok));
+    Some(content::with_text(message.content(), &line))
 }
 
 /// One line per object of the metadata pool, in order of entry, within the budget. Objects that are neither pinned nor active

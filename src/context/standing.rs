@@ -22,7 +22,7 @@ pub fn standing(session: &Session, at: u64, treatment: &Treatment) -> Option<Sho
     if let Some(showing) = session.showing_as(at, treatment) {
         return Some(showing);
     }
-    let object = fact.object.as_ref().filter(|_| fact.plain && fact.shows == Shows::Own)?;
+    let object = fact.object.as_ref().filter(|_| fact.is_output && fact.shows == Shows::Own)?;
     let Subject::Toolcall { version, .. } = &session.index().get(object)?.subject else {
         return None;
     };

@@ -60,8 +60,14 @@ pub struct ResultFact {
     pub lines: u64,
     /// The last line that says something, cut to 80 characters.
     pub last: String,
-    /// Whether it is a single text block that the store holds, as opposed to images or several blocks.
-    pub plain: bool,
+    /// Whether a line can take the place of its text: the store holds the text, and there is one beside whatever images. Earlier
+    /// releases stored false also for a result of several text blocks, a string, or a block with keys that are not known; such a
+    /// result goes out as the host gave it for as long as its session lasts.
+    #[serde(rename = "plain")]
+    pub is_output: bool,
+    /// Tokens of its blocks that are no text, which stay when a line takes the place of the text; `None` if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_tokens: Option<u64>,
     /// Tokens of the call's arguments that a fold line would not show.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub argument_tokens: u64,
@@ -97,7 +103,7 @@ impl ResultFact {
         is_own_tool(&self.tool)
     }
 
-    /// A fact for tests: a plain result of `bash` with an object named `object`.
+    /// A fact for tests: a result of `bash` with an object named `object`.
     #[cfg(test)]
     pub(crate) fn for_tests(object: &str) -> Self {
         Self {
@@ -108,7 +114,8 @@ impl ResultFact {
             exit: Some(0),
             lines: 1,
             last: String::new(),
-            plain: true,
+            is_output: true,
+            kept_tokens: None,
             argument_tokens: 0,
             class: OutputClass::Other,
             shows: Shows::Own,

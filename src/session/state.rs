@@ -244,11 +244,11 @@ impl Session {
         }
     }
 
-    /// A tool result activates its object and the file that it shows. A result of more than one text block (images, for
-    /// example) stays in the chat as the host gave it and is not activated.
+    /// A tool result activates its object and the file that it shows. One without text (an image, or a placeholder) stays in the
+    /// chat as the host gave it and is not activated.
     fn enter_result(&mut self, at: u64) {
         let Some(fact) = self.result(at).cloned() else { return };
-        if let Some(object) = fact.object.as_ref().filter(|_| fact.plain) {
+        if let Some(object) = fact.object.as_ref().filter(|_| fact.is_output) {
             self.sets.activate(object, ActiveView::Whole, self.chat.turn());
         }
         if let Shows::File { object, range, .. } = &fact.shows {

@@ -12,6 +12,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::script::{Fact, World};
+use crate::shapes::{blocks, shown_text, text_of};
 
 static STANDS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(f\d+) unchanged; lines? (\d+)(?:-(\d+))? stands? in the (\w+) result above(?: \((t\d+)\))?\.$").unwrap()
@@ -204,7 +205,8 @@ impl World {
     fn standing(&self, position: u64, sent: &Value, host: &Value) -> Standing {
         let mut standing = Standing { position, ..Standing::default() };
         let Some(fact) = self.fact(sent) else { return standing };
-        let text = first_text(sent);
+        let text = shown_text(sent, host);
+        let text = text.as_str();
         let state = self.host.live.state();
         let shows = state.result(position).map(|fact| &fact.shows);
         let shown_anew = match state.treatment(position) {
@@ -245,7 +247,7 @@ impl World {
             check_heading(text, &standing);
             return standing;
         }
-        for line in first_text(host).lines() {
+        for line in text_of(host).lines() {
             let Some(number) = numbers.get(line) else { continue };
             let claimed = standing.claims.iter().any(|(a, b, ..)| (a..=b).contains(&number));
             assert!(claimed || standing.lines.contains(number), "line {number} of {name} is lost");
@@ -350,7 +352,7 @@ impl World {
         let state = self.host.live.state();
         for (sent, (position, host)) in self.host.sent.iter().zip(self.shown()) {
             if *state.treatment(position) == Treatment::Reference {
-                self.check_reference(first_text(sent), host, &mut fork);
+                self.check_reference(&shown_text(sent, host), host, &mut fork);
             }
         }
         for (position, host) in self.in_window() {
@@ -390,7 +392,7 @@ impl World {
         let parts = REFERENCE.captures(line).unwrap();
         let lines = LINES.captures(line).map(|found| found[1].replace(' ', ""));
         let wanted = Wanted { name: parts[1].to_owned(), ..Wanted::default() };
-        let own = first_text(host);
+        let own = text_of(host);
         match &fact.read {
             Some((_, text)) => {
                 let answer = fork.activate("", &wanted, false).unwrap();
@@ -407,7 +409,8 @@ impl World {
             }
             None => {
                 let answer = fork.activate("", &wanted, false).unwrap();
-                assert_eq!(answer.split_once('\n').map(|(_, text)| text), Some(own), "{line}");
+                let shown = answer.split_once('\n').map(|(_, text)| text);
+                assert_eq!(shown, Some(own.as_str()), "{line}");
             }
         }
     }
@@ -437,7 +440,7 @@ impl World {
         }
         for active in &sent[pool + host.len()..] {
             assert_eq!(active["role"], "user");
-            assert!(first_text(active).starts_with("ACTIVE_CONTENT id="));
+            assert!(text_of(active).starts_with("ACTIVE_CONTENT id="));
         }
     }
 
@@ -472,32 +475,39 @@ fn check_message(sent: &Value, host: &Value, lines: Option<&str>) -> bool {
         assert!(key == "content" || sent[key] == *value, "`{key}` of {host}");
     }
     assert_eq!(sent.as_object().unwrap().len(), host.as_object().unwrap().len());
+    if host["role"] == "toolResult" {
+        return check_result(sent, host);
+    }
     let (Some(shown), Some(given)) = (sent["content"].as_array(), host["content"].as_array())
     else {
         assert_eq!(sent, host);
         return false;
     };
-    let is_text = given.iter().all(|block| block["type"] == "text");
-    match host["role"].as_str().unwrap() {
-        "toolResult" if is_text => shown.len() > 1,
-        "toolResult" => {
-            assert!(sent["content"] == host["content"] || shown.len() > given.len());
-            let own: Vec<&Value> = shown.iter().filter(|block| block["type"] != "text").collect();
-            assert_eq!(own, given.iter().collect::<Vec<_>>());
-            shown.len() > given.len()
-        }
-        "user" => {
-            let own = shown.len() - usize::from(lines.is_some());
-            let (shown, behind) = shown.split_at(own);
-            assert_eq!(behind.first().and_then(|block| block["text"].as_str()), lines);
-            assert!(shown.ends_with(given), "user messages stay verbatim");
-            shown.len() > given.len()
-        }
-        _ => {
-            assert_eq!(shown, given);
-            false
-        }
+    if host["role"] != "user" {
+        assert_eq!(shown, given);
+        return false;
     }
+    let own = shown.len() - usize::from(lines.is_some());
+    let (shown, behind) = shown.split_at(own);
+    assert_eq!(behind.first().and_then(|block| block["text"].as_str()), lines);
+    assert!(shown.ends_with(given), "user messages stay verbatim");
+    shown.len() > given.len()
+}
+
+/// Checks that a result holds the host's blocks that are no text, in their order; returns whether it has a note.
+fn check_result(sent: &Value, host: &Value) -> bool {
+    let (shown, given) = (blocks(sent), blocks(host));
+    let is_text = |block: &&Value| block["type"] == "text";
+    let kept: Vec<&Value> = given.iter().filter(|block| !is_text(block)).collect();
+    let own: Vec<&Value> = shown.iter().filter(|block| !is_text(block)).collect();
+    assert_eq!(own, kept);
+    if shown.starts_with(&given) {
+        assert!(sent["content"] == host["content"] || shown.len() > given.len());
+        return shown.len() > given.len();
+    }
+    let has_text = given.iter().any(|block| is_text(&block));
+    assert!(has_text || shown.len() > given.len(), "an image alone stays as it is");
+    shown.len() > kept.len() + 1
 }
 
 /// The heading of lines that are shown anew names exactly the lines that follow it.
@@ -512,9 +522,4 @@ fn check_heading(text: &str, standing: &Standing) {
     }
     named.retain(|line| *line <= of.lines().count() as u64);
     assert_eq!(named, standing.lines, "{text}");
-}
-
-fn first_text(message: &Value) -> &str {
-    let blocks = message["content"].as_array();
-    blocks.and_then(|blocks| blocks.first()).and_then(|block| block["text"].as_str()).unwrap_or("")
 }

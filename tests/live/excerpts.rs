@@ -9,6 +9,7 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::host::{Host, uncached};
+use crate::shapes::{shown_text, text_of};
 
 static BETWEEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^… ([\d,]+) lines? between \(([tf]\d+):(\d+)-(\d+)\) …$").unwrap()
@@ -31,12 +32,13 @@ pub(crate) fn check(state: &Session, sent: &[Value], host: &[Value]) {
         let volatile =
             state.chat().get(*at).is_some_and(palimpsest::session::ChatMessage::is_volatile);
         if is_excerpt && !withheld && !volatile {
-            check_excerpt(state, sent, index, *at, text(host));
+            check_excerpt(state, sent, index, *at, host);
         }
     }
 }
 
-fn check_excerpt(state: &Session, sent: &[Value], index: usize, at: u64, own: &str) {
+fn check_excerpt(state: &Session, sent: &[Value], index: usize, at: u64, host: &Value) {
+    let (own, shown) = (text_of(host), shown_text(&sent[index], host));
     let own: Vec<&str> = own.split('\n').collect();
     // Lines of a file have the numbers that they have there.
     let before = match state.result(at).map(|fact| &fact.shows) {
@@ -44,7 +46,7 @@ fn check_excerpt(state: &Session, sent: &[Value], index: usize, at: u64, own: &s
         _ => 0,
     };
     let mut next = 0;
-    for line in text(&sent[index]).split('\n') {
+    for line in shown.split('\n') {
         let number = |text: &str| text.replace(',', "").parse::<usize>().unwrap();
         if let Some(found) = BETWEEN.captures(line) {
             assert_eq!(number(&found[3]), before + next + 1, "{line}");
@@ -70,7 +72,7 @@ fn check_excerpt(state: &Session, sent: &[Value], index: usize, at: u64, own: &s
 /// another one.
 fn stands(state: &Session, above: &[Value], named: &str, block: &str) -> bool {
     let holds =
-        |message: &Value| format!("\n{}\n", text(message)).contains(&format!("\n{block}\n"));
+        |message: &Value| format!("\n{}\n", text_of(message)).contains(&format!("\n{block}\n"));
     let is_named = |index: usize| {
         let (at, _) = state.shown_window().nth(index)?;
         let object = state.result(at)?.object.as_ref()?;
@@ -78,7 +80,7 @@ fn stands(state: &Session, above: &[Value], named: &str, block: &str) -> bool {
     };
     let mut places = above.iter().enumerate().filter(|(_, message)| holds(message));
     places.any(|(index, message)| {
-        is_named(index) == Some(true) || text(message).contains(&format!("[{named}] "))
+        is_named(index) == Some(true) || text_of(message).contains(&format!("[{named}] "))
     })
 }
 

@@ -36,6 +36,7 @@ mod pools_layout;
 mod properties;
 mod script;
 mod script_files;
+mod shapes;
 mod tracked;
 mod transcripts;
 mod two_processes;

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::host::uncached;
 use crate::script::{Op, World, script};
+use crate::shapes::SHAPES;
 use palimpsest::settings::{Layout, Settings};
 
 /// Settings under which epochs, previews and pressure come often.
@@ -82,6 +83,18 @@ fn holds_at_any_speed(layout: Layout, script: &[Op]) {
     assert_same(&fast, &slow.requests, "slowness");
 }
 
+/// Plays a script in which results come in every shape, with restarts and without.
+fn holds_in_any_shape(layout: Layout, window: u64, script: &[Op]) {
+    let folder = tempfile::tempdir().unwrap();
+    let [restarted, plain] = [true, false].map(|restarts| {
+        let mut world = world(folder.path(), layout, window, restarts);
+        world.shapes = SHAPES;
+        world.run(script);
+        world.requests
+    });
+    assert_same(&restarted, &plain, "a restart");
+}
+
 /// Plays a script in a session whose files are tracked.
 fn holds_tracked(layout: Layout, script: &[Op]) {
     let folder = tempfile::tempdir().unwrap();
@@ -111,6 +124,25 @@ proptest! {
     #[test]
     fn every_session_in_the_pools_layout_holds(script in script(40)) {
         holds(Layout::Pools, 200_000, &script);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(6, 59))]
+
+    #[test]
+    fn every_session_with_results_of_any_shape_holds(script in script(60)) {
+        holds_in_any_shape(Layout::Log, 200_000, &script);
+    }
+
+    #[test]
+    fn every_session_under_pressure_with_results_of_any_shape_holds(script in script(60)) {
+        holds_in_any_shape(Layout::Log, 4_000, &script);
+    }
+
+    #[test]
+    fn every_session_in_the_pools_layout_with_results_of_any_shape_holds(script in script(40)) {
+        holds_in_any_shape(Layout::Pools, 200_000, &script);
     }
 }
 

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 use crate::failing::FailingBackend;
 use crate::host::Host;
+use crate::shapes::{WITH_IMAGE, shaped};
 
 /// The places of a session's files. In the first [`FIRST`] there is one when it begins.
 pub(crate) const FILES: [&str; 8] =
@@ -268,6 +269,8 @@ pub(crate) struct World {
     restarts: bool,
     /// Whether the files that the model saw are tracked.
     tracks: bool,
+    /// Number of shapes in which results come, one after another; with 1, in one text block.
+    pub(crate) shapes: usize,
     /// Whether so much time passes after every change of a file that a look at it is trusted.
     pub(crate) waits: bool,
     backend: Arc<FailingBackend>,
@@ -303,6 +306,7 @@ impl World {
             failed: Vec::new(),
             restarts,
             tracks: false,
+            shapes: 1,
             waits: false,
             backend,
             texts: HashMap::new(),
@@ -449,10 +453,22 @@ impl World {
             .map(|(deed, (id, tool, args))| self.execute(deed, id, tool, args))
             .collect();
         for ((id, _, args), (tool, content, is_error, read)) in calls.into_iter().zip(outcomes) {
+            let content = self.in_a_shape(tool, content);
             let insisted = self.came_right_before(tool, &args);
             self.host.push_result(&id, tool, &content, is_error);
             let time = self.host.messages.last().unwrap()["timestamp"].as_i64().unwrap();
             self.facts.insert(time, Fact { tool: tool.to_owned(), args, read, insisted });
+        }
+    }
+
+    /// The content of a result, of which there is one text block or an image, in the shape that is next.
+    fn in_a_shape(&self, tool: &str, content: Value) -> Value {
+        let is_own = matches!(tool, "activate" | "deactivate" | "pin" | "unpin");
+        // Only a command shows an image beside its text.
+        let most = if tool == "bash" { self.shapes } else { self.shapes.min(WITH_IMAGE) };
+        match content[0]["text"].as_str().filter(|_| !is_own) {
+            Some(text) => shaped(text, self.facts.len() % most),
+            None => content,
         }
     }
 

@@ -333,14 +333,18 @@ fn outputs(
     let window = session.window().zip(shown).enumerate();
     window
         .filter_map(|(index, ((at, _), tokens))| {
+            let fact = session.result(at).filter(|fact| fact.is_output)?;
+            let tokens = tokens.saturating_sub(fact.kept_tokens.unwrap_or(0));
             let gain = tokens.saturating_sub(LINE_TOKENS);
-            let fact = session.result(at).filter(|fact| gain > MIN_GAIN_TOKENS && fact.plain)?;
+            if gain <= MIN_GAIN_TOKENS {
+                return None;
+            }
             let is_free = !working.contains(&at)
                 && *session.treatment(at) != Treatment::Reference
                 && !session.folds().hide(at)
                 && has_reference_line(session, fact);
             let features = hazard::output_features(session, at).filter(|_| is_free)?;
-            let risk = (hazards.of_output(&features), *tokens);
+            let risk = (hazards.of_output(&features), tokens);
             let what = Leaving::Output { at, risk };
             Some(Candidate { what, index, gain, calls: calls.since(at) })
         })

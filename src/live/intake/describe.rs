@@ -36,7 +36,8 @@ pub(super) fn describe(message: &HostMessage, fact: ResultFact) -> ResultFact {
         exit: (fact.tool == "bash").then(|| exit_code(last, message.is_error)).flatten(),
         lines: text.split('\n').count() as u64,
         last: cut(last_words(&text), LAST_LINE_CHARS),
-        plain: message.plain,
+        is_output: message.is_output,
+        kept_tokens: message.kept_tokens,
         ..fact
     }
 }
@@ -51,7 +52,8 @@ pub(super) fn blank_fact(tool: &str, request: RequestKey) -> ResultFact {
         exit: None,
         lines: 0,
         last: String::new(),
-        plain: false,
+        is_output: false,
+        kept_tokens: None,
         argument_tokens: 0,
         class: OutputClass::Other,
         shows: Shows::Own,

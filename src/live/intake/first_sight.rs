@@ -29,7 +29,8 @@ impl Ingest<'_> {
             return Ok(());
         }
         let text = &*message.text();
-        let tokens = message.tokens.saturating_sub(MESSAGE_TOKENS);
+        let other = MESSAGE_TOKENS + message.kept_tokens.unwrap_or(0);
+        let tokens = message.tokens.saturating_sub(other);
         let counter = self.options.counter;
         let output = Output { at, fact, text, tokens, counter, args, said };
         let known = self.journal.state().chat().get(at);

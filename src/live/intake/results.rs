@@ -45,7 +45,7 @@ impl Ingest<'_> {
         fact.shows = shows;
         let (object, version) = self.put_toolcall(call, &fact, message)?;
         let whole = || ContentFrom::whole(&object, &version);
-        let from = slice.or_else(|| fact.plain.then(whole));
+        let from = slice.or_else(|| fact.is_output.then(whole));
         fact.object = Some(object);
         Ok(Some(Ingested { fact, from, call: pending }))
     }
@@ -79,7 +79,7 @@ impl Ingest<'_> {
     /// What the result of a context tool shows: lines of an object if they stand in it as they were given.
     fn activated(&self, call: &HostCall, message: &HostMessage) -> Result<Shows> {
         let text = message.text();
-        let Some((_, shown)) = text.split_once('\n').filter(|_| message.plain) else {
+        let Some((_, shown)) = text.split_once('\n').filter(|_| message.is_output) else {
             return Ok(Shows::Own);
         };
         for effect in self.journal.state().effects(&call.id) {
@@ -101,7 +101,8 @@ impl Ingest<'_> {
         message: &HostMessage,
     ) -> Result<(Shows, Option<ContentFrom>)> {
         let own = (Shows::Own, None);
-        if message.is_error || !message.plain {
+        // Beside an image, a text is about it.
+        if message.is_error || !message.is_output || message.kept_tokens.is_some() {
             return Ok(own);
         }
         let asked = Call::new(&call.tool, &call.args);

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::context::host::{HostMessage, text_content};
+use crate::context::content;
+use crate::context::host::HostMessage;
 use crate::context::log_layout::{Texts, lines_of};
 use crate::context::tokens::Counter;
 use crate::error::{Error, Result};
@@ -11,7 +12,7 @@ use crate::object::{Hash, ObjectId};
 use crate::session::{LineRange, Withheld, WithheldReason};
 
 /// Where the content of a message is kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::live) struct ContentFrom {
     /// The object.
@@ -24,12 +25,16 @@ pub(in crate::live) struct ContentFrom {
     /// Text behind it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     after: String,
+    /// The content's [frame](content::frame); `None` for one text block without other keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    frame: Option<Box<RawValue>>,
 }
 
 impl ContentFrom {
     /// The whole text of an object's version.
     pub(in crate::live) fn whole(object: &ObjectId, version: &Hash) -> Self {
-        Self { object: object.clone(), version: version.clone(), lines: None, after: String::new() }
+        let (object, version) = (object.clone(), version.clone());
+        Self { object, version, lines: None, after: String::new(), frame: None }
     }
 
     /// Lines of an object's version and a text behind them.
@@ -44,16 +49,38 @@ impl ContentFrom {
             version: version.clone(),
             lines: Some(range),
             after: after.to_owned(),
+            frame: None,
         }
     }
 
+    /// This, if it gives exactly this content.
+    fn giving(mut self, content: &str, texts: &dyn Texts) -> Result<Option<Self>> {
+        let text = self.text(texts)?;
+        if content::text_content(&text) == content {
+            return Ok(Some(self));
+        }
+        let frame = content::frame(content);
+        if frame == content || content::fill(&frame, &text) != content {
+            return Ok(None);
+        }
+        self.frame = Some(RawValue::from_string(frame).map_err(|error| unreadable(&error))?);
+        Ok(Some(self))
+    }
+
     fn content(&self, texts: &dyn Texts) -> Result<String> {
+        let text = self.text(texts)?;
+        Ok(match &self.frame {
+            Some(frame) => content::fill(frame.get(), &text),
+            None => content::text_content(&text),
+        })
+    }
+
+    fn text(&self, texts: &dyn Texts) -> Result<String> {
         let text = texts.text(&self.object, &self.version)?;
-        let text = match self.lines {
+        Ok(match self.lines {
             Some(range) => lines_of(&text, range) + &self.after,
             None => format!("{text}{}", self.after),
-        };
-        Ok(text_content(&text))
+        })
     }
 }
 
@@ -79,7 +106,7 @@ pub(in crate::live) fn write(
     texts: &dyn Texts,
 ) -> Result<String> {
     let from = match (from, message.content()) {
-        (Some(from), Some(content)) => (from.content(texts)? == content).then_some(from),
+        (Some(from), Some(content)) => from.giving(content, texts)?,
         _ => None,
     };
     let raw = if from.is_some() { message.with_content("null") } else { message.raw.clone() };

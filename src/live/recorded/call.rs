@@ -7,7 +7,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::slots::{Recorded, apply_edits};
-use crate::context::host::{HostMessage, text_content};
+use crate::context::content::text_content;
+use crate::context::host::HostMessage;
 use crate::context::log_layout::Texts;
 use crate::context::pools_layout::active_block;
 use crate::context::tokens::Counter;

@@ -39,15 +39,16 @@ impl Workspace {
         call: &HostCall,
         message: &HostMessage,
     ) -> Result<Option<(ObjectId, Vec<Hash>)>> {
-        let text = message.text().into_owned();
-        if has_line_numbers(&text) {
+        // Of several texts it is not known how they stand in the file.
+        let [text] = message.texts.as_slice() else { return Ok(None) };
+        if has_line_numbers(text) {
             return Ok(None);
         }
         let asked = Call::new(&call.tool, &call.args);
         let (first, is_range) = (asked.first_line(), asked.has_range());
-        let (shown, is_cut) = without_notice(&text, message);
+        let (shown, is_cut) = without_notice(text, message);
         if !is_range && !is_cut {
-            let report = Told::Whole(&text);
+            let report = Told::Whole(text);
             let indexed = self.index_report(journal, location, report, Cause::Read, &call.id)?;
             return Ok(indexed.map(|(object, version)| (object, vec![version])));
         }
@@ -58,7 +59,7 @@ impl Workspace {
         {
             let version = version.clone();
             let known = journal.text(&object, &version)?;
-            if locate_slice(&known, &text, first).is_some() {
+            if locate_slice(&known, text, first).is_some() {
                 return Ok(Some((object, vec![version])));
             }
         }

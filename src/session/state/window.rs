@@ -52,7 +52,7 @@ impl Session {
         let role = match &message.kind {
             MessageKind::User => Role::User,
             MessageKind::Assistant => Role::Answer,
-            MessageKind::Result(fact) if fact.plain => Role::Output,
+            MessageKind::Result(fact) if fact.is_output => Role::Output,
             MessageKind::Result(_) => Role::Result,
             MessageKind::Other => Role::Other,
         };
