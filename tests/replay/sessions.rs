@@ -165,6 +165,50 @@ fn a_needed_line_that_a_preview_left_out_is_a_fault_of_ours_alone() {
     assert_eq!((report.faults.raw, report.plain_faults.raw), (1, 0));
 }
 
+/// A transcript with the content of its results in another shape.
+fn with_results(messages: &[String], shape: &dyn Fn(&str) -> Value) -> Transcript {
+    let reshaped = messages.iter().map(|json| {
+        let mut message: Value = serde_json::from_str(json).unwrap();
+        if message["role"] == "toolResult" {
+            message["content"] = shape(message["content"][0]["text"].as_str().unwrap());
+        }
+        message.to_string()
+    });
+    transcript(&reshaped.collect::<Vec<_>>())
+}
+
+#[test]
+fn a_session_costs_the_same_whatever_the_shape_of_its_results() {
+    let block = |text: &str| json!({ "type": "text", "text": text });
+    let output = |step: usize| {
+        let rows = (0..60 + 17 * (step % 7)).map(|row| format!("{row} of {step}: {}", line("it")));
+        rows.collect::<Vec<_>>().join("\n")
+    };
+    let mut messages = vec![user("Go on.", 1)];
+    for number in 0..40 {
+        messages.extend(step(number, "look_up", &json!({ "n": number }), &output(number)));
+    }
+    messages.push(json!({ "role": "assistant", "content": "done" }).to_string());
+    let report = |shape: &dyn Fn(&str) -> Value| {
+        replay(&with_results(&messages, shape), &replaying(Some(Layout::Log))).unwrap()
+    };
+    let one = report(&|text| json!([block(text)]));
+    assert!(one.epochs.len() > 1 && one.bill.ratio < 0.8, "{:?}", one.bill);
+    for other in [
+        report(&|text| json!(text)),
+        report(&|text| json!([{ "annotations": {}, "type": "text", "text": text }])),
+    ] {
+        assert_eq!((other.bill, other.epochs), (one.bill, one.epochs.clone()));
+    }
+    // Two blocks have no line feed between them, which is a character less.
+    let two = report(&|text| {
+        let (first, rest) = text.split_once('\n').unwrap();
+        json!([block(first), block(rest)])
+    });
+    assert!((two.bill.ratio - one.bill.ratio).abs() < 0.001, "{:?} {:?}", two.bill, one.bill);
+    assert_eq!(two.faults.raw, one.faults.raw);
+}
+
 #[test]
 fn both_sides_keep_to_the_window_and_the_host_compacts_where_we_cannot_fold() {
     // Nothing can be collapsed in what the user says.
