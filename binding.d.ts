@@ -449,7 +449,7 @@ export declare class Session {
   close(): Promise<void>
   /** See `Session.sets` of `index.d.ts`. */
   sets(): Promise<SessionSets>
-  /** See `ContextTool.execute` of `index.d.ts`; resolves to the text for the model. */
+  /** See `ContextTool.execute` of `index.d.ts`; resolves to the content for the model, as JSON. */
   executeTool(tool: string, toolCallId: string, args: unknown): Promise<string>
 }
 
@@ -1498,6 +1498,11 @@ export interface SessionOptions {
   settings?: Partial<Settings>
   /** The session that this one is a fork of: it inherits index, pool, handles and chat. */
   parentSessionId?: string
+  /**
+   * Whether the host's tools may answer with images. Then the images of a tool result leave the window with the text beside them,
+   * and `activate` answers with both. Not in the layout `pools`. Default: false, and images stay.
+   */
+  images?: boolean
 }
 
 /** The sets of a session. Pool, active and pinned set list handles of the index. */

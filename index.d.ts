@@ -163,8 +163,8 @@ export interface ContextTool extends ToolDefinition {
 
 /** The answer of a tool. */
 export interface ToolResult {
-  /** One block of text, for the model. */
-  content: TextBlock[];
+  /** One block of text for the model, and behind it the images that it asked for, if the session was opened with `images`. */
+  content: [TextBlock, ...ImageBlock[]];
 }
 
 /**
@@ -217,7 +217,10 @@ export interface TextBlock {
   text: string;
 }
 
-/** An image. It stays in its tool result when the text beside it collapses. */
+/**
+ * An image. If the session was opened with `images`, it leaves its tool result with the text beside it, and `activate` brings both
+ * back; else it stays.
+ */
 export interface ImageBlock {
   type: "image";
   /** Base64. */

@@ -181,6 +181,7 @@ expectTypeOf<SessionOptions>().toEqualTypeOf<{
   cwd: string;
   settings?: Partial<Settings>;
   parentSessionId?: string;
+  images?: boolean;
 }>();
 expectTypeOf<SessionStatus[keyof SessionStatus]>().toEqualTypeOf<number | null>();
 
@@ -225,7 +226,7 @@ expectTypeOf<Pick<ContextTool, "name" | "description" | "promptSnippet" | "param
 expectTypeOf<ContextTool["execute"]>().toEqualTypeOf<
   (session: Session, toolCallId: string, args: unknown) => Promise<ToolResult>
 >();
-expectTypeOf<ToolResult>().toEqualTypeOf<{ content: Array<TextBlock> }>();
+expectTypeOf<ToolResult>().toEqualTypeOf<{ content: [TextBlock, ...ImageBlock[]] }>();
 expectTypeOf<TextBlock>().toEqualTypeOf<{ type: "text"; text: string }>();
 
 // Settings and errors.

@@ -64,6 +64,7 @@ impl Host {
             filesystem_id: "0123456789abcdef".into(),
             counter: Counter::default(),
             files: Files::default(),
+            images: false,
         };
         let live = LiveSession::open(open(folder.path()), options).expect("the store is new");
         let call = CallInfo { context_window: Some(CONTEXT_WINDOW), ..CallInfo::default() };

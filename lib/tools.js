@@ -15,8 +15,7 @@ export function tools(options) {
       if (native === undefined) {
         throw invalidArgument("`session` is no session: `openSession` makes one");
       }
-      const text = await native.executeTool(definition.name, toolCallId, args);
-      return { content: [{ type: "text", text }] };
+      return { content: JSON.parse(await native.executeTool(definition.name, toolCallId, args)) };
     },
   }));
 }

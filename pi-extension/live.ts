@@ -42,6 +42,7 @@ export async function openLive(
       cwd: ctx.cwd,
       settings,
       parentSessionId: await parentSessionId(ctx),
+      images: true,
     });
     const notices = [store.notice, ...(await session.mountNotices())].filter((notice) => notice !== null);
     return { session, notices, close: () => closeBoth(session, store) };

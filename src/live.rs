@@ -34,7 +34,7 @@ pub use self::session::{LiveSession, Status};
 pub use self::tools::Wanted;
 pub use self::workspace::{Files, FinishedToolCall, Progress, Reconciled};
 use crate::context::tokens::Counter;
-use crate::settings::Settings;
+use crate::settings::{Layout, Settings};
 
 /// What a session is opened with.
 #[derive(Debug, Clone)]
@@ -55,4 +55,13 @@ pub struct OpenSession {
     pub counter: Counter,
     /// Where the files are that the session's tools touch.
     pub files: Files,
+    /// Whether the host's tools may answer with images: then `activate` can bring one back, and it leaves with the text beside it.
+    pub images: bool,
+}
+
+impl OpenSession {
+    /// Whether images leave with the text beside them: in `pools` they stand in the chat.
+    fn images_leave(&self) -> bool {
+        self.images && self.settings.layout == Layout::Log
+    }
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::context::content::text_block;
 use crate::context::tokens;
 use crate::error::{Error, Result};
 use crate::live::{FinishedToolCall, LiveSession, Wanted};
@@ -94,19 +95,41 @@ impl Tool {
         json!({ "type": "object", "properties": properties, "required": [required] })
     }
 
-    /// Executes a call; the answer is the text for the model.
+    /// Executes a call.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for arguments of a wrong shape, and the errors of the tool itself. The model sees them as a failed
     /// call.
-    pub fn execute(self, session: &mut LiveSession, call: &str, args: &Value) -> Result<String> {
-        match self {
-            Self::Read => read(session, call, args),
-            Self::Activate => session.activate(call, &wanted(args)?, false),
-            Self::Pin => session.activate(call, &wanted(args)?, true),
-            Self::Deactivate => session.deactivate(required(args, "name")?),
-            Self::Unpin => session.unpin(required(args, "name")?),
-        }
+    pub fn execute(self, session: &mut LiveSession, call: &str, args: &Value) -> Result<Answer> {
+        let text = match self {
+            Self::Read => read(session, call, args)?,
+            Self::Activate | Self::Pin => {
+                let text = session.activate(call, &wanted(args)?, self == Self::Pin)?;
+                return Ok(Answer { text, images: session.activated_images(call)? });
+            }
+            Self::Deactivate => session.deactivate(required(args, "name")?)?,
+            Self::Unpin => session.unpin(required(args, "name")?)?,
+        };
+        Ok(Answer { text, images: Vec::new() })
+    }
+}
+
+/// What the model sees of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The text.
+    pub text: String,
+    /// The images behind it, each as the JSON of its block.
+    pub images: Vec<String>,
+}
+
+impl Answer {
+    /// The answer as the content of a tool result, JSON.
+    pub fn content(&self) -> String {
+        let text = text_block(&self.text);
+        let blocks: Vec<&str> =
+            std::iter::once(&text).chain(&self.images).map(String::as_str).collect();
+        format!("[{}]", blocks.join(","))
     }
 }
 

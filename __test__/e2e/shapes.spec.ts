@@ -5,8 +5,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openStore } from "../../index.js";
-import { runPi } from "../../scripts/lib/pi.js";
+import { runPi, type Sandbox } from "../../scripts/lib/pi.js";
 import type { Step } from "../../scripts/lib/scripted-model.js";
+import { useModel } from "./providers.ts";
 import { expectPairedCalls, extension, start } from "./support.ts";
 
 const tools = `
@@ -38,8 +39,15 @@ export default function (pi) {
 const names = ["look_up", "photograph", "say", "bash", "nothing", "look_up", "look_up", "say", "look_up", "look_up"];
 const steps: Step[] = [...names.map((name, n) => ({ calls: [{ name, args: { n } }] })), { text: "ok" }];
 
-async function run(script: Step[], withPalimpsest: boolean, previewTokens = 0) {
+/** Runs a script. `prepare` may change the sandbox before Pi starts. */
+async function run(
+  script: Step[],
+  withPalimpsest: boolean,
+  previewTokens = 0,
+  prepare: (sandbox: Sandbox, baseUrl: string) => void = () => {},
+) {
   const { model, sandbox } = await start(script);
+  prepare(sandbox, model.baseUrl);
   const path = join(sandbox.dir, "tools.ts");
   writeFileSync(path, tools);
   const settings = { keepResults: 2, collapseTokens: 100, prices: "none", previewTokens };
@@ -68,18 +76,12 @@ test("results in three blocks, as a string and beside an image are as plain Pi's
       expect(text === given || text.startsWith(`[t${calls.indexOf(call) + 1}] `), text).toBe(true);
     }
   }
-  // The model takes no images, so Pi says that there was one. Steps fold, but not the one with the image.
   const last = results(model, steps.length - 1);
-  const image = "(tool image omitted: model does not support images)";
-  expect(last[0]).toEqual({
-    call: calls[1],
-    text: `[t2] ok · 60 lines · last: "photo 1: line 59 of some words"\n${image}`,
-  });
   expect(last.find(({ call }) => call === calls[5])?.text).toBe(
     '[t6] ok · 180 lines · last: "end 5: line 59 of some words"',
   );
   const said = JSON.stringify(model.requests[steps.length - 1].body.messages.filter(({ role }) => role === "user"));
-  expect(said).toContain("[t1] 1 step: ");
+  expect(said).toMatch(/\[t1-t\d\] \d steps: /);
   const size = (of: typeof model) => JSON.stringify(of.requests[steps.length - 1].body.messages).length;
   expect(size(model)).toBeLessThan(size(plain.model) / 2);
 
@@ -105,4 +107,27 @@ test("the text of three blocks comes back whole", async () => {
   const given = model.requests[1].body.messages.at(-1)?.content;
   const answer = model.requests.at(-1)?.body.messages.at(-1)?.content;
   expect(answer).toBe(`[t1] look_up · lines 1-180 of 180\n${given}`);
+});
+
+test("an image collapses with its text, and activate brings both back", async () => {
+  const takesImages = (sandbox: Sandbox, baseUrl: string) => {
+    const models = [{ id: "sees", contextWindow: 1_000_000, maxTokens: 8_000, input: ["text", "image"] }];
+    useModel(sandbox, { baseUrl, api: "openai-completions", apiKey: "k", models });
+  };
+  const script: Step[] = [
+    { calls: [{ name: "photograph", args: { n: 0 } }] },
+    ...[1, 2, 3].map((n) => ({ calls: [{ name: "look_up", args: { n } }] })),
+    { calls: [{ name: "activate", args: { name: "t1" } }] },
+    { text: "ok" },
+  ];
+  const { model } = await run(script, true, 0, takesImages);
+  const images = model.requests.map(
+    ({ body }) => JSON.stringify(body.messages).split('"image_url":{"url":"data:image/png;base64,').length - 1,
+  );
+  expect(images).toEqual([0, 1, 1, 0, 0, 1]);
+  const texts = (request: number) =>
+    model.requests[request].body.messages.filter(({ role }) => role === "tool").map(({ content }) => String(content));
+  const [photo] = texts(1);
+  expect(texts(4)[0]).toBe('[t1] ok · 60 lines · 1 image · last: "photo 0: line 59 of some words"');
+  expect(texts(5).at(-1)).toBe(`[t1] photograph · 1 image · lines 1-60 of 60\n${photo}`);
 });

@@ -35,6 +35,9 @@ pub struct SessionOptions {
     pub settings: Option<Value>,
     /// The session that this one is a fork of: it inherits index, pool, handles and chat.
     pub parent_session_id: Option<String>,
+    /// Whether the host's tools may answer with images. Then the images of a tool result leave the window with the text beside them,
+    /// and `activate` answers with both. Not in the layout `pools`. Default: false, and images stay.
+    pub images: Option<bool>,
 }
 
 /// A finished tool call.
@@ -272,5 +275,6 @@ fn core_options(store: &store::Store, options: SessionOptions) -> Result<OpenSes
         parent: options.parent_session_id,
         settings,
         filesystem_id: own.id,
+        images: options.images.unwrap_or_default(),
     })
 }

@@ -34,7 +34,7 @@ pub fn tools() -> Vec<ToolDefinition> {
 
 #[napi]
 impl Session {
-    /// See `ContextTool.execute` of `index.d.ts`; resolves to the text for the model.
+    /// See `ContextTool.execute` of `index.d.ts`; resolves to the content for the model, as JSON.
     #[napi(
         ts_args_type = "tool: string, toolCallId: string, args: unknown",
         ts_return_type = "Promise<string>"
@@ -49,7 +49,9 @@ impl Session {
         blocking(move || {
             let tool = named(&tool.named("tool")?)?;
             let (call, args) = (tool_call_id.named("toolCallId")?, args.named("args")?.0);
-            shared.with(|session| tool.execute(session, &call, &args))
+            shared
+                .with(|session| tool.execute(session, &call, &args))
+                .map(|answer| answer.content())
         })
     }
 }

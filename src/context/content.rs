@@ -3,7 +3,8 @@
 //!
 //! The text of a content is the string, or the texts of its text blocks joined by line feeds; a text block is one with `type`
 //! `"text"` and a string as `text`, whatever other keys it has. Line numbers of an output count in this text. What takes the place
-//! of the text goes out as one text block; blocks that are no text blocks stay where they are, byte for byte.
+//! of the text goes out as one text block. Images, which are blocks with `type` `"image"`, stay where they are, byte for byte, or
+//! leave with the text where they can be brought back. All other blocks stay.
 //!
 //! The only place that knows shapes. Must not know tools or treatments.
 
@@ -13,6 +14,8 @@ use std::ops::Range;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use crate::error::Result;
 
 /// The text of a block; `None` if it is no text block.
 pub fn block_text(block: &Value) -> Option<&str> {
@@ -30,40 +33,96 @@ pub fn text_block(text: &str) -> String {
     format!(r#"{{"type":"text","text":{}}}"#, Value::from(text))
 }
 
+/// Whether the images of a content stay when a line takes the place of its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Images {
+    /// They stay where they are.
+    Stay,
+    /// They leave with the text.
+    Leave,
+}
+
 /// The JSON of a content in which `text` takes the place of its texts: one text block where the first text stood, between the
 /// blocks that stay.
-pub fn with_text(content: Option<&str>, text: &str) -> String {
+pub fn with_text(content: Option<&str>, text: &str, images: Images) -> String {
     let mut blocks = Vec::new();
     let mut place = None;
     for block in content.map(blocks_of).unwrap_or_default() {
-        if text_span(block, is_string).is_none() {
+        if text_span(block, is_string).is_some() {
+            place = place.or(Some(blocks.len()));
+        } else if images == Images::Stay || !is_image(block) {
             blocks.push(Cow::Borrowed(block));
-        } else if place.is_none() {
-            place = Some(blocks.len());
         }
     }
     blocks.insert(place.unwrap_or(0), Cow::Owned(text_block(text)));
     format!("[{}]", blocks.join(","))
 }
 
-/// The frame of a content: its JSON with the number of its lines in the place of each text. With the text, [`fill`] gives the
-/// content again.
-pub fn frame(content: &str) -> String {
-    replaced(content, is_string, |text| {
-        let text: String = serde_json::from_str(text).unwrap_or_default();
-        text.split('\n').count().to_string()
-    })
+/// The JSON of the images of a content, in order.
+pub fn images_of(content: &str) -> Vec<&str> {
+    blocks_of(content).into_iter().filter(|block| is_image(block)).collect()
 }
 
-/// The content with this frame and this text. The last text gets the rest of the lines.
-pub fn fill(frame: &str, text: &str) -> String {
+/// What a frame leaves out of its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftOut {
+    /// Texts and images.
+    All,
+    /// Images.
+    Images,
+}
+
+/// The frame of a content: its JSON with the number of its lines in the place of each text that is left out, and with its number,
+/// from 1, in the place of each image. With text and images, [`fill`] gives the content again.
+pub fn frame(content: &str, left_out: LeftOut) -> String {
+    let lines_of = |text: &str| {
+        let text: String = serde_json::from_str(text).unwrap_or_default();
+        text.split('\n').count().to_string()
+    };
+    let mut images = 0;
+    let places = places(content, is_string, is_image);
+    let places = places.into_iter().filter_map(|(span, place)| match place {
+        Place::Text if left_out == LeftOut::All => Some((span.clone(), lines_of(&content[span]))),
+        Place::Text => None,
+        Place::Image => {
+            images += 1;
+            Some((span, images.to_string()))
+        }
+    });
+    replaced(content, places)
+}
+
+/// The content with this frame, this text and these images; `image` gives the JSON of one by its number. The last text gets the
+/// rest of the lines.
+///
+/// # Errors
+/// Those of `image`.
+pub fn fill(
+    frame: &str,
+    text: &str,
+    image: &mut dyn FnMut(usize) -> Result<String>,
+) -> Result<String> {
     let mut rest = Some(text);
-    replaced(frame, is_number, |lines| {
-        let lines: usize = lines.parse().unwrap_or_default();
-        let (own, after) = split_lines(rest.unwrap_or_default(), lines);
-        rest = after;
-        Value::from(own).to_string()
-    })
+    let mut places_filled = Vec::new();
+    for (span, place) in places(frame, is_number, is_number) {
+        let number: usize = frame[span.clone()].parse().unwrap_or_default();
+        let json = match place {
+            Place::Text => {
+                let (own, after) = split_lines(rest.unwrap_or_default(), number);
+                rest = after;
+                Value::from(own).to_string()
+            }
+            Place::Image => image(number)?,
+        };
+        places_filled.push((span, json));
+    }
+    Ok(replaced(frame, places_filled.into_iter()))
+}
+
+/// What stands at a place of a content, or is left out there.
+enum Place {
+    Text,
+    Image,
 }
 
 /// The first lines of a text, and what follows the line feed behind them.
@@ -72,33 +131,38 @@ fn split_lines(text: &str, lines: usize) -> (&str, Option<&str>) {
     end.map_or((text, None), |(end, _)| (&text[..end], Some(&text[end + 1..])))
 }
 
-/// A content with something else in the place of its texts. `is_text` tells by its first character whether a value is one.
-fn replaced(
-    content: &str,
-    is_text: fn(&str) -> bool,
-    mut replacement: impl FnMut(&str) -> String,
-) -> String {
+/// A content with something else at these places, which are in order.
+fn replaced(content: &str, places: impl Iterator<Item = (Range<usize>, String)>) -> String {
     let mut written = String::with_capacity(content.len());
     let mut end = 0;
-    for span in text_spans(content, is_text) {
+    for (span, json) in places {
         written.push_str(&content[end..span.start]);
-        written.push_str(&replacement(&content[span.clone()]));
+        written.push_str(&json);
         end = span.end;
     }
     written.push_str(&content[end..]);
     written
 }
 
-/// Byte ranges of the texts of a content, in order.
-fn text_spans(content: &str, is_text: fn(&str) -> bool) -> Vec<Range<usize>> {
+/// The texts and images of a content, or of a frame, in order. `is_text` tells by its first character whether a value is a text,
+/// `is_image` whether a block is an image.
+fn places(
+    content: &str,
+    is_text: fn(&str) -> bool,
+    is_image: fn(&str) -> bool,
+) -> Vec<(Range<usize>, Place)> {
     if is_text(content) {
-        return std::iter::once(0..content.len()).collect();
+        return std::iter::once((0..content.len(), Place::Text)).collect();
     }
-    let spans = blocks_of(content).into_iter().filter_map(|block| {
+    let places = blocks_of(content).into_iter().filter_map(|block| {
         let start = span_within(content, block).start;
-        text_span(block, is_text).map(|span| start + span.start..start + span.end)
+        if is_image(block) {
+            return Some((start..start + block.len(), Place::Image));
+        }
+        let span = text_span(block, is_text)?;
+        Some((start + span.start..start + span.end, Place::Text))
     });
-    spans.collect()
+    places.collect()
 }
 
 /// The JSON of each block of a content.
@@ -110,9 +174,17 @@ fn blocks_of(content: &str) -> Vec<&str> {
 /// Byte range of the text of a block; `None` if it is no text block.
 fn text_span(block: &str, is_text: fn(&str) -> bool) -> Option<Range<usize>> {
     let fields: HashMap<Cow<'_, str>, &RawValue> = serde_json::from_str(block).ok()?;
-    let kind: String = serde_json::from_str(fields.get("type")?.get()).ok()?;
     let text = fields.get("text")?.get();
-    (kind == "text" && is_text(text)).then(|| span_within(block, text))
+    (is_text(text) && is_kind(&fields, "text")).then(|| span_within(block, text))
+}
+
+fn is_image(block: &str) -> bool {
+    serde_json::from_str(block).is_ok_and(|fields| is_kind(&fields, "image"))
+}
+
+fn is_kind(fields: &HashMap<Cow<'_, str>, &RawValue>, kind: &str) -> bool {
+    let given = fields.get("type").map(|given| serde_json::from_str::<String>(given.get()));
+    given.is_some_and(|given| given.is_ok_and(|given| given == kind))
 }
 
 fn is_string(json: &str) -> bool {
@@ -156,8 +228,17 @@ mod tests {
                 format!(r#"[{{"type":"text","text":"x"}},{image},{{"type":"text","text":5}}]"#),
             ),
         ] {
-            assert_eq!(with_text(content.as_deref(), "x"), expected, "{content:?}");
+            assert_eq!(with_text(content.as_deref(), "x", Images::Stay), expected, "{content:?}");
         }
+    }
+
+    #[test]
+    fn images_leave_with_the_text_and_other_blocks_stay() {
+        let content = r#"[{"type":"image","data":"AA"},{"type":"text","text":"a"},{"type":"x"},{"data":"","type":"image"}]"#;
+        let expected = r#"[{"type":"text","text":"x"},{"type":"x"}]"#;
+        assert_eq!(with_text(Some(content), "x", Images::Leave), expected);
+        let images = [r#"{"type":"image","data":"AA"}"#, r#"{"data":"","type":"image"}"#];
+        assert_eq!(images_of(content), images);
     }
 
     #[test]
@@ -166,12 +247,12 @@ mod tests {
             (r#""a\nb""#, "2"),
             (
                 r#"[{"type":"text","text":"a\n"},{"type":"text","text":"","n":[1]},{"type":"image"}]"#,
-                r#"[{"type":"text","text":2},{"type":"text","text":1,"n":[1]},{"type":"image"}]"#,
+                r#"[{"type":"text","text":2},{"type":"text","text":1,"n":[1]},1]"#,
             ),
             ("[]", "[]"),
             ("null", "null"),
         ] {
-            assert_eq!(frame(content), expected, "{content}");
+            assert_eq!(frame(content, LeftOut::All), expected, "{content}");
         }
     }
 
@@ -204,12 +285,18 @@ mod tests {
         #[test]
         fn a_frame_and_its_text_give_the_content_again(content in any_content()) {
             let (json, text) = (content.to_string(), text_of(&content));
-            prop_assert_eq!(fill(&frame(&json), &text), json);
+            let images = images_of(&json);
+            for left_out in [LeftOut::All, LeftOut::Images] {
+                let frame = frame(&json, left_out);
+                prop_assert!(!frame.contains("image"), "{}", frame);
+                let filled = fill(&frame, &text, &mut |number| Ok(images[number - 1].to_owned()));
+                prop_assert_eq!(filled.unwrap(), &*json);
+            }
         }
 
         #[test]
         fn whatever_the_shape_one_text_block_and_what_is_no_text_is_left(content in any_content()) {
-            let after: Vec<Value> = serde_json::from_str(&with_text(Some(&content.to_string()), "x")).unwrap();
+            let after: Vec<Value> = serde_json::from_str(&with_text(Some(&content.to_string()), "x", Images::Stay)).unwrap();
             let stays = |blocks: &[Value]| -> Vec<Value> {
                 blocks.iter().filter(|block| block_text(block).is_none()).cloned().collect()
             };
@@ -220,8 +307,8 @@ mod tests {
 
         #[test]
         fn no_frame_and_no_text_make_it_panic(frame in "[\\[\\]{}\"a1,:n]{0,12}", text in "[a\n]{0,4}") {
-            fill(&frame, &text);
-            with_text(Some(&frame), &text);
+            fill(&frame, &text, &mut |number| Ok(number.to_string())).unwrap();
+            with_text(Some(&frame), &text, Images::Leave);
         }
     }
 }

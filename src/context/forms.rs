@@ -5,7 +5,8 @@
 use crate::object::{Handle, VersionSelector};
 use crate::session::{LineRange, ResultFact};
 
-/// A collapsed tool output: `[t17] exit 0 · 412 lines · last: "test result: ok. 96 passed"`.
+/// A collapsed tool output: `[t17] exit 0 · 412 lines · last: "test result: ok. 96 passed"`, and one with an image:
+/// `[t17] ok · 2 lines · 1 image · last: "saved"`, `[t17] ok · 1 image`.
 pub fn output_line(handle: Handle, fact: &ResultFact) -> String {
     let state = match (fact.exit, fact.ok) {
         (Some(code), _) => format!("exit {code}"),
@@ -14,7 +15,14 @@ pub fn output_line(handle: Handle, fact: &ResultFact) -> String {
     };
     let last =
         if fact.last.is_empty() { String::new() } else { format!(" · last: \"{}\"", fact.last) };
-    format!("[{handle}] {state} · {}{last}", count(fact.lines, "line"))
+    let mut parts = Vec::new();
+    if fact.images == 0 || fact.lines > 1 || !fact.last.is_empty() {
+        parts.push(count(fact.lines, "line"));
+    }
+    if fact.images > 0 {
+        parts.push(count(fact.images, "image"));
+    }
+    format!("[{handle}] {state} · {}{last}", parts.join(" · "))
 }
 
 /// A collapsed showing of a file: `[t12] f3 src/main.rs · lines 1-210`.
@@ -256,12 +264,19 @@ mod tests {
         let mut tests = ResultFact::for_tests("a");
         tests.lines = 412;
         tests.last = "test result: ok. 96 passed".into();
+        let mut picture = ResultFact::for_tests("c");
+        picture.exit = None;
+        picture.images = 1;
+        let mut screens = picture.clone();
+        (screens.lines, screens.last, screens.images) = (2, "saved".into(), 3);
         let mut failed = ResultFact::for_tests("b");
         failed.exit = None;
         failed.ok = false;
         let forms = [
             output_line(handle("t17"), &tests),
             output_line(handle("t18"), &failed),
+            output_line(handle("t19"), &picture),
+            output_line(handle("t20"), &screens),
             showing_line(Some(handle("t12")), handle("f3"), "src/main.rs", &[range(1, 210)]),
             showing_line(None, handle("f3"), "src/main.rs", &[range(1, 9), range(40, 40)]),
             standing_line(handle("f3"), range(1, 210), "read", Some(handle("t12"))),
@@ -295,6 +310,8 @@ mod tests {
         insta::assert_snapshot!(forms.join("\n"), @r#"
         [t17] exit 0 · 412 lines · last: "test result: ok. 96 passed"
         [t18] failed · 1 line
+        [t19] ok · 1 image
+        [t20] ok · 2 lines · 3 images · last: "saved"
         [t12] f3 src/main.rs · lines 1-210
         [f3] src/main.rs · lines 1-9, 40
         f3 unchanged; lines 1-210 stand in the read result above (t12).

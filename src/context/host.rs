@@ -19,8 +19,8 @@ use crate::session::{MessageKey, Withheld};
 /// Tokens of a message besides its content, if the tokenizer counts: the role is one token. Otherwise the role counts as text.
 pub const MESSAGE_TOKENS: u64 = 1;
 
-/// Tokens counted for an image, as hosts estimate it; the real price depends on provider and size. If characters are counted,
-/// images count nothing.
+/// Tokens counted for an image, whatever its size, as Pi estimates it; the real price depends on provider and size. If characters
+/// are counted, images count nothing.
 const IMAGE_TOKENS: u64 = 1_200;
 
 /// A tool call in an assistant message.
@@ -55,10 +55,12 @@ pub struct HostMessage {
     pub texts: Vec<String>,
     /// Texts of its thinking blocks.
     pub thinking: Vec<String>,
-    /// Whether a line can take the place of its text: it is known, and the content is not made of other blocks alone.
-    pub is_output: bool,
-    /// Tokens of its blocks that are no text, which stay when a line takes the place of the text; `None` if it has none.
-    pub kept_tokens: Option<u64>,
+    /// Whether its content is a string, a list of blocks, or nothing, and the text is known.
+    pub is_readable: bool,
+    /// Number of its images.
+    pub images: u64,
+    /// Tokens of its blocks that are neither text nor images; `None` if it has none.
+    pub other_tokens: Option<u64>,
     /// Its tokens.
     pub tokens: u64,
     /// How they are counted.
@@ -105,8 +107,9 @@ impl HostMessage {
             details: value("details"),
             texts: Vec::new(),
             thinking: Vec::new(),
-            is_output: false,
-            kept_tokens: None,
+            is_readable: false,
+            images: 0,
+            other_tokens: None,
             tokens: 0,
             counter,
             withheld: None,
@@ -139,8 +142,9 @@ impl HostMessage {
             details: Value::Null,
             texts: Vec::new(),
             thinking: Vec::new(),
-            is_output: false,
-            kept_tokens: None,
+            is_readable: false,
+            images: 0,
+            other_tokens: None,
             tokens: 0,
             counter,
             withheld: None,
@@ -153,7 +157,14 @@ impl HostMessage {
         match withheld {
             Some(withheld) => {
                 let (tokens, withheld) = (withheld.tokens, Some(withheld));
-                Self { tokens, is_output: false, kept_tokens: None, withheld, ..message }
+                Self {
+                    tokens,
+                    is_readable: false,
+                    images: 0,
+                    other_tokens: None,
+                    withheld,
+                    ..message
+                }
             }
             None => message,
         }
@@ -216,6 +227,16 @@ impl HostMessage {
         }
     }
 
+    /// Tokens of its blocks that are no text.
+    pub fn tokens_beside_text(&self) -> u64 {
+        self.image_tokens() + self.other_tokens.unwrap_or(0)
+    }
+
+    /// Tokens of its images.
+    pub fn image_tokens(&self) -> u64 {
+        self.counter.tokens(self.images * image_units(self.counter))
+    }
+
     /// All words of the message: its texts, its thinking, and every string in the arguments of its calls.
     pub fn said(&self) -> Vec<&str> {
         let mut said: Vec<&str> = self.texts.iter().map(String::as_str).collect();
@@ -229,29 +250,29 @@ impl HostMessage {
         let blocks = match content {
             Value::String(text) => {
                 self.texts.push(text.clone());
-                self.is_output = true;
+                self.is_readable = true;
                 return self.counter.units(text);
             }
             Value::Array(blocks) => blocks.as_slice(),
             Value::Null => &[],
             _ => return 0,
         };
-        let mut kept = None;
-        let mut units = 0;
+        self.is_readable = true;
+        let (mut text_units, mut other_units) = (0, None);
         for block in blocks {
-            let own = if let Some(text) = block_text(block) {
+            if let Some(text) = block_text(block) {
                 self.texts.push(text.to_owned());
-                self.counter.units(text)
+                text_units += self.counter.units(text);
+            } else if block.get("type").is_some_and(|kind| kind == "image") {
+                self.images += 1;
             } else {
                 let own = self.read_other_block(block);
-                kept = Some(kept.unwrap_or_default() + own);
-                own
-            };
-            units += own;
+                other_units = Some(other_units.unwrap_or_default() + own);
+            }
         }
-        self.kept_tokens = kept.map(|units| self.counter.tokens(units));
-        self.is_output = kept.is_none() || !self.texts.is_empty();
-        units
+        self.other_tokens = other_units.map(|units| self.counter.tokens(units));
+        let images = self.images * image_units(self.counter);
+        text_units + other_units.unwrap_or_default() + images
     }
 
     /// Reads a block that is no text; returns its units.
@@ -264,7 +285,6 @@ impl HostMessage {
                 self.thinking.push(text.to_owned());
                 counter.units(text)
             }
-            Some("image") => image_units(counter),
             Some("toolCall") => {
                 let args = block.get("arguments").cloned().unwrap_or(Value::Null);
                 let tool = text("name").unwrap_or_default().to_owned();
@@ -316,7 +336,7 @@ mod tests {
     fn content_can_be_replaced_without_touching_the_rest() {
         let raw = r#"{"role":"toolResult","n":1e400,"content":[{"type":"text","text":"a\u0000b"}],"x":-0.0}"#;
         let message = HostMessage::parse(raw, Counter::Bundled);
-        assert!(message.is_output);
+        assert!(message.is_readable);
         assert_eq!(message.text(), "a\0b");
         assert_eq!(
             message.with_content("[]"),
@@ -337,33 +357,30 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_a_result_can_go_whatever_its_shape_and_other_blocks_stay() {
+    fn a_content_of_any_shape_has_its_text_its_images_and_its_other_blocks() {
         let image = r#"{"type":"image","data":"AAAA","mimeType":"image/png"}"#;
-        for (content, text, is_output, kept_tokens) in [
-            (r#""a\nb""#.to_owned(), "a\nb", true, None),
-            (r#""""#.to_owned(), "", true, None),
-            ("[]".to_owned(), "", true, None),
-            ("null".to_owned(), "", true, None),
+        for (content, text, is_readable, images, other_tokens) in [
+            (r#""a\nb""#.to_owned(), "a\nb", true, 0, None),
+            ("[]".to_owned(), "", true, 0, None),
+            ("null".to_owned(), "", true, 0, None),
             (
                 r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#.to_owned(),
                 "a\nb",
                 true,
+                0,
                 None,
             ),
-            (r#"[{"type":"text","text":"a","annotations":{}}]"#.to_owned(), "a", true, None),
-            (format!(r#"[{image},{{"type":"text","text":"a"}}]"#), "a", true, Some(IMAGE_TOKENS)),
-            (format!("[{image}]"), "", false, Some(IMAGE_TOKENS)),
-            (r#"[{"type":"text"},7]"#.to_owned(), "", false, Some(0)),
-            (r#"{"text":"a"}"#.to_owned(), "", false, None),
+            (r#"[{"type":"text","text":"a","annotations":{}}]"#.to_owned(), "a", true, 0, None),
+            (format!(r#"[{image},{{"type":"text","text":"a"}},{image}]"#), "a", true, 2, None),
+            (r#"[{"type":"text"},7]"#.to_owned(), "", true, 0, Some(0)),
+            (r#"{"text":"a"}"#.to_owned(), "", false, 0, None),
         ] {
             let raw = format!(r#"{{"role":"toolResult","content":{content}}}"#);
             let message = HostMessage::parse(&raw, Counter::Bundled);
             assert_eq!(message.text(), text, "{content}");
-            assert_eq!(
-                (message.is_output, message.kept_tokens),
-                (is_output, kept_tokens),
-                "{content}"
-            );
+            let found = (message.is_readable, message.images, message.other_tokens);
+            assert_eq!(found, (is_readable, images, other_tokens), "{content}");
+            assert_eq!(message.image_tokens(), images * IMAGE_TOKENS);
         }
     }
 

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::content::{text_block, with_text};
+use super::content::{Images, text_block, with_text};
 use super::excerpt::{self, Named};
 use super::forms;
 use super::host::HostMessage;
@@ -23,6 +23,9 @@ const IMAGE_PLACEHOLDER: &str = "(see attached image)";
 pub trait Texts {
     /// Text of the version of an object with this `content_hash`.
     fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>>;
+
+    /// JSON of an image of the version of a toolcall, by its number, from 1.
+    fn image(&self, object: &ObjectId, version: &Hash, number: usize) -> Result<String>;
 }
 
 /// Renders the content of the message at a position of the chat. `None` if it goes out as the host gave it; a message that must
@@ -128,7 +131,9 @@ fn render_result(
             }
         }
     };
-    Ok(Some(with_text(message.content(), &text)))
+    let is_gone = *session.treatment(at) == Treatment::Reference && fact.images > 0;
+    let images = if is_gone { Images::Leave } else { Images::Stay };
+    Ok(Some(with_text(message.content(), &text, images)))
 }
 
 /// What the lines of a result that shows a file are called: by their place in the file. `None` if it shows its own text.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::content;
+use super::content::{self, Images};
 use super::host::HostMessage;
 use super::log_layout::{Texts, lines_of};
 use super::tokens::{self, Counter};
@@ -79,7 +79,7 @@ fn chat_reference(session: &Session, at: u64, message: &HostMessage) -> Option<S
     let fact = session.result(at).filter(|fact| fact.is_output)?;
     let id = fact.object.as_ref()?;
     let line = format!("toolcall_ref id={id} tool={} status={}", fact.tool, status(fact.ok));
-    Some(content::with_text(message.content(), &line))
+    Some(content::with_text(message.content(), &line, Images::Stay))
 }
 
 /// One line per object of the metadata pool, in order of entry, within the budget. Objects that are neither pinned nor active

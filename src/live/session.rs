@@ -19,11 +19,12 @@ use super::workspace::{FinishedToolCall, Progress, Reconciled, Workspace};
 use super::{Notice, OpenSession};
 use crate::context::breakpoints;
 use crate::context::hazard::Hazards;
+use crate::context::log_layout::Texts;
 use crate::context::patch::{self, Patch};
 use crate::context::statement::{self, Statement};
 use crate::error::{Error, Result};
 use crate::object::ObjectId;
-use crate::session::{Event, Reported, Session, Shows, Treatment};
+use crate::session::{Effect, Event, LineRange, Reported, Session, Shows, Treatment};
 use crate::settings::{Layout, Settings};
 use crate::source::{TrackerOptions, absolute_path};
 use crate::store::Store;
@@ -196,6 +197,27 @@ impl LiveSession {
             live.commit_staged()?;
             answer
         })
+    }
+
+    /// The images of the output that a call of this ID just activated, in order, each as the JSON of its block; none if it asked for
+    /// some of its lines, if the host's tools cannot show images, and in `pools`, where they stand in the chat.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn activated_images(&self, call: &str) -> Result<Vec<String>> {
+        let activated = self.state().effects(call).filter_map(|effect| match effect {
+            Effect::Activated(object, version, ranges) => Some((object, version, ranges)),
+            _ => None,
+        });
+        let Some((object, version, ranges)) = activated.last() else { return Ok(Vec::new()) };
+        if !self.options.images_leave() {
+            return Ok(Vec::new());
+        }
+        let lines = self.journal.text(object, version)?.split('\n').count() as u64;
+        if *ranges != [LineRange { first: 1, last: lines }] {
+            return Ok(Vec::new());
+        }
+        self.journal.images(object, version)
     }
 
     /// Deactivates an object, which unpins it. Shows at the next epoch.

@@ -199,6 +199,7 @@ impl<'a> Host<'a> {
             filesystem_id: "replay".into(),
             counter: playing.counter,
             files: Files::Elsewhere,
+            images: true,
         };
         let live = LiveSession::open(Store::open(":memory:")?, options)?;
         Ok(Self { transcript, playing, live, list: Vec::new(), since: None, known: 0, read: 0 })

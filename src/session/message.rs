@@ -60,14 +60,16 @@ pub struct ResultFact {
     pub lines: u64,
     /// The last line that says something, cut to 80 characters.
     pub last: String,
-    /// Whether a line can take the place of its text: the store holds the text, and there is one beside whatever images. Earlier
-    /// releases stored false also for a result of several text blocks, a string, or a block with keys that are not known; such a
+    /// Whether a line can take its place: the store holds its text and the images that leave with it. Earlier releases stored false also for a result of several text blocks, a string, or a block with keys that are not known; such a
     /// result goes out as the host gave it for as long as its session lasts.
     #[serde(rename = "plain")]
     pub is_output: bool,
-    /// Tokens of its blocks that are no text, which stay when a line takes the place of the text; `None` if it has none.
+    /// Tokens of its blocks that stay when a line takes the place of the text; `None` if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_tokens: Option<u64>,
+    /// Number of its images that leave with the text: `activate` brings them back.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub images: u64,
     /// Tokens of the call's arguments that a fold line would not show.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub argument_tokens: u64,
@@ -116,6 +118,7 @@ impl ResultFact {
             last: String::new(),
             is_output: true,
             kept_tokens: None,
+            images: 0,
             argument_tokens: 0,
             class: OutputClass::Other,
             shows: Shows::Own,

@@ -57,6 +57,7 @@ fn open(store: &Store, name: &str) -> LiveSession {
         filesystem_id: "fs".into(),
         counter: Counter::default(),
         files: Files::Elsewhere,
+        images: false,
     };
     LiveSession::open(store.clone(), options).unwrap()
 }

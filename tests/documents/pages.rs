@@ -43,6 +43,7 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
         last: "test result: ok. 96 passed".into(),
         is_output: true,
         kept_tokens: None,
+        images: 0,
         argument_tokens: 0,
         class: OutputClass::Other,
         shows: Shows::Own,

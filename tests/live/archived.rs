@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::host::{Host, uncached};
 use crate::script::{World, script};
 
-fn import(from: &Store, into: &Store, scope: Scope, redact: bool) -> Imported {
+pub(crate) fn import(from: &Store, into: &Store, scope: Scope, redact: bool) -> Imported {
     let options = ExportOptions { scope, redact, compress: false };
     let (mut archive, path) = (Vec::new(), Path::new("-"));
     from.export_archive(&mut archive, path, &options, &mut |_| Ok(())).unwrap();

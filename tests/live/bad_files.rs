@@ -54,6 +54,7 @@ impl Agent {
             filesystem_id: "fs".into(),
             counter: Counter::default(),
             files: Files::Here,
+            images: false,
         };
         let live = LiveSession::open(store.clone(), options).unwrap();
         Self { root: root.canonicalize().unwrap(), live, store, messages: Vec::new() }

@@ -141,7 +141,9 @@ impl World {
         let shown = self.shown();
         assert_eq!(self.host.sent.len(), shown.len());
         for (sent, (position, host)) in self.host.sent.iter().zip(&shown) {
-            check_message(sent, host, state.folds().lines(*position).as_deref());
+            let is_collapsed = *state.treatment(*position) == Treatment::Reference;
+            let are_gone = self.host.images && is_collapsed;
+            check_message(sent, host, state.folds().lines(*position).as_deref(), are_gone);
         }
         self.check_folds();
         let shown = self.host.sent.iter().zip(&shown);
@@ -436,7 +438,7 @@ impl World {
         );
         let chat = &sent[pool..pool + host.len()];
         for (sent, host) in chat.iter().zip(host) {
-            assert!(!check_message(sent, host, None), "no notes in `pools`");
+            assert!(!check_message(sent, host, None, false), "no notes in `pools`");
         }
         for active in &sent[pool + host.len()..] {
             assert_eq!(active["role"], "user");
@@ -470,13 +472,13 @@ fn fold_line(line: &str) -> (u32, u32, u64) {
 
 /// Checks that a message is the host's but for the content of a tool result, notes, and the lines of folded steps; returns
 /// whether it has a note.
-fn check_message(sent: &Value, host: &Value, lines: Option<&str>) -> bool {
+fn check_message(sent: &Value, host: &Value, lines: Option<&str>, images_gone: bool) -> bool {
     for (key, value) in host.as_object().unwrap() {
         assert!(key == "content" || sent[key] == *value, "`{key}` of {host}");
     }
     assert_eq!(sent.as_object().unwrap().len(), host.as_object().unwrap().len());
     if host["role"] == "toolResult" {
-        return check_result(sent, host);
+        return check_result(sent, host, images_gone);
     }
     let (Some(shown), Some(given)) = (sent["content"].as_array(), host["content"].as_array())
     else {
@@ -494,11 +496,13 @@ fn check_message(sent: &Value, host: &Value, lines: Option<&str>) -> bool {
     shown.len() > given.len()
 }
 
-/// Checks that a result holds the host's blocks that are no text, in their order; returns whether it has a note.
-fn check_result(sent: &Value, host: &Value) -> bool {
+/// Checks that a result holds the host's blocks that are no text, in their order, or if its images are gone, those that are no
+/// images either; returns whether it has a note.
+fn check_result(sent: &Value, host: &Value, images_gone: bool) -> bool {
     let (shown, given) = (blocks(sent), blocks(host));
     let is_text = |block: &&Value| block["type"] == "text";
-    let kept: Vec<&Value> = given.iter().filter(|block| !is_text(block)).collect();
+    let leaves = |block: &&Value| is_text(block) || (images_gone && block["type"] == "image");
+    let kept: Vec<&Value> = given.iter().filter(|block| !leaves(block)).collect();
     let own: Vec<&Value> = shown.iter().filter(|block| !is_text(block)).collect();
     assert_eq!(own, kept);
     if shown.starts_with(&given) {
@@ -506,7 +510,7 @@ fn check_result(sent: &Value, host: &Value) -> bool {
         return shown.len() > given.len();
     }
     let has_text = given.iter().any(|block| is_text(&block));
-    assert!(has_text || shown.len() > given.len(), "an image alone stays as it is");
+    assert!(has_text || images_gone || shown.len() > given.len(), "an image alone stays as it is");
     shown.len() > kept.len() + 1
 }
 

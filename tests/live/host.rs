@@ -38,6 +38,8 @@ pub(crate) struct Host {
     pub(crate) name: String,
     /// Set by tests in which the host changes text on every call.
     pub(crate) rewrites: bool,
+    /// Whether its tools may answer with images; counts when a session is opened.
+    pub(crate) images: bool,
     /// Tokens of the model's window.
     pub(crate) window: u64,
     /// Provider and model.
@@ -93,8 +95,7 @@ impl Host {
         let store =
             store.with_clock(Arc::new(move || Timestamp(time.fetch_add(1, Ordering::Relaxed))));
         let name = "session-1".to_owned();
-        let live =
-            LiveSession::open(store.clone(), options(&folder, &settings, &name, None)).unwrap();
+        let live = LiveSession::open(store.clone(), options(&folder, &settings, &name)).unwrap();
         Self {
             folder,
             store,
@@ -105,6 +106,7 @@ impl Host {
             notices: Vec::new(),
             name,
             rewrites: false,
+            images: false,
             window: 200_000,
             model: "fake/fake-1".to_owned(),
             thinking: "hm".to_owned(),
@@ -150,11 +152,8 @@ impl Host {
     /// Opens another session as a fork of this one; the host's list stays.
     pub(crate) fn fork(&mut self, name: &str) {
         let parent = std::mem::replace(&mut self.name, name.to_owned());
-        self.live = LiveSession::open(
-            self.store.clone(),
-            options(&self.folder, &self.settings, name, Some(parent)),
-        )
-        .unwrap();
+        let options = OpenSession { parent: Some(parent), ..self.options() };
+        self.live = LiveSession::open(self.store.clone(), options).unwrap();
         self.since = None;
         self.known.clear();
         self.sent.clear();
@@ -162,7 +161,8 @@ impl Host {
 
     /// What the session is opened with.
     pub(crate) fn options(&self) -> OpenSession {
-        options(&self.folder, &self.settings, &self.name, None)
+        let images = self.images;
+        OpenSession { images, ..options(&self.folder, &self.settings, &self.name) }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -413,21 +413,17 @@ fn index(value: &Value) -> usize {
     usize::try_from(value.as_u64().unwrap()).unwrap()
 }
 
-fn options(
-    folder: &TempDir,
-    settings: &Settings,
-    name: &str,
-    parent: Option<String>,
-) -> OpenSession {
+fn options(folder: &TempDir, settings: &Settings, name: &str) -> OpenSession {
     OpenSession {
         harness: "test".into(),
         host_session: name.into(),
         cwd: folder.path().to_path_buf(),
-        parent,
+        parent: None,
         settings: settings.clone(),
         filesystem_id: "fs".into(),
         counter: Counter::default(),
         files: Files::default(),
+        images: false,
     }
 }
 

@@ -23,6 +23,7 @@ mod found;
 mod harnesses;
 mod host;
 mod host_lists;
+mod images;
 mod inspect;
 mod ledger;
 mod linked;

@@ -83,11 +83,13 @@ fn holds_at_any_speed(layout: Layout, script: &[Op]) {
     assert_same(&fast, &slow.requests, "slowness");
 }
 
-/// Plays a script in which results come in every shape, with restarts and without.
-fn holds_in_any_shape(layout: Layout, window: u64, script: &[Op]) {
+/// Plays a script in which results come in every shape, with restarts and without. `images`: whether tools may answer with them.
+fn holds_in_any_shape(layout: Layout, window: u64, images: bool, script: &[Op]) {
     let folder = tempfile::tempdir().unwrap();
     let [restarted, plain] = [true, false].map(|restarts| {
         let mut world = world(folder.path(), layout, window, restarts);
+        world.host.images = images;
+        world.host.crash();
         world.shapes = SHAPES;
         world.run(script);
         world.requests
@@ -132,17 +134,27 @@ proptest! {
 
     #[test]
     fn every_session_with_results_of_any_shape_holds(script in script(60)) {
-        holds_in_any_shape(Layout::Log, 200_000, &script);
+        holds_in_any_shape(Layout::Log, 200_000, false, &script);
+    }
+
+    #[test]
+    fn every_session_whose_images_leave_holds(script in script(60)) {
+        holds_in_any_shape(Layout::Log, 200_000, true, &script);
+    }
+
+    #[test]
+    fn every_session_under_pressure_whose_images_leave_holds(script in script(60)) {
+        holds_in_any_shape(Layout::Log, 4_000, true, &script);
     }
 
     #[test]
     fn every_session_under_pressure_with_results_of_any_shape_holds(script in script(60)) {
-        holds_in_any_shape(Layout::Log, 4_000, &script);
+        holds_in_any_shape(Layout::Log, 4_000, false, &script);
     }
 
     #[test]
     fn every_session_in_the_pools_layout_with_results_of_any_shape_holds(script in script(40)) {
-        holds_in_any_shape(Layout::Pools, 200_000, &script);
+        holds_in_any_shape(Layout::Pools, 200_000, true, &script);
     }
 }
 

@@ -461,6 +461,13 @@ impl World {
         }
     }
 
+    /// The content of an answer with the images that it shows.
+    fn with_images(&self, id: &str, text: &str) -> Value {
+        let images = self.host.live.activated_images(id).unwrap();
+        let images = images.iter().map(|image| serde_json::from_str(image).unwrap());
+        std::iter::once(json!({ "type": "text", "text": text })).chain(images).collect()
+    }
+
     /// The content of a result, of which there is one text block or an image, in the shape that is next.
     fn in_a_shape(&self, tool: &str, content: Value) -> Value {
         let is_own = matches!(tool, "activate" | "deactivate" | "pin" | "unpin");
@@ -607,7 +614,12 @@ impl World {
                     lines: text("lines"),
                     pattern: text("pattern"),
                 };
-                answer(self.host.live.activate(id, &wanted, pin))
+                let answer = answer(self.host.live.activate(id, &wanted, pin));
+                if !answer.1 {
+                    self.host.finished(id, tool, args, &answer.0, false);
+                    return (tool, self.with_images(id, &answer.0), false, None);
+                }
+                answer
             }
             Deed::LetGo { unpin, .. } => {
                 let name = args["name"].as_str().unwrap();

@@ -389,6 +389,7 @@ fn a_session_of_an_earlier_release_renders_its_calls_and_goes_on_as_it_was() {
         filesystem_id: "fs".into(),
         counter: Counter::default(),
         files: Files::Elsewhere,
+        images: false,
     };
     let mut live = LiveSession::open(store.clone(), options).unwrap();
     let calls = live.state().calls();

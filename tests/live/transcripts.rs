@@ -106,6 +106,7 @@ fn open(store: &Store) -> LiveSession {
         filesystem_id: "fs".into(),
         counter: Counter::default(),
         files: Files::Elsewhere,
+        images: false,
     };
     LiveSession::open(store.clone(), options).unwrap()
 }

@@ -268,6 +268,7 @@ fn a_replay_reads_no_file_of_this_machine() {
         filesystem_id: "fs".into(),
         counter: Counter::Characters,
         files: Files::Elsewhere,
+        images: false,
     };
     let mut live = LiveSession::open(store.clone(), options).unwrap();
     let send = |live: &mut LiveSession, skip: usize, to: usize| {

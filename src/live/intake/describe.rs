@@ -26,8 +26,14 @@ pub(super) fn brief_of(call: &HostCall, fact: &ResultFact, message: &HostMessage
     brief_of_change(&call.tool, &call.args, message.details.get("diff").and_then(Value::as_str))
 }
 
-/// Fills in what a result's text says.
-pub(super) fn describe(message: &HostMessage, fact: ResultFact) -> ResultFact {
+/// Fills in what a result's content says. `can_show`: whether `activate` can bring an image back; if not, images stay.
+pub(super) fn describe(message: &HostMessage, fact: ResultFact, can_show: bool) -> ResultFact {
+    let images_stay = message.images > 0 && !can_show;
+    let kept_tokens = match message.other_tokens {
+        other if images_stay => Some(other.unwrap_or(0) + message.image_tokens()),
+        other => other,
+    };
+    let has_text = !message.texts.is_empty();
     // A placeholder says nothing of the text.
     let text = if message.withheld.is_some() { Cow::Borrowed("") } else { message.text() };
     let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -36,8 +42,9 @@ pub(super) fn describe(message: &HostMessage, fact: ResultFact) -> ResultFact {
         exit: (fact.tool == "bash").then(|| exit_code(last, message.is_error)).flatten(),
         lines: text.split('\n').count() as u64,
         last: cut(last_words(&text), LAST_LINE_CHARS),
-        is_output: message.is_output,
-        kept_tokens: message.kept_tokens,
+        is_output: message.is_readable && (has_text || kept_tokens.is_none()),
+        kept_tokens,
+        images: if images_stay { 0 } else { message.images },
         ..fact
     }
 }
@@ -54,6 +61,7 @@ pub(super) fn blank_fact(tool: &str, request: RequestKey) -> ResultFact {
         last: String::new(),
         is_output: false,
         kept_tokens: None,
+        images: 0,
         argument_tokens: 0,
         class: OutputClass::Other,
         shows: Shows::Own,

@@ -29,8 +29,8 @@ impl Ingest<'_> {
             return Ok(());
         }
         let text = &*message.text();
-        let other = MESSAGE_TOKENS + message.kept_tokens.unwrap_or(0);
-        let tokens = message.tokens.saturating_sub(other);
+        let beside = MESSAGE_TOKENS + message.tokens_beside_text();
+        let tokens = message.tokens.saturating_sub(beside);
         let counter = self.options.counter;
         let output = Output { at, fact, text, tokens, counter, args, said };
         let known = self.journal.state().chat().get(at);

@@ -30,7 +30,8 @@ impl Ingest<'_> {
         let call = &pending.call;
         let request =
             RequestKey::of(canonical_json(&json!({ "tool": call.tool, "args": call.args }))?);
-        let mut fact = describe(message, blank_fact(&call.tool, request));
+        let can_show = self.options.images_leave();
+        let mut fact = describe(message, blank_fact(&call.tool, request), can_show);
         fact.class = output_class(&call.tool, &call.args);
         fact.argument_tokens = self.options.counter.tokens_of(&deeds::left_out(&call.args));
         let object = ObjectId::new(&*call.id);
@@ -38,8 +39,9 @@ impl Ingest<'_> {
             return Ok(Some(Ingested { fact, from: None, call: pending }));
         }
         if is_own_tool(&call.tool) {
-            fact.shows = self.activated(call, message)?;
-            return Ok(Some(Ingested { fact, from: None, call: pending }));
+            let (shows, from) = self.activated(call, message)?;
+            fact.shows = shows;
+            return Ok(Some(Ingested { fact, from, call: pending }));
         }
         let (shows, slice) = self.shown(call, message)?;
         fact.shows = shows;
@@ -60,7 +62,10 @@ impl Ingest<'_> {
             self.journal.record(Event::Edited { at, digest, kind, tokens, withheld });
             return self.journal.stage_changed_message(at, message);
         };
-        let fact = ResultFact { shows: Shows::Own, ..describe(message, fact) };
+        let fact = ResultFact {
+            shows: Shows::Own,
+            ..describe(message, fact, self.options.images_leave())
+        };
         let args = match &fact.object {
             Some(object) if !self.journal.is_forgotten(object)? => {
                 self.put_toolcall_text(object, &fact, message)?
@@ -76,21 +81,27 @@ impl Ingest<'_> {
         self.treat_at_first_sight(at, &fact, &args, "", message)
     }
 
-    /// What the result of a context tool shows: lines of an object if they stand in it as they were given.
-    fn activated(&self, call: &HostCall, message: &HostMessage) -> Result<Shows> {
+    /// What the result of a context tool shows: lines of an object if they stand in it as they were given. Its images are those of
+    /// the object.
+    fn activated(
+        &self,
+        call: &HostCall,
+        message: &HostMessage,
+    ) -> Result<(Shows, Option<ContentFrom>)> {
         let text = message.text();
-        let Some((_, shown)) = text.split_once('\n').filter(|_| message.is_output) else {
-            return Ok(Shows::Own);
+        let Some((_, shown)) = text.split_once('\n').filter(|_| message.is_readable) else {
+            return Ok((Shows::Own, None));
         };
         for effect in self.journal.state().effects(&call.id) {
             let Effect::Activated(object, version, ranges) = effect else { continue };
             let lines = headed_lines("", &self.journal.text(object, version)?, ranges);
             if lines.strip_prefix('\n') == Some(shown) {
+                let from = (message.images > 0).then(|| ContentFrom::images(object, version));
                 let (object, version) = (object.clone(), version.clone());
-                return Ok(Shows::Activated { object, version, ranges: ranges.clone() });
+                return Ok((Shows::Activated { object, version, ranges: ranges.clone() }, from));
             }
         }
-        Ok(Shows::Own)
+        Ok((Shows::Own, None))
     }
 
     /// What a result shows: lines of a file's version if rendering that version gives exactly the text; that the model
@@ -102,7 +113,8 @@ impl Ingest<'_> {
     ) -> Result<(Shows, Option<ContentFrom>)> {
         let own = (Shows::Own, None);
         // Beside an image, a text is about it.
-        if message.is_error || !message.is_output || message.kept_tokens.is_some() {
+        let is_text = message.images == 0 && message.other_tokens.is_none();
+        if message.is_error || !message.is_readable || !is_text {
             return Ok(own);
         }
         let asked = Call::new(&call.tool, &call.args);

@@ -1,13 +1,17 @@
 //! Toolcall objects: what a call asked for and what it showed, as a version of its own.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 use uuid::{Builder, Uuid};
 
 use super::Ingest;
 use super::describe::{args_display, blank_fact, brief_of};
+use crate::context::content::images_of;
 use crate::context::deeds::shown_brief;
 use crate::context::host::{HostCall, HostMessage};
 use crate::error::Result;
+use crate::live::journal::image_name;
 use crate::object::{Envelope, Hash, ObjectId, ObjectType, Payload};
 use crate::session::{Event, RequestKey, ResultFact, Shows};
 
@@ -65,7 +69,8 @@ impl Ingest<'_> {
             // As a line shows it, so that it is found when the call is forgotten.
             fields.insert("brief".into(), json!(shown_brief(&brief)));
         }
-        let additional = self.full_output(message, &mut fields).into_iter().collect();
+        let mut additional = images(message);
+        additional.extend(self.full_output(message, &mut fields));
         let id = self.toolcall_id(call, message, &mut fields)?;
         let payload = Payload { content, fields, additional, ..Payload::default() };
         let version = self.stage_toolcall(&id, payload)?;
@@ -139,7 +144,9 @@ impl Ingest<'_> {
             Some(_) => String::new(),
             None => self.journal.state().brief(id).to_owned(),
         };
-        let version = self.stage_toolcall(id, Payload { content, fields, ..Payload::default() })?;
+        let additional = images(message);
+        let payload = Payload { content, fields, additional, ..Payload::default() };
+        let version = self.stage_toolcall(id, payload)?;
         self.journal.record(Event::Toolcall {
             object: id.clone(),
             tool: fact.tool.clone(),
@@ -150,6 +157,14 @@ impl Ingest<'_> {
         });
         Ok(args)
     }
+}
+
+/// The images of a result, each as the JSON of its block, by the names of additional contents.
+fn images(message: &HostMessage) -> BTreeMap<String, String> {
+    let images = message.content().filter(|_| message.images > 0).map(images_of);
+    let images = images.unwrap_or_default();
+    let named = images.into_iter().enumerate();
+    named.map(|(index, image)| (image_name(index + 1), image.to_owned())).collect()
 }
 
 /// A UUIDv7 (RFC 9562, section 5.7) whose random bits come from the call itself, so that the same events give the same ID: an

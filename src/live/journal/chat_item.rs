@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::context::content;
+use crate::context::content::{self, LeftOut};
 use crate::context::host::HostMessage;
 use crate::context::log_layout::{Texts, lines_of};
 use crate::context::tokens::Counter;
@@ -28,13 +28,22 @@ pub(in crate::live) struct ContentFrom {
     /// The content's [frame](content::frame); `None` for one text block without other keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     frame: Option<Box<RawValue>>,
+    /// Whether only the images are kept there, and the frame has the texts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    images_only: bool,
 }
 
 impl ContentFrom {
     /// The whole text of an object's version.
     pub(in crate::live) fn whole(object: &ObjectId, version: &Hash) -> Self {
         let (object, version) = (object.clone(), version.clone());
-        Self { object, version, lines: None, after: String::new(), frame: None }
+        let (lines, after, frame) = (None, String::new(), None);
+        Self { object, version, lines, after, frame, images_only: false }
+    }
+
+    /// The images of a toolcall's version; the message holds its text itself.
+    pub(in crate::live) fn images(object: &ObjectId, version: &Hash) -> Self {
+        Self { images_only: true, ..Self::whole(object, version) }
     }
 
     /// Lines of an object's version and a text behind them.
@@ -44,38 +53,39 @@ impl ContentFrom {
         range: LineRange,
         after: &str,
     ) -> Self {
-        Self {
-            object: object.clone(),
-            version: version.clone(),
-            lines: Some(range),
-            after: after.to_owned(),
-            frame: None,
-        }
+        let (lines, after) = (Some(range), after.to_owned());
+        Self { lines, after, ..Self::whole(object, version) }
     }
 
     /// This, if it gives exactly this content.
     fn giving(mut self, content: &str, texts: &dyn Texts) -> Result<Option<Self>> {
-        let text = self.text(texts)?;
-        if content::text_content(&text) == content {
+        if !self.images_only && content::text_content(&self.text(texts)?) == content {
             return Ok(Some(self));
         }
-        let frame = content::frame(content);
-        if frame == content || content::fill(&frame, &text) != content {
+        let left_out = if self.images_only { LeftOut::Images } else { LeftOut::All };
+        let frame = content::frame(content, left_out);
+        if frame == content {
             return Ok(None);
         }
         self.frame = Some(RawValue::from_string(frame).map_err(|error| unreadable(&error))?);
-        Ok(Some(self))
+        Ok((self.content(texts)? == content).then_some(self))
     }
 
     fn content(&self, texts: &dyn Texts) -> Result<String> {
         let text = self.text(texts)?;
         Ok(match &self.frame {
-            Some(frame) => content::fill(frame.get(), &text),
+            Some(frame) => {
+                let mut image = |number| texts.image(&self.object, &self.version, number);
+                content::fill(frame.get(), &text, &mut image)?
+            }
             None => content::text_content(&text),
         })
     }
 
     fn text(&self, texts: &dyn Texts) -> Result<String> {
+        if self.images_only {
+            return Ok(String::new());
+        }
         let text = texts.text(&self.object, &self.version)?;
         Ok(match self.lines {
             Some(range) => lines_of(&text, range) + &self.after,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Journal;
-use super::versions::{is_forgotten, no_text};
+use super::versions::{image_name, is_forgotten, no_text};
 use crate::context::log_layout::Texts;
 use crate::error::{Error, Result};
 use crate::object::{Hash, ObjectId};
@@ -47,6 +47,18 @@ impl TextCache {
 }
 
 impl Journal {
+    /// The images of a toolcall's version, each as the JSON of its block.
+    pub(in crate::live) fn images(&self, object: &ObjectId, version: &Hash) -> Result<Vec<String>> {
+        let mut images = Vec::new();
+        loop {
+            match self.image(object, version, images.len() + 1) {
+                Ok(image) => images.push(image),
+                Err(Error::NotFound { .. }) => return Ok(images),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// Keeps the text of a version at hand; a staged one is nowhere else.
     pub(in crate::live) fn remember_text(&self, object: &ObjectId, version: &Hash, text: Arc<str>) {
         self.texts.insert(object, version, text);
@@ -69,5 +81,18 @@ impl Texts for Journal {
         let text: Arc<str> = text.into();
         self.remember_text(object, version, Arc::clone(&text));
         Ok(text)
+    }
+
+    fn image(&self, object: &ObjectId, version: &Hash, number: usize) -> Result<String> {
+        let name = image_name(number);
+        if let Some(image) = self.staged_additional(object, version, &name)? {
+            return Ok(image);
+        }
+        let found = self.owned_version(object, version)?;
+        match self.store.additional(&found, &name)? {
+            Some(image) => Ok(image),
+            None if is_forgotten(&found) => Err(Error::Forgotten { id: object.clone() }),
+            None => Err(no_text(object, version)),
+        }
     }
 }

@@ -19,6 +19,18 @@ impl Journal {
         staged.map(|(envelope, payload, _)| (envelope, payload))
     }
 
+    /// An additional content of a version that is staged; `None` if the latest staged one is another, or has none of this name.
+    pub(super) fn staged_additional(
+        &self,
+        id: &ObjectId,
+        version: &Hash,
+        name: &str,
+    ) -> Result<Option<String>> {
+        let Some((_, payload)) = self.staged(id) else { return Ok(None) };
+        let is_it = payload.content_hash(None)? == *version;
+        Ok(payload.additional.get(name).filter(|_| is_it).cloned())
+    }
+
     /// The latest version of an object, staged or stored.
     pub(in crate::live) fn latest(&self, id: &ObjectId) -> Result<Option<Latest>> {
         match self.staged(id) {
@@ -164,6 +176,11 @@ pub(in crate::live) fn stored_version(
     let mut versions = store.history(object)?.into_iter();
     let found = versions.find(|candidate| candidate.content_hash == *version);
     found.ok_or_else(|| no_text(object, version))
+}
+
+/// Name of the additional content of a toolcall that holds one of its images, by its number, from 1.
+pub(in crate::live) fn image_name(number: usize) -> String {
+    format!("image_{number}")
 }
 
 /// The error for a version that has no text.

@@ -14,7 +14,7 @@ use crate::context::pools_layout::active_block;
 use crate::context::tokens::Counter;
 use crate::context::view::user_message;
 use crate::error::{Error, Result};
-use crate::live::journal::{chat_item, no_text, read_event, stored_version};
+use crate::live::journal::{chat_item, image_name, no_text, read_event, stored_version};
 use crate::object::{AsOf, Hash, ObjectId, RunningHash};
 use crate::session::{CallRecord, Event, Session, SlotRecord, Withheld, WithheldReason};
 use crate::store::{Item, Store, Version};
@@ -353,5 +353,17 @@ impl Texts for StoredTexts<'_> {
         let (object, reason) = (object.clone(), redaction.reason.into());
         self.gap.replace(Some(Gap { object, reason, is_empty: text.is_none() }));
         Ok(text.unwrap_or_default().into())
+    }
+
+    fn image(&self, object: &ObjectId, version: &Hash, number: usize) -> Result<String> {
+        let found = stored_version(self.store, object, version)?;
+        let image = self.store.additional(&found, &image_name(number))?;
+        let Some(redaction) = found.redacted else {
+            return image.ok_or_else(|| no_text(object, version));
+        };
+        let (object, reason) = (object.clone(), redaction.reason.into());
+        let is_empty = image.is_none();
+        self.gap.replace(Some(Gap { object, reason, is_empty }));
+        Ok(image.unwrap_or_else(|| "null".to_owned()))
     }
 }

@@ -111,6 +111,7 @@ impl LayOut<'_> {
             let kind =
                 call.map_or(ToolKind::Other, |call| Call::new(&call.tool, &call.args).kind());
             let text = &*message.text();
+            let tokens = tokens.saturating_sub(message.tokens_beside_text());
             let output = preview::Output { text, tokens, kind, said: &said, standing: &[] };
             let treatment = fit::shortened(&output, self.options.counter, tokens);
             self.journal.record(Event::Treated { at, treatment });

@@ -7,10 +7,11 @@ use regex::Regex;
 
 use super::Tools;
 use crate::context::forms;
+use crate::context::host::image_units;
 use crate::context::ledger;
 use crate::context::log_layout::{Texts, headed_lines};
 use crate::context::pools_layout::active_block;
-use crate::context::tokens;
+use crate::context::tokens::{self, Counter};
 use crate::context::view::{self, Slot, user_message};
 use crate::context::window::{Marks, largest_step};
 use crate::error::{Error, Result};
@@ -77,11 +78,16 @@ impl Tools<'_> {
             Ok(ranges) => ranges,
             Err(reason) => return Ok(reason),
         };
-        let heading = forms::activated_line(subject.handle, &subject.name, &ranges, lines);
-        let shown = headed_lines(&heading, &subject.text, &ranges);
-        let tokens = tokens::count(&shown);
-        self.require_room(&wanted.name, tokens, pin)?;
         let whole = ranges == [LineRange { first: 1, last: lines }];
+        let images = if whole { self.images_with(&subject)? } else { 0 };
+        let name = match images {
+            0 => subject.name,
+            some => format!("{} · {}", subject.name, forms::count(some, "image")),
+        };
+        let heading = forms::activated_line(subject.handle, &name, &ranges, lines);
+        let shown = headed_lines(&heading, &subject.text, &ranges);
+        let tokens = tokens::count(&shown) + images * image_units(Counter::Bundled);
+        self.require_room(&wanted.name, tokens, pin)?;
         let view = if whole { ActiveView::Whole } else { ActiveView::Lines(ranges.clone()) };
         self.journal.record(Event::Activated {
             object: subject.object,
@@ -96,6 +102,14 @@ impl Tools<'_> {
             return Ok(format!("done: {}, {}", heading, forms::count(tokens, "token")));
         }
         Ok(shown)
+    }
+
+    /// Number of images that are shown with the whole text of an object.
+    fn images_with(&self, subject: &Shown) -> Result<u64> {
+        if !self.options.images_leave() {
+            return Ok(0);
+        }
+        Ok(self.journal.images(&subject.object, &subject.version)?.len() as u64)
     }
 
     /// Deactivates an object, which unpins it.

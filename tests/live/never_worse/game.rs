@@ -113,6 +113,7 @@ impl Game {
             filesystem_id: "game".into(),
             counter: COUNTER,
             files: Files::Elsewhere,
+            images: false,
         };
         let live = LiveSession::open(Store::open(":memory:").unwrap(), options).unwrap();
         let mut game = Self {
