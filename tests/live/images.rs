@@ -147,6 +147,13 @@ fn a_step_with_an_image_folds_and_the_image_comes_back_by_its_handle() {
 }
 
 #[test]
+fn images_alone_are_not_shortened_where_the_window_has_no_room() {
+    let mut host = host(Settings::default());
+    host.window = 20_000;
+    look(&mut host, &json!([image(), image(), image(), image()]));
+}
+
+#[test]
 fn the_room_for_an_image_must_be_there() {
     let mut host = host(collapsing());
     look(&mut host, &json!([text("found"), image()]));

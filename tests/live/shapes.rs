@@ -161,6 +161,24 @@ fn a_long_result_of_any_shape_is_shown_in_part_when_first_sent() {
 }
 
 #[test]
+fn a_result_of_any_shape_is_shortened_to_what_the_window_has_room_for() {
+    for shape in 0..SHAPES {
+        let mut host = Host::new(Settings { preview_tokens: 0, ..Settings::default() });
+        host.window = 40_000;
+        host.user("go");
+        let text = lines("a", 1..=8_000);
+        tool(&mut host, &json!({}), &text, shape);
+        host.send();
+        let part = shown_text(&host.sent[2], &host.messages[2]);
+        assert!(part.contains(" between (t1:"), "{shape}");
+        assert_replaced(&host.sent[2], &host.messages[2], &part);
+        let bill = &host.live.state().bill().last().unwrap().bill;
+        let sent = bill.fixed + bill.ours.messages;
+        assert!((10_000..host.window - 16_384).contains(&sent), "{shape}: {sent}");
+    }
+}
+
+#[test]
 fn an_image_does_not_make_the_text_beside_it_long() {
     let mut host = Host::new(Settings { preview_tokens: 500, ..Settings::default() });
     host.user("go");
