@@ -109,6 +109,7 @@ describe("the exports", () => {
       extraTokens: 3_000,
       hazards: null,
       previewTokens: 1_000,
+      previewReads: false,
       activePerTurn: 5,
       activeTurns: 3,
       poolTokens: 8_000,

@@ -30,7 +30,7 @@ pub use call_bill::{CallBill, SUMMARY_COST, SUMMARY_TOKENS, Side, Terms, plain_t
 pub use call_note::{CallNote, PlainCompaction, PriceNote};
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
 pub use event::{Cause, Event, FileEvent, Fold, Opened, Part, Rewrite, Treatment};
-pub use excerpt::{Piece, join_pieces};
+pub use excerpt::{Piece, join_pieces, uncut_lines};
 pub use folds::Folds;
 pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{LineMap, LineRange, cut_ranges, merge_ranges, parse_ranges};

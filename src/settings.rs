@@ -61,6 +61,8 @@ pub struct Settings {
     pub hazards: Option<String>,
     /// Outputs with more tokens than this are previewed when first sent; 0: never. Default 1,000.
     pub preview_tokens: u64,
+    /// Whether files that a read tool shows are previewed as well. Default `false`: a model that asks for a file gets it.
+    pub preview_reads: bool,
     /// Layout `pools`: number of newest tool calls of each turn that are active. Default 5.
     pub active_per_turn: u64,
     /// Layout `pools`: number of newest turns, the current one included, with active tool calls. Default 3.
@@ -120,6 +122,7 @@ impl Default for Settings {
             extra_tokens: 3_000,
             hazards: None,
             preview_tokens: 1_000,
+            preview_reads: false,
             active_per_turn: 5,
             active_turns: 3,
             pool_tokens: 8_000,

@@ -141,6 +141,7 @@ export interface Settings {
   extraTokens: number;
   hazards: string | null;
   previewTokens: number;
+  previewReads: boolean;
   activePerTurn: number;
   activeTurns: number;
   poolTokens: number;

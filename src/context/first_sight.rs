@@ -34,15 +34,23 @@ pub struct Output<'a> {
     pub said: &'a str,
 }
 
+/// Which outputs are previewed.
+#[derive(Debug, Clone, Copy)]
+pub struct Previews {
+    /// Those with more tokens than this; 0: none.
+    pub tokens: u64,
+    /// Whether files that a read tool shows are among them.
+    pub reads: bool,
+}
+
 /// Decides how a tool result is shown.
 ///
-/// `standing`: its blocks that stand in the window already, see [`block_lines`]. `preview_tokens`: outputs with more tokens are
-/// previewed; 0: never.
+/// `standing`: its blocks that stand in the window already, see [`block_lines`].
 pub fn decide(
     session: &Session,
     output: &Output<'_>,
     standing: &[Block],
-    preview_tokens: u64,
+    previews: Previews,
 ) -> Treatment {
     let fact = output.fact;
     if repeats_right_away(session, output.at, fact) {
@@ -51,10 +59,13 @@ pub fn decide(
     match &fact.shows {
         Shows::File { object, version, range } => {
             let above = session.showings(object).filter(|showing| showing.at != output.at);
-            as_parts(split_read((object, version, *range), above))
+            match as_parts(split_read((object, version, *range), above)) {
+                Treatment::Given if fact.is_output => file_in_part(output, *range, previews),
+                treatment => treatment,
+            }
         }
         Shows::Own if fact.is_output && fact.object.is_some() => {
-            in_part(output, standing, preview_tokens)
+            in_part(output, standing, previews)
         }
         _ => Treatment::Given,
     }
@@ -82,23 +93,48 @@ pub fn block_lines(session: &Session, output: &Output<'_>) -> Option<usize> {
 }
 
 /// Leaves out the lines that stand elsewhere, and previews the others if there are too many.
-fn in_part(output: &Output<'_>, standing: &[Block], preview_tokens: u64) -> Treatment {
-    let call = Call::new(&output.fact.tool, output.args);
-    let kind = call.kind();
-    let (text, tokens, said) = (output.text, output.tokens, output.said);
-    let plan =
-        preview::plan(&preview::Output { text, tokens, kind, said, standing }, preview_tokens);
-    let is_whole = call.picks_lines() || matches!(kind, ToolKind::Write | ToolKind::Edit);
-    let whole = preview::without_standing(output.fact.lines, standing);
-    let whole_tokens = tokens - standing.iter().map(|block| block.tokens).sum::<u64>().min(tokens);
-    match plan.filter(|_| !is_whole) {
-        // A preview that saves less than a quarter is not worth the risk of a second look.
-        Some(pieces) if rendered_tokens(output, &pieces) * 4 <= whole_tokens * 3 => {
+fn in_part(output: &Output<'_>, standing: &[Block], previews: Previews) -> Treatment {
+    match preview_pieces(output, standing, previews) {
+        Some(pieces) => Treatment::Excerpt { pieces },
+        None if standing.is_empty() => Treatment::Given,
+        None => {
+            let pieces = preview::without_standing(output.fact.lines, standing);
             Treatment::Excerpt { pieces }
         }
-        _ if standing.is_empty() => Treatment::Given,
-        _ => Treatment::Excerpt { pieces: whole },
     }
+}
+
+/// Previews the lines `range` of a file. A notice may stand behind them, which is no line of the file and is always shown.
+fn file_in_part(output: &Output<'_>, range: LineRange, previews: Previews) -> Treatment {
+    let is_of_file = |piece: &Piece| {
+        matches!(piece, Piece::Shown { chars: None, .. }) || piece.lines().last <= range.len()
+    };
+    match preview_pieces(output, &[], previews) {
+        Some(pieces) if pieces.iter().all(is_of_file) => Treatment::Excerpt { pieces },
+        _ => Treatment::Given,
+    }
+}
+
+/// The pieces of a preview. `None` if the model asked for these lines, or if there are too few to leave some out.
+fn preview_pieces(
+    output: &Output<'_>,
+    standing: &[Block],
+    previews: Previews,
+) -> Option<Vec<Piece>> {
+    let call = Call::new(&output.fact.tool, output.args);
+    let kind = call.kind();
+    let is_asked_for = call.picks_lines()
+        || matches!(kind, ToolKind::Write | ToolKind::Edit)
+        || (kind == ToolKind::Read && !previews.reads);
+    if is_asked_for {
+        return None;
+    }
+    let (text, tokens, said) = (output.text, output.tokens, output.said);
+    let planned = preview::Output { text, tokens, kind, said, standing };
+    let pieces = preview::plan(&planned, previews.tokens)?;
+    let whole = tokens - standing.iter().map(|block| block.tokens).sum::<u64>().min(tokens);
+    // A preview that saves less than a quarter is not worth the risk of a second look.
+    (rendered_tokens(output, &pieces) * 4 <= whole * 3).then_some(pieces)
 }
 
 /// Approximate tokens of an excerpt, since handles differ in length.
@@ -159,6 +195,16 @@ mod tests {
     }
 
     fn shown(tool: &str, args: &Value, text: &str, standing: &[Block]) -> Treatment {
+        shown_with(Previews { tokens: 1_000, reads: false }, tool, args, text, standing)
+    }
+
+    fn shown_with(
+        previews: Previews,
+        tool: &str,
+        args: &Value,
+        text: &str,
+        standing: &[Block],
+    ) -> Treatment {
         let mut fact = ResultFact::for_tests("t");
         fact.tool = tool.to_owned();
         fact.lines = text.split('\n').count() as u64;
@@ -171,7 +217,7 @@ mod tests {
             args,
             said: "",
         };
-        decide(&Session::default(), &output, standing, 1_000)
+        decide(&Session::default(), &output, standing, previews)
     }
 
     #[test]
@@ -187,11 +233,21 @@ mod tests {
             let treatment = shown("bash", &json!({ "command": command }), &log(500), &[]);
             assert_eq!(treatment != Treatment::Given, expected, "{command}");
         }
-        let whole = json!({ "file_path": "a" });
-        assert_ne!(shown("Read", &whole, &log(1_500), &[]), Treatment::Given);
-        let part = json!({ "file_path": "a", "offset": 1 });
-        assert_eq!(shown("Read", &part, &log(1_500), &[]), Treatment::Given);
         assert_eq!(shown("grep", &json!({ "pattern": "x" }), &log(500), &[]), Treatment::Given);
+    }
+
+    #[test]
+    fn a_file_that_is_read_is_shown_whole_unless_the_setting_asks_for_a_preview() {
+        let whole = json!({ "file_path": "a" });
+        let part = json!({ "file_path": "a", "offset": 1 });
+        for (tool, args) in [("Read", &whole), ("read_file", &json!({ "absolute_path": "/a" }))] {
+            assert_eq!(shown(tool, args, &log(9_000), &[]), Treatment::Given, "{tool}");
+        }
+        let asked = Previews { tokens: 1_000, reads: true };
+        assert_ne!(shown_with(asked, "Read", &whole, &log(1_500), &[]), Treatment::Given);
+        assert_eq!(shown_with(asked, "Read", &part, &log(1_500), &[]), Treatment::Given);
+        let none = Previews { tokens: 0, reads: true };
+        assert_eq!(shown_with(none, "Read", &whole, &log(9_000), &[]), Treatment::Given);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::lines_index::MIN_BLOCK_LINES;
 use crate::object::{Hash, ObjectId};
 use crate::session::{
     LineRange, MessageKind, Part, Piece, Session, Showing, Shows, Subject, Treatment, join_pieces,
+    uncut_lines,
 };
 
 /// The lines that stand at a message under a treatment: of the file or object that it shows, else of its own text. `None` if
@@ -28,11 +29,7 @@ pub fn standing(session: &Session, at: u64, treatment: &Treatment) -> Option<Sho
     };
     let ranges: Vec<LineRange> = match treatment {
         Treatment::Given => vec![LineRange { first: 1, last: fact.lines }],
-        Treatment::Excerpt { pieces } => pieces
-            .iter()
-            .filter(|piece| matches!(piece, Piece::Shown { chars: None, .. }))
-            .map(Piece::lines)
-            .collect(),
+        Treatment::Excerpt { pieces } => uncut_lines(pieces).collect(),
         _ => return None,
     };
     let (object, version) = (object.clone(), version.clone());

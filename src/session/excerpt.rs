@@ -59,6 +59,12 @@ impl Piece {
     }
 }
 
+/// The lines that are shown uncut, to which other messages may refer.
+pub fn uncut_lines(pieces: &[Piece]) -> impl Iterator<Item = LineRange> {
+    let uncut = pieces.iter().filter(|piece| matches!(piece, Piece::Shown { chars: None, .. }));
+    uncut.map(Piece::lines)
+}
+
 /// Joins adjacent pieces of the same form, and drops empty ones.
 pub fn join_pieces(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
     let mut joined: Vec<Piece> = Vec::new();

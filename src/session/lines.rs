@@ -46,6 +46,12 @@ impl LineRange {
         self.last < self.first
     }
 
+    /// The range that lies this many lines further down.
+    #[must_use]
+    pub fn shifted(self, lines: u64) -> Self {
+        Self { first: self.first + lines, last: self.last + lines }
+    }
+
     /// The lines that are in both ranges.
     pub fn intersect(self, other: Self) -> Option<Self> {
         let both = Self { first: self.first.max(other.first), last: self.last.min(other.last) };

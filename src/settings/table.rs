@@ -112,6 +112,12 @@ pub const SETTINGS: &[SettingDoc] = &[
         "Outputs with more tokens than this are shown in part when first sent; 0: never",
     ),
     setting(
+        "previewReads",
+        SettingType::Boolean,
+        "false",
+        "Whether a long file that a read tool shows is shown in part as well; `false`: a model that asks for a file gets it",
+    ),
+    setting(
         "activePerTurn",
         COUNT,
         "5",

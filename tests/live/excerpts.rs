@@ -138,6 +138,28 @@ fn blocks_already_in_the_request_are_named_and_the_rest_is_shown() {
 }
 
 #[test]
+fn a_file_that_is_read_is_shown_whole_and_in_part_only_if_the_setting_says_so() {
+    for preview_reads in [false, true] {
+        let mut host =
+            Host::new(Settings { preview_reads, preview_tokens: 500, ..Settings::default() });
+        host.write_file("a.txt", &lines("file", 1..=900));
+        host.user("go");
+        host.read("a.txt", None, None);
+        host.send();
+        assert_eq!(newest(&host).contains(" lines between (f1:"), preview_reads);
+        assert_eq!(newest(&host).lines().count() < 300, preview_reads);
+        bash(&mut host, "true", "");
+        host.read("a.txt", Some(400), Some(20));
+        host.send();
+        assert_eq!(newest(&host).contains("file line 410 of"), preview_reads, "what is not shown");
+        bash(&mut host, "true", "");
+        host.read("a.txt", Some(1), Some(20));
+        host.send();
+        assert!(!newest(&host).contains("file line 10 of"), "what stands is not shown again");
+    }
+}
+
+#[test]
 fn repeating_a_call_right_away_shows_its_lines_again() {
     let mut host = Host::new(Settings::default());
     host.user("go");

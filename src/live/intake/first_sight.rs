@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::Ingest;
 use crate::context::epoch::Bound;
-use crate::context::first_sight::{self, Output};
+use crate::context::first_sight::{self, Output, Previews};
 use crate::context::host::{HostMessage, MESSAGE_TOKENS};
 use crate::error::Result;
 use crate::session::{Event, ResultFact, Treatment};
-use crate::settings::Layout;
+use crate::settings::{Layout, Settings};
 
 /// Tokens of a call that brings back what is missing, and of its answer.
 const ASKING_TOKENS: u64 = 60;
@@ -36,9 +36,10 @@ impl Ingest<'_> {
         let known = self.journal.state().chat().get(at);
         let is_new = known.is_some_and(|known| known.changes == 0);
         let standing = if is_new { self.standing_blocks(&output)? } else { Vec::new() };
-        let preview = self.options.settings.preview_tokens;
-        let limit = if self.may_preview(tokens) { preview } else { 0 };
-        let treatment = first_sight::decide(self.journal.state(), &output, &standing, limit);
+        let Settings { preview_tokens, preview_reads: reads, .. } = self.options.settings;
+        let previews =
+            Previews { tokens: if self.may_preview(tokens) { preview_tokens } else { 0 }, reads };
+        let treatment = first_sight::decide(self.journal.state(), &output, &standing, previews);
         if treatment != Treatment::Given {
             self.journal.record(Event::Treated { at, treatment });
         }

@@ -2,6 +2,8 @@
 
 use super::{Session, Showing};
 use crate::session::event::Treatment;
+use crate::session::excerpt::uncut_lines;
+use crate::session::lines::LineRange;
 use crate::session::message::{MessageKind, ResultFact, Shows};
 use crate::session::places::{Place, Role};
 
@@ -22,6 +24,10 @@ impl Session {
             (Treatment::Reread { parts }, Shows::File { object, version, .. }) => {
                 let here = parts.iter().filter(|part| part.stands_at.is_none());
                 (object, version, here.map(|part| part.range).collect())
+            }
+            (Treatment::Excerpt { pieces }, Shows::File { object, version, range }) => {
+                let of_file = |lines: LineRange| lines.shifted(range.first - 1).intersect(*range);
+                (object, version, uncut_lines(pieces).filter_map(of_file).collect())
             }
             _ => return None,
         };
