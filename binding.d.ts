@@ -296,6 +296,7 @@ export interface ReplayedFile {
   plainCompactions: number;
   faults: ReplayFaults;
   plainFaults: ReplayFaults;
+  toolCalls: ReplayToolCalls;
   /** What was left out of the file or repaired, a line for each kind, with a count. */
   notes: string[];
   series: ReplayedCall[];
@@ -320,6 +321,18 @@ export interface ReplaySum {
   plainCompactions: number;
   faults: ReplayFaults;
   plainFaults: ReplayFaults;
+  toolCalls: ReplayToolCalls;
+}
+
+/**
+ * Tool calls, and those that a live session may have treated otherwise: a transcript does not always say what files held.
+ * `unknownFiles` are reads, writes and edits of a file whose text is not known, or was changed by something that the transcript
+ * does not show; `possibleChanges` are commands and unknown tools that may have changed a file of which text stood in the window.
+ */
+export interface ReplayToolCalls {
+  all: number;
+  unknownFiles: number;
+  possibleChanges: number;
 }
 
 /** A whole replay. */
@@ -1368,7 +1381,8 @@ export interface RecordedPayload {
 
 /**
  * Plays a transcript through a session as in live use, and reports what its requests would have cost, beside the plain host's.
- * Stores nothing and reads no file but the transcript.
+ * Stores nothing and reads no file but the transcript and the snapshots in `tree`. The transcript's files are laid in a folder for
+ * temporary files while it runs; no path of the transcript is opened.
  *
  * Rejects with `INVALID_ARGUMENT`, with `MALFORMED_TRANSCRIPT` if the file is no session file of a known agent, and with `FILE` if it
  * cannot be read or the dump cannot be written.
@@ -1391,6 +1405,11 @@ export interface ReplayOptions {
   settings?: Partial<Settings>
   /** Absolute path of a folder to write the requests to, which is created if it is missing. Default: they are not written. */
   dump?: string
+  /**
+   * Absolute path of a folder with snapshots of the working folder, `NAME/call-N` and `NAME/result-ID`. Default: files are what
+   * the transcript shows of them.
+   */
+  tree?: string
 }
 
 /**

@@ -4,6 +4,7 @@
 
 mod call;
 mod kind;
+mod notice;
 mod numbered;
 mod patch;
 mod programs;
@@ -14,6 +15,7 @@ pub mod shell;
 
 pub use call::{Call, command_line};
 pub use kind::{ShellKind, ToolKind, shows_file, shows_nothing, shows_text_of_files};
+pub use notice::without_notice;
 pub use numbered::has_line_numbers;
 pub use programs::is_given_paths_only;
 pub use touch::{Access, Touch};

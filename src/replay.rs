@@ -1,11 +1,13 @@
 //! Plays recorded sessions through the code that live sessions use, and measures what they would have cost: the bill beside
 //! the plain host's, the window, and content that was missing when it was needed.
 //!
-//! Reads nothing of this machine but the transcript, and stores nothing. Must not decide how a request looks; that is the
+//! Reads nothing of this machine but the transcript and snapshots that come with it, and writes nothing but dumps and a scratch
+//! folder for the transcript's files, which goes away. Must not decide how a request looks; that is the
 //! session's task. docs/policy.md explains the figures.
 
 pub mod compaction;
 pub mod dump;
+pub mod facts;
 pub mod html;
 pub mod learn;
 pub mod measure;
@@ -14,3 +16,4 @@ pub mod play;
 pub mod report;
 pub mod run;
 pub mod transcript;
+mod tree;

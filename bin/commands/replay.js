@@ -22,7 +22,7 @@ const atOnce = 2;
 export const replay = {
   name: "replay",
   usage:
-    "FILE… [--layout log|pools|plain] [--prices NAME] [--window TOKENS] [--tokens characters|bundled] [--dump DIR] [--html FILE]",
+    "FILE… [--layout log|pools|plain] [--prices NAME] [--window TOKENS] [--tokens characters|bundled] [--tree DIR] [--dump DIR] [--html FILE]",
   summary: "Report what recorded sessions would have cost with Palimpsest",
   arguments: [1, Number.POSITIVE_INFINITY],
   options: {
@@ -38,11 +38,17 @@ export const replay = {
       value: "HOW",
       text: "characters (four are a token) or bundled (the tokenizer); default: characters",
     },
+    tree: {
+      type: "string",
+      value: "DIR",
+      text: "snapshots of the working folder: DIR/NAME/call-N and DIR/NAME/result-ID, see below",
+    },
     dump: { type: "string", value: "DIR", text: "write the requests to DIR/NAME.jsonl.gz, one line per call" },
     html: { type: "string", value: "FILE", text: "write an HTML page with windows, bills, epochs and faults" },
   },
   notes: [
     "FILE is a session file of Pi, Claude Code or Codex, plain or gzipped, or a folder with *.jsonl and *.jsonl.gz files.\nStores nothing and reads no other file. The bill counts input only, in multiples of the price of one uncached input\ntoken, beside that of the plain host, which compacts if there is a window. A fault is a call that needed a line which was\nnot in the window: strict faults are lines of outputs that came from one place, own faults are lines that the model or a\nperson wrote. Sessions of fewer than 15 calls are left out of the sum. Exit code 1 if a file could not be replayed; the\nothers are replayed all the same.",
+    "What a session file shows of files (whole reads, writes, and edits of known files) is laid in a folder for temporary\nfiles, and the session finds it there as it would live; no path of the session file is opened. What it does not show,\nsuch as a file that a command changed, is not known: the last line says how many tool calls may differ from live use for\nthat. With snapshots nothing is unknown. DIR/NAME holds those of the session file NAME.jsonl: `call-N` is the working\nfolder as it was when request N went out, from 0, and `result-ID` as it was when the tool call with that ID ended (write\n`_` for any character but letters, digits, `.`, `-` and `_`). Where only `result-ID` is missing, a command is taken to\nhave left the folder as the next request found it. Links in snapshots are left out.",
   ],
   json: "ReplayReport & { failed: { file: string, error: { code, message, hint } }[] }",
   examples: [
@@ -52,19 +58,20 @@ export const replay = {
   ],
   async run(given) {
     const addon = await import("../../index.js");
-    const dump = text(given, "dump");
+    const [dump, tree] = [text(given, "dump"), text(given, "tree")];
     const options = /** @type {import("../../index.js").ReplayOptions} */ ({
       layout: text(given, "layout"),
       prices: text(given, "prices"),
       window: wholeNumber(given, "window"),
       tokens: text(given, "tokens"),
       dump: dump === undefined ? undefined : resolve(dump),
+      tree: tree === undefined ? undefined : resolve(tree),
       settings: await addon.loadSettings({ agentDir: piAgentDir() }),
     });
     // Wrong options are said once, not for every file.
     await addon.replayReport([], options);
     const paths = await transcripts(given.positionals);
-    if (dump !== undefined) {
+    if (dump !== undefined || tree !== undefined) {
       refuseTwins(paths);
     }
     const { files, failed } = await replayAll(paths, (file) => addon.replayFile(file, options));
@@ -86,14 +93,14 @@ export const replay = {
 };
 
 /**
- * Refuses transcripts whose requests would be written to one file.
+ * Refuses transcripts whose requests would be written to one file, or whose snapshots would be the same.
  * @param {string[]} paths
  */
 function refuseTwins(paths) {
   const names = paths.map((path) => basename(path).replace(/\.jsonl(\.gz)?$/, ""));
   const twin = names.find((name, at) => names.indexOf(name) !== at);
   if (twin !== undefined) {
-    throw new UsageError(`two transcripts are named \`${twin}\``, "write their requests to folders of their own");
+    throw new UsageError(`two transcripts are named \`${twin}\``, "replay them one by one");
   }
 }
 
@@ -159,6 +166,12 @@ async function print({ files, sum, prices, layout, window }) {
   await write(
     `${layout}, ${prices}, ${limit}: bill ${ratio(sum.bill.ratio)} of plain in sum, median ${ratio(sum.median)}, worst ${ratio(sum.worst)}; ${sum.leftOut} of ${sum.files} left out\n`,
   );
+  const { all, unknownFiles, possibleChanges } = sum.toolCalls;
+  if (layout !== "plain") {
+    await write(
+      `may differ from live use: ${unknownFiles} of ${all} tool calls, on files whose text is unknown; ${possibleChanges} more may have changed a file in the window\n`,
+    );
+  }
 }
 
 /**

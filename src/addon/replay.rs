@@ -42,10 +42,14 @@ pub struct ReplayOptions {
     pub settings: Option<Value>,
     /// Absolute path of a folder to write the requests to, which is created if it is missing. Default: they are not written.
     pub dump: Option<String>,
+    /// Absolute path of a folder with snapshots of the working folder, `NAME/call-N` and `NAME/result-ID`. Default: files are what
+    /// the transcript shows of them.
+    pub tree: Option<String>,
 }
 
 /// Plays a transcript through a session as in live use, and reports what its requests would have cost, beside the plain host's.
-/// Stores nothing and reads no file but the transcript.
+/// Stores nothing and reads no file but the transcript and the snapshots in `tree`. The transcript's files are laid in a folder for
+/// temporary files while it runs; no path of the transcript is opened.
 ///
 /// Rejects with `INVALID_ARGUMENT`, with `MALFORMED_TRANSCRIPT` if the file is no session file of a known agent, and with `FILE` if it
 /// cannot be read or the dump cannot be written.
@@ -114,8 +118,14 @@ fn replaying(options: ReplayOptions) -> Result<(Replaying, String)> {
             .unwrap_or(OVERHEAD_TOKENS),
         settings: settings_from(options.settings)?,
         dump: options.dump.map(PathBuf::from),
+        snapshots: options.tree.map(folder).transpose()?,
     };
     Ok((replaying, name))
+}
+
+fn folder(path: String) -> Result<PathBuf> {
+    let folder = PathBuf::from(path);
+    if folder.is_dir() { Ok(folder) } else { Err(Error::argument("tree", "is no folder")) }
 }
 
 fn tokens(argument: &str, given: Option<i64>) -> Result<Option<u64>> {

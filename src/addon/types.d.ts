@@ -296,6 +296,7 @@ export interface ReplayedFile {
   plainCompactions: number;
   faults: ReplayFaults;
   plainFaults: ReplayFaults;
+  toolCalls: ReplayToolCalls;
   /** What was left out of the file or repaired, a line for each kind, with a count. */
   notes: string[];
   series: ReplayedCall[];
@@ -320,6 +321,18 @@ export interface ReplaySum {
   plainCompactions: number;
   faults: ReplayFaults;
   plainFaults: ReplayFaults;
+  toolCalls: ReplayToolCalls;
+}
+
+/**
+ * Tool calls, and those that a live session may have treated otherwise: a transcript does not always say what files held.
+ * `unknownFiles` are reads, writes and edits of a file whose text is not known, or was changed by something that the transcript
+ * does not show; `possibleChanges` are commands and unknown tools that may have changed a file of which text stood in the window.
+ */
+export interface ReplayToolCalls {
+  all: number;
+  unknownFiles: number;
+  possibleChanges: number;
 }
 
 /** A whole replay. */

@@ -2,6 +2,7 @@
 //!
 //! Decides nothing. After a restart it is rebuilt from the session and the host's messages.
 
+mod applied;
 mod edits;
 mod slot;
 
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
+pub use self::applied::{HostEdit, Inserted, apply_edits, read_edits};
 pub use self::edits::{Edit, Replacement, edits_between, instructions, recorded, replacements};
 pub use self::slot::{Slot, record_key};
 use super::host::HostMessage;

@@ -73,6 +73,16 @@ impl<'a> Call<'a> {
             || (self.does == Does::Patch && self.touches().is_empty())
     }
 
+    /// Whether the call may have changed files that it does not name: a command that does more than show something, and a tool
+    /// that is not known. What a known tool changes stands in its arguments.
+    pub fn may_have_changed_unnamed_files(self) -> bool {
+        match self.does {
+            Does::Shell => command_line(self.args).is_none_or(|line| kind::may_change_files(&line)),
+            Does::Other => true,
+            _ => false,
+        }
+    }
+
     /// The path of the file that is read or changed, or of the folder that is looked through.
     pub fn path(self) -> Option<&'a str> {
         text(self.args, &tools::PATH)
@@ -143,6 +153,11 @@ impl<'a> Call<'a> {
             (old, new) => Some((old.unwrap_or_default(), new.unwrap_or_default())),
         };
         all.filter_map(pair).collect()
+    }
+
+    /// Whether a call replaces every occurrence of the old text.
+    pub fn replaces_all(self) -> bool {
+        tools::ALL.iter().any(|name| self.args.get(*name) == Some(&Value::Bool(true)))
     }
 
     /// The texts that a call puts into files.

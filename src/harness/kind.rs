@@ -4,7 +4,10 @@
 //! things has the kind whose output is least to be shortened.
 
 use super::programs::{self, Output};
-use super::shell::{self, Command, Git};
+use super::shell::{self, Command, Git, Redirect, Word};
+
+/// Programs that show nothing because they change files, or because they run what a file says.
+const CHANGING: [&str; 9] = ["rm", "cp", "mv", "ln", "tee", "touch", "rmdir", "source", "."];
 
 /// What a call does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -74,6 +77,38 @@ pub fn shows_text_of_files(command: &Command) -> bool {
 pub fn shows_nothing(command: &Command) -> bool {
     let program = command.program();
     program.is_empty() || programs::output(program) == Some(Output::Nothing)
+}
+
+/// Whether a command line may change files: some program of it is not known to only show something, or its output goes to a
+/// file.
+pub(super) fn may_change_files(line: &str) -> bool {
+    shell::commands(line).any(|command| may_change(&command))
+}
+
+fn may_change(command: &Command) -> bool {
+    let writes = |word: &Word| {
+        matches!(word.redirect, Some(Redirect::Output | Redirect::Error))
+            && word.text != "/dev/null"
+    };
+    if command.words.iter().any(writes) || is_edit_in_place(command) {
+        return true;
+    }
+    // The commands that a shell runs stand in the line themselves.
+    let program = command.program();
+    if program.is_empty() || command.runs_script() {
+        return false;
+    }
+    if let Some(git) = command.git() {
+        return matches!(git_kind(&git), ShellKind::Other);
+    }
+    match programs::output(program) {
+        Some(Output::Nothing) => CHANGING.contains(&program),
+        Some(Output::Names) => {
+            ["-delete", "-exec", "-execdir"].iter().any(|word| command.has(word))
+        }
+        Some(Output::Report) | None => true,
+        Some(_) => false,
+    }
 }
 
 /// The kind of one command; `None` where nothing of it is shown.
@@ -197,6 +232,35 @@ mod tests {
             ("", Other),
         ] {
             assert_eq!(shell_kind(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn commands_that_only_show_something_change_no_file() {
+        for line in [
+            "cat a | head",
+            "cd x && grep -rn foo . 2>/dev/null",
+            "git log -p; git diff",
+            "ls > /dev/null",
+            "echo x",
+            "find . -name a",
+            "bash -lc 'sed -n 1,5p a'",
+            "",
+        ] {
+            assert!(!may_change_files(line), "{line}");
+        }
+        for line in [
+            "cat a > b",
+            "sed -i s/a/b/ a",
+            "git checkout .",
+            "cargo fmt",
+            "rm a",
+            "find . -delete",
+            "./run.sh",
+            "echo x | tee a",
+            "cat a; bash -lc 'make'",
+        ] {
+            assert!(may_change_files(line), "{line}");
         }
     }
 

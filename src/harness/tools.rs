@@ -58,6 +58,8 @@ pub(super) const OLD: [&str; 4] = ["oldText", "old_string", "oldString", "old_st
 /// Arguments that hold the text put in its place, or in a place of its own.
 pub(super) const NEW: [&str; 6] =
     ["newText", "new_string", "newString", "new_str", "insert_text", "new_source"];
+/// Arguments that say that every occurrence is replaced.
+pub(super) const ALL: [&str; 2] = ["replace_all", "replaceAll"];
 /// Arguments that hold a patch.
 pub(super) const PATCH: [&str; 3] = ["input", "patchText", "patch"];
 

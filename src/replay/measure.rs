@@ -132,6 +132,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::replay::facts::ToolCalls;
 
     fn measuring(prices: &str) -> Measuring {
         Measuring {
@@ -157,7 +158,8 @@ mod tests {
     }
 
     fn played(call: usize, before: usize, changes: Vec<Change>) -> Played {
-        Played { call, before, changes, notices: Vec::new(), compaction_cost: 0.0 }
+        let (notices, tool_calls) = (Vec::new(), ToolCalls::default());
+        Played { call, before, changes, notices, compaction_cost: 0.0, tool_calls }
     }
 
     fn grown(at: usize, insert: &[usize]) -> Vec<Change> {

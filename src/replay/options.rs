@@ -25,6 +25,8 @@ pub struct Replaying {
     pub settings: Settings,
     /// Folder to write the requests to; `None`: they are not written.
     pub dump: Option<PathBuf>,
+    /// Folder with a folder of snapshots for each transcript; see [`super::facts`].
+    pub snapshots: Option<PathBuf>,
 }
 
 impl Replaying {
@@ -38,6 +40,7 @@ impl Replaying {
             window_tokens: self.window_tokens,
             fixed_tokens: FIXED_TOKENS + overhead_tokens,
             overhead_tokens,
+            snapshots: self.snapshots.clone(),
         }
     }
 }

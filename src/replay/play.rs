@@ -1,20 +1,28 @@
 //! Plays a transcript through a live session: one call before each message of the assistant.
 //!
-//! The session's store is in memory, and it reads no file of this machine. Must not measure anything.
+//! The session's store is in memory, and its files are in a scratch folder. Must not measure anything.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use serde::Deserialize;
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use super::compaction::{self, Sized};
+use super::facts::{Facts, ToolCalls};
 use super::measure::message::{Message, Speaker};
 use super::transcript::Transcript;
+use super::tree::FILESYSTEM;
 use crate::context::host::HostMessage;
 use crate::context::tokens::Counter;
+use crate::context::view::{HostEdit, Inserted, read_edits};
 use crate::error::{Error, Result};
 use crate::live::{CallInfo, Files, HostList, LiveSession, Notice, OpenSession, Transformed};
+use crate::object::Timestamp;
 use crate::session::{SUMMARY_TOKENS, Session};
 use crate::settings::Settings;
+use crate::source;
 use crate::store::Store;
 
 /// How a transcript is played.
@@ -30,6 +38,8 @@ pub struct Playing {
     pub fixed_tokens: u64,
     /// The part of `fixed_tokens` that is ours.
     pub overhead_tokens: u64,
+    /// Folder with a folder of snapshots for each transcript, by its name; see [`super::facts`].
+    pub snapshots: Option<PathBuf>,
 }
 
 /// A message of a request.
@@ -72,6 +82,8 @@ pub struct Played {
     pub notices: Vec<Notice>,
     /// Cost of a compaction by the host before the call, in uncached input tokens.
     pub compaction_cost: f64,
+    /// Tool calls that ended since the call before.
+    pub tool_calls: ToolCalls,
 }
 
 /// Plays a transcript; `each` gets every call in order. Returns the session after the last call.
@@ -97,8 +109,7 @@ pub fn play_watched(
 ) -> Result<LiveSession> {
     let mut host = Host::new(transcript, playing)?;
     for (call, before) in answers(&transcript.messages).enumerate() {
-        host.list.extend((host.read..before).map(Listed::Given));
-        host.read = before;
+        let tool_calls = host.read_until(before, call)?;
         let (mut changes, mut notices) = host.transform()?;
         let compaction_cost = host.compact_if_due();
         if compaction_cost.is_some() {
@@ -107,7 +118,8 @@ pub fn play_watched(
             notices.extend(later);
         }
         let compaction_cost = compaction_cost.unwrap_or(0.0);
-        each(Played { call, before, changes, notices, compaction_cost }, host.live.state())?;
+        let played = Played { call, before, changes, notices, compaction_cost, tool_calls };
+        each(played, host.live.state())?;
     }
     Ok(host.live)
 }
@@ -146,8 +158,8 @@ pub fn play_plain(
             }
         };
         known = before;
-        let (changes, notices) = (vec![change], Vec::new());
-        each(Played { call, before, changes, notices, compaction_cost })?;
+        let (changes, notices, tool_calls) = (vec![change], Vec::new(), ToolCalls::default());
+        each(Played { call, before, changes, notices, compaction_cost, tool_calls })?;
     }
     Ok(())
 }
@@ -179,6 +191,7 @@ struct Host<'a> {
     transcript: &'a Transcript,
     playing: &'a Playing,
     live: LiveSession,
+    facts: Facts,
     list: Vec<Listed>,
     /// Number of the newest call.
     since: Option<u64>,
@@ -190,19 +203,45 @@ struct Host<'a> {
 
 impl<'a> Host<'a> {
     fn new(transcript: &'a Transcript, playing: &'a Playing) -> Result<Self> {
+        let cwd = transcript.cwd.as_deref().unwrap_or("/");
+        let snapshots = playing.snapshots.as_ref().map(|folder| folder.join(&transcript.name));
+        let facts = Facts::new(&source::absolute_path(cwd, Path::new("/")), snapshots)?;
         let options = OpenSession {
             harness: "replay".into(),
             host_session: transcript.name.clone(),
-            cwd: "/".into(),
+            cwd: facts.tree().cwd(),
             parent: None,
-            settings: playing.settings.clone(),
-            filesystem_id: "replay".into(),
+            settings: Settings { mounts: vec![facts.tree().mount()], ..playing.settings.clone() },
+            filesystem_id: FILESYSTEM.into(),
             counter: playing.counter,
             files: Files::Elsewhere,
             images: true,
         };
-        let live = LiveSession::open(Store::open(":memory:")?, options)?;
-        Ok(Self { transcript, playing, live, list: Vec::new(), since: None, known: 0, read: 0 })
+        // A clock that only counts, so that a replay does not depend on how fast it is.
+        let time = AtomicI64::new(0);
+        let clock = move || Timestamp(time.fetch_add(1, Ordering::Relaxed));
+        let store = Store::open(":memory:")?.with_clock(Arc::new(clock));
+        let live = LiveSession::open(store, options)?;
+        Ok(Self {
+            transcript,
+            playing,
+            live,
+            facts,
+            list: Vec::new(),
+            since: None,
+            known: 0,
+            read: 0,
+        })
+    }
+
+    /// Takes the messages before an answer, and what happened to files until its request goes out.
+    fn read_until(&mut self, before: usize, call: usize) -> Result<ToolCalls> {
+        for index in self.read..before {
+            self.facts.take(&mut self.live, &self.transcript.messages[index], call)?;
+            self.list.push(Listed::Given(index));
+        }
+        self.read = before;
+        self.facts.at_request(call)
     }
 
     /// Hands over the new messages of the list.
@@ -253,28 +292,26 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Applies the session's edits as the host's side does.
     fn changes(&self, edits: &str) -> Result<Vec<Change>> {
-        let edits: Vec<Edit<'_>> = serde_json::from_str(edits)
-            .map_err(|error| Error::internal(format!("edits cannot be read: {error}")))?;
-        let change = |edit: Edit<'_>| {
-            let insert = edit.insert.iter().map(|slot| self.sent(slot));
+        let change = |edit: &HostEdit<'_>| {
+            let insert = edit.insert.iter().map(|inserted| self.sent(*inserted));
             Ok(Change { at: edit.at, remove: edit.remove, insert: insert.collect::<Result<_>>()? })
         };
-        edits.into_iter().map(change).collect()
+        read_edits(edits)?.iter().map(change).collect()
     }
 
-    fn sent(&self, slot: &Slot<'_>) -> Result<Sent> {
-        if let Some(message) = slot.message {
-            return Ok(Sent::Ours(message.get().to_owned()));
-        }
-        let listed = slot.host.and_then(|index| self.list.get(index));
-        let listed = listed.ok_or_else(|| Error::internal("a slot has no message of the list"))?;
-        let with = |content: &RawValue| {
-            let given = HostMessage::parse(self.json(listed), Counter::Characters);
-            given.with_content(content.get())
+    fn sent(&self, inserted: Inserted<'_>) -> Result<Sent> {
+        let (index, content) = match inserted {
+            Inserted::Ours(message) => return Ok(Sent::Ours(message.to_owned())),
+            Inserted::Given(index) => (index, None),
+            Inserted::Changed(index, content) => (index, Some(content)),
         };
-        Ok(match (listed, slot.content) {
+        let listed = self.list.get(index);
+        let listed = listed.ok_or_else(|| Error::internal("a slot has no message of the list"))?;
+        let with = |content| {
+            HostMessage::parse(self.json(listed), Counter::Characters).with_content(content)
+        };
+        Ok(match (listed, content) {
             (Listed::Given(index), None) => Sent::Given(*index),
             (Listed::Given(index), Some(content)) => {
                 Sent::Changed { index: *index, json: with(content) }
@@ -297,23 +334,4 @@ fn summary(timestamp: i64) -> String {
     let text: String = "summary ".chars().cycle().take(length).collect();
     json!({ "role": "user", "content": [{ "type": "text", "text": text }], "timestamp": timestamp })
         .to_string()
-}
-
-/// A change of the session's list of slots.
-#[derive(Deserialize)]
-struct Edit<'a> {
-    at: usize,
-    remove: usize,
-    #[serde(borrow)]
-    insert: Vec<Slot<'a>>,
-}
-
-/// A slot in the session's JSON: a message, or the index of a host message with an optional other content.
-#[derive(Deserialize)]
-struct Slot<'a> {
-    host: Option<usize>,
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    message: Option<&'a RawValue>,
 }

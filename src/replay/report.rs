@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::facts::ToolCalls;
 use super::measure::Measured;
 use super::measure::faults::Fault;
 use super::measure::side::SideCall;
@@ -125,6 +126,9 @@ pub struct FileReport {
     pub faults: Faults,
     /// The plain host's faults.
     pub plain_faults: Faults,
+    /// Tool calls, and those that a live session may have treated otherwise.
+    #[serde(default)]
+    pub tool_calls: ToolCalls,
     /// What was left out of the file or mended, one line each with its count.
     pub notes: Vec<String>,
     /// Every call.
@@ -165,6 +169,9 @@ pub struct Sum {
     pub faults: Faults,
     /// The plain host's faults.
     pub plain_faults: Faults,
+    /// Tool calls, and those that a live session may have treated otherwise.
+    #[serde(default)]
+    pub tool_calls: ToolCalls,
 }
 
 /// A whole report.
@@ -265,6 +272,7 @@ impl Sum {
         self.plain_compactions += file.plain_compactions;
         self.faults.add(&file.faults);
         self.plain_faults.add(&file.plain_faults);
+        self.tool_calls.add(file.tool_calls);
     }
 }
 

@@ -31,6 +31,7 @@ pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileRepo
         let measured = measure.call(&played);
         let contents = contents(&measured, &measuring);
         report.add(measured, contents, &played.notices);
+        report.tool_calls.add(played.tool_calls);
         Ok(())
     };
     match replaying.layout {

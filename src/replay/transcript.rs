@@ -72,6 +72,8 @@ pub struct Transcript {
     pub format: Format,
     /// The session's ID, if the file has one.
     pub session_id: Option<String>,
+    /// The folder in which the agent began, if the file names it.
+    pub cwd: Option<String>,
     /// pi-ai messages, each as JSON, with `timestamp` in ms. User messages that no person typed have a `meta` of `injected` or
     /// `compaction_summary`.
     pub messages: Vec<String>,
@@ -119,6 +121,7 @@ impl Transcript {
             name: name_of(path),
             format,
             session_id: parts.session_id,
+            cwd: parts.cwd,
             messages: messages.into_iter().map(Message::into_json).collect(),
             tool_kinds: parts.tool_kinds,
             notes: notes.into_lines(),
@@ -130,6 +133,7 @@ impl Transcript {
 #[derive(Debug, Default)]
 struct Parts {
     session_id: Option<String>,
+    cwd: Option<String>,
     messages: Vec<Message>,
     tool_kinds: BTreeMap<String, String>,
 }

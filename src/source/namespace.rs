@@ -36,9 +36,12 @@ impl Namespace {
         Self::of(Mounts::default(), filesystem_id, true)
     }
 
-    /// An agent whose files are out of reach, as in a transcript.
-    pub fn elsewhere(filesystem_id: &str) -> Self {
-        Self::of(Mounts::default(), filesystem_id, false)
+    /// An agent whose files are out of reach, as in a transcript, except for mapped folders.
+    ///
+    /// # Errors
+    /// As [`Namespace::of_agent`].
+    pub fn elsewhere(filesystem_id: &str, mappings: &[MountMapping]) -> Result<Self> {
+        Ok(Self::of(Mounts::read(mappings, filesystem_id)?, filesystem_id, false))
     }
 
     /// An agent in a sandbox if `mappings` or `sandbox` say so; else as [`Namespace::here`].

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use palimpsest::context::host::HostMessage;
 use palimpsest::context::tokens::Counter;
+use palimpsest::context::view::{Inserted, apply_edits, read_edits};
 use palimpsest::error::Result;
 use palimpsest::live::{
     CallInfo, Files, FinishedToolCall, HostList, LiveSession, Notice, OpenSession, Transformed,
@@ -170,7 +171,9 @@ impl Host {
     }
 
     pub(crate) fn write_file(&self, name: &str, text: &str) {
-        std::fs::write(self.path(name), text).unwrap();
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
     }
 
     pub(crate) fn user(&mut self, text: &str) {
@@ -409,10 +412,6 @@ impl Host {
     }
 }
 
-fn index(value: &Value) -> usize {
-    usize::try_from(value.as_u64().unwrap()).unwrap()
-}
-
 fn options(folder: &TempDir, settings: &Settings, name: &str) -> OpenSession {
     OpenSession {
         harness: "test".into(),
@@ -429,25 +428,16 @@ fn options(folder: &TempDir, settings: &Settings, name: &str) -> OpenSession {
 
 /// Makes the edits of a list, as the host's side does.
 fn apply(mut list: Vec<Value>, edits: &str, host: &[Value]) -> Vec<Value> {
-    for edit in serde_json::from_str::<Vec<Value>>(edits).unwrap() {
-        let at = index(&edit["at"]);
-        let remove = index(&edit["remove"]);
-        let insert: Vec<Value> =
-            edit["insert"].as_array().unwrap().iter().map(|slot| build(slot, host)).collect();
-        list.splice(at..at + remove, insert);
-    }
+    apply_edits(&mut list, &read_edits(edits).unwrap(), |inserted| match inserted {
+        Inserted::Given(index) => host[index].clone(),
+        Inserted::Changed(index, content) => {
+            let mut message = host[index].clone();
+            message["content"] = serde_json::from_str(content).unwrap();
+            message
+        }
+        Inserted::Ours(message) => serde_json::from_str(message).unwrap(),
+    });
     list
-}
-
-fn build(slot: &Value, host: &[Value]) -> Value {
-    if let Some(message) = slot.get("message") {
-        return message.clone();
-    }
-    let mut message = host[index(&slot["host"])].clone();
-    if let Some(content) = slot.get("content") {
-        message["content"] = content.clone();
-    }
-    message
 }
 
 /// Every tool call has exactly one result, and every result its call.

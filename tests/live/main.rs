@@ -35,6 +35,7 @@ mod payloads;
 mod pi_read;
 mod pools_layout;
 mod properties;
+mod replayed;
 mod script;
 mod script_files;
 mod shapes;

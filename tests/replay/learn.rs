@@ -168,6 +168,7 @@ fn replayed(transcript: &Transcript, hazards: Option<&Path>) -> Result<FileRepor
         overhead_tokens: OVERHEAD_TOKENS,
         settings: Settings { hazards, extra_tokens: 100_000, ..Settings::default() },
         dump: None,
+        snapshots: None,
     };
     replay(transcript, &replaying)
 }

@@ -29,7 +29,7 @@ fn gzipped(bytes: &[u8]) -> Vec<u8> {
 
 /// A transcript as text, a line a message.
 fn shown(transcript: &Transcript) -> String {
-    let Transcript { name, format, session_id, messages, tool_kinds, notes } = transcript;
+    let Transcript { name, format, session_id, messages, tool_kinds, notes, .. } = transcript;
     let mut text = format!("{name} is {format}, session {session_id:?}, kinds {tool_kinds:?}\n");
     for line in messages.iter().chain(notes) {
         writeln!(text, "{line}").unwrap();
@@ -66,6 +66,17 @@ fn check(transcript: &Transcript) -> Result<(), String> {
         }
     }
     if waiting.is_empty() { Ok(()) } else { Err(format!("{waiting:?} have no result at the end")) }
+}
+
+#[test]
+fn the_working_folder_is_read_from_each_format_that_has_it() {
+    for name in FIXTURES {
+        let cwd = Transcript::read(&fixture(name)).unwrap().cwd;
+        let expected = !["neutral", "codex-bare"].contains(&name);
+        assert_eq!(cwd.as_deref(), expected.then_some("/home/ann/shop"), "{name}");
+    }
+    let neutral = r#"{"session":{"id":"x","cwd":"/w"}}"#;
+    assert_eq!(parse(neutral).cwd.as_deref(), Some("/w"));
 }
 
 #[test]

@@ -27,6 +27,7 @@ fn replaying(layout: Option<Layout>) -> Replaying {
         overhead_tokens: OVERHEAD_TOKENS,
         settings: Settings::default(),
         dump: None,
+        snapshots: None,
     }
 }
 

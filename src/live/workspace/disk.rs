@@ -1,5 +1,5 @@
 //! Where a session's files are on this machine, which of them are excluded, and what one holds. A session that is replayed from
-//! a transcript has no files.
+//! a transcript has only those that the replay lays for it.
 //!
 //! Every path goes through here. A path that a model writes is the agent's, so this process never opens it as it is, but at
 //! [`Location::open`]. Must not record what it finds.
@@ -24,7 +24,8 @@ pub enum Files {
     Here,
     /// On this machine, which is a container: volumes are filesystems of their own.
     InContainer,
-    /// Elsewhere, as for a transcript: nothing on this machine is looked at, and only a file's path is known.
+    /// Elsewhere, as for a transcript: only folders that the setting `mounts` maps are looked at. Of other files only the path
+    /// is known.
     Elsewhere,
 }
 
@@ -41,7 +42,7 @@ impl Files {
                 let found = Namespace::of_agent(filesystem_id, &settings.mounts, sandbox, key)?;
                 Ok(if self == Self::InContainer { found.in_container() } else { found })
             }
-            Self::Elsewhere => Ok(Namespace::elsewhere(filesystem_id)),
+            Self::Elsewhere => Namespace::elsewhere(filesystem_id, &settings.mounts),
         }
     }
 }

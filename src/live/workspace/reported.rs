@@ -6,7 +6,7 @@ use super::Workspace;
 use crate::context::host::{HostCall, HostMessage};
 use crate::context::log_layout::Texts;
 use crate::error::Result;
-use crate::harness::{Call, has_line_numbers};
+use crate::harness::{Call, has_line_numbers, without_notice};
 use crate::live::journal::Journal;
 use crate::object::{Hash, ObjectId, locate_slice};
 use crate::session::{Cause, Subject};
@@ -46,7 +46,7 @@ impl Workspace {
         }
         let asked = Call::new(&call.tool, &call.args);
         let (first, is_range) = (asked.first_line(), asked.has_range());
-        let (shown, is_cut) = without_notice(text, message);
+        let (shown, is_cut) = without_notice(text, &message.details);
         if !is_range && !is_cut {
             let report = Told::Whole(text);
             let indexed = self.index_report(journal, location, report, Cause::Read, &call.id)?;
@@ -89,20 +89,5 @@ impl Workspace {
         }
         let found = source::index_told(location, report, journal.latest(&object)?)?;
         Ok(Some(self.record_version(journal, location, found, cause, Some(call))))
-    }
-}
-
-/// The lines of a `read` without the notice that the file has more, and whether it has. Hosts put the notice in brackets behind
-/// an empty line.
-fn without_notice<'a>(text: &'a str, message: &HostMessage) -> (&'a str, bool) {
-    let is_cut = message.details.get("truncation").is_some_and(|found| !found.is_null());
-    let notice = text.rsplit_once("\n\n[").filter(|(_, notice)| {
-        notice.ends_with(']') && !notice.contains('\n') && notice.contains(" line")
-    });
-    match notice {
-        Some((shown, _)) => (shown, true),
-        // `[Line 1 is 80KB, exceeds the limit …]` shows nothing of the file.
-        None if is_cut => (if text.starts_with('[') { "" } else { text }, true),
-        None => (text, false),
     }
 }

@@ -184,6 +184,7 @@ fn is_in_line(answer: &Message, line: &str) -> bool {
 fn playing() -> Playing {
     Playing {
         settings: Settings { collapse_tokens: u64::MAX, preview_tokens: 0, ..Settings::default() },
+        snapshots: None,
         counter: Counter::Characters,
         window_tokens: None,
         fixed_tokens: FIXED_TOKENS,

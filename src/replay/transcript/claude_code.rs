@@ -33,6 +33,7 @@ pub(super) fn knows(line: &Line<'_>) -> bool {
 /// Reads the lines of a file.
 pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     let session_id = lines.iter().find_map(|line| line.text_at("sessionId")).map(str::to_owned);
+    let cwd = lines.iter().find_map(|line| line.text_at("cwd")).map(str::to_owned);
     let entries = entries_of(lines, notes);
     let mut session = Session::default();
     for (entry, on) in entries.iter().zip(on_path(&entries, notes)) {
@@ -42,7 +43,7 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
             notes.count("messages of branches that were left");
         }
     }
-    Parts { session_id, messages: session.messages, ..Parts::default() }
+    Parts { session_id, cwd, messages: session.messages, ..Parts::default() }
 }
 
 /// The lines that have a place in the tree, without repetitions and without lines of sub-agents, unless the file is a

@@ -68,13 +68,15 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
             (_, Some(_)) => notes.count_at("lines of an unknown type left out", line.number),
         }
     }
-    Parts { session_id: rollout.session_id, messages: rollout.messages, ..Parts::default() }
+    let Rollout { session_id, cwd, messages, .. } = rollout;
+    Parts { session_id, cwd, messages, ..Parts::default() }
 }
 
 /// A rollout while it is read.
 #[derive(Default)]
 struct Rollout {
     session_id: Option<String>,
+    cwd: Option<String>,
     provider: String,
     model: String,
     /// Time of this line or of the last line that had one.
@@ -91,6 +93,7 @@ impl Rollout {
     fn start(&mut self, meta: &Map<String, Value>) {
         if self.session_id.is_none() {
             self.session_id = text(meta, "id").map(str::to_owned);
+            self.cwd = text(meta, "cwd").map(str::to_owned);
             if let Some(provider) = text(meta, "model_provider") {
                 provider.clone_into(&mut self.provider);
             }

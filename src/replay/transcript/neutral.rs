@@ -1,6 +1,6 @@
 //! The neutral form: a first line `{"session":{…}}`, then one pi-ai message per line, which is passed on unchanged.
 //!
-//! Only `id` and `tools` (name to `{kind}`) of the first line are used. Must not know another format.
+//! Only `id`, `cwd` and `tools` (name to `{kind}`) of the first line are used. Must not know another format.
 
 use serde_json::Value;
 
@@ -21,7 +21,8 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     let mut parts = Parts::default();
     for line in lines {
         if let Some(session) = line.object_at("session") {
-            parts.session_id = session.get("id").and_then(Value::as_str).map(str::to_owned);
+            let text = |key: &str| session.get(key).and_then(Value::as_str).map(str::to_owned);
+            (parts.session_id, parts.cwd) = (text("id"), text("cwd"));
             let tools = session.get("tools").and_then(Value::as_object).into_iter().flatten();
             let kinds = tools.filter_map(|(name, tool)| {
                 Some((name.clone(), tool.get("kind")?.as_str()?.to_owned()))

@@ -30,6 +30,7 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
             entries.push(line);
         } else if parts.session_id.is_none() {
             parts.session_id = line.text_at("id").map(str::to_owned);
+            parts.cwd = line.text_at("cwd").map(str::to_owned);
             version = line.object.get("version").and_then(Value::as_u64);
         }
     }

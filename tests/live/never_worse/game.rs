@@ -10,12 +10,11 @@ use std::rc::Rc;
 use palimpsest::context::host::HostMessage;
 use palimpsest::context::prices::{Input, Prices};
 use palimpsest::context::tokens::Counter;
+use palimpsest::context::view::{Inserted, apply_edits, read_edits};
 use palimpsest::live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed, Wanted};
 use palimpsest::replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use palimpsest::settings::{PriceSetting, PriceTable, Settings};
 use palimpsest::store::Store;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 /// How tokens are counted.
@@ -257,21 +256,15 @@ impl Game {
 
     fn edited(&self, edits: &str) -> Vec<Rc<Sent>> {
         let mut request = self.ours.request.clone();
-        for edit in serde_json::from_str::<Vec<Edit<'_>>>(edits).unwrap() {
-            let sent = edit.insert.iter().map(|slot| match (slot.message, slot.host) {
-                (Some(message), _) => Sent::new(&serde_json::from_str(message.get()).unwrap()),
-                (None, host) => match slot.content {
-                    None => Rc::clone(&self.given[host.unwrap()]),
-                    Some(content) => {
-                        let mut message = self.list[host.unwrap()].clone();
-                        message["content"] = serde_json::from_str(content.get()).unwrap();
-                        Sent::new(&message)
-                    }
-                },
-            });
-            let sent: Vec<Rc<Sent>> = sent.collect();
-            request.splice(edit.at..edit.at + edit.remove, sent);
-        }
+        apply_edits(&mut request, &read_edits(edits).unwrap(), |inserted| match inserted {
+            Inserted::Given(index) => Rc::clone(&self.given[index]),
+            Inserted::Changed(index, content) => {
+                let mut message = self.list[index].clone();
+                message["content"] = serde_json::from_str(content).unwrap();
+                Sent::new(&message)
+            }
+            Inserted::Ours(message) => Sent::new(&serde_json::from_str(message).unwrap()),
+        });
         request
     }
 
@@ -301,21 +294,4 @@ impl Game {
 /// A word that is another for every number.
 fn word(number: usize) -> String {
     format!("{:016x}", (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
-}
-
-#[derive(Deserialize)]
-struct Edit<'a> {
-    at: usize,
-    remove: usize,
-    #[serde(borrow)]
-    insert: Vec<Slot<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Slot<'a> {
-    host: Option<usize>,
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    message: Option<&'a RawValue>,
 }

@@ -30,6 +30,7 @@ fn replaying(prices: &str) -> Replaying {
         overhead_tokens: OVERHEAD_TOKENS,
         settings: Settings::default(),
         dump: None,
+        snapshots: None,
     }
 }
 
