@@ -129,6 +129,15 @@ impl<'a> Call<'a> {
         tools::FIRST_LINE.iter().chain(&tools::RANGE).any(is_given)
     }
 
+    /// Whether a reading call that showed this many lines, from the first on, would have shown more if there were any.
+    pub fn reads_beyond(self, lines: u64) -> bool {
+        let is_open = |name: &&str| match self.args.get(*name) {
+            None | Some(Value::Null) => true,
+            Some(limit) => *name == tools::LIMIT && limit.as_u64().is_some_and(|most| most > lines),
+        };
+        self.first_line().unwrap_or(1) == 1 && tools::RANGE.iter().all(is_open)
+    }
+
     /// Whether the call asks for certain lines: of a file by their numbers, or of anything by picking them.
     pub fn picks_lines(self) -> bool {
         match self.kind() {
@@ -286,6 +295,20 @@ mod tests {
         assert_eq!(first(json!({ "offset": 5 })), Some(5));
         assert_eq!(first(json!({ "view_range": [7, 9] })), Some(7));
         assert_eq!(first(json!({ "limit": 5 })), None);
+        let beyond = |args: Value| Call::new("Read", &args).reads_beyond(20);
+        for args in [
+            json!({}),
+            json!({ "offset": 1 }),
+            json!({ "offset": 0, "limit": 21 }),
+            json!({ "lines": null }),
+        ] {
+            assert!(beyond(args.clone()), "{args}");
+        }
+        for args in
+            [json!({ "limit": 20 }), json!({ "offset": 2 }), json!({ "view_range": [1, 90] })]
+        {
+            assert!(!beyond(args.clone()), "{args}");
+        }
         assert!(Call::new("Read", &json!({ "offset": 5 })).picks_lines());
         assert!(!Call::new("Read", &json!({ "offset": null })).picks_lines());
         let picks = |command: &str| Call::new("bash", &json!({ "command": command })).picks_lines();

@@ -2,9 +2,11 @@
 
 /// Lines that are looked at.
 const MAX_LINES: usize = 20;
+/// Letters behind a number that check the line.
+const MAX_CHECK: usize = 4;
 
 /// Whether two lines one behind the other at the beginning of an output are numbered: `     1→text`, `00001| text`, `1: text`,
-/// `1. text`, a tab for the mark.
+/// `1. text`, `1ab| text` with letters that check the line, a tab for the mark.
 pub fn has_line_numbers(output: &str) -> bool {
     let numbers: Vec<Option<u64>> = output.lines().take(MAX_LINES).map(number).collect();
     let is_next = |pair: &[Option<u64>]| matches!(pair, [Some(one), Some(next)] if one.checked_add(1) == Some(*next));
@@ -14,7 +16,11 @@ pub fn has_line_numbers(output: &str) -> bool {
 fn number(line: &str) -> Option<u64> {
     let line = line.trim_start_matches(' ');
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let is_mark = ["→", "\t", "|", ": ", ". "].iter().any(|mark| rest.starts_with(mark));
+    let check = rest.trim_start_matches(|c: char| c.is_ascii_lowercase());
+    let is_checked =
+        (1..=MAX_CHECK).contains(&(rest.len() - check.len())) && check.starts_with('|');
+    let is_mark =
+        is_checked || ["→", "\t", "|", ": ", ". "].iter().any(|mark| rest.starts_with(mark));
     line[..line.len() - rest.len()].parse().ok().filter(|_| is_mark)
 }
 
@@ -31,6 +37,7 @@ mod tests {
             "9. a\n10. b",
             "     1\ta\n     2\tb",
             "     1→a",
+            "83ek|  const a;\n84wb|",
         ] {
             assert!(has_line_numbers(output), "{output:?}");
         }

@@ -48,9 +48,10 @@ pub(super) const FOLDER: [&str; 5] =
     ["cwd", "workdir", "directory", "dir_path", "working_directory"];
 /// Arguments that hold the first line to be read.
 pub(super) const FIRST_LINE: [&str; 3] = ["offset", "start_line", "startLine"];
+/// The argument that holds the greatest number of lines to be read.
+pub(super) const LIMIT: &str = "limit";
 /// Other arguments by which certain lines are asked for.
-pub(super) const RANGE: [&str; 6] =
-    ["limit", "view_range", "lines", "range", "end_line", "endLine"];
+pub(super) const RANGE: [&str; 6] = [LIMIT, "view_range", "lines", "range", "end_line", "endLine"];
 /// Arguments that hold the whole text of a file.
 pub(super) const CONTENT: [&str; 4] = ["content", "file_text", "contents", "new_source"];
 /// Arguments that hold the text that is replaced.

@@ -191,7 +191,8 @@ impl Facts {
         else {
             return true;
         };
-        let is_whole = !asked.has_range() && !without_notice(&text, &message.details).1;
+        let is_cut = without_notice(&text, &message.details).1;
+        let is_whole = !is_cut && asked.reads_beyond(text.split('\n').count() as u64);
         let first = asked.first_line().unwrap_or(1);
         let is_shown = |known: &str| {
             if is_whole { known == text } else { locate_slice(known, &text, first).is_some() }

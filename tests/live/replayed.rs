@@ -197,8 +197,11 @@ fn what_a_session_reads_writes_and_edits_needs_no_snapshot() {
     session.edit("c.rs", "b line 3 of", "b line three of");
     session.read("c.rs", None, None);
     session.read("a.rs", None, None);
+    session.outside("d.rs", &lines("d", 30));
+    session.read("d.rs", None, Some(200));
+    session.read("d.rs", Some(12), Some(3));
     let calls = session.check(false);
-    assert_eq!(calls, ToolCalls { all: 9, unknown_files: 0, possible_changes: 1 });
+    assert_eq!(calls, ToolCalls { all: 11, unknown_files: 0, possible_changes: 1 });
 }
 
 #[test]
