@@ -327,7 +327,7 @@ export interface ReplaySum {
 /**
  * Tool calls, and those that a live session may have treated otherwise: a transcript does not always say what files held.
  * `unknownFiles` are reads, writes and edits of a file whose text is not known, or was changed by something that the transcript
- * does not show; `possibleChanges` are commands and unknown tools that may have changed a file of which text stood in the window.
+ * does not show, and calls of our own tools that answer otherwise; `possibleChanges` are commands and unknown tools that may have changed a file of which text stood in the window.
  */
 export interface ReplayToolCalls {
   all: number;

@@ -21,6 +21,7 @@ use crate::live::{FinishedToolCall, LiveSession};
 use crate::object::locate_slice;
 use crate::session::is_own_tool;
 use crate::source;
+use crate::tools::Tool;
 
 /// Tool calls, and those of them that a live session may have treated otherwise, because the transcript does not say what the
 /// files were.
@@ -30,7 +31,7 @@ pub struct ToolCalls {
     /// All.
     pub all: u64,
     /// Reads, writes and edits of a file whose text is not known, or was changed by something that the transcript does not
-    /// show.
+    /// show; calls of our own tools that answer otherwise.
     pub unknown_files: u64,
     /// Commands and unknown tools that may have changed a file of which text stood in the window.
     pub possible_changes: u64,
@@ -102,22 +103,21 @@ impl Facts {
         if message.key.role != "toolResult" {
             return Ok(());
         }
-        let id = message.key.calls.first().and_then(|id| self.open.remove(id));
-        let Some(call) = id.filter(|call| !is_own_tool(&call.tool)) else { return Ok(()) };
+        let id = message.key.calls.first().map(String::as_str).unwrap_or_default();
+        let Some(call) = self.open.remove(id) else { return Ok(()) };
+        self.calls.all += 1;
+        if is_own_tool(&call.tool) {
+            self.lay_snapshot(|all| all.of_result(&call.id))?;
+            self.calls.unknown_files += u64::from(!answers_alike(live, &call, &message));
+            return Ok(());
+        }
         let stands = live.state().all_showings().next().is_some();
         let known = self.lay_after(&call, &message, request)?;
-        self.calls.all += 1;
         self.calls.unknown_files += u64::from(known == Known::NotAFile);
         self.calls.possible_changes += u64::from(known == Known::NotOthers && stands);
         let HostCall { id, tool, args } = call;
-        let text = message.text().into_owned();
-        live.record_tool_call(&FinishedToolCall {
-            call: id,
-            tool,
-            args,
-            is_error: message.is_error,
-            text,
-        })
+        let (is_error, text) = (message.is_error, message.text().into_owned());
+        live.record_tool_call(&FinishedToolCall { call: id, tool, args, is_error, text })
     }
 
     /// Lays the files as they were when a request went out, if there is a snapshot of it. Returns the tool calls since the
@@ -126,14 +126,19 @@ impl Facts {
     /// # Errors
     /// `FILE` if files cannot be laid.
     pub(super) fn at_request(&mut self, request: usize) -> Result<ToolCalls> {
-        if let Some(snapshot) = self.snapshot(|all| all.of_request(request)) {
-            self.tree.become_folder(&snapshot)?;
-        }
+        self.lay_snapshot(|all| all.of_request(request))?;
         Ok(std::mem::take(&mut self.calls))
     }
 
     fn snapshot(&self, find: impl Fn(&Snapshots) -> Option<PathBuf>) -> Option<PathBuf> {
         self.snapshots.as_ref().and_then(find)
+    }
+
+    /// Lays a snapshot if there is one. Returns whether there was.
+    fn lay_snapshot(&mut self, find: impl Fn(&Snapshots) -> Option<PathBuf>) -> Result<bool> {
+        let Some(snapshot) = self.snapshot(find) else { return Ok(false) };
+        self.tree.become_folder(&snapshot)?;
+        Ok(true)
     }
 
     /// Lays the files as they were when a call ended.
@@ -143,8 +148,7 @@ impl Facts {
         message: &HostMessage,
         request: usize,
     ) -> Result<Known> {
-        if let Some(snapshot) = self.snapshot(|all| all.of_result(&call.id)) {
-            self.tree.become_folder(&snapshot)?;
+        if self.lay_snapshot(|all| all.of_result(&call.id))? {
             return Ok(Known::Yes);
         }
         let next = self.snapshot(|all| all.of_request(request));
@@ -242,6 +246,13 @@ impl Facts {
             }
         }
     }
+}
+
+/// Makes a call of one of our own tools, unless it failed. Returns whether the answer is the one that the transcript has.
+fn answers_alike(live: &mut LiveSession, call: &HostCall, message: &HostMessage) -> bool {
+    let tool = Tool::ALL.into_iter().find(|tool| tool.name() == call.tool);
+    let Some(tool) = tool.filter(|_| !message.is_error) else { return true };
+    tool.execute(live, &call.id, &call.args).is_ok_and(|answer| answer == message.text())
 }
 
 /// What replacements make of a text; `None` where one of them has not exactly one place.

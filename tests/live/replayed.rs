@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use palimpsest::context::tokens::Counter;
+use palimpsest::live::Wanted;
 use palimpsest::replay::facts::ToolCalls;
 use palimpsest::replay::play::{Change, Playing, Sent, play};
 use palimpsest::replay::transcript::Transcript;
@@ -62,6 +63,12 @@ impl Recorded {
         self.send();
         self.host.write_file(name, text);
         self.host.tool("write", &json!({ "path": name, "content": text }), "Written.");
+        self.ended();
+    }
+
+    fn activate(&mut self, name: &str) {
+        self.send();
+        self.host.activate(&Wanted { name: name.to_owned(), ..Wanted::default() }, false);
         self.ended();
     }
 
@@ -248,9 +255,10 @@ fn with_snapshots_a_replay_sends_what_the_live_session_sent() {
     std::fs::remove_file(folder.join("new.rs")).unwrap();
     session.write("src/deep/e.rs", &lines("e", 30));
     session.read("src/d.rs", None, None);
+    session.activate("t3");
     session.bash("true", "", |_| {});
     let calls = session.check(true);
-    assert_eq!(calls, ToolCalls { all: 12, unknown_files: 0, possible_changes: 0 });
+    assert_eq!(calls, ToolCalls { all: 13, unknown_files: 0, possible_changes: 0 });
     assert!(session.host.live.state().epoch() > 0, "outputs collapsed");
 }
 
@@ -265,6 +273,7 @@ enum Step {
     Move(usize, usize),
     MoveOutside(usize, usize),
     Remove(usize),
+    Activate(usize),
     Command,
 }
 
@@ -281,6 +290,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (file.clone(), file.clone()).prop_map(|(from, to)| Step::Move(from, to)),
         1 => (file.clone(), file.clone()).prop_map(|(from, to)| Step::MoveOutside(from, to)),
         1 => file.prop_map(Step::Remove),
+        1 => (1..12usize).prop_map(Step::Activate),
         1 => Just(Step::Command),
     ]
 }
@@ -318,6 +328,7 @@ impl Recorded {
                 std::fs::rename(place(from), place(to)).unwrap();
             }
             Step::Remove(file) => drop(std::fs::remove_file(place(file))),
+            Step::Activate(result) => self.activate(&format!("t{result}")),
             Step::Command => self.bash("make", &lines(&number.to_string(), 60), |_| {}),
             _ => {}
         }
@@ -325,10 +336,10 @@ impl Recorded {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.div_ceil(32)))]
 
     #[test]
-    fn any_session_with_snapshots_is_replayed_as_it_was(steps in prop::collection::vec(step(), 1..40)) {
+    fn any_session_with_snapshots_is_replayed_as_it_was(steps in prop::collection::vec(step(), 1..25)) {
         let mut session = Recorded::new(settings());
         for file in FILES {
             session.outside(file, &lines(file, 40));
