@@ -41,9 +41,8 @@ pub fn render(
                 });
                 rendered.extend(shown);
             }
-            Piece::Between { between: LineRange { first, last } } => {
-                let there = LineRange { first: first + before, last: last + before };
-                rendered.push(forms::between_line(handle, there));
+            Piece::Between { between } => {
+                rendered.push(forms::between_line(handle, between.shifted(before)));
             }
             Piece::Standing { at, .. } => {
                 let standing = piece.stands_at().and_then(|(at, there)| line(at, there));
