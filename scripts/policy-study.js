@@ -74,6 +74,7 @@ async function study() {
   const variants = [
     ["as shipped", () => ({})],
     ...numbers("previewTokens", [0, 1_000, 2_000, 4_000]),
+    ["previewReads true", () => ({ previewReads: true })],
     ...numbers("keepResults", [5, 10, 20]),
     ["no folding", changed("steps", (hazards) => (hazards.steps.base = never))],
     ["no collapsing", changed("outputs", (hazards) => (hazards.outputs.base = never))],

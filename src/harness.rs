@@ -17,5 +17,6 @@ pub use call::{Call, command_line};
 pub use kind::{ShellKind, ToolKind, shows_file, shows_nothing, shows_text_of_files};
 pub use notice::without_notice;
 pub use numbered::has_line_numbers;
+pub use patch::Patched;
 pub use programs::is_given_paths_only;
 pub use touch::{Access, Touch};

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::kind::{self, ShellKind, ToolKind};
+use super::patch::Patched;
 use super::tools::{self, Does};
 use super::touch::{Access, Touch};
 use super::{patch, shell};
@@ -182,6 +183,12 @@ impl<'a> Call<'a> {
     /// How many lines a changing call adds and takes away where a patch says so.
     pub fn patched_lines(self) -> Option<(u64, u64)> {
         self.patch().map(patch::added_removed)
+    }
+
+    /// What a patch makes of one of its files, by the path that it gives and the text that the file had. `None` where that is not
+    /// certain.
+    pub fn patched(self, path: &str, text: Option<&str>) -> Option<Patched> {
+        patch::apply(self.patch()?, path, text)
     }
 
     fn patch(self) -> Option<&'a str> {

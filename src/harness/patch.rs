@@ -1,6 +1,5 @@
-//! The files that a patch in the form of Codex's `apply_patch` names.
-//!
-//! Reads the headings and nothing else. Source: `codex-rs/apply-patch` of `openai/codex`.
+//! The files that a patch in the form of Codex's `apply_patch` names, and what it makes of them. Source: `codex-rs/apply-patch` of
+//! `openai/codex`.
 
 use super::touch::{Access, Touch};
 
@@ -8,8 +7,14 @@ use super::touch::{Access, Touch};
 const HEADINGS: [(&str, Access); 3] = [
     ("*** Add File: ", Access::Write),
     ("*** Update File: ", Access::Edit),
-    ("*** Delete File: ", Access::Edit),
+    (DELETE, Access::Edit),
 ];
+/// What stands before the path of a file that is deleted.
+const DELETE: &str = "*** Delete File: ";
+/// What begins a hunk; a line to look for first may follow it.
+const HUNK: &str = "@@";
+/// A mark behind lines that are the last of a file.
+const END_OF_FILE: &str = "*** End of File";
 
 /// The files of a patch, in order; of one that is moved, where it is then.
 pub(super) fn files(patch: &str) -> Vec<Touch<'_>> {
@@ -28,6 +33,72 @@ pub(super) fn files(patch: &str) -> Vec<Touch<'_>> {
         found.extend(heading.map(|(path, access)| Touch { path, access }));
     }
     found
+}
+
+/// What a patch makes of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Patched {
+    /// It has this text.
+    Text(String),
+    /// It is deleted.
+    Gone,
+}
+
+/// What a whole patch makes of one of its files, which had this text before. `None` where that is not certain: the file is moved, or
+/// lines of the patch do not stand in the text exactly.
+pub(super) fn apply(whole: &str, path: &str, text: Option<&str>) -> Option<Patched> {
+    let mut lines = whole.lines();
+    let heading = lines.by_ref().find_map(|line| {
+        let line = line.trim_end();
+        HEADINGS.iter().find(|(heading, _)| line.strip_prefix(heading) == Some(path))
+    })?;
+    let body: Vec<&str> = lines
+        .take_while(|line| !line.starts_with("*** ") || line.starts_with(END_OF_FILE))
+        .filter(|line| !line.starts_with(END_OF_FILE))
+        .collect();
+    match heading.1 {
+        Access::Write => {
+            let added: Option<Vec<&str>> = body.iter().map(|line| line.strip_prefix('+')).collect();
+            Some(Patched::Text(ended(&added?)))
+        }
+        Access::Edit if heading.0 == DELETE => Some(Patched::Gone),
+        _ => changed(&body, text?).map(Patched::Text),
+    }
+}
+
+/// A text with the hunks of a file applied: each where its old lines first stand behind the hunk before.
+fn changed(body: &[&str], text: &str) -> Option<String> {
+    let known: Vec<&str> = text.lines().collect();
+    let mut made: Vec<&str> = Vec::new();
+    let mut at = 0;
+    let (first, hunks) = body.split_first()?;
+    let mut head = first.strip_prefix(HUNK)?;
+    for hunk in hunks.split_inclusive(|line| line.starts_with(HUNK)) {
+        let next = hunk.last().and_then(|line| line.strip_prefix(HUNK));
+        let hunk = if next.is_some() { &hunk[..hunk.len() - 1] } else { hunk };
+        let without = |mark: char| {
+            let kept = hunk.iter().filter(move |line| !line.starts_with(mark));
+            kept.map(|line| line.get(1..).unwrap_or_default()).collect::<Vec<&str>>()
+        };
+        let (old, new) = (without('+'), without('-'));
+        let mut from = at;
+        if !head.trim().is_empty() {
+            from += known[at..].iter().position(|line| line.trim() == head.trim())? + 1;
+        }
+        let place =
+            from + known[from..].windows(old.len().max(1)).position(|lines| lines == old)?;
+        made.extend(&known[at..place]);
+        made.extend(new);
+        at = place + old.len();
+        head = next.unwrap_or_default();
+    }
+    made.extend(&known[at..]);
+    Some(ended(&made))
+}
+
+/// Lines as a text that ends with a line feed.
+fn ended(lines: &[&str]) -> String {
+    lines.iter().flat_map(|line| [*line, "\n"]).collect()
 }
 
 /// The lines that a patch adds.
@@ -59,6 +130,25 @@ mod tests {
         ];
         assert_eq!(found, expected);
         assert_eq!(files("*** Move to: x\nno patch"), []);
+    }
+
+    #[test]
+    fn a_patch_is_applied_where_its_lines_stand_exactly() {
+        let text = |text: &str| Some(Patched::Text(text.to_owned()));
+        let of = |path: &str, before: Option<&str>| apply(PATCH, path, before);
+        assert_eq!(of("src/a.rs", Some("x\nold\ny\n")), text("x\nnew\nmore\ny\n"));
+        assert_eq!(of("src/a.rs", Some("x\n")), None, "the line is not there");
+        assert_eq!(of("src/a.rs", None), None);
+        assert_eq!(of("b c", None), text("x\n"));
+        assert_eq!((of("d", Some("y\n")), of("e", Some("y\n"))), (None, None), "moved");
+        assert_eq!(of("f", Some("z\n")), Some(Patched::Gone));
+        let hunks = "*** Update File: a\n@@ fn two() {\n-    1\n+    2\n@@\n }\n+end\n*** End of File\n*** End Patch";
+        let before = "fn one() {\n    1\n}\nfn two() {\n    1\n}\n";
+        let after = "fn one() {\n    1\n}\nfn two() {\n    2\n}\nend\n";
+        assert_eq!(apply(hunks, "a", Some(before)), text(after));
+        let inserts = "*** Update File: a\n@@\n+where\n*** End Patch";
+        assert_eq!(apply(inserts, "a", Some("x\n")), None, "its place is not said");
+        assert_eq!(apply("*** Update File: a\n*** End Patch", "a", Some("x\n")), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::tree::Tree;
 use crate::context::host::{HostCall, HostMessage};
 use crate::context::tokens::Counter;
 use crate::error::Result;
-use crate::harness::{Access, Call, has_line_numbers, without_notice};
+use crate::harness::{Access, Call, Patched, has_line_numbers, without_notice};
 use crate::live::{FinishedToolCall, LiveSession};
 use crate::object::locate_slice;
 use crate::session::is_own_tool;
@@ -167,6 +167,9 @@ impl Facts {
         let mut known = Known::Yes;
         for touch in touches {
             let is_known = match touch.access {
+                _ if asked.patched_lines().is_some() => {
+                    self.lay_patched(asked, touch.path, next.as_deref())
+                }
                 Access::Read => self.lay_read(asked, touch.path, message, next.as_deref()),
                 Access::Edit => self.lay_edit(asked, touch.path, next.as_deref()),
                 Access::Write => self.lay_write(asked, touch.path, next.as_deref()),
@@ -222,6 +225,17 @@ impl Facts {
         match edited(known, &asked.replacements(), asked.replaces_all()) {
             Some(text) => self.tree.lay(&path, text.as_bytes()),
             None => next.is_some_and(|next| self.tree.lay_from(next, &path)),
+        }
+    }
+
+    /// Lays what a patch made of one of its files. Returns whether that is known, as for an edit.
+    fn lay_patched(&mut self, asked: Call<'_>, given: &str, next: Option<&Path>) -> bool {
+        let Some(path) = self.tree.resolve(given) else { return true };
+        let known = self.tree.text(&path);
+        match asked.patched(given, known.as_deref()) {
+            Some(Patched::Text(text)) => self.tree.lay(&path, text.as_bytes()),
+            Some(Patched::Gone) => self.tree.remove(&path) || known.is_none(),
+            None => next.is_some_and(|next| self.tree.lay_from(next, &path)) || known.is_none(),
         }
     }
 

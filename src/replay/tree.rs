@@ -84,6 +84,11 @@ impl Tree {
         self.place(path).is_some_and(|place| self.write(&place, bytes).is_ok())
     }
 
+    /// Removes the file at an agent's path. Returns whether there was one.
+    pub(super) fn remove(&self, path: &Path) -> bool {
+        self.place(path).is_some_and(|place| fs::remove_file(place).is_ok())
+    }
+
     /// Moves a file, over what is at its new place. Returns whether there was one.
     pub(super) fn rename(&mut self, from: &Path, to: &Path) -> bool {
         let (Some(from), Some(to)) = (self.place(from), self.place(to)) else { return false };
