@@ -189,20 +189,21 @@ impl Facts {
         message: &HostMessage,
         next: Option<&Path>,
     ) -> bool {
-        let text = message.text();
-        // Numbered lines, and results of several blocks, are never lines of a file as they stand there.
-        if !message.plain || has_line_numbers(&text) {
+        // Numbered lines, several texts, and a text beside an image are never lines of a file as they stand there.
+        let is_text = message.images == 0 && message.other_tokens.is_none();
+        let [text] = message.texts.as_slice() else { return true };
+        if !is_text || has_line_numbers(text) {
             return true;
         }
         let Some(path) = self.tree.resolve_read(given).filter(|path| !self.tree.is_folder(path))
         else {
             return true;
         };
-        let is_cut = without_notice(&text, &message.details).1;
+        let is_cut = without_notice(text, &message.details).1;
         let is_whole = !is_cut && asked.reads_beyond(text.split('\n').count() as u64);
         let first = asked.first_line().unwrap_or(1);
         let is_shown = |known: &str| {
-            if is_whole { known == text } else { locate_slice(known, &text, first).is_some() }
+            if is_whole { known == text } else { locate_slice(known, text, first).is_some() }
         };
         let known = self.tree.text(&path);
         if known.as_deref().is_some_and(is_shown) {
@@ -266,7 +267,7 @@ impl Facts {
 fn answers_alike(live: &mut LiveSession, call: &HostCall, message: &HostMessage) -> bool {
     let tool = Tool::ALL.into_iter().find(|tool| tool.name() == call.tool);
     let Some(tool) = tool.filter(|_| !message.is_error) else { return true };
-    tool.execute(live, &call.id, &call.args).is_ok_and(|answer| answer == message.text())
+    tool.execute(live, &call.id, &call.args).is_ok_and(|answer| answer.text == message.text())
 }
 
 /// What replacements make of a text; `None` where one of them has not exactly one place.
