@@ -10,7 +10,7 @@ use super::describe::{args_display, blank_fact, brief_of};
 use crate::context::content::images_of;
 use crate::context::deeds::shown_brief;
 use crate::context::host::{HostCall, HostMessage};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::live::journal::image_name;
 use crate::object::{Envelope, Hash, ObjectId, ObjectType, Payload};
 use crate::session::{Event, RequestKey, ResultFact, Shows};
@@ -104,19 +104,30 @@ impl Ingest<'_> {
         fields: &mut Map<String, Value>,
     ) -> Result<ObjectId> {
         let id = ObjectId::new(&*call.id);
-        let known = self.journal.latest_fields(&id)?;
-        let same = |known: &Map<String, Value>| {
+        if !call.id.is_empty() && self.is_free(&id, fields)? {
+            return Ok(id);
+        }
+        let what = [&json!(call.id), &json!(call.tool), &call.args, &fields["position"]];
+        // Calls of other sessions may be alike.
+        for number in 0u64.. {
+            let id = made_id(message.key.timestamp, &json!([what, number]));
+            let id = ObjectId::new(id.to_string());
+            if self.is_free(&id, fields)? {
+                fields.insert("provider_call_id".into(), json!(call.id));
+                return Ok(id);
+            }
+        }
+        Err(Error::internal("no ID is free"))
+    }
+
+    /// Whether no other call than the one with these fields has an ID.
+    fn is_free(&self, id: &ObjectId, fields: &Map<String, Value>) -> Result<bool> {
+        let known = self.journal.latest_fields(id)?;
+        Ok(known.is_none_or(|known| {
             ["chat_ref", "position", "tool", "args"]
                 .iter()
                 .all(|field| known.get(*field) == fields.get(*field))
-        };
-        if !call.id.is_empty() && known.as_ref().is_none_or(same) {
-            return Ok(id);
-        }
-        let place = ["chat_ref", "position"].map(|field| fields.get(field));
-        let id = made_id(message.key.timestamp, &json!([place, call.id, call.tool, call.args]));
-        fields.insert("provider_call_id".into(), json!(call.id));
-        Ok(ObjectId::new(id.to_string()))
+        }))
     }
 
     /// Stages a new version of a toolcall whose text the host changed; returns the arguments of the call.

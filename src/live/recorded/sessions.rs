@@ -114,7 +114,11 @@ fn summary(store: &Store, version: Version) -> Result<SessionSummary> {
 
 /// A session's ID without the mark of one that parted.
 fn stem(id: &ObjectId) -> &str {
-    let is_mark = |mark: &str| mark.len() == 8 && mark.bytes().all(|byte| byte.is_ascii_hexdigit());
+    // A number; earlier releases wrote eight hexadecimal digits.
+    let is_mark = |mark: &str| {
+        let is_old = mark.len() == 8 && mark.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_old || mark.parse::<u64>().is_ok_and(|number| number > 1)
+    };
     let marked = id.as_str().rsplit_once('+').filter(|(_, mark)| is_mark(mark));
     marked.map_or(id.as_str(), |(stem, _)| stem)
 }
