@@ -2,6 +2,7 @@
 //!
 //! Looks at links and folders, never into a file. Outside the mappings of a sandbox it looks at nothing.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -205,9 +206,20 @@ impl Namespace {
         let mut links = MAX_LINKS;
         let mut at = path.root();
         let mut rest: Vec<String> = path.names().iter().rev().cloned().collect();
+        let mut missing: Option<PathBuf> = None;
         while let Some(name) = rest.pop() {
             at.step(&name);
-            let target = self.client(&at).and_then(|client| client.read_link().ok());
+            let target = self.client(&at).and_then(|client| {
+                // Below what is not there is nothing to look at.
+                if missing.as_ref().is_some_and(|missing| client.starts_with(missing)) {
+                    return None;
+                }
+                let target = client.read_link();
+                if target.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+                    missing = Some(client);
+                }
+                target.ok()
+            });
             let Some(target) = target else { continue };
             let Some(target) = target.to_str().filter(|_| links > 0) else {
                 // The link leads nowhere that is known.

@@ -39,8 +39,15 @@ impl Spelling {
     /// Spells nested names below a folder as on disk.
     pub(super) fn of_names(&self, folder: &Path, names: &[String]) -> Vec<String> {
         let mut at = folder.to_owned();
+        // Below what is not there nothing is spelled.
+        let mut is_there = true;
         let spelled = names.iter().map(|name| {
-            let name = self.of_name(&at, name);
+            if !is_there {
+                return name.clone();
+            }
+            let found = self.found_name(&at, name);
+            is_there = found.is_some();
+            let name = found.unwrap_or_else(|| name.clone());
             at.push(&name);
             name
         });
@@ -48,28 +55,33 @@ impl Spelling {
     }
 
     fn of_name(&self, folder: &Path, name: &str) -> String {
-        if !self.ignores_case(folder, name) {
-            return name.to_owned();
-        }
-        let entries = folder.read_dir().into_iter().flatten().flatten();
-        spelled(name, entries.map(|entry| entry.file_name())).unwrap_or_else(|| name.to_owned())
+        self.found_name(folder, name).unwrap_or_else(|| name.to_owned())
     }
 
-    /// Whether a folder ignores case. Only an existing name can show that.
-    fn ignores_case(&self, folder: &Path, name: &str) -> bool {
+    /// The name as it is on disk; `None` where it is seen that nothing is there.
+    fn found_name(&self, folder: &Path, name: &str) -> Option<String> {
+        if !self.ignores_case(folder, name)? {
+            return Some(name.to_owned());
+        }
+        let entries = folder.read_dir().into_iter().flatten().flatten();
+        spelled(name, entries.map(|entry| entry.file_name())).or_else(|| Some(name.to_owned()))
+    }
+
+    /// Whether a folder ignores case. Only an existing name can show that: `None` if there is none.
+    fn ignores_case(&self, folder: &Path, name: &str) -> Option<bool> {
         let mut known = self.ignores_case.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(ignores) = known.get(folder) {
-            return *ignores;
+            return Some(*ignores);
         }
-        let Some(other) = in_other_case(name) else { return false };
-        let Ok(entry) = folder.join(name).symlink_metadata() else { return false };
+        let Some(other) = in_other_case(name) else { return Some(false) };
+        let entry = folder.join(name).symlink_metadata().ok()?;
         let other = folder.join(other).symlink_metadata();
         let ignores = other.is_ok_and(|other| is_same(&entry, &other));
         if known.len() >= MAX_FOLDERS {
             known.clear();
         }
         known.insert(folder.to_owned(), ignores);
-        ignores
+        Some(ignores)
     }
 }
 

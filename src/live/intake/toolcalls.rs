@@ -10,7 +10,7 @@ use super::describe::{args_display, blank_fact, brief_of};
 use crate::context::content::images_of;
 use crate::context::deeds::shown_brief;
 use crate::context::host::{HostCall, HostMessage};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::live::journal::image_name;
 use crate::object::{Envelope, Hash, ObjectId, ObjectType, Payload};
 use crate::session::{Event, RequestKey, ResultFact, Shows};
@@ -109,15 +109,16 @@ impl Ingest<'_> {
         }
         let what = [&json!(call.id), &json!(call.tool), &call.args, &fields["position"]];
         // Calls of other sessions may be alike.
-        for number in 0u64.. {
+        let mut number = 0_u64;
+        loop {
             let id = made_id(message.key.timestamp, &json!([what, number]));
             let id = ObjectId::new(id.to_string());
             if self.is_free(&id, fields)? {
                 fields.insert("provider_call_id".into(), json!(call.id));
                 return Ok(id);
             }
+            number += 1;
         }
-        Err(Error::internal("no ID is free"))
     }
 
     /// Whether no other call than the one with these fields has an ID.

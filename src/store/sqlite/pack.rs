@@ -31,6 +31,8 @@ const PLACES_OF_ONE: usize = 1 << 12;
 /// zstd's levels for a pack that grows, written again by each transaction, and for one that is full.
 const GROWING_LEVEL: i32 = 3;
 const FULL_LEVEL: i32 = 9;
+/// The same for packs in memory, which take no disk: hardly compressed.
+const MEMORY_LEVEL: i32 = -50;
 
 /// Place of a text: row of the pack × 4,096 + number of the text in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -106,14 +108,18 @@ impl Pack {
     }
 
     /// The frame as it is kept.
-    pub(super) fn encode(&self) -> Step<Vec<u8>> {
+    fn encode(&self, in_memory: bool) -> Step<Vec<u8>> {
         let mut bytes = Vec::with_capacity(4 + 4 * self.ends.len() + self.text.len());
         let count = u32::try_from(self.ends.len()).map_err(Failure::damaged)?;
         for number in std::iter::once(&count).chain(&self.ends) {
             bytes.extend(number.to_le_bytes());
         }
         bytes.extend(self.text.as_bytes());
-        let level = if self.is_full() { FULL_LEVEL } else { GROWING_LEVEL };
+        let level = match (in_memory, self.is_full()) {
+            (true, _) => MEMORY_LEVEL,
+            (false, true) => FULL_LEVEL,
+            (false, false) => GROWING_LEVEL,
+        };
         zstd::bulk::compress(&bytes, level).map_err(Failure::damaged)
     }
 
@@ -191,11 +197,15 @@ impl<'c> Packer<'c> {
 pub(super) fn save(connection: &Connection, row: i64, pack: Pack) -> Step<()> {
     let sql = "INSERT INTO pack (pack, texts) VALUES (:pack, :texts)
                ON CONFLICT (pack) DO UPDATE SET texts = excluded.texts";
-    let frame = pack.encode()?;
+    let frame = pack.encode(is_in_memory(connection))?;
     let parameters = named_params! { ":pack": row, ":texts": frame };
     connection.prepare_cached(sql)?.execute(parameters)?;
     remember(frame, Rc::new(pack));
     Ok(())
+}
+
+fn is_in_memory(connection: &Connection) -> bool {
+    connection.path().is_none_or(str::is_empty)
 }
 
 /// Packs that a thread remembers.
@@ -303,7 +313,7 @@ mod tests {
             pack.push(text);
         }
         let kept = pack.keep(2, |place| place.slot() != 0);
-        let read = Pack::decode(&kept.encode().unwrap()).unwrap();
+        let read = Pack::decode(&kept.encode(false).unwrap()).unwrap();
         let texts: Vec<_> = read.places(2).filter_map(|place| read.get(place)).collect();
         assert_eq!(texts, ["", "two", "three"]);
     }
