@@ -58,14 +58,17 @@ test("weights go to stdout or to a file, and what they are learned from to stder
   expect(Object.keys(weights)).toEqual(["version", "caution", "outputs", "steps"]);
   expect(at.run("learn", "sessions", "--out", "mine.json")).toMatchObject({ status: 0, stdout: "" });
   expect(readFileSync(`${at.folder}/mine.json`, "utf8")).toBe(stdout);
-  const learned = at.json<LearnedHazards>("learn", "sessions", "--caution", "3");
-  expect(learned).toMatchObject({ sessions: 2, calls: 300, hazards: { ...weights, caution: 3 } });
+  const learned = at.json<LearnedHazards>("learn", "sessions", "--caution", "3", "--step-caution", "4");
+  const caution = { outputs: 3, steps: 4 };
+  expect(learned).toMatchObject({ sessions: 2, calls: 300, hazards: { ...weights, caution } });
 });
 
 test("too little to learn from and wrong usage are refused, and nothing is written", () => {
   const at = withSessions(false);
   expect(at.failure("learn", "sessions", "--out", "mine.json")).toMatchObject({ status: 1, code: "TOO_FEW_NEEDS" });
-  expect(at.failure("learn", "sessions", "--caution", "0")).toMatchObject({ status: 2, code: "USAGE" });
+  for (const option of ["--caution", "--step-caution"]) {
+    expect(at.failure("learn", "sessions", option, "0")).toMatchObject({ status: 2, code: "USAGE" });
+  }
   expect(at.failure("learn", "none.jsonl")).toMatchObject({ status: 1, code: "FILE" });
   expect(at.failure("learn")).toMatchObject({ status: 2, code: "USAGE" });
   expect(existsSync(`${at.folder}/mine.json`)).toBe(false);

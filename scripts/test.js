@@ -1,5 +1,5 @@
-// `npm test`: all set-up, then cargo tests, type check and vitest; ends with one line that sums up.
-// Options: --cargo-only, --node-only; everything else goes to cargo test (with --cargo-only) or to vitest.
+// `npm test`: all set-up, then cargo tests, the bill on recorded sessions, type check and vitest; ends with one line that sums up.
+// Options: --cargo-only, --bill-only, --node-only; everything else goes to cargo test or to vitest.
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -8,26 +8,37 @@ import { addUp, parseCargoOutput, parseVitestReport } from "./lib/test-results.j
 import { root, setUp } from "./setup.js";
 
 const args = process.argv.slice(2);
-const cargoOnly = args.includes("--cargo-only");
-const nodeOnly = args.includes("--node-only");
-const forwarded = args.filter((arg) => arg !== "--cargo-only" && arg !== "--node-only");
+const parts = ["cargo", "bill", "node"];
+const only = parts.find((part) => args.includes(`--${part}-only`));
+const forwarded = args.filter((arg) => !parts.some((part) => arg === `--${part}-only`));
 
-setUp(fileURLToPath(import.meta.url), cargoOnly ? {} : { addon: "debug", pi: true });
+setUp(fileURLToPath(import.meta.url), runs("node") ? { addon: "debug", pi: true } : {});
 
 /** @typedef {import("./lib/test-results.js").Results} Results */
 
 /** @type {Results[]} */
 const results = [];
-if (!nodeOnly) {
-  results.push(await runCargoTests(cargoOnly ? forwarded : []));
+if (runs("cargo")) {
+  results.push(await runCargoTests(only === "cargo" ? forwarded : []));
 }
-if (!cargoOnly) {
+if (runs("bill")) {
+  // It plays hours of sessions: this crate is optimised for it, as its dependencies always are.
+  process.env.CARGO_PROFILE_DEV_OPT_LEVEL = "2";
+  results.push(await runCargoTests(["--test", "bill", ...(only === "bill" ? forwarded : [])]));
+  delete process.env.CARGO_PROFILE_DEV_OPT_LEVEL;
+}
+if (runs("node")) {
   results.push(await runTypeCheck());
   results.push(await runVitest(forwarded));
 }
 const { passed, failed, skipped } = addUp(results);
 console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
 process.exitCode = failed === 0 ? 0 : 1;
+
+/** @param {string} part */
+function runs(part) {
+  return only === undefined || only === part;
+}
 
 /** @param {string[]} extra */
 async function runCargoTests(extra) {

@@ -10,7 +10,7 @@ import { transcripts } from "../lib/transcripts.js";
 /** @type {import("../lib/arguments.js").Command} */
 export const learn = {
   name: "learn",
-  usage: "FILE… [--out FILE] [--caution NUMBER]",
+  usage: "FILE… [--out FILE] [--caution NUMBER] [--step-caution NUMBER]",
   summary: "Learn from recorded sessions what is needed again",
   arguments: [1, Number.POSITIVE_INFINITY],
   options: {
@@ -18,8 +18,9 @@ export const learn = {
     caution: {
       type: "string",
       value: "NUMBER",
-      text: "weight of a fault, as a multiple of its price; default: that of the shipped weights",
+      text: "weight of a fault on an output, as a multiple of its price; default: that of the shipped weights",
     },
+    "step-caution": { type: "string", value: "NUMBER", text: "the same for a fault on what the model itself wrote" },
   },
   notes: [
     "FILE is a session file of Pi, Claude Code or Codex, plain or gzipped, or a folder with *.jsonl and *.jsonl.gz files; files\nthat are no sessions are skipped. Stores nothing and reads no other file. To use the weights, name their file in the\nsetting `hazards` of palimpsest.json. Statistics go to stderr: the number of needs, and the area under the ROC curve on\nthe same sessions (0.5: chance, 1: perfect).",
@@ -32,8 +33,9 @@ export const learn = {
   async run(given) {
     const addon = await import("../../index.js");
     const paths = await transcripts(given.positionals);
-    const caution = positive(text(given, "caution"));
-    const learned = await withProgress("learning", () => addon.learnHazards(paths, { caution }));
+    const caution = positive(given, "caution");
+    const stepCaution = positive(given, "step-caution");
+    const learned = await withProgress("learning", () => addon.learnHazards(paths, { caution, stepCaution }));
     const out = text(given, "out");
     const weights = `${JSON.stringify(learned.hazards, null, 2)}\n`;
     if (out !== undefined) {
@@ -62,11 +64,15 @@ function said({ sessions, calls, outputs, steps, skipped }) {
   ].join("");
 }
 
-/** @param {string | undefined} given */
-function positive(given) {
-  const number = given === undefined ? undefined : Number(given);
+/**
+ * @param {Parameters<typeof text>[0]} given
+ * @param {string} option
+ */
+function positive(given, option) {
+  const value = text(given, option);
+  const number = value === undefined ? undefined : Number(value);
   if (number !== undefined && !(Number.isFinite(number) && number > 0)) {
-    throw new UsageError(`\`--caution\` must be a number above 0, is \`${given}\``, "write it in digits, such as `10`");
+    throw new UsageError(`\`--${option}\` must be a number above 0, is \`${value}\``, "write it in digits, such as `10`");
   }
   return number;
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
+use crate::context::hazard::{Caution, Hazards};
 use crate::error::{Error, Result};
 use crate::replay::learn::{Learned, Samples};
 use crate::replay::transcript::Transcript;
@@ -16,8 +17,10 @@ use crate::replay::transcript::Transcript;
 #[napi(object)]
 #[derive(Default)]
 pub struct LearnOptions {
-    /// Weight of a fault, as a multiple of its price. Default: that of the shipped weights.
+    /// Weight of a fault on an output, as a multiple of its price. Default: that of the shipped weights.
     pub caution: Option<f64>,
+    /// The same for a fault on a step.
+    pub step_caution: Option<f64>,
     /// Paths of transcripts to test the weights on. Default: those that they are learned from.
     pub tested: Option<Vec<String>>,
 }
@@ -40,7 +43,12 @@ pub fn learn_hazards(
         let mut skipped = Vec::new();
         let samples = collected(&paths.named("paths")?, &mut skipped)?;
         let tested = options.tested.map(|paths| collected(&paths, &mut skipped)).transpose()?;
-        let learned = Learned::from_samples(&samples, options.caution, tested.as_ref())?;
+        let built_in = Hazards::shipped().caution;
+        let caution = Caution {
+            outputs: options.caution.unwrap_or(built_in.outputs),
+            steps: options.step_caution.unwrap_or(built_in.steps),
+        };
+        let learned = Learned::from_samples(&samples, caution, tested.as_ref())?;
         let answer = Answer { learned, skipped };
         serde_json::to_value(answer).map(Json).map_err(|error| Error::internal(error.to_string()))
     })

@@ -16,20 +16,30 @@ use crate::session::{OutputClass, Session};
 const SHIPPED: &str = include_str!("hazards.json");
 
 /// Version of the format.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Both models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Hazards {
-    /// Version of the format: 1.
+    /// Version of the format: 2.
     pub version: u32,
-    /// Factor by which a fault weighs more than its price, since missing content costs more than tokens.
-    pub caution: f64,
+    /// How much more a fault weighs than its price.
+    pub caution: Caution,
     /// Weights of an output's hazard.
     pub outputs: OutputWeights,
     /// Weights of a step's hazard.
     pub steps: StepWeights,
+}
+
+/// Factors by which a fault weighs more than its price, since missing content costs more than tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Caution {
+    /// For a fault on an output: the model reads or runs something again.
+    pub outputs: f64,
+    /// For a fault on a step: what the model itself wrote is gone, and it may not notice.
+    pub steps: f64,
 }
 
 /// Weights of an output's hazard, each for one feature.
@@ -46,6 +56,10 @@ pub struct OutputWeights {
     pub late_needs: f64,
     /// Logarithm of 1 + the number of turns since then.
     pub turns_since: f64,
+    /// Logarithm of 1 + the number of steps since then.
+    pub steps_since: f64,
+    /// Logarithm of 1 + its tokens.
+    pub tokens: f64,
 }
 
 /// Weights of a step's hazard, each for one feature.
@@ -71,6 +85,10 @@ pub struct OutputFeatures {
     pub late_needs: f64,
     /// Number of turns since it came.
     pub turns_since: u32,
+    /// Number of steps since it came.
+    pub steps_since: u32,
+    /// Its tokens, as the host gave it.
+    pub tokens: u64,
 }
 
 /// The features of a step at a call.
@@ -95,13 +113,15 @@ impl Hazards {
     /// Weights by which everything is always needed.
     const ALWAYS: Self = Self {
         version: VERSION,
-        caution: 1.0,
+        caution: Caution { outputs: 1.0, steps: 1.0 },
         outputs: OutputWeights {
             base: 0.0,
             read: 0.0,
             listing: 0.0,
             late_needs: 0.0,
             turns_since: 0.0,
+            steps_since: 0.0,
+            tokens: 0.0,
         },
         steps: StepWeights {
             base: 0.0,
@@ -140,9 +160,10 @@ impl Hazards {
 
 impl OutputWeights {
     /// Number of weights.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 7;
 
     /// The features as numbers, in the order of the weights.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub fn inputs(features: &OutputFeatures) -> [f64; Self::COUNT] {
         [
             1.0,
@@ -150,17 +171,22 @@ impl OutputWeights {
             f64::from(u8::from(features.class == OutputClass::Listing)),
             libm::log(features.late_needs),
             libm::log1p(f64::from(features.turns_since)),
+            libm::log1p(f64::from(features.steps_since)),
+            libm::log1p(features.tokens as f64),
         ]
     }
 
     /// The weights in order.
     pub fn to_array(self) -> [f64; Self::COUNT] {
-        [self.base, self.read, self.listing, self.late_needs, self.turns_since]
+        let Self { base, read, listing, late_needs, turns_since, steps_since, tokens } = self;
+        [base, read, listing, late_needs, turns_since, steps_since, tokens]
     }
 
     /// Weights given in order.
-    pub fn from_array([base, read, listing, late_needs, turns_since]: [f64; Self::COUNT]) -> Self {
-        Self { base, read, listing, late_needs, turns_since }
+    pub fn from_array(
+        [base, read, listing, late_needs, turns_since, steps_since, tokens]: [f64; Self::COUNT],
+    ) -> Self {
+        Self { base, read, listing, late_needs, turns_since, steps_since, tokens }
     }
 
     fn log_rate(self, features: &OutputFeatures) -> f64 {
@@ -201,8 +227,14 @@ impl StepWeights {
 /// The features of the output at a position of the chat; `None` if there is no tool result.
 pub fn output_features(session: &Session, at: u64) -> Option<OutputFeatures> {
     let fact = session.result(at)?;
-    let turns_since = session.chat().turn().saturating_sub(session.chat().get(at)?.turn);
-    Some(OutputFeatures { class: fact.class, late_needs: session.late_needs(), turns_since })
+    let (chat, message) = (session.chat(), session.chat().get(at)?);
+    Some(OutputFeatures {
+        class: fact.class,
+        late_needs: session.late_needs(),
+        turns_since: chat.turn().saturating_sub(message.turn),
+        steps_since: chat.step().saturating_sub(message.step),
+        tokens: message.tokens,
+    })
 }
 
 /// The features of the step at these positions of the chat.
@@ -227,14 +259,14 @@ mod tests {
     use super::*;
 
     fn output(class: OutputClass) -> OutputFeatures {
-        OutputFeatures { class, late_needs: 0.01, turns_since: 0 }
+        OutputFeatures { class, late_needs: 0.01, turns_since: 0, steps_since: 20, tokens: 1_000 }
     }
 
     #[test]
     fn the_shipped_weights_are_read() {
         let shipped = Hazards::parse(SHIPPED).unwrap();
         assert_eq!(&shipped, Hazards::shipped());
-        assert!(shipped.caution >= 1.0);
+        assert!(shipped.caution.outputs >= 1.0 && shipped.caution.steps >= 1.0);
     }
 
     #[test]
@@ -264,7 +296,7 @@ mod tests {
     #[test]
     fn other_forms_and_versions_are_refused() {
         for json in
-            ["{}", "[]", "not JSON", &SHIPPED.replacen("\"version\": 1", "\"version\": 2", 1)]
+            ["{}", "[]", "not JSON", &SHIPPED.replacen("\"version\": 2", "\"version\": 1", 1)]
         {
             assert_eq!(Hazards::parse(json).unwrap_err().code(), "INVALID_ARGUMENT", "{json}");
         }

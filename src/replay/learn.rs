@@ -11,7 +11,7 @@ mod samples;
 use serde::Serialize;
 
 pub use self::samples::Samples;
-use crate::context::hazard::{Hazards, OutputWeights, StepWeights};
+use crate::context::hazard::{Caution, Hazards, OutputWeights, StepWeights};
 use crate::error::{Error, Result};
 
 /// Least number of needs, of outputs and of steps each, to learn from.
@@ -45,20 +45,19 @@ pub struct Quality {
 }
 
 impl Learned {
-    /// Learns from samples. `caution`: factor by which a fault weighs more than its price; `None`: the built-in one. `tested`:
+    /// Learns from samples. `caution`: how much more a fault weighs than its price. `tested`:
     /// samples to test the models on; `None`: those they are learned from.
     ///
     /// # Errors
     /// `TOO_FEW_NEEDS` if outputs or steps were needed again fewer than [`MIN_NEEDS`] times; `INVALID_ARGUMENT` if `caution`
-    /// is not a number above 0.
+    /// has another than a number above 0.
     pub fn from_samples(
         samples: &Samples,
-        caution: Option<f64>,
+        caution: Caution,
         tested: Option<&Samples>,
     ) -> Result<Self> {
-        let caution = caution.unwrap_or(Hazards::shipped().caution);
-        if !caution.is_finite() || caution <= 0.0 {
-            return Err(Error::argument("caution", "must be a number above 0"));
+        if [caution.outputs, caution.steps].iter().any(|factor| !factor.is_finite() || *factor <= 0.0) {
+            return Err(Error::argument("caution", "must be numbers above 0"));
         }
         enough("outputs", samples.output_needs)?;
         enough("steps", samples.step_needs)?;

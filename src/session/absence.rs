@@ -31,6 +31,11 @@ impl Absence {
         self.faults
     }
 
+    /// Positions of the messages that do not stand in full.
+    pub(super) fn places(&self) -> impl Iterator<Item = u64> {
+        self.absent.keys().copied()
+    }
+
     /// Records how a message stands: `absent_tokens` are its tokens if it does not stand in full, else `None`.
     pub(super) fn update(&mut self, at: u64, absent_tokens: Option<u64>) {
         match absent_tokens {

@@ -105,6 +105,15 @@ impl ResultFact {
         is_own_tool(&self.tool)
     }
 
+    /// Whether it shows text of an object: a file, or its own call's.
+    pub fn has_text_of(&self, object: &ObjectId) -> bool {
+        let shown = match &self.shows {
+            Shows::File { object, .. } | Shows::Activated { object, .. } => Some(object),
+            Shows::Own | Shows::Change { .. } => None,
+        };
+        shown.or(self.object.as_ref()) == Some(object)
+    }
+
     /// A fact for tests: a result of `bash` with an object named `object`.
     #[cfg(test)]
     pub(crate) fn for_tests(object: &str) -> Self {

@@ -17,7 +17,7 @@ use super::folds::{Folds, can_carry};
 use super::index::{SessionIndex, Subject};
 use super::lines::LineRange;
 use super::links::Links;
-use super::message::{MessageKind, Shows};
+use super::message::{MessageKind, OutputClass, ResultFact, Shows};
 use super::places::Place;
 use super::sets::{ActiveView, Sets};
 use crate::object::{Hash, ObjectId};
@@ -139,6 +139,7 @@ impl Session {
             Event::Rewritten { how, chat_len, window } => self.rewrite(*how, *chat_len, window),
             Event::Activated { object, version, view, pin, call, ranges, tokens } => {
                 self.coming_tokens += tokens;
+                self.count_return(|fact| fact.has_text_of(object));
                 self.sets.activate(object, view.clone(), self.chat.turn());
                 if *pin {
                     self.sets.pin(object);
@@ -248,6 +249,7 @@ impl Session {
     /// chat as the host gave it and is not activated.
     fn enter_result(&mut self, at: u64) {
         let Some(fact) = self.result(at).cloned() else { return };
+        self.note_asked_again(&fact);
         if let Some(object) = fact.object.as_ref().filter(|_| fact.is_output) {
             self.sets.activate(object, ActiveView::Whole, self.chat.turn());
         }
@@ -302,10 +304,34 @@ impl Session {
         let step_of = |at: u64| self.chat.get(at).map_or(0, |message| message.step);
         let now = step_of(at);
         let late = outputs.iter().filter(|(output, _)| now > step_of(*output) + 1 + LATE_STEPS);
-        self.late_needs += late.map(|(_, lines)| u64::from(*lines)).sum::<u64>();
+        self.late_needs += late.count() as u64;
         for (output, _) in outputs {
             self.absence.needed(*output);
         }
+    }
+
+    /// Counts a late need where a result shows again what had left the window: text of the same file, or what the same request
+    /// shows of files. Other commands are run again for what they say now.
+    fn note_asked_again(&mut self, fact: &ResultFact) {
+        match &fact.shows {
+            Shows::File { object, .. } => self.count_return(|gone| gone.has_text_of(object)),
+            Shows::Own if fact.class != OutputClass::Other => {
+                self.count_return(|gone| gone.request == fact.request);
+            }
+            Shows::Own | Shows::Change { .. } | Shows::Activated { .. } => {}
+        }
+    }
+
+    /// Counts a late need if one of these results had left the window.
+    fn count_return(&mut self, is_it: impl Fn(&ResultFact) -> bool) {
+        self.late_needs += u64::from(self.returns(is_it));
+    }
+
+    /// Whether one of these results left the window and is late to be needed.
+    fn returns(&self, is_it: impl Fn(&ResultFact) -> bool) -> bool {
+        let now = self.chat.step();
+        let is_late = |at: u64| self.chat.get(at).is_some_and(|m| now > m.step + LATE_STEPS);
+        self.absence.places().any(|at| is_late(at) && self.result(at).is_some_and(&is_it))
     }
 
     fn fold(&mut self, folds: &[Fold]) {

@@ -30,7 +30,6 @@ mod linked;
 mod log_layout;
 mod moves;
 mod needs;
-mod never_worse;
 mod payloads;
 mod pi_read;
 mod pools_layout;

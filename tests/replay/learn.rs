@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use palimpsest::context::hazard::{Hazards, OutputFeatures};
+use palimpsest::context::hazard::{Caution, Hazards, OutputFeatures};
 use palimpsest::context::prices::Prices;
 use palimpsest::context::tokens::Counter;
 use palimpsest::error::Error;
@@ -15,6 +15,8 @@ use palimpsest::replay::transcript::Transcript;
 use palimpsest::session::OutputClass;
 use palimpsest::settings::{Layout, Settings};
 use serde_json::{Value, json};
+
+const CAUTION: Caution = Caution { outputs: 3.0, steps: 5.0 };
 
 /// Calls of a made session.
 const CALLS: usize = 240;
@@ -81,7 +83,7 @@ fn samples(transcripts: &[Transcript]) -> Samples {
 }
 
 fn learned(transcripts: &[Transcript]) -> Result<Learned, Error> {
-    Learned::from_samples(&samples(transcripts), None, None)
+    Learned::from_samples(&samples(transcripts), CAUTION, None)
 }
 
 fn often(reads: usize, commands: usize) -> Planted {
@@ -89,7 +91,7 @@ fn often(reads: usize, commands: usize) -> Planted {
 }
 
 fn of_output(hazards: &Hazards, class: OutputClass) -> f64 {
-    hazards.of_output(&OutputFeatures { class, late_needs: 0.1, turns_since: 0 })
+    hazards.of_output(&OutputFeatures { class, late_needs: 0.1, turns_since: 0, steps_since: 10, tokens: 500 })
 }
 
 #[test]
@@ -133,8 +135,8 @@ fn the_order_of_the_sessions_does_not_matter() {
 fn weights_are_tested_on_sessions_that_they_are_not_learned_from() {
     let one = samples(&[session("a", often(3, 30))]);
     let other = samples(&[session("b", often(30, 3))]);
-    let on_itself = Learned::from_samples(&one, None, None).unwrap();
-    let on_other = Learned::from_samples(&one, None, Some(&other)).unwrap();
+    let on_itself = Learned::from_samples(&one, CAUTION, None).unwrap();
+    let on_other = Learned::from_samples(&one, CAUTION, Some(&other)).unwrap();
     assert_eq!(on_itself.hazards, on_other.hazards);
     assert!(on_other.outputs.auc.unwrap() < 0.5, "{on_other:?}");
 }
@@ -147,15 +149,17 @@ fn too_few_needs_and_a_wrong_caution_are_refused() {
         "too few needs of outputs to learn from: 2, at least 30 are required"
     );
     assert_eq!(few.code(), "TOO_FEW_NEEDS");
-    let none = Learned::from_samples(&Samples::default(), None, None).unwrap_err();
+    let none = Learned::from_samples(&Samples::default(), CAUTION, None).unwrap_err();
     assert_eq!(none.code(), "TOO_FEW_NEEDS");
     let enough = samples(&[session("a", often(3, 30))]);
     for caution in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let refused = Learned::from_samples(&enough, Some(caution), None).unwrap_err();
-        assert_eq!(refused.code(), "INVALID_ARGUMENT", "{caution}");
+        for caution in [Caution { outputs: caution, ..CAUTION }, Caution { steps: caution, ..CAUTION }] {
+            let refused = Learned::from_samples(&enough, caution, None).unwrap_err();
+            assert_eq!(refused.code(), "INVALID_ARGUMENT", "{caution:?}");
+        }
     }
-    let given = Learned::from_samples(&enough, Some(3.0), None).unwrap();
-    assert!((given.hazards.caution - 3.0).abs() < f64::EPSILON);
+    let given = Learned::from_samples(&enough, CAUTION, None).unwrap();
+    assert_eq!(given.hazards.caution, CAUTION);
 }
 
 fn replayed(transcript: &Transcript, hazards: Option<&Path>) -> Result<FileReport, Error> {

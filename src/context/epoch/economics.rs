@@ -10,6 +10,8 @@ use crate::settings::Settings;
 const FAULT_TOKENS: f64 = 60.0;
 /// Most tokens of an output that are assumed to be shown again.
 const SHOWN_AGAIN_TOKENS: u64 = 2_000;
+/// What a token that is shown again weighs in the harm of a fault, in tokens that stay.
+const SHOWN_AGAIN_WEIGHT: f64 = 10.0;
 /// Number of calls for which a collapse on a cold cache is assumed to save: about the length of an epoch.
 const COLD_CALLS: f64 = 10.0;
 
@@ -22,8 +24,6 @@ pub(super) struct Reckoning {
     pub(super) write: f64,
     /// Tokens of the request that stay in any case; a fault sends at least these once more.
     pub(super) staying: u64,
-    /// Factor by which a fault weighs more than its price.
-    pub(super) caution: f64,
 }
 
 /// Something that could leave the window.
@@ -52,21 +52,35 @@ impl Reckoning {
     /// Price of a fault on an item of this many tokens.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub(super) fn fault(&self, tokens: u64) -> f64 {
-        let again = FAULT_TOKENS + tokens.min(SHOWN_AGAIN_TOKENS) as f64;
-        self.read * self.staying as f64 + self.write * again
+        self.read * self.staying as f64 + self.write * again(tokens)
+    }
+
+    /// The same as it is weighed against what leaving saves: in units of rent, so that a price table changes when content
+    /// leaves, but not what.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    fn harm(&self, tokens: u64) -> f64 {
+        self.read * (self.staying as f64 + SHOWN_AGAIN_WEIGHT * again(tokens))
     }
 
     /// What collapsing saves per call on average, minus weighted faults; 0 or less if it does not pay.
+    ///
+    /// `weight`: the chance of a fault in a call, times how much more it weighs than its harm in tokens.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-    pub(super) fn rent(&self, gain: u64, tokens: u64, hazard: f64) -> f64 {
-        self.read * gain as f64 - self.caution * hazard * self.fault(tokens)
+    pub(super) fn rent(&self, gain: u64, tokens: u64, weight: f64) -> f64 {
+        self.read * gain as f64 - weight * self.harm(tokens)
     }
 
     /// The same if the whole request is written again in any case: what is gone need not be written either.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-    pub(super) fn cold_rent(&self, gain: u64, tokens: u64, hazard: f64) -> f64 {
-        self.rent(gain, tokens, hazard) + self.write * gain as f64 / COLD_CALLS
+    pub(super) fn cold_rent(&self, gain: u64, tokens: u64, weight: f64) -> f64 {
+        self.rent(gain, tokens, weight) + self.write * gain as f64 / COLD_CALLS
     }
+}
+
+/// Tokens of a call that brings content back, and of what it shows again.
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+fn again(tokens: u64) -> f64 {
+    FAULT_TOKENS + tokens.min(SHOWN_AGAIN_TOKENS) as f64
 }
 
 /// The best place to rewrite from: the suffix of the window whose items have cost most beyond what rewriting it costs, as the
@@ -129,8 +143,7 @@ impl Bound {
 mod tests {
     use super::*;
 
-    const RECKONING: Reckoning =
-        Reckoning { read: 0.1, write: 1.25, staying: 10_000, caution: 1.0 };
+    const RECKONING: Reckoning = Reckoning { read: 0.1, write: 1.25, staying: 10_000 };
 
     fn item(index: usize, gain: u64, calls: u32) -> Item<()> {
         Item { what: (), index, gain, rent: 0.1 * f64::from(u32::try_from(gain).unwrap()), calls }
@@ -139,8 +152,9 @@ mod tests {
     #[test]
     fn what_is_never_needed_pays_its_whole_rent() {
         assert!((RECKONING.rent(1_000, 1_000, 0.0) - 100.0).abs() < 1e-9);
-        let fault = 1_000.0 + 1.25 * 1_060.0;
-        assert!((RECKONING.rent(1_000, 1_000, 0.01) - (100.0 - 0.01 * fault)).abs() < 1e-9);
+        let harm = 0.1 * (10_000.0 + 10.0 * 1_060.0);
+        assert!((RECKONING.rent(1_000, 1_000, 0.01) - (100.0 - 0.01 * harm)).abs() < 1e-9);
+        assert!((RECKONING.fault(1_000) - (1_000.0 + 1.25 * 1_060.0)).abs() < 1e-9);
         assert!(RECKONING.rent(1_000, 1_000, 0.1) < 0.0);
     }
 

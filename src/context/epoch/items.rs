@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::working_set::{pinned_places, unanswered, working_set};
 use super::{Item, Reckoning, Terms, is_typed};
 use crate::context::fold;
-use crate::context::hazard::{self, Hazards};
+use crate::context::hazard::{self, Caution, Hazards};
 use crate::session::{MessageKind, ResultFact, Session, Shows, Treatment};
 use crate::settings::Reuse;
 
@@ -55,6 +55,14 @@ impl Leaving {
         }
     }
 
+    /// Its chance to be needed, times how much more a fault weighs than its price.
+    fn weight(&self, caution: &Caution) -> f64 {
+        match self {
+            Self::Output { risk, .. } => caution.outputs * risk.0,
+            Self::Step { risk, .. } => caution.steps * risk.0,
+        }
+    }
+
     fn risk(&self) -> (f64, u64) {
         match self {
             Self::Output { risk, .. } | Self::Step { risk, .. } => *risk,
@@ -82,6 +90,7 @@ pub(super) struct Standing<'a> {
     keep_steps: u64,
     outputs: Vec<Candidate>,
     steps: Vec<Candidate>,
+    calls: CallsGone,
     reckoning: Reckoning,
 }
 
@@ -102,14 +111,14 @@ impl<'a> Standing<'a> {
             keep_steps: KEEP_STEPS,
             outputs,
             steps: Vec::new(),
+            calls,
             reckoning: Reckoning {
                 read: terms.prices.read,
                 write: terms.prices.write,
                 staying: (terms.fixed_tokens + total).saturating_sub(gathered),
-                caution: terms.hazards.caution,
             },
         };
-        standing.steps = standing.folding(&calls);
+        standing.steps = standing.folding();
         standing
     }
 
@@ -130,12 +139,12 @@ impl<'a> Standing<'a> {
 
     /// The items whose leaving pays while the cache is warm, from the end of the window.
     pub(super) fn warm(&self) -> Vec<Item<Leaving>> {
-        self.paying(&|gain, tokens, hazard| self.reckoning.rent(gain, tokens, hazard))
+        self.paying(&|gain, tokens, weight| self.reckoning.rent(gain, tokens, weight))
     }
 
     /// The items whose leaving pays if the whole request is written again in any case, from the end of the window.
     pub(super) fn cold(&self) -> Vec<Item<Leaving>> {
-        self.paying(&|gain, tokens, hazard| self.reckoning.cold_rent(gain, tokens, hazard))
+        self.paying(&|gain, tokens, weight| self.reckoning.cold_rent(gain, tokens, weight))
     }
 
     /// All items, whether they pay or not: outputs, and steps from the oldest on.
@@ -147,15 +156,12 @@ impl<'a> Standing<'a> {
     /// on they may leave.
     pub(super) fn give_up_working_set(&mut self, leaving: &[Item<Leaving>]) -> Vec<Item<Leaving>> {
         let gone = outputs_of(leaving);
-        let kept = std::mem::replace(&mut self.working, unanswered(self.session));
-        let calls = CallsGone::new(self.session, self.terms.keep_results);
-        let hazards = self.terms.hazards;
-        self.outputs = outputs(self.session, self.shown, &self.working, &calls, hazards);
+        let stays = unanswered(self.session);
+        self.outputs = outputs(self.session, self.shown, &stays, &self.calls, self.terms.hazards);
         let mut more: Vec<Candidate> = self.outputs.clone();
         more.retain(|output| output.what.output().is_some_and(|at| !gone.contains(&at)));
         let pinned = pinned_places(self.session);
         more.sort_by_key(|output| output.what.output().is_some_and(|at| pinned.contains(&at)));
-        self.working = kept;
         items(&more)
     }
 
@@ -164,8 +170,7 @@ impl<'a> Standing<'a> {
         let gone: HashSet<u64> = leaving.iter().filter_map(|item| item.what.step()).collect();
         self.working = unanswered(self.session);
         self.keep_steps = 1;
-        let calls = CallsGone::new(self.session, self.terms.keep_results);
-        let mut more = self.folding(&calls);
+        let mut more = self.folding();
         more.retain(|step| step.what.step().is_some_and(|first| !gone.contains(&first)));
         items(&more)
     }
@@ -237,7 +242,7 @@ impl<'a> Standing<'a> {
     }
 
     /// The steps that could fold. Their standing outputs would leave with them, but count as items of their own.
-    fn folding(&self, calls: &CallsGone) -> Vec<Candidate> {
+    fn folding(&self) -> Vec<Candidate> {
         let outputs: BTreeMap<u64, usize> = self
             .outputs
             .iter()
@@ -259,7 +264,7 @@ impl<'a> Standing<'a> {
                 what: Leaving::Step { first: step.first, risk },
                 index: *carriers.range(..step.index).next_back()?,
                 gain,
-                calls: calls.since(step.last).min(age + 1),
+                calls: self.calls.since(step.last).min(age + 1),
             })
         });
         steps.collect()
@@ -269,8 +274,8 @@ impl<'a> Standing<'a> {
         let candidates = self.outputs.iter().chain(&self.steps);
         let mut items: Vec<Item<Leaving>> = candidates
             .map(|candidate| {
-                let (hazard, tokens) = candidate.what.risk();
-                candidate.item(rent(candidate.gain, tokens, hazard))
+                let weight = candidate.what.weight(&self.terms.hazards.caution);
+                candidate.item(rent(candidate.gain, candidate.what.risk().1, weight))
             })
             .filter(|item| item.rent > 0.0)
             .collect();

@@ -15,8 +15,12 @@ use crate::replay::transcript::Transcript;
 use crate::session::Session;
 use crate::settings::Settings;
 
-/// Number of newer outputs or steps after which one counts. Until then it stays in the window, whatever its hazard.
-const MIN_AGE: u32 = 6;
+/// Number of newer outputs after which one counts. Until then it stays in the window, whatever its hazard.
+const MIN_NEWER_OUTPUTS: usize = 3;
+/// The same for steps.
+const MIN_NEWER_STEPS: u32 = 6;
+/// Features are rounded to 1 / this, so that items that are nearly alike are counted together.
+const DIGITS: f64 = 4.0;
 /// Number of calls to look ahead, about the length of an epoch.
 const AHEAD_CALLS: usize = 20;
 
@@ -69,11 +73,10 @@ impl Samples {
     /// Adds the outputs before a call.
     fn take_outputs(&mut self, session: &Session, told: &Told, call: usize, before: usize) {
         let older = told.outputs.partition_point(|at| *at < before);
-        for at in &told.outputs[..older.saturating_sub(MIN_AGE as usize)] {
+        for at in &told.outputs[..older.saturating_sub(MIN_NEWER_OUTPUTS)] {
             let Some(features) = output_features(session, *at as u64) else { continue };
             let (seen, now) = told.ahead(*at, call);
-            let inputs = OutputWeights::inputs(&features).map(f64::to_bits);
-            self.outputs.entry(inputs).or_default().add(seen);
+            self.outputs.entry(rounded(OutputWeights::inputs(&features))).or_default().add(seen);
             self.output_needs += u64::from(now);
         }
     }
@@ -84,15 +87,20 @@ impl Samples {
         for range in &told.steps[..older] {
             let places = *range.start() as u64..=*range.end() as u64;
             let features = step_features(session, places);
-            let Some(features) = features.filter(|step| step.steps_since >= MIN_AGE) else {
+            let features = features.filter(|step| step.steps_since >= MIN_NEWER_STEPS);
+            let Some(features) = features else {
                 continue;
             };
             let (seen, now) = told.ahead(*range.start(), call);
-            let inputs = StepWeights::inputs(&features).map(f64::to_bits);
-            self.steps.entry(inputs).or_default().add(seen);
+            self.steps.entry(rounded(StepWeights::inputs(&features))).or_default().add(seen);
             self.step_needs += u64::from(now);
         }
     }
+}
+
+/// The bits of the features, rounded.
+fn rounded<const N: usize>(inputs: [f64; N]) -> [u64; N] {
+    inputs.map(|input| ((input * DIGITS).round() / DIGITS).to_bits())
 }
 
 impl Seen {

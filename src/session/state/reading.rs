@@ -114,7 +114,8 @@ impl Session {
         }
     }
 
-    /// Late needs per step so far, smoothed: lines that the model took from an output more than 10 steps old.
+    /// Late needs per step so far, smoothed: how often the model took lines from an output more than 10 steps old, or asked again
+    /// for what had left the window by then.
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     pub fn late_needs(&self) -> f64 {
         (self.late_needs as f64 + 0.5) / (f64::from(self.chat.step()) + 50.0)

@@ -85,6 +85,8 @@ pub(crate) struct Game {
     known: usize,
     /// The next request's cache is gone.
     cold: bool,
+    /// Tokens of the model's window, if there is a limit: the plain host compacts then.
+    window: Option<u64>,
     /// A model's name; another at each switch.
     models: u32,
     time: i64,
@@ -96,7 +98,7 @@ pub(crate) struct Game {
 }
 
 impl Game {
-    pub(crate) fn new(prices: &str) -> Self {
+    pub(crate) fn new(prices: &str, window: Option<u64>) -> Self {
         let prices = Prices::preset(prices).unwrap();
         let table = PriceTable::Own(prices.clone());
         let settings = Settings {
@@ -128,6 +130,7 @@ impl Game {
             since: None,
             known: 0,
             cold: true,
+            window,
             models: 0,
             time: 0,
             outputs: Vec::new(),
@@ -229,6 +232,7 @@ impl Game {
             model: Some(format!("game/{}", self.models)),
             fixed_tokens: Some(FIXED_TOKENS + OVERHEAD_TOKENS),
             overhead_tokens: Some(OVERHEAD_TOKENS),
+            context_window: self.window,
             ..CallInfo::default()
         };
         let list = HostList { since: self.since, skip: self.known, messages: &fresh };
@@ -244,6 +248,10 @@ impl Game {
             let list = self.given.iter().enumerate().filter(|(at, _)| !self.extra.contains(at));
             let request = list.map(|(_, message)| Rc::clone(message)).collect();
             self.plain.send(request, FIXED_TOKENS, warm, &self.prices);
+        }
+        if self.window.is_some() {
+            // Where the plain host compacts, and what that costs, the ledger knows.
+            self.plain.cost = self.live.state().bill().plain();
         }
         self.calls += 1;
         let bound = (1.0 + self.settings.extra_share) * self.plain.cost

@@ -1,6 +1,6 @@
 //! The bound against adversaries that play the model.
 
-use super::game::Game;
+use crate::game::Game;
 
 const PRESETS: [&str; 6] = ["anthropic", "openai", "gemini", "deepseek", "none", "anthropic-1h"];
 
@@ -138,7 +138,7 @@ fn no_adversary_makes_a_session_cost_more_than_the_bound_at_any_call() {
     let mut broken = Vec::new();
     for (name, play) in ADVERSARIES {
         for prices in PRESETS {
-            let mut game = Game::new(prices);
+            let mut game = Game::new(prices, None);
             play(&mut game);
             let (least, call) = game.least;
             let passes = |(known, at): &(&str, &[&str])| *known == name && at.contains(&prices);
@@ -154,4 +154,67 @@ fn no_adversary_makes_a_session_cost_more_than_the_bound_at_any_call() {
         }
     }
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// What a generated session may cost, relative to the plain host, after this many calls or more.
+const MIN_CALLS: u32 = 15;
+const WORST_GENERATED: f64 = 1.10;
+
+/// Generated sessions for each price table and window.
+const GENERATED: u64 = 40;
+
+#[test]
+fn no_generated_session_costs_much_more_than_the_plain_host() {
+    let mut worst: Vec<(f64, String)> = Vec::new();
+    for window in [None, Some(131_072), Some(40_000)] {
+        for prices in PRESETS {
+            for seed in 0..GENERATED {
+                let mut game = Game::new(prices, window);
+                generate(&mut game, seed);
+                if game.calls >= MIN_CALLS {
+                    let faults = game.faults;
+                    let what = format!("{prices}, {window:?}, seed {seed}: {faults} faults");
+                    worst.push((game.ratio(), what));
+                }
+            }
+        }
+    }
+    worst.sort_by(|a, b| b.0.total_cmp(&a.0));
+    println!("{:#?}", &worst[..10]);
+    assert!(worst[0].0 <= WORST_GENERATED, "{:#?}", &worst[..10]);
+}
+
+/// Plays a session that a seed describes: how long outputs are, how often what left is needed, and which of it.
+fn generate(game: &mut Game, seed: u64) {
+    let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5DEE_CE66);
+    let longest = [300, 1_500, 6_000, 20_000][dice.below(4)];
+    let needs_in_100 = [0, 2, 10, 40, 90][dice.below(5)];
+    let newest_first = dice.below(2) == 0;
+    for _ in 0..15 + dice.below(120) {
+        match dice.below(100) {
+            0..4 => game.wait(),
+            4..6 => game.switch_model(),
+            6..16 => game.say(),
+            _ => game.run(20 + dice.below(longest)),
+        }
+        if dice.below(100) >= needs_in_100 || game.outputs.is_empty() {
+            continue;
+        }
+        let any = dice.below(game.outputs.len());
+        let needed = if newest_first { game.newest_missing() } else { Some(any) };
+        if let Some(output) = needed {
+            game.need(output);
+        }
+    }
+}
+
+/// Numbers that a seed gives, the same on every machine.
+struct Dice(u64);
+
+impl Dice {
+    /// A number below `end`.
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % end
+    }
 }

@@ -21,17 +21,52 @@ use crate::data;
 
 const PRESETS: [&str; 6] = ["anthropic", "openai", "gemini", "deepseek", "none", "anthropic-1h"];
 
-fn replaying(prices: &str) -> Replaying {
+/// The folders of recorded sessions.
+const FOLDERS: [&str; 2] = ["transcripts", "transcripts-2"];
+
+/// A replay with the default settings.
+pub(crate) fn replaying(prices: &str, window_tokens: Option<u64>) -> Replaying {
     Replaying {
         layout: Some(Layout::Log),
         prices: Prices::preset(prices).unwrap(),
-        window_tokens: None,
+        window_tokens,
         counter: Counter::Characters,
         overhead_tokens: OVERHEAD_TOKENS,
         settings: Settings::default(),
         dump: None,
         snapshots: None,
     }
+}
+
+/// All recorded sessions, in the order of their names. `None` where they are absent.
+pub(crate) fn recordings() -> Option<Vec<Transcript>> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for folder in FOLDERS {
+        let entries = std::fs::read_dir(data::find(folder)?).unwrap();
+        files.extend(entries.map(|entry| entry.unwrap().path()));
+    }
+    files.retain(|file| file.to_string_lossy().ends_with(".jsonl.gz"));
+    files.sort();
+    assert!(!files.is_empty(), "folders without recordings");
+    Some(files.iter().map(|file| Transcript::read(file).unwrap()).collect())
+}
+
+/// Replays each recording, on two threads; the reports are in the order of the recordings.
+pub(crate) fn replay_all(recordings: &[Transcript], replaying: &Replaying) -> Vec<FileReport> {
+    let (next, done) = (Mutex::new(0..recordings.len()), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(at) = { next.lock().unwrap().next() } {
+                    let report = replay(&recordings[at], replaying).unwrap();
+                    done.lock().unwrap().push((at, report));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap();
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, report)| report).collect()
 }
 
 /// What a side's fault costs in the bound: nothing if all its sources were missed before in this epoch.
@@ -64,39 +99,13 @@ fn least_margin(report: &FileReport, prices: &Prices) -> (u64, f64) {
     least
 }
 
-/// Something for every recording, on two threads.
-///
-/// Of three recordings one, another for each `turn`; all where `PROPTEST_CASES` asks for a long run.
-fn each_recording<T: Send>(turn: usize, of: impl Fn(&Transcript) -> T + Sync) -> Option<Vec<T>> {
-    let step = if std::env::var_os("PROPTEST_CASES").is_some() { 1 } else { 3 };
-    let entries = std::fs::read_dir(data::find("transcripts")?).unwrap();
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    files.retain(|file| file.to_string_lossy().ends_with(".jsonl.gz"));
-    files.sort();
-    let files: Vec<PathBuf> = files.into_iter().skip(turn % step).step_by(step).collect();
-    let (todo, done) = (Mutex::new(files), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while let Some(file) = { todo.lock().unwrap().pop() } {
-                    let made = of(&Transcript::read(&file).unwrap());
-                    done.lock().unwrap().push(made);
-                }
-            });
-        }
-    });
-    Some(done.into_inner().unwrap())
-}
-
 #[test]
 fn no_recorded_session_costs_more_than_the_bound_at_any_call() {
+    let Some(recordings) = recordings() else { return };
     let mut broken = Vec::new();
-    for (turn, prices) in PRESETS.into_iter().enumerate() {
-        let replaying = replaying(prices);
-        let Some(reports) = each_recording(turn, |made| replay(made, &replaying).unwrap()) else {
-            return;
-        };
-        assert!(!reports.is_empty(), "a folder without recordings");
+    for prices in PRESETS {
+        let replaying = replaying(prices, None);
+        let reports = replay_all(&recordings, &replaying);
         for report in &reports {
             let (call, margin) = least_margin(report, &replaying.prices);
             // Not the promise itself: see above.
