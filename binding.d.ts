@@ -280,6 +280,14 @@ export interface ReplayedCall {
   compacted: boolean;
 }
 
+/** A session that `replayFile` can play. */
+export interface FoundSession {
+  /** The file, or `FILE#SESSION` for a session of a database. */
+  path: string;
+  /** The name of its transcript. */
+  name: string;
+}
+
 /** The result of replaying a transcript. Tokens and costs are not rounded. */
 export interface ReplayedFile {
   /** Name of the file without its ending. */
@@ -912,6 +920,14 @@ export interface ExportedArchive {
   /** Number of secrets that were replaced, by rule. */
   redactions: Record<string, number>
 }
+
+/**
+ * Finds the sessions at paths: files as they are, each session of a database of OpenCode, and in folders all that are sessions.
+ * `path` of an answer is what `replayFile` and `learnHazards` take, `FILE#SESSION` for a session of a database.
+ *
+ * Rejects with `FILE` if a folder or a database cannot be read.
+ */
+export declare function findSessions(paths: string[]): Promise<FoundSession[]>
 
 /** A line that stands for folded steps. */
 export interface FoldAbout {

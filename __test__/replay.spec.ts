@@ -1,5 +1,5 @@
 // `palimpsest replay` against an independent pricing of what it dumps, on the recorded sessions and on one written here.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
@@ -189,6 +189,18 @@ describe("palimpsest replay", () => {
     expect(failed).toMatchObject([
       { file: join(at.folder, "bad.jsonl"), error: { message: expect.stringContaining("bad") } },
     ]);
+  });
+
+  test("replays each session of a database, or the one that is named", () => {
+    const at = desk();
+    copyFileSync(new URL("../tests/fixtures/transcripts/opencode.db", import.meta.url), join(at.folder, "opencode.db"));
+    const names = (...args: string[]) => at.json<ReplayReport>("replay", ...args).files.map(({ name }) => name);
+    const all = names("opencode.db");
+    expect(all).toEqual([expect.stringMatching(/^ses_/), expect.stringMatching(/^ses_/)]);
+    expect(names(".")).toEqual(all);
+    expect(names(`opencode.db#${all[1]}`)).toEqual([all[1]]);
+    const { failed } = JSON.parse(at.run("replay", "opencode.db#ses_none", "--json").stdout);
+    expect(failed).toMatchObject([{ error: { message: expect.stringContaining("`ses_none`") } }]);
   });
 
   test.each([

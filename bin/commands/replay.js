@@ -1,6 +1,6 @@
 // `palimpsest replay`: runs recorded sessions through the same code as live use and reports what they would have cost.
 import { writeFile } from "node:fs/promises";
-import { basename, resolve } from "node:path";
+import { resolve } from "node:path";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
 import { printError } from "../lib/errors.js";
 import { write, writeJson } from "../lib/output.js";
@@ -47,8 +47,8 @@ export const replay = {
     html: { type: "string", value: "FILE", text: "write an HTML page with windows, bills, epochs and faults" },
   },
   notes: [
-    "FILE is a session file of Pi, Claude Code or Codex, plain or gzipped, or a folder with *.jsonl and *.jsonl.gz files.\nStores nothing and reads no other file. The bill counts input only, in multiples of the price of one uncached input\ntoken, beside that of the plain host, which compacts if there is a window. A fault is a call that needed a line which was\nnot in the window: strict faults are lines of outputs that came from one place, own faults are lines that the model or a\nperson wrote. Sessions of fewer than 15 calls are left out of the sum. Exit code 1 if a file could not be replayed; the\nothers are replayed all the same.",
-    "What a session file shows of files (whole reads, writes, and edits of known files) is laid in a folder for temporary\nfiles, and the session finds it there as it would live; no path of the session file is opened. What it does not show,\nsuch as a file that a command changed, is not known: the last line says how many tool calls may differ from live use for\nthat. With snapshots nothing is unknown. DIR/NAME holds those of the session file NAME.jsonl: `call-N` is the working\nfolder as it was when request N went out, from 0, and `result-ID` as it was when the tool call with that ID ended (write\n`_` for any character but letters, digits, `.`, `-` and `_`). Where only `result-ID` is missing, a command is taken to\nhave left the folder as the next request found it. Links in snapshots are left out.",
+    "FILE is a session file of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI or OpenCode, plain or gzipped, the database of\nOpenCode (`opencode.db`, or `opencode.db#ID` for one of its sessions), or a folder with any of these. Stores nothing and\nreads no other file. The bill counts input only, in multiples of the price of one uncached input\ntoken, beside that of the plain host, which compacts if there is a window. A fault is a call that needed a line which was\nnot in the window: strict faults are lines of outputs that came from one place, own faults are lines that the model or a\nperson wrote. Sessions of fewer than 15 calls are left out of the sum. Exit code 1 if a file could not be replayed; the\nothers are replayed all the same.",
+    "What a session file shows of files (whole reads, writes, and edits of known files) is laid in a folder for temporary\nfiles, and the session finds it there as it would live; no path of the session file is opened. What it does not show,\nsuch as a file that a command changed, is not known: the last line says how many tool calls may differ from live use for\nthat. With snapshots nothing is unknown. DIR/NAME holds those of the session NAME (the last column): `call-N` is the working\nfolder as it was when request N went out, from 0, and `result-ID` as it was when the tool call with that ID ended (write\n`_` for any character but letters, digits, `.`, `-` and `_`). Where only `result-ID` is missing, a command is taken to\nhave left the folder as the next request found it. Links in snapshots are left out.",
   ],
   json: "ReplayReport & { failed: { file: string, error: { code, message, hint } }[] }",
   examples: [
@@ -70,10 +70,11 @@ export const replay = {
     });
     // Wrong options are said once, not for every file.
     await addon.replayReport([], options);
-    const paths = await transcripts(given.positionals);
+    const found = await transcripts(addon, given.positionals);
     if (dump !== undefined || tree !== undefined) {
-      refuseTwins(paths);
+      refuseTwins(found.map(({ name }) => name));
     }
+    const paths = found.map(({ path }) => path);
     const { files, failed } = await replayAll(paths, (file) => addon.replayFile(file, options));
     const report = await addon.replayReport(files, options);
     const html = text(given, "html");
@@ -94,10 +95,9 @@ export const replay = {
 
 /**
  * Refuses transcripts whose requests would be written to one file, or whose snapshots would be the same.
- * @param {string[]} paths
+ * @param {string[]} names
  */
-function refuseTwins(paths) {
-  const names = paths.map((path) => basename(path).replace(/\.jsonl(\.gz)?$/, ""));
+function refuseTwins(names) {
   const twin = names.find((name, at) => names.indexOf(name) !== at);
   if (twin !== undefined) {
     throw new UsageError(`two transcripts are named \`${twin}\``, "replay them one by one");

@@ -19,6 +19,7 @@ use crate::replay::options::Replaying;
 use crate::replay::report::{FileReport, Report};
 use crate::replay::run::replay;
 use crate::replay::transcript::Transcript;
+use crate::replay::transcript::find::find;
 use crate::settings::Layout;
 
 /// How to replay transcripts.
@@ -45,6 +46,21 @@ pub struct ReplayOptions {
     /// Absolute path of a folder with snapshots of the working folder, `NAME/call-N` and `NAME/result-ID`. Default: files are what
     /// the transcript shows of them.
     pub tree: Option<String>,
+}
+
+/// Finds the sessions at paths: files as they are, each session of a database of OpenCode, and in folders all that are sessions.
+/// `path` of an answer is what `replayFile` and `learnHazards` take, `FILE#SESSION` for a session of a database.
+///
+/// Rejects with `FILE` if a folder or a database cannot be read.
+#[napi(ts_args_type = "paths: string[]", ts_return_type = "Promise<FoundSession[]>")]
+pub fn find_sessions(paths: Given<Vec<String>>) -> AsyncTask<Blocking<Json>> {
+    blocking(move || {
+        let mut found = Vec::new();
+        for path in paths.named("paths")? {
+            found.extend(find(Path::new(&path))?);
+        }
+        to_json(&found)
+    })
 }
 
 /// Plays a transcript through a session as in live use, and reports what its requests would have cost, beside the plain host's.

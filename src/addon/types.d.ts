@@ -280,6 +280,14 @@ export interface ReplayedCall {
   compacted: boolean;
 }
 
+/** A session that `replayFile` can play. */
+export interface FoundSession {
+  /** The file, or `FILE#SESSION` for a session of a database. */
+  path: string;
+  /** The name of its transcript. */
+  name: string;
+}
+
 /** The result of replaying a transcript. Tokens and costs are not rounded. */
 export interface ReplayedFile {
   /** Name of the file without its ending. */

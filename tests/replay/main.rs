@@ -7,6 +7,7 @@ mod data;
 #[path = "../common/skip.rs"]
 mod skip;
 
+mod found_sessions;
 mod learn;
 mod session_files;
 mod sessions;
