@@ -17,7 +17,7 @@ use crate::replay::html;
 use crate::replay::measure::OVERHEAD_TOKENS;
 use crate::replay::options::Replaying;
 use crate::replay::report::{FileReport, Report};
-use crate::replay::run::replay;
+use crate::replay::run::{foreseen, replay};
 use crate::replay::transcript::Transcript;
 use crate::replay::transcript::find::find;
 use crate::settings::Layout;
@@ -41,6 +41,8 @@ pub struct ReplayOptions {
     /// Settings, complete or in part; their `layout` and `prices` are ignored. Default: the default settings.
     #[napi(ts_type = "Partial<Settings>")]
     pub settings: Option<Value>,
+    /// Whether to tell what perfect foresight would cost under the same rules, as `oracle`; only with the layout `log`. Default: false.
+    pub oracle: Option<bool>,
     /// Absolute path of a folder to write the requests to, which is created if it is missing. Default: they are not written.
     pub dump: Option<String>,
     /// Absolute path of a folder with snapshots of the working folder, `NAME/call-N` and `NAME/result-ID`. Default: files are what
@@ -79,9 +81,15 @@ pub fn replay_file(
 ) -> AsyncTask<Blocking<Json>> {
     blocking(move || {
         let path = path.named("path")?;
-        let (replaying, _) = replaying(options.named("options")?.unwrap_or_default())?;
+        let options = options.named("options")?.unwrap_or_default();
+        let oracle = options.oracle == Some(true);
+        let (replaying, _) = replaying(options)?;
         let transcript = Transcript::read(Path::new(&path))?;
-        to_json(&replay(&transcript, &replaying)?)
+        let mut report = replay(&transcript, &replaying)?;
+        if oracle {
+            report.oracle = Some(foreseen(&transcript, &replaying)?);
+        }
+        to_json(&report)
     })
 }
 
@@ -136,6 +144,10 @@ fn replaying(options: ReplayOptions) -> Result<(Replaying, String)> {
         dump: options.dump.map(PathBuf::from),
         snapshots: options.tree.map(folder).transpose()?,
     };
+    if options.oracle == Some(true) && replaying.layout != Some(Layout::Log) {
+        let problem = "needs the layout `log`: the others do not guess what is needed";
+        return Err(Error::argument("oracle", problem));
+    }
     Ok((replaying, name))
 }
 

@@ -9,5 +9,6 @@ mod skip;
 
 mod found_sessions;
 mod learn;
+mod oracle;
 mod session_files;
 mod sessions;
