@@ -84,6 +84,20 @@ fn a_database_is_read_while_its_program_writes_to_it_and_nothing_of_it_changes()
 }
 
 #[test]
+fn a_database_that_nobody_has_open_is_read_without_a_file_beside_it() {
+    let (folder, path) = copied("opencode.db");
+    // As OpenCode leaves it.
+    let writer = Connection::open(&path).unwrap();
+    writer.pragma_update(None, "journal_mode", "wal").unwrap();
+    writer.close().unwrap();
+    let session = find(&path).unwrap().remove(0);
+    assert!(!Transcript::read(Path::new(&session.path)).unwrap().messages.is_empty());
+    let files: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
+    assert_eq!(files, [path]);
+}
+
+#[test]
 fn one_session_of_several_must_be_named() {
     let (_folder, path) = copied("opencode.db");
     let error = |name: &Path| {

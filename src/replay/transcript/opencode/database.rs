@@ -115,15 +115,24 @@ fn object(id: &str, data: &str, notes: &mut Notes) -> Option<Map<String, Value>>
     Some(object)
 }
 
-/// Opens a database for reading. Where its folder may not be written, SQLite cannot share it with a running program; then it is read
-/// as if nothing changed it.
+/// Opens a database for reading. With a journal beside it, a program may have it open, and it is shared with that. Without one it is
+/// read as if nothing changed it, since SQLite would leave files of its own beside it. So it is where sharing fails, such as in a
+/// folder that may not be written.
 fn opened(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let shared = Connection::open_with_flags(path, flags).and_then(checked);
-    shared.or_else(|_| {
+    let shared = || Connection::open_with_flags(path, flags).and_then(checked);
+    let alone = || {
         let flags = flags | OpenFlags::SQLITE_OPEN_URI;
         Connection::open_with_flags(unchanging(path), flags).and_then(checked)
-    })
+    };
+    if has_journal(path) { shared().or_else(|_| alone()) } else { alone() }
+}
+
+/// Whether SQLite keeps a write-ahead log beside a database.
+fn has_journal(path: &Path) -> bool {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-wal");
+    Path::new(&journal).exists()
 }
 
 /// A connection that can be read. The file is somebody else's, so nothing that its schema names may run.
