@@ -280,6 +280,14 @@ export interface ReplayedCall {
   compacted: boolean;
 }
 
+/** A session that `replayFile` can play. */
+export interface FoundSession {
+  /** The file, or `FILE#SESSION` for a session of a database. */
+  path: string;
+  /** The name of its transcript. */
+  name: string;
+}
+
 /** The result of replaying a transcript. Tokens and costs are not rounded. */
 export interface ReplayedFile {
   /** Name of the file without its ending. */
@@ -297,6 +305,8 @@ export interface ReplayedFile {
   faults: ReplayFaults;
   plainFaults: ReplayFaults;
   toolCalls: ReplayToolCalls;
+  /** What perfect foresight would cost under the same rules, if it was asked for. */
+  oracle?: ForeseenReplay;
   /** What was left out of the file or repaired, a line for each kind, with a count. */
   notes: string[];
   series: ReplayedCall[];
@@ -322,6 +332,19 @@ export interface ReplaySum {
   faults: ReplayFaults;
   plainFaults: ReplayFaults;
   toolCalls: ReplayToolCalls;
+  /** What perfect foresight would cost, if it was asked for. */
+  oracle?: ForeseenReplay & { median: number; worst: number };
+}
+
+/**
+ * A replay that knows beforehand what its transcript needs. `bill.ours` and `faults` are those with foresight: content that is needed
+ * stays until then, or is brought back where that is cheaper. `tokens` are those of all requests.
+ */
+export interface ForeseenReplay {
+  bill: ReplayBill;
+  tokens: number;
+  epochs: number;
+  faults: ReplayFaults;
 }
 
 /**
@@ -913,6 +936,14 @@ export interface ExportedArchive {
   redactions: Record<string, number>
 }
 
+/**
+ * Finds the sessions at paths: files as they are, each session of a database of OpenCode, and in folders all that are sessions.
+ * `path` of an answer is what `replayFile` and `learnHazards` take, `FILE#SESSION` for a session of a database.
+ *
+ * Rejects with `FILE` if a folder or a database cannot be read.
+ */
+export declare function findSessions(paths: string[]): Promise<FoundSession[]>
+
 /** A line that stands for folded steps. */
 export interface FoldAbout {
   /** The line. */
@@ -1403,6 +1434,8 @@ export interface ReplayOptions {
   overheadTokens?: number
   /** Settings, complete or in part; their `layout` and `prices` are ignored. Default: the default settings. */
   settings?: Partial<Settings>
+  /** Whether to tell what perfect foresight would cost under the same rules, as `oracle`; only with the layout `log`. Default: false. */
+  oracle?: boolean
   /** Absolute path of a folder to write the requests to, which is created if it is missing. Default: they are not written. */
   dump?: string
   /**

@@ -773,13 +773,14 @@ if (
   }
 }
 
-const { Maintenance, Session, Store, Tracking, countTokens, doctor, learnHazards, loadSettings, openSession, openStore, replayFile, replayPage, replayReport, setAside, storePath, tools } = nativeBinding
+const { Maintenance, Session, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, openSession, openStore, replayFile, replayPage, replayReport, setAside, storePath, tools } = nativeBinding
 export { Maintenance }
 export { Session }
 export { Store }
 export { Tracking }
 export { countTokens }
 export { doctor }
+export { findSessions }
 export { learnHazards }
 export { loadSettings }
 export { openSession }

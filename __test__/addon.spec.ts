@@ -24,6 +24,7 @@ describe("the exports", () => {
       "__napiBindingTarget",
       "countTokens",
       "doctor",
+      "findSessions",
       "learnHazards",
       "loadSettings",
       "openSession",

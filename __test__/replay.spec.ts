@@ -1,5 +1,5 @@
 // `palimpsest replay` against an independent pricing of what it dumps, on the recorded sessions and on one written here.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
@@ -189,6 +189,35 @@ describe("palimpsest replay", () => {
     expect(failed).toMatchObject([
       { file: join(at.folder, "bad.jsonl"), error: { message: expect.stringContaining("bad") } },
     ]);
+  });
+
+  test("tells what perfect foresight would cost when asked to", () => {
+    const at = desk();
+    transcriptIn(at.folder, "one.jsonl", writtenSession(30));
+    const plain = at.json<ReplayReport>("replay", "one.jsonl");
+    expect([plain.files[0], plain.sum].map((figures) => "oracle" in figures)).toEqual([false, false]);
+    const { files, sum } = at.json<ReplayReport>("replay", "one.jsonl", "--oracle");
+    expect(files[0]).toMatchObject(plain.files[0]);
+    expect(files[0].oracle?.bill.plain).toBe(plain.sum.bill.plain);
+    expect(sum.oracle).toMatchObject({ ...files[0].oracle, median: sum.oracle?.bill.ratio });
+    const { stdout } = at.run("replay", "one.jsonl", "--oracle");
+    const ratio = sum.oracle?.bill.ratio.toFixed(3);
+    expect(stdout.split("\t").slice(0, 3)).toEqual(["31", plain.sum.bill.ratio.toFixed(3), ratio]);
+    expect(stdout).toContain(`\noracle: bill ${ratio} of plain in sum`);
+    const refused = at.failure("replay", "one.jsonl", "--oracle", "--layout", "pools");
+    expect(refused).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining("`oracle`") });
+  });
+
+  test("replays each session of a database, or the one that is named", () => {
+    const at = desk();
+    copyFileSync(new URL("../tests/fixtures/transcripts/opencode.db", import.meta.url), join(at.folder, "opencode.db"));
+    const names = (...args: string[]) => at.json<ReplayReport>("replay", ...args).files.map(({ name }) => name);
+    const all = names("opencode.db");
+    expect(all).toEqual([expect.stringMatching(/^ses_/), expect.stringMatching(/^ses_/)]);
+    expect(names(".")).toEqual(all);
+    expect(names(`opencode.db#${all[1]}`)).toEqual([all[1]]);
+    const { failed } = JSON.parse(at.run("replay", "opencode.db#ses_none", "--json").stdout);
+    expect(failed).toMatchObject([{ error: { message: expect.stringContaining("`ses_none`") } }]);
   });
 
   test.each([

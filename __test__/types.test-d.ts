@@ -71,6 +71,7 @@ expectTypeOf<keyof typeof addon>().toEqualTypeOf<
   | "__napiBindingTarget"
   | "countTokens"
   | "doctor"
+  | "findSessions"
   | "learnHazards"
   | "loadSettings"
   | "openSession"

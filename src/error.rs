@@ -264,7 +264,8 @@ impl Error {
             }
             Self::NoRoom { .. } => "give a line range or a pattern, or deactivate something first",
             Self::MalformedTranscript { .. } => {
-                "supported are session files of Pi, Claude Code and Codex, plain or gzipped, and the neutral form: a line \
+                "supported are session files of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI and OpenCode, plain or \
+                 gzipped, sessions of OpenCode's database as `FILE#SESSION`, and the neutral form: a line \
                  `{\"session\":{…}}`, then one message per line"
             }
             Self::TooFewNeeds { .. } => {

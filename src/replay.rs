@@ -12,6 +12,7 @@ pub mod html;
 pub mod learn;
 pub mod measure;
 pub mod options;
+mod oracle;
 pub mod play;
 pub mod report;
 pub mod run;

@@ -23,7 +23,7 @@ export const learn = {
     "step-caution": { type: "string", value: "NUMBER", text: "the same for a fault on what the model itself wrote" },
   },
   notes: [
-    "FILE is a session file of Pi, Claude Code or Codex, plain or gzipped, or a folder with *.jsonl and *.jsonl.gz files; files\nthat are no sessions are skipped. Stores nothing and reads no other file. To use the weights, name their file in the\nsetting `hazards` of palimpsest.json. Statistics go to stderr: the number of needs, and the area under the ROC curve on\nthe same sessions (0.5: chance, 1: perfect).",
+    "FILE is a session file of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI or OpenCode, plain or gzipped, the database of\nOpenCode, or a folder; files that are no sessions are skipped. Stores nothing and reads no other file. To use the weights,\nname their file in the setting `hazards` of palimpsest.json. Statistics go to stderr: the number of needs, and the area\nunder the ROC curve on the same sessions (0.5: chance, 1: perfect).",
   ],
   json: "LearnedHazards",
   examples: [
@@ -32,10 +32,15 @@ export const learn = {
   ],
   async run(given) {
     const addon = await import("../../index.js");
-    const paths = await transcripts(given.positionals);
+    const found = await transcripts(addon, given.positionals);
     const caution = positive(given, "caution");
     const stepCaution = positive(given, "step-caution");
-    const learned = await withProgress("learning", () => addon.learnHazards(paths, { caution, stepCaution }));
+    const learned = await withProgress("learning", () =>
+      addon.learnHazards(
+        found.map(({ path }) => path),
+        { caution, stepCaution },
+      ),
+    );
     const out = text(given, "out");
     const weights = `${JSON.stringify(learned.hazards, null, 2)}\n`;
     if (out !== undefined) {

@@ -1,6 +1,6 @@
 // `palimpsest replay`: runs recorded sessions through the same code as live use and reports what they would have cost.
 import { writeFile } from "node:fs/promises";
-import { basename, resolve } from "node:path";
+import { resolve } from "node:path";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
 import { printError } from "../lib/errors.js";
 import { write, writeJson } from "../lib/output.js";
@@ -22,7 +22,7 @@ const atOnce = 2;
 export const replay = {
   name: "replay",
   usage:
-    "FILE… [--layout log|pools|plain] [--prices NAME] [--window TOKENS] [--tokens characters|bundled] [--tree DIR] [--dump DIR] [--html FILE]",
+    "FILE… [--layout log|pools|plain] [--prices NAME] [--window TOKENS] [--tokens characters|bundled] [--oracle] [--tree DIR] [--dump DIR] [--html FILE]",
   summary: "Report what recorded sessions would have cost with Palimpsest",
   arguments: [1, Number.POSITIVE_INFINITY],
   options: {
@@ -38,6 +38,10 @@ export const replay = {
       value: "HOW",
       text: "characters (four are a token) or bundled (the tokenizer); default: characters",
     },
+    oracle: {
+      type: "boolean",
+      text: "also tell what perfect foresight would cost under the same rules; takes twice as long",
+    },
     tree: {
       type: "string",
       value: "DIR",
@@ -47,8 +51,9 @@ export const replay = {
     html: { type: "string", value: "FILE", text: "write an HTML page with windows, bills, epochs and faults" },
   },
   notes: [
-    "FILE is a session file of Pi, Claude Code or Codex, plain or gzipped, or a folder with *.jsonl and *.jsonl.gz files.\nStores nothing and reads no other file. The bill counts input only, in multiples of the price of one uncached input\ntoken, beside that of the plain host, which compacts if there is a window. A fault is a call that needed a line which was\nnot in the window: strict faults are lines of outputs that came from one place, own faults are lines that the model or a\nperson wrote. Sessions of fewer than 15 calls are left out of the sum. Exit code 1 if a file could not be replayed; the\nothers are replayed all the same.",
-    "What a session file shows of files (whole reads, writes, and edits of known files) is laid in a folder for temporary\nfiles, and the session finds it there as it would live; no path of the session file is opened. What it does not show,\nsuch as a file that a command changed, is not known: the last line says how many tool calls may differ from live use for\nthat. With snapshots nothing is unknown. DIR/NAME holds those of the session file NAME.jsonl: `call-N` is the working\nfolder as it was when request N went out, from 0, and `result-ID` as it was when the tool call with that ID ended (write\n`_` for any character but letters, digits, `.`, `-` and `_`). Where only `result-ID` is missing, a command is taken to\nhave left the folder as the next request found it. Links in snapshots are left out.",
+    "FILE is a session file of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI or OpenCode, plain or gzipped, the database of\nOpenCode (`opencode.db`, or `opencode.db#ID` for one of its sessions), or a folder with any of these. Stores nothing and\nreads no other file. The bill counts input only, in multiples of the price of one uncached input token, beside that of the\nplain host, which compacts if there is a window. A fault is a call that needed a line which was not in the window: strict\nfaults are lines of outputs that came from one place, own faults are lines that the model or a person wrote. Sessions of\nfewer than 15 calls are left out of the sum. Exit code 1 if a file could not be replayed; the others are replayed all the\nsame.",
+    "With --oracle, each session is also played by the same rules with knowledge in the place of guesses: what no later call\nneeds may leave at once, what is needed stays until then, or leaves and is brought back where that is cheaper. The column\n`oracle` and a line below the table have its bill as a ratio of plain: about what better guessing could still save.",
+    "What a session file shows of files (whole reads, writes, and edits of known files) is laid in a folder for temporary\nfiles, and the session finds it there as it would live; no path of the session file is opened. What it does not show,\nsuch as a file that a command changed, is not known: the last line says how many tool calls may differ from live use for\nthat. With snapshots nothing is unknown. DIR/NAME holds those of the session NAME (the last column): `call-N` is the working\nfolder as it was when request N went out, from 0, and `result-ID` as it was when the tool call with that ID ended (write\n`_` for any character but letters, digits, `.`, `-` and `_`). Where only `result-ID` is missing, a command is taken to\nhave left the folder as the next request found it. Links in snapshots are left out.",
   ],
   json: "ReplayReport & { failed: { file: string, error: { code, message, hint } }[] }",
   examples: [
@@ -64,16 +69,18 @@ export const replay = {
       prices: text(given, "prices"),
       window: wholeNumber(given, "window"),
       tokens: text(given, "tokens"),
+      oracle: given.values.oracle === true,
       dump: dump === undefined ? undefined : resolve(dump),
       tree: tree === undefined ? undefined : resolve(tree),
       settings: await addon.loadSettings({ agentDir: piAgentDir() }),
     });
     // Wrong options are said once, not for every file.
     await addon.replayReport([], options);
-    const paths = await transcripts(given.positionals);
+    const found = await transcripts(addon, given.positionals);
     if (dump !== undefined || tree !== undefined) {
-      refuseTwins(paths);
+      refuseTwins(found.map(({ name }) => name));
     }
+    const paths = found.map(({ path }) => path);
     const { files, failed } = await replayAll(paths, (file) => addon.replayFile(file, options));
     const report = await addon.replayReport(files, options);
     const html = text(given, "html");
@@ -94,10 +101,9 @@ export const replay = {
 
 /**
  * Refuses transcripts whose requests would be written to one file, or whose snapshots would be the same.
- * @param {string[]} paths
+ * @param {string[]} names
  */
-function refuseTwins(paths) {
-  const names = paths.map((path) => basename(path).replace(/\.jsonl(\.gz)?$/, ""));
+function refuseTwins(names) {
   const twin = names.find((name, at) => names.indexOf(name) !== at);
   if (twin !== undefined) {
     throw new UsageError(`two transcripts are named \`${twin}\``, "replay them one by one");
@@ -157,7 +163,10 @@ const headings = [
 /** @param {ReplayReport} report */
 async function print({ files, sum, prices, layout, window }) {
   const rows = files.map((file) => row(file.name, file, file.epochs.length));
-  await writeTable(headings, [...rows, row("sum", sum, sum.epochs)]);
+  const table = [headings, ...rows, row("sum", sum, sum.epochs)];
+  const foreseen = ["oracle", ...[...files, sum].map(({ oracle }) => (oracle ? ratio(oracle.bill.ratio) : ""))];
+  const [first, ...rest] = sum.oracle ? table.map((cells, at) => cells.toSpliced(2, 0, foreseen[at])) : table;
+  await writeTable(first, rest);
   const limit = window === null ? "no window" : `a window of ${window} tokens`;
   const of = (/** @type {number} */ calls) => percent(sum.calls === 0 ? 0 : calls / sum.calls);
   await write(
@@ -166,6 +175,12 @@ async function print({ files, sum, prices, layout, window }) {
   await write(
     `${layout}, ${prices}, ${limit}: bill ${ratio(sum.bill.ratio)} of plain in sum, median ${ratio(sum.median)}, worst ${ratio(sum.worst)}; ${sum.leftOut} of ${sum.files} left out\n`,
   );
+  if (sum.oracle) {
+    const { bill, median, worst, faults } = sum.oracle;
+    await write(
+      `oracle: bill ${ratio(bill.ratio)} of plain in sum, median ${ratio(median)}, worst ${ratio(worst)}; faults ${of(faults.raw)} of calls, strict ${of(faults.strict)}, own words ${of(faults.ownWords)}\n`,
+    );
+  }
   const { all, unknownFiles, possibleChanges } = sum.toolCalls;
   if (layout !== "plain") {
     await write(

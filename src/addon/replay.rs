@@ -17,8 +17,9 @@ use crate::replay::html;
 use crate::replay::measure::OVERHEAD_TOKENS;
 use crate::replay::options::Replaying;
 use crate::replay::report::{FileReport, Report};
-use crate::replay::run::replay;
+use crate::replay::run::{foreseen, replay};
 use crate::replay::transcript::Transcript;
+use crate::replay::transcript::find::find;
 use crate::settings::Layout;
 
 /// How to replay transcripts.
@@ -40,11 +41,28 @@ pub struct ReplayOptions {
     /// Settings, complete or in part; their `layout` and `prices` are ignored. Default: the default settings.
     #[napi(ts_type = "Partial<Settings>")]
     pub settings: Option<Value>,
+    /// Whether to tell what perfect foresight would cost under the same rules, as `oracle`; only with the layout `log`. Default: false.
+    pub oracle: Option<bool>,
     /// Absolute path of a folder to write the requests to, which is created if it is missing. Default: they are not written.
     pub dump: Option<String>,
     /// Absolute path of a folder with snapshots of the working folder, `NAME/call-N` and `NAME/result-ID`. Default: files are what
     /// the transcript shows of them.
     pub tree: Option<String>,
+}
+
+/// Finds the sessions at paths: files as they are, each session of a database of OpenCode, and in folders all that are sessions.
+/// `path` of an answer is what `replayFile` and `learnHazards` take, `FILE#SESSION` for a session of a database.
+///
+/// Rejects with `FILE` if a folder or a database cannot be read.
+#[napi(ts_args_type = "paths: string[]", ts_return_type = "Promise<FoundSession[]>")]
+pub fn find_sessions(paths: Given<Vec<String>>) -> AsyncTask<Blocking<Json>> {
+    blocking(move || {
+        let mut found = Vec::new();
+        for path in paths.named("paths")? {
+            found.extend(find(Path::new(&path))?);
+        }
+        to_json(&found)
+    })
 }
 
 /// Plays a transcript through a session as in live use, and reports what its requests would have cost, beside the plain host's.
@@ -63,9 +81,15 @@ pub fn replay_file(
 ) -> AsyncTask<Blocking<Json>> {
     blocking(move || {
         let path = path.named("path")?;
-        let (replaying, _) = replaying(options.named("options")?.unwrap_or_default())?;
+        let options = options.named("options")?.unwrap_or_default();
+        let oracle = options.oracle == Some(true);
+        let (replaying, _) = replaying(options)?;
         let transcript = Transcript::read(Path::new(&path))?;
-        to_json(&replay(&transcript, &replaying)?)
+        let mut report = replay(&transcript, &replaying)?;
+        if oracle {
+            report.oracle = Some(foreseen(&transcript, &replaying)?);
+        }
+        to_json(&report)
     })
 }
 
@@ -120,6 +144,10 @@ fn replaying(options: ReplayOptions) -> Result<(Replaying, String)> {
         dump: options.dump.map(PathBuf::from),
         snapshots: options.tree.map(folder).transpose()?,
     };
+    if options.oracle == Some(true) && replaying.layout != Some(Layout::Log) {
+        let problem = "needs the layout `log`: the others do not guess what is needed";
+        return Err(Error::argument("oracle", problem));
+    }
     Ok((replaying, name))
 }
 

@@ -280,6 +280,14 @@ export interface ReplayedCall {
   compacted: boolean;
 }
 
+/** A session that `replayFile` can play. */
+export interface FoundSession {
+  /** The file, or `FILE#SESSION` for a session of a database. */
+  path: string;
+  /** The name of its transcript. */
+  name: string;
+}
+
 /** The result of replaying a transcript. Tokens and costs are not rounded. */
 export interface ReplayedFile {
   /** Name of the file without its ending. */
@@ -297,6 +305,8 @@ export interface ReplayedFile {
   faults: ReplayFaults;
   plainFaults: ReplayFaults;
   toolCalls: ReplayToolCalls;
+  /** What perfect foresight would cost under the same rules, if it was asked for. */
+  oracle?: ForeseenReplay;
   /** What was left out of the file or repaired, a line for each kind, with a count. */
   notes: string[];
   series: ReplayedCall[];
@@ -322,6 +332,19 @@ export interface ReplaySum {
   faults: ReplayFaults;
   plainFaults: ReplayFaults;
   toolCalls: ReplayToolCalls;
+  /** What perfect foresight would cost, if it was asked for. */
+  oracle?: ForeseenReplay & { median: number; worst: number };
+}
+
+/**
+ * A replay that knows beforehand what its transcript needs. `bill.ours` and `faults` are those with foresight: content that is needed
+ * stays until then, or is brought back where that is cheaper. `tokens` are those of all requests.
+ */
+export interface ForeseenReplay {
+  bill: ReplayBill;
+  tokens: number;
+  epochs: number;
+  faults: ReplayFaults;
 }
 
 /**

@@ -20,9 +20,10 @@ use std::collections::BTreeSet;
 
 pub use self::economics::Bound;
 use self::economics::{Item, Reckoning, batch};
+pub use self::items::SMALL_TOKENS;
 use self::items::{Leaving, Standing, outputs_of};
 use super::fold;
-use super::hazard::Hazards;
+use super::hazard::Chances;
 use super::model_rules::ModelRules;
 use super::window::Marks;
 use crate::session::{Fold, MessageKind, Rewrite, Session, Treatment};
@@ -58,7 +59,7 @@ pub struct Terms<'a> {
     /// What the model requires of changes.
     pub rules: ModelRules,
     /// The chances that outputs and steps are needed again.
-    pub hazards: &'a Hazards,
+    pub hazards: &'a dyn Chances,
 }
 
 /// A new epoch.

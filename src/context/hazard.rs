@@ -4,6 +4,7 @@
 //! Pure. The same numbers give the same hazard on every machine, because powers and logarithms are computed in software. Must
 //! not decide anything. docs/policy.md explains the choice of features.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
@@ -17,6 +18,18 @@ const SHIPPED: &str = include_str!("hazards.json");
 
 /// Version of the format.
 const VERSION: u32 = 2;
+
+/// What says how likely outputs and steps are needed again. [`Hazards`] does in live use; a replay may know it.
+pub trait Chances: fmt::Debug + Send + Sync {
+    /// Chance that this call needs the output at a position of the chat; `None` if there is no tool result.
+    fn of_output(&self, session: &Session, at: u64) -> Option<f64>;
+
+    /// Chance that this call needs the model's own words of the step at these positions of the chat.
+    fn of_step(&self, session: &Session, range: RangeInclusive<u64>) -> Option<f64>;
+
+    /// How much more a fault weighs than its price.
+    fn caution(&self) -> Caution;
+}
 
 /// Both models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -158,6 +171,20 @@ impl Hazards {
     }
 }
 
+impl Chances for Hazards {
+    fn of_output(&self, session: &Session, at: u64) -> Option<f64> {
+        output_features(session, at).map(|features| Self::of_output(self, &features))
+    }
+
+    fn of_step(&self, session: &Session, range: RangeInclusive<u64>) -> Option<f64> {
+        step_features(session, range).map(|features| Self::of_step(self, &features))
+    }
+
+    fn caution(&self) -> Caution {
+        self.caution
+    }
+}
+
 impl OutputWeights {
     /// Number of weights.
     pub const COUNT: usize = 7;
@@ -239,11 +266,16 @@ pub fn output_features(session: &Session, at: u64) -> Option<OutputFeatures> {
 
 /// The features of the step at these positions of the chat.
 pub fn step_features(session: &Session, range: RangeInclusive<u64>) -> Option<StepFeatures> {
-    let answer = session.chat().get(*range.start())?;
-    let steps_since = session.chat().step().saturating_sub(answer.step);
+    let steps_since = steps_since(session, *range.start())?;
     let results = range.filter_map(|at| session.result(at));
     let argument_tokens = results.map(|fact| fact.argument_tokens).sum();
     Some(StepFeatures { argument_tokens, steps_since })
+}
+
+/// Number of steps since the message at a position of the chat.
+pub fn steps_since(session: &Session, at: u64) -> Option<u32> {
+    let step = session.chat().get(at)?.step;
+    Some(session.chat().step().saturating_sub(step))
 }
 
 fn chance(log_rate: f64) -> f64 {

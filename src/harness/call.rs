@@ -247,6 +247,8 @@ mod tests {
             ("WebFetch", ToolKind::Web),
             ("write_stdin", ToolKind::Shell(ShellKind::Other)),
             ("functions.exec_command", ToolKind::Shell(ShellKind::Other)),
+            ("stop_bash", ToolKind::Shell(ShellKind::Other)),
+            ("read_background_output", ToolKind::Shell(ShellKind::Other)),
             ("TodoWrite", ToolKind::Other),
         ] {
             assert_eq!(Call::new(tool, &json!({})).kind(), expected, "{tool}");
@@ -293,6 +295,19 @@ mod tests {
             let found: Vec<_> = Call::new(tool, &args).touches();
             let found: Vec<_> = found.iter().map(|touch| (touch.path, touch.access)).collect();
             assert_eq!(found, expected, "{tool} {args}");
+        }
+    }
+
+    #[test]
+    fn replacing_all_and_globs_of_names_are_found_in_the_arguments_of_every_harness() {
+        for name in ["replace_all", "replaceAll", "allow_multiple"] {
+            let (all, one) = (json!({ name: true }), json!({ name: false }));
+            assert!(Call::new("edit", &all).replaces_all(), "{name}");
+            assert!(!Call::new("edit", &one).replaces_all(), "{name}");
+        }
+        for name in ["glob", "include", "include_pattern"] {
+            let args = json!({ name: "*.rs" });
+            assert_eq!(Call::new("grep", &args).name_globs().collect::<Vec<_>>(), ["*.rs"]);
         }
     }
 

@@ -40,7 +40,7 @@ pub(super) const PATH: [&str; 10] = [
 /// Arguments that hold several paths.
 pub(super) const PATHS: [&str; 3] = ["paths", "file_paths", "include"];
 /// Arguments that hold a glob of the names that are searched.
-pub(super) const NAME_GLOB: [&str; 2] = ["glob", "include"];
+pub(super) const NAME_GLOB: [&str; 3] = ["glob", "include", "include_pattern"];
 /// Arguments that hold a command: a line, or a list of words.
 pub(super) const COMMAND: [&str; 4] = ["command", "cmd", "script", "commands"];
 /// Arguments that hold the folder in which a command runs.
@@ -60,7 +60,7 @@ pub(super) const OLD: [&str; 4] = ["oldText", "old_string", "oldString", "old_st
 pub(super) const NEW: [&str; 6] =
     ["newText", "new_string", "newString", "new_str", "insert_text", "new_source"];
 /// Arguments that say that every occurrence is replaced.
-pub(super) const ALL: [&str; 2] = ["replace_all", "replaceAll"];
+pub(super) const ALL: [&str; 3] = ["replace_all", "replaceAll", "allow_multiple"];
 /// Arguments that hold a patch.
 pub(super) const PATCH: [&str; 3] = ["input", "patchText", "patch"];
 
@@ -81,7 +81,8 @@ pub(super) fn does(tool: &str) -> Does {
         | "codebasesearch" | "searchtext" => Does::Search,
         "bash" | "shell" | "sh" | "zsh" | "exec" | "execcommand" | "shellcommand" | "localshell" | "localshellcall"
         | "runcommand" | "runshellcommand" | "runterminalcmd" | "runinterminal" | "executecommand" | "terminal" | "powershell"
-        | "readpowershell" | "writepowershell" | "writestdin" | "bashoutput" | "readbash" | "writebash" | "taskoutput"
+        | "readpowershell" | "writepowershell" | "writestdin" | "bashoutput" | "readbash" | "writebash" | "stopbash"
+        | "listbash" | "stoppowershell" | "listpowershell" | "readbackgroundoutput" | "listbackgroundprocesses" | "taskoutput"
         | "process" => Does::Shell,
         "webfetch" | "websearch" | "fetch" | "fetchurl" | "fetchcontent" | "browser" | "urlfetch" | "openurl" | "googlewebsearch"
         | "searxngsearch" | "getsearchcontent" => Does::Web,

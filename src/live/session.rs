@@ -18,7 +18,7 @@ use super::tools::{Guard, Tools, Wanted};
 use super::workspace::{FinishedToolCall, Progress, Reconciled, Workspace};
 use super::{Notice, OpenSession};
 use crate::context::breakpoints;
-use crate::context::hazard::Hazards;
+use crate::context::hazard::{Chances, Hazards};
 use crate::context::log_layout::Texts;
 use crate::context::patch::{self, Patch};
 use crate::context::statement::{self, Statement};
@@ -58,7 +58,7 @@ pub struct LiveSession {
     workspace: Workspace,
     request: Request,
     intake: Intake,
-    hazards: Hazards,
+    chances: Box<dyn Chances>,
     /// What happened between calls; it is reported with the next one.
     waiting: Vec<Notice>,
 }
@@ -85,7 +85,7 @@ impl LiveSession {
             workspace,
             request: Request::new(options.counter),
             intake: Intake::default(),
-            hazards,
+            chances: Box::new(hazards),
             waiting: Vec::new(),
             options,
         };
@@ -96,6 +96,11 @@ impl LiveSession {
         }
         live.workspace.plan_check(&live.journal)?;
         Ok(live)
+    }
+
+    /// Decides the next calls by these chances instead of the hazards of the settings. A replay that knows what comes uses it.
+    pub fn foresee(&mut self, chances: Box<dyn Chances>) {
+        self.chances = chances;
     }
 
     /// The state.

@@ -56,7 +56,10 @@ impl Learned {
         caution: Caution,
         tested: Option<&Samples>,
     ) -> Result<Self> {
-        if [caution.outputs, caution.steps].iter().any(|factor| !factor.is_finite() || *factor <= 0.0) {
+        if [caution.outputs, caution.steps]
+            .iter()
+            .any(|factor| !factor.is_finite() || *factor <= 0.0)
+        {
             return Err(Error::argument("caution", "must be numbers above 0"));
         }
         enough("outputs", samples.output_needs)?;

@@ -5,6 +5,7 @@
 
 pub mod faults;
 pub mod message;
+pub mod needed;
 pub mod needs;
 mod part;
 pub mod plain;

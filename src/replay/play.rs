@@ -12,6 +12,7 @@ use serde_json::json;
 use super::compaction::{self, Sized};
 use super::facts::{Facts, ToolCalls};
 use super::measure::message::{Message, Speaker};
+use super::oracle::Oracle;
 use super::transcript::Transcript;
 use super::tree::FILESYSTEM;
 use crate::context::host::HostMessage;
@@ -107,21 +108,21 @@ pub fn play_watched(
     playing: &Playing,
     each: &mut dyn FnMut(Played, &Session) -> Result<()>,
 ) -> Result<LiveSession> {
+    Host::new(transcript, playing)?.play(each)
+}
+
+/// Like [`play`], but the session knows what its transcript will need instead of guessing it.
+///
+/// # Errors
+/// Errors of the session or of `each`.
+pub fn play_foreseen(
+    transcript: &Transcript,
+    playing: &Playing,
+    each: &mut dyn FnMut(Played) -> Result<()>,
+) -> Result<LiveSession> {
     let mut host = Host::new(transcript, playing)?;
-    for (call, before) in answers(&transcript.messages).enumerate() {
-        let tool_calls = host.read_until(before, call)?;
-        let (mut changes, mut notices) = host.transform()?;
-        let compaction_cost = host.compact_if_due();
-        if compaction_cost.is_some() {
-            let (more, later) = host.transform()?;
-            changes.extend(more);
-            notices.extend(later);
-        }
-        let compaction_cost = compaction_cost.unwrap_or(0.0);
-        let played = Played { call, before, changes, notices, compaction_cost, tool_calls };
-        each(played, host.live.state())?;
-    }
-    Ok(host.live)
+    host.oracle = Some(Oracle::new(&transcript.messages, playing.counter));
+    host.play(&mut |played, _| each(played))
 }
 
 /// Plays a transcript as the plain host would: its messages as they are, compacted if the window is limited. Settings do not
@@ -199,6 +200,10 @@ struct Host<'a> {
     known: usize,
     /// Number of messages of the transcript that entered the list.
     read: usize,
+    /// The call that is made.
+    call: usize,
+    /// Foresight, where the session has it.
+    oracle: Option<Oracle>,
 }
 
 impl<'a> Host<'a> {
@@ -231,7 +236,27 @@ impl<'a> Host<'a> {
             since: None,
             known: 0,
             read: 0,
+            call: 0,
+            oracle: None,
         })
+    }
+
+    /// Plays all calls. Returns the session after the last.
+    fn play(mut self, each: &mut dyn FnMut(Played, &Session) -> Result<()>) -> Result<LiveSession> {
+        for (call, before) in answers(&self.transcript.messages).enumerate() {
+            let tool_calls = self.read_until(before, call)?;
+            let (mut changes, mut notices) = self.transform()?;
+            let compaction_cost = self.compact_if_due();
+            if compaction_cost.is_some() {
+                let (more, later) = self.transform()?;
+                changes.extend(more);
+                notices.extend(later);
+            }
+            let compaction_cost = compaction_cost.unwrap_or(0.0);
+            let played = Played { call, before, changes, notices, compaction_cost, tool_calls };
+            each(played, self.live.state())?;
+        }
+        Ok(self.live)
     }
 
     /// Takes the messages before an answer, and what happened to files until its request goes out.
@@ -240,7 +265,7 @@ impl<'a> Host<'a> {
             self.facts.take(&mut self.live, &self.transcript.messages[index], call)?;
             self.list.push(Listed::Given(index));
         }
-        self.read = before;
+        (self.read, self.call) = (before, call);
         self.facts.at_request(call)
     }
 
@@ -254,6 +279,9 @@ impl<'a> Host<'a> {
             overhead_tokens: Some(self.playing.overhead_tokens),
             ..CallInfo::default()
         };
+        if let Some(oracle) = &self.oracle {
+            self.live.foresee(oracle.at(self.call, self.read));
+        }
         let list = HostList { since: self.since, skip: self.known, messages: &fresh };
         let Transformed::Edits { call, edits, notices } = self.live.transform(&list, &info)? else {
             return Err(Error::internal("a session that is played asked for the whole list"));

@@ -52,6 +52,33 @@ pub struct Faults {
     pub cost: f64,
 }
 
+/// What perfect foresight would cost under the same rules.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Foreseen {
+    /// Bills; `ours` is that with foresight.
+    pub bill: Bill,
+    /// Tokens of all requests together.
+    pub tokens: f64,
+    /// Epochs after the first.
+    pub epochs: u64,
+    /// Faults. Foresight brings content back where that is cheaper than keeping it.
+    pub faults: Faults,
+}
+
+/// What perfect foresight would cost, all transcripts together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ForeseenSum {
+    /// The sums.
+    #[serde(flatten)]
+    pub all: Foreseen,
+    /// The median of the transcripts' ratios.
+    pub median: f64,
+    /// The largest of the transcripts' ratios.
+    pub worst: f64,
+}
+
 /// A new epoch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -129,6 +156,9 @@ pub struct FileReport {
     /// Tool calls, and those that a live session may have treated otherwise.
     #[serde(default)]
     pub tool_calls: ToolCalls,
+    /// What perfect foresight would cost; `None` unless it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oracle: Option<Foreseen>,
     /// What was left out of the file or mended, one line each with its count.
     pub notes: Vec<String>,
     /// Every call.
@@ -172,6 +202,9 @@ pub struct Sum {
     /// Tool calls, and those that a live session may have treated otherwise.
     #[serde(default)]
     pub tool_calls: ToolCalls,
+    /// What perfect foresight would cost; `None` unless it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oracle: Option<ForeseenSum>,
 }
 
 /// A whole report.
@@ -257,6 +290,7 @@ impl Sum {
         ratios.sort_by(f64::total_cmp);
         sum.median = median(&ratios);
         sum.worst = ratios.last().copied().unwrap_or(1.0);
+        sum.oracle = ForeseenSum::of(files);
         sum
     }
 
@@ -273,6 +307,41 @@ impl Sum {
         self.faults.add(&file.faults);
         self.plain_faults.add(&file.plain_faults);
         self.tool_calls.add(file.tool_calls);
+    }
+}
+
+impl Foreseen {
+    /// Of the report on a transcript that was played with foresight.
+    pub fn of(report: &FileReport) -> Self {
+        let (bill, faults) = (report.bill, report.faults);
+        Self { bill, tokens: report.tokens.ours, epochs: report.epochs.len() as u64, faults }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.bill.ours += other.bill.ours;
+        self.bill.plain += other.bill.plain;
+        self.bill.ratio = ratio(self.bill.ours, self.bill.plain);
+        self.tokens += other.tokens;
+        self.epochs += other.epochs;
+        self.faults.add(&other.faults);
+    }
+}
+
+impl ForeseenSum {
+    /// Of all transcripts that count; `None` if none was played with foresight.
+    fn of(files: &[FileReport]) -> Option<Self> {
+        files.iter().any(|file| file.oracle.is_some()).then(|| {
+            let counted = files.iter().filter(|file| file.calls >= MIN_CALLS);
+            let foreseen: Vec<Foreseen> = counted.filter_map(|file| file.oracle).collect();
+            let mut all =
+                Foreseen { bill: Bill { ratio: 1.0, ..Bill::default() }, ..Foreseen::default() };
+            for one in &foreseen {
+                all.add(one);
+            }
+            let mut ratios: Vec<f64> = foreseen.iter().map(|one| one.bill.ratio).collect();
+            ratios.sort_by(f64::total_cmp);
+            Self { all, median: median(&ratios), worst: ratios.last().copied().unwrap_or(1.0) }
+        })
     }
 }
 

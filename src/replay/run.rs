@@ -3,8 +3,8 @@
 use super::dump::Dump;
 use super::measure::{FIXED_TOKENS, Measure, Measured, Measuring};
 use super::options::Replaying;
-use super::play::{Played, play, play_plain};
-use super::report::{Contents, FileReport};
+use super::play::{Played, play, play_foreseen, play_plain};
+use super::report::{Contents, FileReport, Foreseen};
 use super::transcript::Transcript;
 use crate::error::Result;
 use crate::settings::Layout;
@@ -14,12 +14,8 @@ use crate::settings::Layout;
 /// # Errors
 /// Errors of the session; `FILE` if the dump cannot be written.
 pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileReport> {
-    let measuring = Measuring {
-        prices: replaying.prices.clone(),
-        counter: replaying.counter,
-        window_tokens: replaying.window_tokens,
-        overhead_tokens: if replaying.layout.is_some() { replaying.overhead_tokens } else { 0 },
-    };
+    let overhead_tokens = if replaying.layout.is_some() { replaying.overhead_tokens } else { 0 };
+    let measuring = measuring(replaying, overhead_tokens);
     let mut measure = Measure::new(&transcript.messages, &measuring);
     let mut report = FileReport::new(&transcript.name, &transcript.notes);
     let dump = replaying.dump.as_ref().map(|folder| Dump::create(folder, &transcript.name));
@@ -43,6 +39,33 @@ pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileRepo
     }
     dump.map_or(Ok(()), Dump::finish)?;
     Ok(report)
+}
+
+/// Replays a transcript in the layout `log`, whatever the options say of it, with perfect foresight in the place of hazards.
+///
+/// # Errors
+/// Errors of the session.
+pub fn foreseen(transcript: &Transcript, replaying: &Replaying) -> Result<Foreseen> {
+    let measuring = measuring(replaying, replaying.overhead_tokens);
+    let playing = replaying.playing(Layout::Log, replaying.overhead_tokens);
+    let mut measure = Measure::new(&transcript.messages, &measuring);
+    let mut report = FileReport::new(&transcript.name, &[]);
+    drop(play_foreseen(transcript, &playing, &mut |played| {
+        let measured = measure.call(&played);
+        let contents = contents(&measured, &measuring);
+        report.add(measured, contents, &played.notices);
+        Ok(())
+    })?);
+    Ok(Foreseen::of(&report))
+}
+
+fn measuring(replaying: &Replaying, overhead_tokens: u64) -> Measuring {
+    Measuring {
+        prices: replaying.prices.clone(),
+        counter: replaying.counter,
+        window_tokens: replaying.window_tokens,
+        overhead_tokens,
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]

@@ -5,10 +5,14 @@
 
 mod claude_code;
 mod codex;
+mod copilot;
+pub mod find;
+mod gemini;
 mod lines;
 mod message;
 mod neutral;
 mod notes;
+mod opencode;
 mod pairing;
 mod path;
 mod pi;
@@ -20,6 +24,7 @@ use std::path::Path;
 use self::lines::{Line, Lines};
 use self::message::Message;
 use self::notes::Notes;
+use self::opencode::database;
 use crate::error::{Error, Result};
 
 /// The program that wrote a session file.
@@ -33,6 +38,13 @@ pub enum Format {
     ClaudeCode,
     /// Codex: `~/.codex/sessions/**/rollout-*.jsonl`, with and without a wrapper around each item.
     Codex,
+    /// GitHub Copilot CLI: `~/.copilot/session-state/*/events.jsonl`.
+    Copilot,
+    /// Gemini CLI: `~/.gemini/tmp/*/chats/**/*.jsonl`, before that `*.json`.
+    Gemini,
+    /// OpenCode: the database `~/.local/share/opencode/opencode.db`, before that `storage/session/*/*.json`; and what
+    /// `opencode export` writes.
+    OpenCode,
 }
 
 impl Format {
@@ -42,6 +54,9 @@ impl Format {
             (neutral::knows as fn(&Line<'_>) -> bool, Self::Neutral),
             (pi::knows, Self::Pi),
             (codex::knows, Self::Codex),
+            (copilot::knows, Self::Copilot),
+            (gemini::knows, Self::Gemini),
+            (opencode::knows, Self::OpenCode),
             (claude_code::knows, Self::ClaudeCode),
         ];
         readers.into_iter().find(|(knows, _)| knows(line)).map(|(_, format)| format)
@@ -55,6 +70,9 @@ impl fmt::Display for Format {
             Self::Pi => "pi",
             Self::ClaudeCode => "claude-code",
             Self::Codex => "codex",
+            Self::Copilot => "copilot",
+            Self::Gemini => "gemini",
+            Self::OpenCode => "opencode",
         })
     }
 }
@@ -66,7 +84,7 @@ impl fmt::Display for Format {
 /// and the messages before it are kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transcript {
-    /// File name without `.jsonl` or `.jsonl.gz`.
+    /// File name without `.jsonl`, `.json` and `.gz`; the folder's name for `events.jsonl`; the ID of a session of a database.
     pub name: String,
     /// What wrote the file.
     pub format: Format,
@@ -84,11 +102,17 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Reads a session file, plain or gzipped.
+    /// Reads a session file, plain or gzipped, or one session of a database: `FILE#SESSION`, see [`find`].
     ///
     /// # Errors
     /// `FILE` if it cannot be read; `MALFORMED_TRANSCRIPT` with the line if it is not a session file.
     pub fn read(path: &Path) -> Result<Self> {
+        if let Some((file, session)) = find::in_database(path)? {
+            let mut notes = Notes::default();
+            let parts = database::read(&file, &session, &mut notes)?;
+            let parts = parts.ok_or_else(|| find::no_session(&file, &session))?;
+            return Ok(Self::new(session, Format::OpenCode, parts, notes));
+        }
         let bytes = std::fs::read(path).map_err(|source| Error::File {
             act: "read",
             path: path.to_owned(),
@@ -97,35 +121,40 @@ impl Transcript {
         Self::parse(path, &bytes)
     }
 
-    /// Reads the bytes of a session file, plain or gzipped; `path` gives its name.
+    /// Reads the bytes of a session file, plain or gzipped. `path` gives its name, and the place of the files beside it if OpenCode
+    /// wrote it before 1.2.
     ///
     /// # Errors
     /// `MALFORMED_TRANSCRIPT` with the line if they are not a session file.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
         let mut notes = Notes::default();
         let text = lines::text_of(bytes, &mut notes);
-        let lines = Lines::parse(&text, &mut notes);
-        let Some(format) = lines.found.iter().find_map(Format::of) else {
-            let (line, problem) = lines.complaint();
-            return Err(Error::MalformedTranscript { path: path.to_owned(), line, problem });
-        };
-        let lines = lines.found;
+        let (format, lines) = recognised(&text, &mut notes).map_err(|(line, problem)| {
+            Error::MalformedTranscript { path: path.to_owned(), line, problem }
+        })?;
         let parts = match format {
             Format::Neutral => neutral::read(lines, &mut notes),
             Format::Pi => pi::read(lines, &mut notes),
             Format::ClaudeCode => claude_code::read(lines, &mut notes),
             Format::Codex => codex::read(lines, &mut notes),
+            Format::Copilot => copilot::read(&lines, &mut notes),
+            Format::Gemini => gemini::read(lines, &mut notes),
+            Format::OpenCode => opencode::read(lines, path, &mut notes),
         };
+        Ok(Self::new(find::name_of(path), format, parts, notes))
+    }
+
+    fn new(name: String, format: Format, parts: Parts, mut notes: Notes) -> Self {
         let messages = pairing::pair(message::timed(parts.messages, &mut notes), &mut notes);
-        Ok(Self {
-            name: name_of(path),
+        Self {
+            name,
             format,
             session_id: parts.session_id,
             cwd: parts.cwd,
             messages: messages.into_iter().map(Message::into_json).collect(),
             tool_kinds: parts.tool_kinds,
             notes: notes.into_lines(),
-        })
+        }
     }
 }
 
@@ -138,8 +167,24 @@ struct Parts {
     tool_kinds: BTreeMap<String, String>,
 }
 
-fn name_of(path: &Path) -> String {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let bare = name.strip_suffix(".gz").unwrap_or(&name);
-    bare.strip_suffix(".jsonl").unwrap_or(bare).to_owned()
+/// The format of a text and its lines; of a document over several lines, the document as one.
+///
+/// # Errors
+/// The line to look at and what is wrong with it.
+fn recognised<'a>(
+    text: &'a str,
+    notes: &mut Notes,
+) -> std::result::Result<(Format, Vec<Line<'a>>), (u64, String)> {
+    let mut of_lines = Notes::default();
+    let lines = Lines::parse(text, &mut of_lines);
+    if let Some(format) = lines.found.iter().find_map(Format::of) {
+        notes.append(of_lines);
+        return Ok((format, lines.found));
+    }
+    let Some(document) = lines.document(text, notes) else { return Err(lines.complaint()) };
+    let document = document?;
+    match Format::of(&document) {
+        Some(format) => Ok((format, vec![document])),
+        None => Err((document.number, lines::UNKNOWN.to_owned())),
+    }
 }

@@ -91,7 +91,13 @@ fn often(reads: usize, commands: usize) -> Planted {
 }
 
 fn of_output(hazards: &Hazards, class: OutputClass) -> f64 {
-    hazards.of_output(&OutputFeatures { class, late_needs: 0.1, turns_since: 0, steps_since: 10, tokens: 500 })
+    hazards.of_output(&OutputFeatures {
+        class,
+        late_needs: 0.1,
+        turns_since: 0,
+        steps_since: 10,
+        tokens: 500,
+    })
 }
 
 #[test]
@@ -153,7 +159,9 @@ fn too_few_needs_and_a_wrong_caution_are_refused() {
     assert_eq!(none.code(), "TOO_FEW_NEEDS");
     let enough = samples(&[session("a", often(3, 30))]);
     for caution in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        for caution in [Caution { outputs: caution, ..CAUTION }, Caution { steps: caution, ..CAUTION }] {
+        for caution in
+            [Caution { outputs: caution, ..CAUTION }, Caution { steps: caution, ..CAUTION }]
+        {
             let refused = Learned::from_samples(&enough, caution, None).unwrap_err();
             assert_eq!(refused.code(), "INVALID_ARGUMENT", "{caution:?}");
         }

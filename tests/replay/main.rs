@@ -7,6 +7,8 @@ mod data;
 #[path = "../common/skip.rs"]
 mod skip;
 
+mod found_sessions;
 mod learn;
+mod oracle;
 mod session_files;
 mod sessions;

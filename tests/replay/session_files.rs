@@ -11,10 +11,24 @@ use palimpsest::replay::transcript::{Format, Transcript};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const FIXTURES: [&str; 6] = ["claude-code", "codex", "codex-bare", "neutral", "pi", "pi-v1"];
+/// The files that a reader takes as they are, and their formats. Those of Copilot CLI, Gemini CLI and OpenCode were written by the
+/// programs themselves, driven by a scripted model; only the prompts in Copilot's were replaced.
+const FIXTURES: [(&str, Format); 11] = [
+    ("claude-code.jsonl", Format::ClaudeCode),
+    ("codex.jsonl", Format::Codex),
+    ("codex-bare.jsonl", Format::Codex),
+    ("copilot.jsonl", Format::Copilot),
+    ("gemini.jsonl", Format::Gemini),
+    ("gemini-0.24.json", Format::Gemini),
+    ("gemini-subagent.jsonl", Format::Gemini),
+    ("neutral.jsonl", Format::Neutral),
+    ("opencode-export.json", Format::OpenCode),
+    ("pi.jsonl", Format::Pi),
+    ("pi-v1.jsonl", Format::Pi),
+];
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/transcripts/{name}.jsonl"))
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/transcripts").join(name)
 }
 
 fn parse(text: &str) -> Transcript {
@@ -70,9 +84,9 @@ fn check(transcript: &Transcript) -> Result<(), String> {
 
 #[test]
 fn the_working_folder_is_read_from_each_format_that_has_it() {
-    for name in FIXTURES {
+    for (name, _) in FIXTURES {
         let cwd = Transcript::read(&fixture(name)).unwrap().cwd;
-        let expected = !["neutral", "codex-bare"].contains(&name);
+        let expected = !["neutral.jsonl", "codex-bare.jsonl", "gemini-0.24.json"].contains(&name);
         assert_eq!(cwd.as_deref(), expected.then_some("/home/ann/shop"), "{name}");
     }
     let neutral = r#"{"session":{"id":"x","cwd":"/w"}}"#;
@@ -81,23 +95,16 @@ fn the_working_folder_is_read_from_each_format_that_has_it() {
 
 #[test]
 fn each_format_reads_to_its_golden_text() {
-    for name in FIXTURES {
+    for (name, _) in FIXTURES {
         let transcript = Transcript::read(&fixture(name)).unwrap();
         check(&transcript).unwrap();
-        insta::assert_snapshot!(name, shown(&transcript));
+        insta::assert_snapshot!(transcript.name.clone(), shown(&transcript));
     }
 }
 
 #[test]
 fn the_format_is_found_by_content_and_compressed_files_read_alike() {
-    for (name, format) in FIXTURES.iter().zip([
-        Format::ClaudeCode,
-        Format::Codex,
-        Format::Codex,
-        Format::Neutral,
-        Format::Pi,
-        Format::Pi,
-    ]) {
+    for (name, format) in FIXTURES {
         let bytes = std::fs::read(fixture(name)).unwrap();
         let plain = Transcript::parse(Path::new("/some/where/notes.jsonl"), &bytes).unwrap();
         let packed = Transcript::parse(Path::new("notes.jsonl.gz"), &gzipped(&bytes)).unwrap();
@@ -114,6 +121,8 @@ fn a_file_that_is_no_session_is_refused_with_the_line_number() {
         ("\n\nname,age\n", "line 3 of `x.jsonl` is not JSON: expected ident"),
         ("[1,2]\n", "line 1 of `x.jsonl` is not a JSON object"),
         ("{\"level\":30}\n{\n", "line 1 of `x.jsonl` belongs to no session format that is known"),
+        ("\n{\n \"a\": 1\n}\n", "line 2 of `x.jsonl` belongs to no session format that is known"),
+        ("{\n \"sessionId\": 1,\n \"x\"\n}\n", "line 4 of `x.jsonl` is not JSON: expected `:`"),
     ] {
         let error = Transcript::parse(Path::new("x.jsonl"), text.as_bytes()).unwrap_err();
         assert_eq!(error.to_string(), expected);
@@ -307,7 +316,7 @@ proptest! {
 
     #[test]
     fn damaged_files_never_panic_and_every_call_keeps_one_result(
-        name in prop::sample::select(&FIXTURES),
+        name in prop::sample::select(FIXTURES.map(|(name, _)| name).to_vec()),
         damages in prop::collection::vec(damage(), 1..8),
         packed in any::<bool>(),
     ) {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::working_set::{pinned_places, unanswered, working_set};
 use super::{Item, Reckoning, Terms, is_typed};
 use crate::context::fold;
-use crate::context::hazard::{self, Caution, Hazards};
+use crate::context::hazard::{self, Caution, Chances};
 use crate::session::{MessageKind, ResultFact, Session, Shows, Treatment};
 use crate::settings::Reuse;
 
@@ -16,7 +16,7 @@ pub(super) const MIN_GAIN_TOKENS: u64 = 16;
 /// Approximate tokens of a reference line; exact counts would take longer than the decision.
 pub(super) const LINE_TOKENS: u64 = 22;
 /// An output of at most this many tokens leaves with its step.
-pub(super) const SMALL_TOKENS: u64 = 60;
+pub const SMALL_TOKENS: u64 = 60;
 /// Number of newest steps that never fold.
 pub(super) const KEEP_STEPS: u64 = 6;
 
@@ -256,12 +256,12 @@ impl<'a> Standing<'a> {
                 .filter(|tokens| *tokens > SMALL_TOKENS)
                 .sum();
             let gain = step.gain().saturating_sub(apart);
-            let features = hazard::step_features(self.session, step.first..=step.last)?;
+            let hazard = self.terms.hazards.of_step(self.session, step.first..=step.last)?;
             let tokens = *self.shown.get(step.index)?;
-            let risk = (self.terms.hazards.of_step(&features), tokens);
-            let age = features.steps_since.saturating_sub(u32::try_from(KEEP_STEPS).ok()?);
+            let since = hazard::steps_since(self.session, step.first)?;
+            let age = since.saturating_sub(u32::try_from(KEEP_STEPS).ok()?);
             (gain > MIN_GAIN_TOKENS).then_some(Candidate {
-                what: Leaving::Step { first: step.first, risk },
+                what: Leaving::Step { first: step.first, risk: (hazard, tokens) },
                 index: *carriers.range(..step.index).next_back()?,
                 gain,
                 calls: self.calls.since(step.last).min(age + 1),
@@ -271,10 +271,11 @@ impl<'a> Standing<'a> {
     }
 
     fn paying(&self, rent: &dyn Fn(u64, u64, f64) -> f64) -> Vec<Item<Leaving>> {
+        let caution = self.terms.hazards.caution();
         let candidates = self.outputs.iter().chain(&self.steps);
         let mut items: Vec<Item<Leaving>> = candidates
             .map(|candidate| {
-                let weight = candidate.what.weight(&self.terms.hazards.caution);
+                let weight = candidate.what.weight(&caution);
                 candidate.item(rent(candidate.gain, candidate.what.risk().1, weight))
             })
             .filter(|item| item.rent > 0.0)
@@ -333,7 +334,7 @@ fn outputs(
     shown: &[u64],
     working: &BTreeSet<u64>,
     calls: &CallsGone,
-    hazards: &Hazards,
+    hazards: &dyn Chances,
 ) -> Vec<Candidate> {
     let window = session.window().zip(shown).enumerate();
     window
@@ -348,9 +349,10 @@ fn outputs(
                 && *session.treatment(at) != Treatment::Reference
                 && !session.folds().hide(at)
                 && has_reference_line(session, fact);
-            let features = hazard::output_features(session, at).filter(|_| is_free)?;
-            let risk = (hazards.of_output(&features), tokens);
-            let what = Leaving::Output { at, risk };
+            if !is_free {
+                return None;
+            }
+            let what = Leaving::Output { at, risk: (hazards.of_output(session, at)?, tokens) };
             Some(Candidate { what, index, gain, calls: calls.since(at) })
         })
         .collect()

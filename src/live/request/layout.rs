@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ListTail, Request};
 use crate::context::epoch::{self, Bound, Terms};
-use crate::context::hazard::Hazards;
+use crate::context::hazard::Chances;
 use crate::context::host::HostMessage;
 use crate::context::ledger::Coming;
 use crate::context::pools_layout::{self, Limits};
@@ -43,7 +43,7 @@ impl LayOut<'_> {
         &mut self,
         call: &CallInfo,
         coming: &Coming,
-        hazards: &Hazards,
+        hazards: &dyn Chances,
     ) -> Result<(Vec<Edit>, Vec<Notice>)> {
         let mut slots = self.changed_slots()?;
         let len = self.journal.state().chat().window().len();

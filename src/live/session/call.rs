@@ -130,7 +130,7 @@ impl LiveSession {
         let edits = match self.options.settings.layout {
             Layout::Pools => layout.pools_edits()?,
             Layout::Log => {
-                let (edits, more) = layout.log_edits(call, &coming, &self.hazards)?;
+                let (edits, more) = layout.log_edits(call, &coming, &*self.chances)?;
                 notices.extend(more);
                 edits
             }

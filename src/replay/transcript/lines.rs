@@ -77,17 +77,49 @@ impl<'a> Lines<'a> {
         lines
     }
 
+    /// Reads the whole text as one object, whatever its lines; `None` if it does not begin as one, or if its first line is one.
+    ///
+    /// # Errors
+    /// The line to look at and what is wrong with it.
+    pub(super) fn document(
+        &self,
+        text: &'a str,
+        notes: &mut Notes,
+    ) -> Option<Result<Line<'a>, (u64, String)>> {
+        let first = self.bad.as_ref().map(|(number, _)| *number)?;
+        if !text.trim_start().starts_with('{')
+            || self.found.first().is_some_and(|line| line.number < first)
+        {
+            return None;
+        }
+        Some(match object_of(text) {
+            Ok((object, as_given)) => {
+                if !as_given {
+                    notes.count("half surrogate pairs, mended");
+                }
+                Ok(Line { number: first, text: None, object })
+            }
+            Err(problem) => {
+                let error = serde_json::from_str::<Map<String, Value>>(text).err();
+                Err((error.map_or(first, |error| error.line() as u64), problem))
+            }
+        })
+    }
+
     /// Why the file is not a session file: the line to look at and what is wrong with it.
     pub(super) fn complaint(self) -> (u64, String) {
         match (self.found.first(), self.bad) {
             (Some(line), bad) if bad.as_ref().is_none_or(|(number, _)| line.number < *number) => {
-                (line.number, "belongs to no session format that is known".to_owned())
+                (line.number, UNKNOWN.to_owned())
             }
             (_, Some(bad)) => bad,
             (_, None) => (1, "is missing: there is nothing in it".to_owned()),
         }
     }
 }
+
+/// What is wrong with an object that no format has.
+pub(super) const UNKNOWN: &str = "belongs to no session format that is known";
 
 const NOT_OBJECTS: &str = "lines that are no JSON object left out";
 
@@ -120,9 +152,9 @@ fn line_end(text: &str, line: &str) -> usize {
     line.as_ptr() as usize - text.as_ptr() as usize + line.len()
 }
 
-/// Parses a line; also returns whether it is unchanged. JavaScript writes lone surrogates, which are not valid text, as
+/// Parses an object, such as a line; also returns whether it is unchanged. JavaScript writes lone surrogates, which are not valid text, as
 /// escapes; these become U+FFFD.
-fn object_of(line: &str) -> Result<(Map<String, Value>, bool), String> {
+pub(super) fn object_of(line: &str) -> Result<(Map<String, Value>, bool), String> {
     let error = match serde_json::from_str(line) {
         Ok(object) => return Ok((object, true)),
         Err(error) => error,
@@ -210,6 +242,24 @@ mod tests {
         assert_eq!(lines.found[0].text_at("a"), Some("x\u{fffd}y 😀 \\ud83d"));
         assert_eq!(lines.found[0].text_at("b"), Some("\u{fffd}"));
         assert_eq!(lines.found[0].text, None);
+    }
+
+    #[test]
+    fn an_object_over_several_lines_is_a_document() {
+        let document = |text: &str| {
+            let mut notes = Notes::default();
+            let lines = Lines::parse(text, &mut notes);
+            let found = lines.document(text, &mut notes);
+            found.map(|found| found.map(|line| line.object.len()))
+        };
+        assert_eq!(document("\n{\n \"a\": 1,\n \"b\": {}\n}\n"), Some(Ok(2)));
+        let eof = "is not JSON: EOF while parsing an object".to_owned();
+        assert_eq!(document("{\n \"a\": 1,\n \"b\": {}\n"), Some(Err((4, eof))));
+        let comma = "is not JSON: expected `,` or `}`".to_owned();
+        assert_eq!(document("{\n \"a\": 1\n \"b\": 2\n}"), Some(Err((3, comma))));
+        assert_eq!(document("{\"a\":1}\n{\"b\""), None, "the first line is an object");
+        assert_eq!(document("a,b\n"), None);
+        assert_eq!(document(""), None);
     }
 
     #[test]

@@ -32,6 +32,16 @@ impl Notes {
         }
     }
 
+    /// Adds the counts of others behind its own.
+    pub(super) fn append(&mut self, others: Self) {
+        for Note { what, count, line } in others.counts {
+            match self.counts.iter_mut().find(|note| note.what == what) {
+                Some(note) => note.count += count,
+                None => self.counts.push(Note { what, count, line }),
+            }
+        }
+    }
+
     /// One line each: what, how often, and the line of the first occurrence.
     pub(super) fn into_lines(self) -> Vec<String> {
         let text = |Note { what, count, line }| match line {

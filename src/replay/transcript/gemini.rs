@@ -1,0 +1,165 @@
+//! Session files of Gemini CLI: since 0.3x one record per line, before that one JSON document with all `messages`.
+//!
+//! A record is the header, a message (again, with the same ID, once its calls ended), `$set` with new values of the header's
+//! fields, or `$rewindTo`. A `$set` of `messages` follows when a session is resumed or compressed: it holds the list as it goes on,
+//! so what is not known of it is added, and nothing is taken away. Must not apply compressions: replay decides itself what later
+//! calls see.
+
+mod content;
+mod log;
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use self::content::{blocks_of, call_blocks, is_repeated, results_of, text_of};
+use self::log::Log;
+use super::Parts;
+use super::lines::Line;
+use super::message::{
+    COMPACTION_SUMMARY, INJECTED, Message, text_block, thinking_block, time_of, usage,
+};
+use super::notes::Notes;
+
+/// Beginning of the message with which the program tells the model about the folder.
+const CONTEXT_START: &str = "<session_context>";
+
+/// Whether a line is the header of a session, which may hold all messages, or a change of it.
+pub(super) fn knows(line: &Line<'_>) -> bool {
+    let has = |key: &str| line.object.contains_key(key);
+    (line.text_at("sessionId").is_some() && has("projectHash")) || line.object_at("$set").is_some()
+}
+
+/// Reads the lines of a file.
+pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
+    let session_id = lines.iter().find_map(|line| line.text_at("sessionId")).map(str::to_owned);
+    let mut log = Log::default();
+    for line in lines {
+        log.take(line.object, line.number, notes);
+    }
+    let cwd = log.folder().or_else(|| log.messages().find_map(folder_in));
+    let answered: HashSet<&str> = log.messages().flat_map(answered_in).collect();
+    let mut messages = Vec::new();
+    for record in log.messages() {
+        messages.extend(messages_of(record, &answered, notes));
+    }
+    Parts { session_id, cwd, messages, ..Parts::default() }
+}
+
+/// A message as it is kept, and whether it is a summary.
+struct Record {
+    object: Map<String, Value>,
+    is_summary: bool,
+}
+
+impl Record {
+    fn text_at(&self, key: &str) -> Option<&str> {
+        self.object.get(key)?.as_str()
+    }
+}
+
+/// The working folder, which the first message names.
+fn folder_in(record: &Record) -> Option<String> {
+    let text = text_of(record.object.get("content")?);
+    let (_, listed) = text.strip_prefix(CONTEXT_START)?.split_once("Workspace Directories:**")?;
+    let folder = listed.lines().find_map(|line| line.trim().strip_prefix("- "))?;
+    Some(folder.trim().to_owned())
+}
+
+/// The calls of a response whose results are kept with them. They stand in the next message again.
+fn answered_in(record: &Record) -> impl Iterator<Item = &str> {
+    let calls = record.object.get("toolCalls").and_then(Value::as_array).into_iter().flatten();
+    let ended = calls.filter(|call| call.get("result").is_some_and(|result| !result.is_null()));
+    ended.filter_map(|call| call.get("id")?.as_str())
+}
+
+/// The messages that a record stands for: one, and the results of its calls. `answered`: calls whose results are kept with them.
+fn messages_of(record: &Record, answered: &HashSet<&str>, notes: &mut Notes) -> Vec<Message> {
+    let time = record.object.get("timestamp").and_then(time_of);
+    match record.text_at("type") {
+        Some("user") => user(record, time, answered, notes),
+        Some("gemini") => assistant(record, time, notes),
+        // For the terminal: information, warnings, errors.
+        Some("info" | "warning" | "error") => Vec::new(),
+        _ => {
+            notes.count("messages of an unknown type left out");
+            Vec::new()
+        }
+    }
+}
+
+fn user(
+    record: &Record,
+    time: Option<i64>,
+    answered: &HashSet<&str>,
+    notes: &mut Notes,
+) -> Vec<Message> {
+    let Some(content) = record.object.get("content") else { return Vec::new() };
+    let mut messages = results_of(content, time, notes);
+    let has_results = !messages.is_empty();
+    messages.retain(|result| !result.answers().is_some_and(|id| answered.contains(id)));
+    let blocks = if has_results { Vec::new() } else { blocks_of(content, notes) };
+    let text = text_of(content);
+    if !blocks.is_empty() && !is_repeated(&text) {
+        let meta = if record.is_summary {
+            Some(COMPACTION_SUMMARY)
+        } else {
+            text.starts_with(CONTEXT_START).then_some(INJECTED)
+        };
+        messages.push(Message::user(Value::Array(blocks), time, meta));
+    }
+    messages
+}
+
+fn assistant(record: &Record, time: Option<i64>, notes: &mut Notes) -> Vec<Message> {
+    let object = &record.object;
+    let mut message =
+        Message::assistant("google", record.text_at("model").unwrap_or_default(), time);
+    let thoughts = object.get("thoughts").and_then(Value::as_array).into_iter().flatten();
+    let calls = object.get("toolCalls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let content = object.get("content").unwrap_or(&Value::Null);
+    let mut blocks: Vec<Value> = thoughts.filter_map(thought).collect();
+    blocks.extend(blocks_of(content, notes));
+    let known = |call: &Value| calls.iter().any(|one| one.get("id") == call.get("id"));
+    blocks.extend(call_blocks(content).filter(|call| !known(call)));
+    let mut results = Vec::new();
+    for call in calls {
+        let (Some(block), result) = content::call_of(call, notes) else { continue };
+        blocks.push(block);
+        results.extend(result);
+    }
+    if let Some(all) = message.blocks_mut() {
+        all.extend(blocks);
+    }
+    let stop = if message.calls().next().is_some() { "toolUse" } else { "stop" };
+    message.set("stopReason", stop.into());
+    if let Some(counts) = object.get("tokens").filter(|counts| counts.is_object()) {
+        message.set("usage", usage_of(counts));
+    }
+    let mut messages = vec![message];
+    messages.extend(results);
+    messages
+}
+
+/// A thought: its subject stands before it in bold, as the model wrote it.
+fn thought(given: &Value) -> Option<Value> {
+    let text = |key: &str| given.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let whole = match (text("subject"), text("description")) {
+        (Some(subject), Some(description)) => format!("**{subject}**\n\n{description}"),
+        (one, other) => one.or(other)?.to_owned(),
+    };
+    Some(thinking_block(&whole, None))
+}
+
+/// The counts of a response: `input` includes what was `cached`; thoughts are counted apart from the rest of the output.
+fn usage_of(counts: &Value) -> Value {
+    let count = |key: &str| counts.get(key).and_then(Value::as_i64).unwrap_or_default();
+    let input = count("input").saturating_add(count("tool")).saturating_sub(count("cached"));
+    usage(input, count("output").saturating_add(count("thoughts")), count("cached"), 0)
+}
+
+/// A user's text as blocks.
+fn said(text: &str) -> Option<Value> {
+    // Providers refuse empty blocks.
+    (!text.is_empty()).then(|| text_block(text))
+}

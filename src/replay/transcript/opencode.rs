@@ -1,0 +1,331 @@
+//! Sessions of OpenCode: a database with all sessions, before version 1.2 a folder of small files, and what `opencode export`
+//! writes. In all three a session has messages, and a message has parts: texts, thinking, tool calls with their outputs, and marks
+//! of where a response began and ended.
+//!
+//! Must not apply compactions: replay decides itself what later calls see.
+
+pub(super) mod database;
+mod folder;
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::Parts;
+use super::lines::Line;
+use super::message::{
+    COMPACTION_SUMMARY, INJECTED, Message, call_block, image_block, text_block, thinking_block,
+    time_of, usage,
+};
+use super::notes::Notes;
+
+/// Whether a line is an exported session, or the record of a session whose messages are in files beside it.
+pub(super) fn knows(line: &Line<'_>) -> bool {
+    let is_session = |info: &Map<String, Value>| {
+        text(info, "id").is_some_and(|id| id.starts_with("ses_"))
+            && (info.contains_key("directory") || info.contains_key("projectID"))
+    };
+    let is_export = line.object_at("info").is_some_and(is_session);
+    (is_export && line.object.get("messages").is_some_and(Value::is_array))
+        || is_session(&line.object)
+}
+
+/// Reads an exported session, or the session whose record is in a file at `path`.
+pub(super) fn read(lines: Vec<Line<'_>>, path: &Path, notes: &mut Notes) -> Parts {
+    let mut found = Found::default();
+    for line in lines.into_iter().filter(knows) {
+        found = match line.object_at("info") {
+            Some(_) => exported(line.object, notes),
+            None => folder::session(&line.object, path, notes),
+        };
+    }
+    found.into_parts(notes)
+}
+
+/// A session as one of its three forms holds it.
+#[derive(Default)]
+struct Found {
+    session_id: Option<String>,
+    cwd: Option<String>,
+    /// What the person took back: `{messageID, partID}`.
+    revert: Option<Value>,
+    messages: Vec<Entry>,
+}
+
+/// A message with its parts in order.
+struct Entry {
+    info: Map<String, Value>,
+    parts: Vec<Map<String, Value>>,
+}
+
+impl Found {
+    /// A session without messages yet. `info`: what is known of the session itself.
+    fn new(info: &Map<String, Value>) -> Self {
+        Self {
+            session_id: text(info, "id").map(str::to_owned),
+            cwd: text(info, "directory").map(str::to_owned),
+            revert: info.get("revert").filter(|revert| revert.is_object()).cloned(),
+            messages: Vec::new(),
+        }
+    }
+
+    fn into_parts(mut self, notes: &mut Notes) -> Parts {
+        self.take_back(notes);
+        let mut session = Session::default();
+        for entry in &self.messages {
+            session.add(entry, notes);
+        }
+        let Self { session_id, cwd, .. } = self;
+        Parts { session_id, cwd, messages: session.messages, ..Parts::default() }
+    }
+
+    /// Leaves out what the person took back: a message or a part of it, and all that follows.
+    fn take_back(&mut self, notes: &mut Notes) {
+        let id = |key: &str| self.revert.as_ref()?.get(key)?.as_str();
+        let (message, part) = (id("messageID"), id("partID"));
+        let is_first = |entry: &Entry| message.is_some() && text(&entry.info, "id") == message;
+        let Some(at) = self.messages.iter().position(is_first) else { return };
+        let kept = part.and_then(|part| {
+            self.messages[at].parts.iter().position(|one| text(one, "id") == Some(part))
+        });
+        if let Some(kept) = kept {
+            self.messages[at].parts.truncate(kept);
+        }
+        let from = if kept.is_some_and(|kept| kept > 0) { at + 1 } else { at };
+        for _ in self.messages.drain(from..) {
+            notes.count("messages of branches that were left");
+        }
+    }
+}
+
+fn exported(mut document: Map<String, Value>, notes: &mut Notes) -> Found {
+    let mut found =
+        document.get("info").and_then(Value::as_object).map(Found::new).unwrap_or_default();
+    let Some(Value::Array(messages)) = document.remove("messages") else { return found };
+    for message in messages {
+        let Value::Object(mut message) = message else {
+            notes.count("messages of unknown shape left out");
+            continue;
+        };
+        let (info, parts) = (message.remove("info"), message.remove("parts"));
+        let (Some(Value::Object(info)), Some(Value::Array(parts))) = (info, parts) else {
+            notes.count("messages of unknown shape left out");
+            continue;
+        };
+        let parts = parts.into_iter().filter_map(|part| match part {
+            Value::Object(part) => Some(part),
+            _ => None,
+        });
+        found.messages.push(Entry { info, parts: parts.collect() });
+    }
+    found
+}
+
+/// A session while it is read.
+#[derive(Default)]
+struct Session {
+    messages: Vec<Message>,
+}
+
+impl Session {
+    fn add(&mut self, entry: &Entry, notes: &mut Notes) {
+        let time = entry.info.get("time").and_then(|time| time_of(time.get("created")?));
+        match text(&entry.info, "role") {
+            Some("user") => self.user(entry, time, notes),
+            Some("assistant") if entry.info.get("summary") == Some(&Value::Bool(true)) => {
+                let said: Vec<&str> =
+                    entry.parts.iter().filter(|part| is(part, "text")).filter_map(said).collect();
+                if !said.is_empty() {
+                    let content = json!([text_block(&said.join("\n\n"))]);
+                    self.messages.push(Message::user(content, time, Some(COMPACTION_SUMMARY)));
+                }
+            }
+            Some("assistant") => self.assistant(entry, time, notes),
+            _ => notes.count("messages of an unknown role left out"),
+        }
+    }
+
+    fn user(&mut self, entry: &Entry, time: Option<i64>, notes: &mut Notes) {
+        let mut blocks = Vec::new();
+        let mut is_typed = false;
+        for part in &entry.parts {
+            match text(part, "type") {
+                Some("text") if flag(part, "ignored") => {}
+                Some("text") => {
+                    is_typed |= !flag(part, "synthetic");
+                    blocks.extend(said(part).map(text_block));
+                }
+                // The text of a file stands in a part of its own.
+                Some("file") => blocks.extend(attached(part, notes)),
+                // What a compaction begins with, and names of agents, which stand in the text too.
+                Some("compaction" | "agent" | "subtask" | "snapshot" | "patch") => {}
+                _ => notes.count("parts of an unknown type left out"),
+            }
+        }
+        if !blocks.is_empty() {
+            let meta = (!is_typed).then_some(INJECTED);
+            self.messages.push(Message::user(Value::Array(blocks), time, meta));
+        }
+    }
+
+    /// Takes a message of the model. Until 1.0 it held all responses to a message of the person; each is one here.
+    fn assistant(&mut self, entry: &Entry, time: Option<i64>, notes: &mut Notes) {
+        let mut response = Response::new(&entry.info, time);
+        for part in &entry.parts {
+            match text(part, "type") {
+                Some("step-start") => {
+                    let next = Response::new(&entry.info, response.ended.or(time));
+                    std::mem::replace(&mut response, next).finish(&mut self.messages);
+                }
+                Some("text") if !flag(part, "ignored") => {
+                    response.blocks.extend(said(part).map(text_block));
+                }
+                Some("reasoning") => {
+                    let signature = part.get("metadata").and_then(signature);
+                    let thought = said(part).map(|text| thinking_block(text, signature));
+                    response.blocks.extend(thought);
+                }
+                Some("tool") => response.call(part, notes),
+                Some("step-finish") => {
+                    response.usage =
+                        part.get("tokens").filter(|tokens| tokens.is_object()).map(usage_of);
+                    response.is_cut = text(part, "reason") == Some("length");
+                }
+                Some("text" | "patch" | "snapshot" | "file" | "agent" | "retry" | "compaction") => {
+                }
+                _ => notes.count("parts of an unknown type left out"),
+            }
+        }
+        response.finish(&mut self.messages);
+    }
+}
+
+/// One response of the model and the results of its calls.
+struct Response {
+    message: Message,
+    blocks: Vec<Value>,
+    results: Vec<Message>,
+    usage: Option<Value>,
+    /// Whether it ended at the greatest length.
+    is_cut: bool,
+    /// Time of the last result.
+    ended: Option<i64>,
+}
+
+impl Response {
+    fn new(info: &Map<String, Value>, time: Option<i64>) -> Self {
+        let of = |key: &str| text(info, key).unwrap_or_default();
+        Self {
+            message: Message::assistant(of("providerID"), of("modelID"), time),
+            blocks: Vec::new(),
+            results: Vec::new(),
+            usage: None,
+            is_cut: false,
+            ended: None,
+        }
+    }
+
+    /// Takes a call, and its result if it ended.
+    fn call(&mut self, part: &Map<String, Value>, notes: &mut Notes) {
+        let state = part.get("state").and_then(Value::as_object);
+        let (Some(id), Some(tool), Some(state)) = (text(part, "callID"), text(part, "tool"), state)
+        else {
+            notes.count("blocks of unknown shape left out");
+            return;
+        };
+        let input = state.get("input").filter(|input| input.is_object());
+        self.blocks.push(call_block(id, tool, input.unwrap_or(&json!({}))));
+        let times = state.get("time");
+        let (shown, failed) = match text(state, "status") {
+            Some("completed") => {
+                (text(state, "output"), exit_code(state).is_some_and(|code| code != 0))
+            }
+            Some("error") => (text(state, "error"), true),
+            // It was still running when the program ended.
+            _ => return,
+        };
+        if times.and_then(|times| times.get("compacted")).is_some_and(|time| !time.is_null()) {
+            notes.count("outputs that the program cleared later, kept");
+        }
+        // Providers refuse empty blocks.
+        let mut content: Vec<Value> =
+            shown.filter(|text| !text.is_empty()).map(text_block).into_iter().collect();
+        let files = state.get("attachments").and_then(Value::as_array).into_iter().flatten();
+        content.extend(files.filter_map(Value::as_object).filter_map(|file| attached(file, notes)));
+        let mut result = Message::result(id, content, failed);
+        let end = times.and_then(|times| time_of(times.get("end")?));
+        result.stamp(end);
+        self.ended = end.or(self.ended);
+        self.results.push(result);
+    }
+
+    /// Adds the response to the messages, unless it is empty.
+    fn finish(self, messages: &mut Vec<Message>) {
+        let Self { mut message, blocks, results, usage, is_cut, .. } = self;
+        if blocks.is_empty() {
+            return;
+        }
+        if let Some(all) = message.blocks_mut() {
+            *all = blocks;
+        }
+        let stop = match message.calls().next() {
+            _ if is_cut => "length",
+            Some(_) => "toolUse",
+            None => "stop",
+        };
+        message.set("stopReason", stop.into());
+        if let Some(usage) = usage {
+            message.set("usage", usage);
+        }
+        messages.push(message);
+        messages.extend(results);
+    }
+}
+
+fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    object.get(key)?.as_str()
+}
+
+fn flag(object: &Map<String, Value>, key: &str) -> bool {
+    object.get(key).and_then(Value::as_bool).unwrap_or(false)
+}
+
+fn is(part: &Map<String, Value>, kind: &str) -> bool {
+    text(part, "type") == Some(kind)
+}
+
+/// The text of a part, if there is any.
+fn said(part: &Map<String, Value>) -> Option<&str> {
+    text(part, "text").filter(|text| !text.is_empty())
+}
+
+/// The image of an attached file. The text of other files stands in a part of its own.
+fn attached(file: &Map<String, Value>, notes: &mut Notes) -> Option<Value> {
+    let mime = text(file, "mime").unwrap_or_default();
+    if mime.starts_with("text/") || mime == "application/x-directory" {
+        return None;
+    }
+    let data = text(file, "url").and_then(|url| url.strip_prefix("data:")?.split_once(";base64,"));
+    let image =
+        data.filter(|_| mime.starts_with("image/")).map(|(_, data)| image_block(mime, data));
+    if image.is_none() {
+        notes.count("attachments without an image in the file left out");
+    }
+    image
+}
+
+fn exit_code(state: &Map<String, Value>) -> Option<i64> {
+    state.get("metadata")?.get("exit")?.as_i64()
+}
+
+/// What the provider expects to get back with a thought, in a field of its name.
+fn signature(metadata: &Value) -> Option<&str> {
+    metadata.as_object()?.values().find_map(|provider| provider.get("signature")?.as_str())
+}
+
+/// The counts of a response: `input` is what was not cached; thinking is counted apart from the rest of the output.
+fn usage_of(tokens: &Value) -> Value {
+    let count = |place: &str| tokens.pointer(place).and_then(Value::as_i64).unwrap_or_default();
+    let output = count("/output").saturating_add(count("/reasoning"));
+    usage(count("/input"), output, count("/cache/read"), count("/cache/write"))
+}
