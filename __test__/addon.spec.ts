@@ -104,7 +104,7 @@ describe("the exports", () => {
       filesystemId: null,
       mounts: [],
       sandbox: null,
-      keepResults: 10,
+      keepResults: 4,
       collapseTokens: 1_000,
       extraShare: 0.01,
       extraTokens: 3_000,

@@ -116,7 +116,7 @@ impl Default for Settings {
             filesystem_id: None,
             mounts: Vec::new(),
             sandbox: None,
-            keep_results: 10,
+            keep_results: 4,
             collapse_tokens: 1_000,
             extra_share: 0.01,
             extra_tokens: 3_000,

@@ -78,7 +78,7 @@ pub const SETTINGS: &[SettingDoc] = &[
     setting(
         "keepResults",
         COUNT,
-        "10",
+        "4",
         "Layout `log`: how many of the newest results always stay in the window",
     ),
     setting(

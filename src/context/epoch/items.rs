@@ -8,6 +8,7 @@ use super::working_set::{pinned_places, unanswered, working_set};
 use super::{Item, Reckoning, Terms, is_typed};
 use crate::context::fold;
 use crate::context::hazard::{self, Caution, Chances};
+use crate::context::window::Marks;
 use crate::session::{MessageKind, ResultFact, Session, Shows, Treatment};
 use crate::settings::Reuse;
 
@@ -270,8 +271,18 @@ impl<'a> Standing<'a> {
         steps.collect()
     }
 
+    /// How much more a fault weighs than its price: the less, the fuller the window. What stays in a full one pushes out
+    /// something else, or the host compacts.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    fn caution(&self) -> Caution {
+        let Caution { outputs, steps } = self.terms.hazards.caution();
+        let filled = |marks: Marks| self.total as f64 / marks.high.max(1) as f64;
+        let room = 1.0 - self.terms.marks.map_or(0.0, filled).min(1.0);
+        Caution { outputs: outputs * room, steps: steps * room }
+    }
+
     fn paying(&self, rent: &dyn Fn(u64, u64, f64) -> f64) -> Vec<Item<Leaving>> {
-        let caution = self.terms.hazards.caution();
+        let caution = self.caution();
         let candidates = self.outputs.iter().chain(&self.steps);
         let mut items: Vec<Item<Leaving>> = candidates
             .map(|candidate| {
