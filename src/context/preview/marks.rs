@@ -73,7 +73,7 @@ const FAILURE: &[&str] = &[
     r"^\s+[0-9]+:[0-9]+\s+error\s",
     r"^\S+\.go:[0-9]+:[0-9]+: \S|^\S+:[0-9]+:[0-9]+: [A-Z]{1,4}[0-9]{2,4} ",
     r"(?i)^\s*\[?(error|fatal|critical|severe)\]?([:!]|\s*\|)|^\[(ERROR|FATAL)\]",
-    r"(?i)(?-u:\b)fatal( [a-z]+)?: |^error$",
+    r"(?i)(?-u:\b)fatal( [a-z]+)?: ",
     r"(?-u:\b)Assertion.* failed|(?-u:\b)assertion `",
     r"^(g?make(\[[0-9]+\])?: )?\*\*\* |^ninja: build stopped|^collect2: |^ld: |undefined reference to",
     r"^npm (ERR!|error )|^ELIFECYCLE(?-u:\b)|^Bail out!",
@@ -83,6 +83,10 @@ const FAILURE: &[&str] = &[
     // How the run failed.
     r"^test result: FAILED|^BUILD FAIL|BUILD FAILURE|^FAILURE: |Build FAILED|^Result: FAIL",
     r"^> Task .* FAILED$|^\* What went wrong:",
+];
+
+/// That something failed, by a count: nothing about it follows.
+const COUNTS: &[&str] = &[
     r"(?-u:\b)[1-9][0-9,]* (tests? |examples? |suites? |specs? |subtests? )?(failed|failing|failures?|errors?|errored|broken|timed out)(?-u:\b)",
     r"(?i)(^|[^0-9 ]) *(?-u:\b)(failures?|errors?|failed|fail)([:=] *| +)[1-9][0-9]*(?-u:\b)",
 ];
@@ -131,6 +135,10 @@ const ANNOUNCES: &[&str] = &[
     r"^\s*(AssertionError|AssertionFailedError|ComparisonFailure)(?-u:\b)|^ FAIL  ",
 ];
 
+/// A call of a stack.
+const FRAMES: &[&str] =
+    &[r#"^\s*(at \S|[0-9]+: +\S|File "|from \S+:[0-9])"#, r"^\s*\S+\(\S+:[0-9]+\)$"];
+
 /// A line of a stack, of code beside a message, or of a difference.
 const INSIDE: &[&str] = &[
     r"^(\||=|-->|at |from |note: |help: |left: |right: |goroutine [0-9]|During handling|The above exception|---|\.\.\. )",
@@ -155,13 +163,17 @@ pub(super) struct Marks {
     pub ends_section: bool,
     /// That it names a failure, in such a part.
     pub names_failure: bool,
+    /// That something failed, as a count.
+    pub counts_failures: bool,
+    /// That it is a call of a stack.
+    pub frame: bool,
     /// That the message of a failure follows, up to a blank line.
     pub announces: bool,
     /// That it is the inside of what was said before.
     pub inside: bool,
 }
 
-static ALL: LazyLock<[RegexSet; 8]> = LazyLock::new(|| {
+static ALL: LazyLock<[RegexSet; 10]> = LazyLock::new(|| {
     let set = |patterns: &[&str]| RegexSet::new(patterns).expect("constants that a test compiles");
     [
         set(ROUTINE),
@@ -171,6 +183,8 @@ static ALL: LazyLock<[RegexSet; 8]> = LazyLock::new(|| {
         set(ENDS_SECTION),
         set(NAMES_FAILURE),
         set(ANNOUNCES),
+        set(COUNTS),
+        set(FRAMES),
         set(INSIDE),
     ]
 });
@@ -180,8 +194,8 @@ pub(super) fn of(line: &str) -> Marks {
     if line.is_empty() {
         return Marks::default();
     }
-    let [routine, failure, summary, begins_section, ends_section, names_failure, announces, inside] =
-        &*ALL;
+    let [routine, failure, summary, begins_section, ends_section, names_failure, ..] = &*ALL;
+    let [.., announces, counts, frames, inside] = &*ALL;
     Marks {
         routine: routine.is_match(line),
         failure: failure.is_match(line),
@@ -190,6 +204,8 @@ pub(super) fn of(line: &str) -> Marks {
         ends_section: ends_section.is_match(line),
         names_failure: names_failure.is_match(line),
         announces: announces.is_match(line),
+        counts_failures: counts.is_match(line),
+        frame: frames.is_match(line),
         inside: inside.is_match(line),
     }
 }
@@ -267,7 +283,8 @@ mod tests {
             "  5:3  error  x is unused  no-unused-vars",
         ] {
             let marks = of(line);
-            assert!(marks.failure && !marks.routine, "{line}");
+            let fails = marks.failure || marks.counts_failures;
+            assert!(fails && !marks.routine, "{line}");
         }
     }
 
@@ -286,7 +303,8 @@ mod tests {
             "A    src/failures.rs",
             "OK (12 tests, 0 failures)",
         ] {
-            assert!(!of(line).failure, "{line}");
+            let marks = of(line);
+            assert!(!marks.failure && !marks.counts_failures, "{line}");
         }
     }
 }

@@ -4,6 +4,7 @@
 //! stand in one. Pure text. Must not decide what is shown.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -58,7 +59,19 @@ pub fn reports(lines: &[&str]) -> Vec<Report> {
     }
     let Reading { mut reports, .. } = reading;
     enter_lines_before_verdicts(&plain, &mut reports);
+    leave_out_known_calls(&plain, &marks, &mut reports);
     reports
+}
+
+/// A call of a stack that an earlier stack of the output has as well says nothing new: a program that logs the same failure
+/// often prints the same stack each time.
+fn leave_out_known_calls(lines: &[Cow<'_, str>], marks: &[Marks], reports: &mut [Report]) {
+    let mut known = HashSet::new();
+    for (at, report) in reports.iter_mut().enumerate() {
+        if *report == Report::Detail && marks[at].frame && !known.insert(lines[at].trim()) {
+            *report = Report::Other;
+        }
+    }
 }
 
 /// What was begun and may go on.
@@ -105,6 +118,10 @@ impl Reading<'_> {
             self.open = Open::Block { lines: 0, message: marks.announces };
             return Report::Failure;
         }
+        if marks.counts_failures {
+            self.open = Open::No;
+            return Report::Failure;
+        }
         let is_detail = self.goes_on(at);
         if !is_detail {
             self.open = Open::No;
@@ -119,7 +136,7 @@ impl Reading<'_> {
     /// Where only failures are told of, a numbered line or a lone name is one, and what goes well is part of what a test printed.
     fn in_section(&mut self, at: usize, lines: usize) -> Report {
         let marks = self.marks[at];
-        if marks.failure || marks.names_failure {
+        if marks.failure || marks.counts_failures || marks.names_failure {
             self.open = Open::Section { lines: 0 };
             return Report::Failure;
         }
@@ -188,4 +205,65 @@ fn plain(line: &str) -> Cow<'_, str> {
     let from = line.len() - LOOKED_AT_BYTES;
     let tail = boundary(from..from + 4).unwrap_or(line.len());
     Cow::Owned(format!("{} {}", &line[..head], &line[tail..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A letter for each line: what it reports.
+    fn letters(text: &str) -> String {
+        let lines: Vec<&str> = text.split('\n').collect();
+        let letter = |report| match report {
+            Report::Failure => 'F',
+            Report::Detail => 'd',
+            Report::Summary => 's',
+            Report::Routine => 'r',
+            Report::Other => '.',
+        };
+        reports(&lines).into_iter().map(letter).collect()
+    }
+
+    #[test]
+    fn a_block_goes_on_to_its_end_and_a_count_of_failures_begins_none() {
+        for (text, expected) in [
+            (
+                "error[E0308]: no\n --> a.rs:5:9\n  |\n5 | x\n  | ^ no\n\nwarning: unused\n --> b.rs",
+                "Fdddd...",
+            ),
+            ("thread 'a' panicked at a.rs:5:9:\none\ntwo\nthree\nfour\n\nplain", "Fdddd.."),
+            (
+                "a\nTraceback (most recent call last):\n  File \"a\", line 5, in f\n    x()\nsome.Fault\n\nplain",
+                ".Fddd..",
+            ),
+            ("- Console: 15 errors, 0 warnings\n  - one\n  - two\n  - three\n  - four", "F...."),
+            ("test a ... ok\ntest b ... FAILED\ntest c ... ok", "rFr"),
+            ("\u{1b}[31mFAIL\u{1b}[0m a.test.js\n  \u{1b}[32m✓\u{1b}[39m adds", "Fr"),
+            ("10%\r50%\rerror: no such thing", "F"),
+            ("  FAILED  \r\n  detail\r\n", "Fd."),
+        ] {
+            assert_eq!(letters(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_same_calls_of_a_stack_are_shown_once_and_the_failure_each_time() {
+        let stack = "Error: no\n    at f (/p/a.js:5:9)\n    at g (/p/a.js:9:9)\n\n";
+        let other = "Error: no\n    at f (/p/a.js:5:9)\n    at h (/p/b.js:1:1)";
+        assert_eq!(letters(&format!("{stack}{stack}{other}")), "Fdd.F...F.d");
+    }
+
+    #[test]
+    fn what_a_test_of_go_said_before_its_verdict_belongs_to_it() {
+        let text = "=== RUN   TestA\n    a_test.go:5: fine\n--- PASS: TestA (0.00s)\n=== RUN   TestB\n    a_test.go:9: bad\n--- FAIL: TestB (0.00s)";
+        assert_eq!(letters(text), "r.rrdF");
+    }
+
+    #[test]
+    fn long_lines_and_lines_of_many_bytes_are_read_at_both_ends() {
+        for filling in ["x".repeat(5_000), "é".repeat(5_000), "日".repeat(3_001)] {
+            assert_eq!(letters(&format!("test {filling} ... FAILED")), "F");
+            assert_eq!(letters(&format!("error: {filling}")), "F");
+        }
+    }
 }
