@@ -160,13 +160,11 @@ fn standing_line(
     let fact = session.result(at)?;
     let result = fact.object.as_ref().and_then(|object| session.handle(object));
     let showing = session.showing_as(at, session.treatment(at));
-    match showing.map(|showing| session.handle(&showing.object)) {
-        Some(subject) => Some(forms::as_in_line(subject?, there, result, quote)),
-        None => {
-            let before = fact.cut.as_ref().map_or(0, |cut| cut.before);
-            Some(forms::as_in_line(result?, there.shifted(before), None, quote))
-        }
+    if let Some(showing) = showing {
+        return Some(forms::as_in_line(session.handle(&showing.object)?, there, result, quote));
     }
+    let before = fact.cut.as_ref().map_or(0, |cut| cut.before);
+    Some(forms::as_in_line(result?, there.shifted(before), None, quote))
 }
 
 fn render_reread(

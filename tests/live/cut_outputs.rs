@@ -11,7 +11,8 @@ use crate::shapes::text_of;
 
 /// A log of this many lines.
 fn log(lines: usize) -> String {
-    (1..=lines).map(|n| format!("line {n} of the build log\n")).collect()
+    let lines: Vec<String> = (1..=lines).map(|n| format!("line {n} of the build log")).collect();
+    lines.join("\n") + "\n"
 }
 
 /// A host whose command printed a log, of which the host showed the last 100 lines, or what else `shown` says.

@@ -45,7 +45,9 @@ impl Output {
 
     /// The lines of a message, each behind `before`.
     fn message(&mut self, before: &str, message: &[String]) {
-        message.iter().for_each(|line| self.fail(&format!("{before}{line}")));
+        for line in message {
+            self.fail(&format!("{before}{line}"));
+        }
     }
 
     /// A line for each test: its verdict.
@@ -111,7 +113,9 @@ fn cargo(tests: &[Test]) -> Output {
         out.plain("");
     }
     out.plain("\nfailures:");
-    failed(tests).for_each(|(_, name, _)| out.fail(&format!("    {name}")));
+    for (_, name, _) in failed(tests) {
+        out.fail(&format!("    {name}"));
+    }
     out.fail("\ntest result: FAILED. 3 passed; 1 failed; 0 ignored");
     out.fail("\nerror: test failed, to rerun pass `--lib`");
     out
@@ -148,9 +152,9 @@ fn pytest(tests: &[Test]) -> Output {
         out.fail("\ntests/test_a.py:5: AssertionError");
     }
     out.plain("=========================== short test summary info ============================");
-    failed(tests).for_each(|(_, name, _)| {
-        out.fail(&format!("FAILED tests/test_a.py::test_{name} - assert 1 == 2"))
-    });
+    for (_, name, _) in failed(tests) {
+        out.fail(&format!("FAILED tests/test_a.py::test_{name} - assert 1 == 2"));
+    }
     out.fail("========================= 1 failed, 8 passed in 0.12s ==========================");
     out
 }
@@ -299,9 +303,9 @@ fn maven(tests: &[Test]) -> Output {
         }
     }
     out.fail("[ERROR] Failures: ");
-    failed(tests).for_each(|(_, name, _)| {
-        out.fail(&format!("[ERROR]   {name}Test.works:12 expected:<1> but was:<2>"))
-    });
+    for (_, name, _) in failed(tests) {
+        out.fail(&format!("[ERROR]   {name}Test.works:12 expected:<1> but was:<2>"));
+    }
     out.fail("[ERROR] Tests run: 27, Failures: 1, Errors: 0, Skipped: 0");
     out.plain("[INFO]");
     out.fail("[INFO] BUILD FAILURE");
@@ -355,8 +359,9 @@ fn rspec(tests: &[Test]) -> Output {
     }
     out.plain("Finished in 0.01 seconds");
     out.fail("9 examples, 1 failure\n\nFailed examples:\n");
-    failed(tests)
-        .for_each(|(_, name, _)| out.fail(&format!("rspec ./spec/a_spec.rb:4 # Calc {name}")));
+    for (_, name, _) in failed(tests) {
+        out.fail(&format!("rspec ./spec/a_spec.rb:4 # Calc {name}"));
+    }
     out
 }
 

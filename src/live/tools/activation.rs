@@ -17,7 +17,8 @@ use crate::context::window::{Marks, largest_step};
 use crate::error::{Error, Result};
 use crate::object::{Handle, Hash, Name, ObjectId, VersionSelector};
 use crate::session::{
-    ActiveView, Event, LineRange, Shows, SlotRecord, Subject, Treatment, merge_ranges, parse_ranges,
+    ActiveView, Cut, Event, LineRange, Shows, SlotRecord, Subject, Treatment, merge_ranges,
+    parse_ranges,
 };
 use crate::settings::Layout;
 
@@ -160,7 +161,7 @@ impl Tools<'_> {
                 let handle = self.handle_of(object)?;
                 let mut name = tool;
                 let whole = self.whole_of(object, version, picks)?;
-                if let Some((version, text, default)) = whole {
+                if let Some((Cut { text: version, shown: default, .. }, text)) = whole {
                     let object = object.clone();
                     return Ok(Ok(Shown { object, version, handle, name, text, default }));
                 }
@@ -190,14 +191,14 @@ impl Tools<'_> {
         }
     }
 
-    /// The whole of an output that the host cut, as a text with the lines of it that were shown. `None` if the store does not
+    /// The whole of an output that the host cut, and what was shown of it. `None` if the store does not
     /// hold it, or if what was shown is asked for and is not made of whole lines of it.
     fn whole_of(
         &self,
         object: &ObjectId,
         version: VersionSelector,
         picks: bool,
-    ) -> Result<Option<(Hash, Arc<str>, Option<LineRange>)>> {
+    ) -> Result<Option<(Cut, Arc<str>)>> {
         let fact = self.journal.state().fact_of(object).filter(|_| {
             version == VersionSelector::Latest && self.options.settings.layout == Layout::Log
         });
@@ -206,7 +207,7 @@ impl Tools<'_> {
             return Ok(None);
         }
         match self.journal.text(object, &cut.text) {
-            Ok(text) => Ok(Some((cut.text.clone(), text, cut.shown))),
+            Ok(text) => Ok(Some((cut.clone(), text))),
             // Exporting may have left it out.
             Err(Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
