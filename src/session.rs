@@ -37,7 +37,7 @@ pub use lines::{LineMap, LineRange, cut_ranges, merge_ranges, parse_ranges};
 pub use links::Links;
 pub use matching::{HostEntry, HostMatch, match_host_list};
 pub use message::{
-    MessageKey, MessageKind, OutputClass, RequestKey, ResultFact, Shows, is_own_tool,
+    Cut, MessageKey, MessageKind, OutputClass, RequestKey, ResultFact, Shows, is_own_tool,
 };
 pub use places::{Place, Role};
 pub use prices::{Charge, Input, scaled};
@@ -52,4 +52,10 @@ pub use state::{Effect, Sent, Session, Showing};
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+/// For serde: whether a flag says nothing.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }

@@ -14,11 +14,14 @@ import { contentText } from "./measure.js";
  * @typedef {{ path: string, range: Range, firstCall: string, secondCall: string }} Repetition
  */
 
-/** Least number of lines of a range: a note that says where fewer stand would be as long. */
+/** Least number of lines of a range. */
 const leastLines = 5;
 
+/** Least number of lines in one piece, about a screen, for which a `read` is split. */
+const screenLines = 20;
+
 /**
- * Ranges of the same version of a file that occur in two `read` results of the request. A call that repeats the previous one
+ * Ranges of 20 lines or more of the same version of a file that occur in two `read` results of the request. A call that repeats the previous one
  * asks to see the text again and is not compared; nor are results of other tools.
  *
  * @param {RequestBody} body
@@ -42,7 +45,7 @@ export function repeatedRanges(body, reads) {
       for (const other of standing) {
         const first = Math.max(range.first, other.range.first);
         const last = Math.min(range.last, other.range.last);
-        if (other.read.path === read.path && other.read.text === read.text && last - first + 1 >= leastLines) {
+        if (other.read.path === read.path && other.read.text === read.text && last - first + 1 >= screenLines) {
           repetitions.push({ path: read.path, range: { first, last }, firstCall: other.id, secondCall: id });
         }
       }

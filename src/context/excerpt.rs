@@ -1,13 +1,14 @@
 //! Renders an output that is shown in part, from its pieces. Pure text.
 
 use super::forms;
+use super::tokens::Counter;
 use crate::error::{Error, Result};
 use crate::object::Handle;
 use crate::session::{LineRange, Piece};
 
-/// Makes the line that says where lines stand, from the position of the message and the lines of the object that it shows.
-/// `None` if that message shows no lines.
-pub type StandingLine<'a> = &'a dyn Fn(u64, LineRange) -> Option<String>;
+/// Makes the line that says where lines stand, from the position of the message, the lines of the object that it shows, and the
+/// line to quote, if one is. `None` if that message shows no lines.
+pub type StandingLine<'a> = &'a dyn Fn(u64, LineRange, Option<&str>) -> Option<String>;
 
 /// What the lines that are not shown are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +45,9 @@ pub fn render(
             Piece::Between { between } => {
                 rendered.push(forms::between_line(handle, between.shifted(before)));
             }
-            Piece::Standing { at, .. } => {
-                let standing = piece.stands_at().and_then(|(at, there)| line(at, there));
+            Piece::Standing { standing: here, at, quoted, .. } => {
+                let quote = quoted.then(|| saying(&lines, *here)).flatten();
+                let standing = piece.stands_at().and_then(|(at, there)| line(at, there, quote));
                 rendered.push(standing.ok_or_else(|| {
                     Error::internal(format!("lines are said to stand at message {at}"))
                 })?);
@@ -53,6 +55,23 @@ pub fn render(
         }
     }
     Ok(rendered.join("\n"))
+}
+
+/// Approximate tokens of the pieces of an output as rendered, for deciding on them: handles and places differ in length.
+pub fn rendered_tokens(text: &str, pieces: &[Piece], counter: Counter) -> u64 {
+    let Some(handle) = Handle::parse("t1000") else { return u64::MAX };
+    let line = |_: u64, there: LineRange, quote: Option<&str>| {
+        Some(forms::as_in_line(handle, there, None, quote))
+    };
+    let rendered = render(text, pieces, Named { handle, before: 1_000 }, &line);
+    rendered.map_or(u64::MAX, |text| counter.count(&text))
+}
+
+/// The first of these lines that says something.
+fn saying<'a>(lines: &[&'a str], range: LineRange) -> Option<&'a str> {
+    let index = |line: u64| usize::try_from(line).unwrap_or(usize::MAX).min(lines.len());
+    let here = lines.get(index(range.first - 1)..index(range.last))?;
+    here.iter().map(|line| line.trim()).find(|line| line.chars().any(char::is_alphanumeric))
 }
 
 /// Cuts a line to at most `chars` characters, half at each end.
@@ -88,8 +107,8 @@ mod tests {
     }
 
     fn rendered(text: &str, pieces: &[Piece]) -> String {
-        let line = |at: u64, there: LineRange| {
-            Some(forms::as_in_line(handle(&format!("t{at}")), there, None))
+        let line = |at: u64, there: LineRange, quote: Option<&str>| {
+            Some(forms::as_in_line(handle(&format!("t{at}")), there, None, quote))
         };
         render(text, pieces, Named { handle: handle("t17"), before: 0 }, &line).unwrap()
     }
@@ -100,19 +119,21 @@ mod tests {
         let pieces = [
             Piece::Shown { shown: range(1, 2), chars: Some(400) },
             Piece::Between { between: range(3, 80) },
-            Piece::Standing { standing: range(81, 111), at: 12, first: 40 },
-            Piece::Between { between: range(112, 1_398) },
+            Piece::Standing { standing: range(81, 111), at: 12, first: 40, quoted: true },
+            Piece::Standing { standing: range(112, 116), at: 12, first: 71, quoted: false },
+            Piece::Between { between: range(117, 1_398) },
             Piece::Shown { shown: range(1_399, 1_400), chars: None },
         ];
-        insta::assert_snapshot!(rendered(&log.join("\n"), &pieces), @r"
+        insta::assert_snapshot!(rendered(&log.join("\n"), &pieces), @r#"
         line 1 of the log
         line 2 of the log
         … 78 lines between (t17:3-80) …
-        … 31 lines as in t12:40-70 …
-        … 1,287 lines between (t17:112-1398) …
+        … 31 lines as in t12:40-70, from "line 81 of the log" …
+        … 5 lines as in t12:71-75 …
+        … 1,282 lines between (t17:117-1398) …
         line 1399 of the log
         line 1400 of the log
-        ");
+        "#);
     }
 
     #[test]
@@ -122,7 +143,7 @@ mod tests {
             Piece::Between { between: range(2, 40) },
         ];
         let named = Named { handle: handle("f3"), before: 200 };
-        let text = render("fn main() {", &pieces, named, &|_, _| None).unwrap();
+        let text = render("fn main() {", &pieces, named, &|_, _, _| None).unwrap();
         assert_eq!(text, "fn main() {\n… 39 lines between (f3:202-240) …");
     }
 
@@ -135,9 +156,9 @@ mod tests {
 
     #[test]
     fn lines_that_stand_nowhere_are_an_error() {
-        let piece = Piece::Standing { standing: range(1, 9), at: 3, first: 1 };
+        let piece = Piece::Standing { standing: range(1, 9), at: 3, first: 1, quoted: true };
         assert!(
-            render("a", &[piece], Named { handle: handle("t17"), before: 0 }, &|_, _| None)
+            render("a", &[piece], Named { handle: handle("t17"), before: 0 }, &|_, _, _| None)
                 .is_err()
         );
     }
@@ -151,7 +172,7 @@ mod tests {
                 match forms[usize::try_from(line).unwrap() - 1] {
                     0 | 1 => Piece::Shown { shown: one, chars: None },
                     2 => Piece::Between { between: one },
-                    _ => Piece::Standing { standing: one, at: 12, first: line + 7 },
+                    _ => Piece::Standing { standing: one, at: 12, first: line + 7, quoted: true },
                 }
             });
             let mut next = 1;

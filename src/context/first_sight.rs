@@ -4,16 +4,17 @@
 
 use serde_json::Value;
 
-use super::excerpt::{self, Named};
+use super::excerpt::rendered_tokens;
 use super::lines_index::{Block, MIN_BLOCK_LINES};
+use super::preview;
 use super::tokens::Counter;
-use super::{forms, preview};
 use crate::harness::{Call, ToolKind};
-use crate::object::{Handle, Hash, ObjectId};
+use crate::object::{Hash, ObjectId};
 use crate::session::{LineRange, Part, Piece, ResultFact, Session, Showing, Shows, Treatment};
 
-/// Least number of lines of a block that is left out although the model asked for certain lines.
-const MIN_BLOCK_ASKED_FOR: usize = 20;
+/// Least number of lines in one piece, about a screen, that are left out of what the model asked for because they stand already.
+/// Fewer save less than the model loses by reading a text in two places.
+const MIN_LINES_ASKED_FOR: usize = 20;
 
 /// A tool result that the model has not seen yet.
 #[derive(Debug, Clone, Copy)]
@@ -88,8 +89,21 @@ pub fn block_lines(session: &Session, output: &Output<'_>) -> Option<usize> {
         // The lines that help after a failed edit are meant to be copied.
         return None;
     }
-    let asked_for = kind == ToolKind::Search || call.picks_lines();
-    Some(if asked_for { MIN_BLOCK_ASKED_FOR } else { MIN_BLOCK_LINES })
+    let asked_for = call.picks_lines() || preview::is_asked_for(kind);
+    Some(if asked_for { MIN_LINES_ASKED_FOR } else { MIN_BLOCK_LINES })
+}
+
+/// The blocks of a result that can be left out, of those that stand already: what a run says of a failure is shown each time.
+pub fn without_failures(output: &Output<'_>, min_lines: usize, blocks: Vec<Block>) -> Vec<Block> {
+    let call = Call::new(&output.fact.tool, output.args);
+    if blocks.is_empty() || !call.reports_run() {
+        return blocks;
+    }
+    let lines: Vec<&str> = output.text.split('\n').collect();
+    let reports = preview::reports(&lines);
+    let is_of_failure = |at: usize| reports[at].is_of_failure();
+    let left = |block: &Block| block.without(&lines, min_lines, output.counter, is_of_failure);
+    blocks.iter().flat_map(left).collect()
 }
 
 /// Leaves out the lines that stand elsewhere, and previews the others if there are too many.
@@ -134,38 +148,38 @@ fn preview_pieces(
     let pieces = preview::plan(&planned, previews.tokens)?;
     let whole = tokens - standing.iter().map(|block| block.tokens).sum::<u64>().min(tokens);
     // A preview that saves less than a quarter is not worth the risk of a second look.
-    (rendered_tokens(output, &pieces) * 4 <= whole * 3).then_some(pieces)
+    (rendered_tokens(text, &pieces, output.counter) * 4 <= whole * 3).then_some(pieces)
 }
 
-/// Approximate tokens of an excerpt, since handles differ in length.
-fn rendered_tokens(output: &Output<'_>, pieces: &[Piece]) -> u64 {
-    let Some(sample) = Handle::parse("t100") else { return u64::MAX };
-    let named = Named { handle: sample, before: 0 };
-    let line = |_: u64, there: LineRange| Some(forms::as_in_line(sample, there, None));
-    let rendered = excerpt::render(output.text, pieces, named, &line);
-    rendered.map_or(u64::MAX, |text| output.counter.count(&text))
-}
-
-/// Splits the lines of a read into those that stand above, according to `standing`, and those to show.
+/// Splits the lines of a read into those that stand above, according to `standing`, and those to show. Where some are shown, only
+/// a screen of lines or more in one piece counts as standing: a statement is not torn apart for less.
 pub fn split_read<'a>(
     (object, version, range): (&ObjectId, &Hash, LineRange),
     standing: impl Iterator<Item = &'a Showing>,
 ) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+    let same = standing.filter(|showing| showing.object == *object && showing.version == *version);
+    let places: Vec<(u64, LineRange)> =
+        same.flat_map(|showing| showing.ranges.iter().map(|shown| (showing.at, *shown))).collect();
+    let mut parts = Vec::new();
     let mut missing = vec![range];
-    for showing in standing {
-        if showing.object != *object || showing.version != *version {
-            continue;
+    while let Some((at, found)) = longest_piece(&places, &missing) {
+        if found.len() < MIN_LINES_ASKED_FOR as u64 && found != range {
+            break;
         }
-        for shown in &showing.ranges {
-            let found = missing.iter().filter_map(|range| range.intersect(*shown));
-            parts.extend(found.map(|range| Part { range, stands_at: Some(showing.at) }));
-            missing = missing.iter().flat_map(|range| range.without(&[*shown])).collect();
-        }
+        parts.push(Part { range: found, stands_at: Some(at) });
+        missing = missing.iter().flat_map(|range| range.without(&[found])).collect();
     }
     parts.extend(missing.into_iter().map(|range| Part { range, stands_at: None }));
     parts.sort_by_key(|part| part.range);
     parts
+}
+
+/// The longest piece of missing lines that stands at one place, and the place; the first of several as long.
+fn longest_piece(places: &[(u64, LineRange)], missing: &[LineRange]) -> Option<(u64, LineRange)> {
+    let found = places.iter().flat_map(|(at, shown)| {
+        missing.iter().filter_map(|range| Some((*at, range.intersect(*shown)?)))
+    });
+    found.reduce(|best, next| if next.1.len() > best.1.len() { next } else { best })
 }
 
 /// The treatment of a read with these parts.
@@ -258,7 +272,7 @@ mod tests {
         let treatment = shown("bash", &json!({ "command": "make" }), &text, &[block]);
         let pieces = vec![
             Piece::Shown { shown: LineRange { first: 1, last: 40 }, chars: None },
-            Piece::Standing { standing: lines, at: 7, first: 3 },
+            Piece::Standing { standing: lines, at: 7, first: 3, quoted: true },
         ];
         assert_eq!(treatment, Treatment::Excerpt { pieces });
     }

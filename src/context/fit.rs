@@ -2,10 +2,9 @@
 //!
 //! The results are new, so no cache holds them and shortening them costs nothing. Must not touch what the model has seen.
 
-use super::excerpt::{self, Named};
-use super::{forms, preview};
+use super::excerpt::rendered_tokens;
+use super::preview;
 use crate::context::tokens::Counter;
-use crate::object::Handle;
 use crate::session::{LineRange, MessageKind, Piece, ResultFact, Session, Shows, Treatment};
 
 /// Least tokens to which a result is shortened: some lines, and the line that counts the others.
@@ -72,13 +71,6 @@ pub fn shortened(output: &preview::Output<'_>, counter: Counter, tokens: u64) ->
     let all = LineRange { first: 1, last: lines };
     let pieces = fitting.unwrap_or_else(|| vec![Piece::Between { between: all }]);
     Treatment::Excerpt { pieces }
-}
-
-fn rendered_tokens(text: &str, pieces: &[Piece], counter: Counter) -> u64 {
-    let Some(handle) = Handle::parse("t1000") else { return u64::MAX };
-    let line = |_: u64, there: LineRange| Some(forms::as_in_line(handle, there, None));
-    let rendered = excerpt::render(text, pieces, Named { handle, before: 1_000 }, &line);
-    rendered.map_or(u64::MAX, |text| counter.count(&text))
 }
 
 #[cfg(test)]

@@ -2,8 +2,11 @@
 //!
 //! Pure text. No line reads like an error or like an invitation to repeat a call.
 
-use crate::object::{Handle, VersionSelector};
+use crate::object::{Handle, TxId, VersionSelector};
 use crate::session::{LineRange, ResultFact};
+
+/// Characters of a line that is quoted so that it is found.
+const QUOTED_CHARS: usize = 60;
 
 /// A collapsed tool output: `[t17] exit 0 · 412 lines · last: "test result: ok. 96 passed"`, and one with an image:
 /// `[t17] ok · 2 lines · 1 image · last: "saved"`, `[t17] ok · 1 image`.
@@ -17,7 +20,7 @@ pub fn output_line(handle: Handle, fact: &ResultFact) -> String {
         if fact.last.is_empty() { String::new() } else { format!(" · last: \"{}\"", fact.last) };
     let mut parts = Vec::new();
     if fact.images == 0 || fact.lines > 1 || !fact.last.is_empty() {
-        parts.push(count(fact.lines, "line"));
+        parts.push(count(fact.cut.as_ref().map_or(fact.lines, |cut| cut.lines), "line"));
     }
     if fact.images > 0 {
         parts.push(count(fact.images, "image"));
@@ -55,11 +58,27 @@ pub fn between_line(handle: Handle, range: LineRange) -> String {
     format!("… {} between ({handle}:{range}) …", count(range.len(), "line"))
 }
 
-/// Lines of an output that stand in another one, or in the showing of a file: `… 31 lines as in t12:40-70 …`,
-/// `… 31 lines as in f3:40-70 (t12) …`
-pub fn as_in_line(subject: Handle, range: LineRange, result: Option<Handle>) -> String {
+/// Lines of an output that stand in another one, or in the showing of a file. Their numbers are not printed there, so the first
+/// of them that says something is quoted: `… 31 lines as in t12:40-70, from "running 31 tests" …`,
+/// `… 31 lines as in f3:40-70 (t12), from "fn main() {" …`. Without a quote, as earlier releases had it:
+/// `… 31 lines as in t12:40-70 …`
+pub fn as_in_line(
+    subject: Handle,
+    range: LineRange,
+    result: Option<Handle>,
+    quote: Option<&str>,
+) -> String {
     let place = result.map_or_else(String::new, |handle| format!(" ({handle})"));
-    format!("… {} as in {subject}:{range}{place} …", count(range.len(), "line"))
+    let from = quote.map_or_else(String::new, |line| format!(", from \"{}\"", beginning(line)));
+    format!("… {} as in {subject}:{range}{place}{from} …", count(range.len(), "line"))
+}
+
+/// The beginning of a line, by which it is found.
+fn beginning(line: &str) -> String {
+    match line.char_indices().nth(QUOTED_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
 }
 
 /// Characters that are cut from a long line: `… 3,100 characters between (t17:5) …`
@@ -164,6 +183,15 @@ pub fn fold_line(first: Handle, last: Handle, steps: u64, deeds: &[String]) -> S
     format!("[{calls}] {}: {}", count(steps, "step"), deeds.join(", "))
 }
 
+/// Heading of a list of steps, by their first and last call: `[t31-t44] 6 steps:`.
+pub fn run_line(first: Handle, last: Handle, steps: u64) -> String {
+    let calls = if first == last { first.to_string() } else { format!("{first}-{last}") };
+    match steps {
+        0 => format!("[{calls}] names no calls of this conversation."),
+        _ => format!("[{calls}] {}:", count(steps, "step")),
+    }
+}
+
 /// Whether a text consists of nothing but lines of [`fold_line`].
 pub fn is_folded(text: &str) -> bool {
     let is_line = |line: &str| {
@@ -183,6 +211,14 @@ pub fn is_folded(text: &str) -> bool {
 /// First line of an activated object: `[t17] bash · lines 1-40 of 412`.
 pub fn activated_line(handle: Handle, name: &str, ranges: &[LineRange], lines: u64) -> String {
     format!("[{handle}] {name} · {} of {}", lines_phrase(ranges), grouped(lines))
+}
+
+/// What a heading adds to the name where another file was moved over the one that had this handle. `last`: the transaction that
+/// holds its last text.
+pub fn overwritten(handle: Handle, shown: Handle, last: Option<TxId>) -> String {
+    let kept =
+        last.map_or_else(String::new, |tx_id| format!("; {handle}@{tx_id} is what {handle} was"));
+    format!(" (now {shown}, which was moved over {handle}{kept})")
 }
 
 /// What a heading adds to the name where it shows another version than the latest.
@@ -282,8 +318,9 @@ mod tests {
             standing_line(handle("f3"), range(1, 210), "read", Some(handle("t12"))),
             standing_line(handle("f3"), range(7, 7), "activate", None),
             between_line(handle("t17"), range(81, 1320)),
-            as_in_line(handle("t12"), range(40, 70), None),
-            as_in_line(handle("f3"), range(40, 70), Some(handle("t12"))),
+            as_in_line(handle("t12"), range(40, 70), None, None),
+            as_in_line(handle("t12"), range(40, 70), None, Some("running 31 tests")),
+            as_in_line(handle("f3"), range(40, 70), Some(handle("t12")), Some(&"é".repeat(99))),
             long_line_cut(handle("t17"), 5, 3_100),
             changed_line(handle("f3"), "src/main.rs", Some(handle("t12")), false, (4, 1)),
             changed_line(handle("f3"), "src/main.rs", Some(handle("t12")), true, (4, 1)),
@@ -305,6 +342,8 @@ mod tests {
                 &["read f3 f9".into(), "edit f3 (+12 -4)".into(), "cargo test ok".into()],
             ),
             fold_line(handle("t31"), handle("t31"), 1, &["cargo test ok".into()]),
+            run_line(handle("t31"), handle("t44"), 6),
+            run_line(handle("t31"), handle("t31"), 0),
             activated_line(handle("t17"), "bash", &[range(1, 40)], 1_412),
         ];
         insta::assert_snapshot!(forms.join("\n"), @r#"
@@ -318,7 +357,8 @@ mod tests {
         f3 unchanged; line 7 stands in the activate result above.
         … 1,240 lines between (t17:81-1320) …
         … 31 lines as in t12:40-70 …
-        … 31 lines as in f3:40-70 (t12) …
+        … 31 lines as in t12:40-70, from "running 31 tests" …
+        … 31 lines as in f3:40-70 (t12), from "éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé…" …
         … 3,100 characters between (t17:5) …
         [f3] src/main.rs changed on disk after t12 (+4 -1):
         [f3] src/main.rs changed on disk after t12, by another session (+4 -1):
@@ -335,6 +375,8 @@ mod tests {
         [f3] src/main.rs · edits[1].oldText stands 12 times: line 9, …
         [t31-t44] 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok
         [t31] 1 step: cargo test ok
+        [t31-t44] 6 steps:
+        [t31] names no calls of this conversation.
         [t17] bash · lines 1-40 of 1,412
         "#);
     }

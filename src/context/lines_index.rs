@@ -12,8 +12,8 @@ use crate::session::LineRange;
 
 /// Least number of lines of a block: fewer are often alike by chance.
 pub const MIN_BLOCK_LINES: usize = 5;
-/// Least number of tokens of a block: the line that replaces it takes about a third of this.
-const MIN_BLOCK_TOKENS: u64 = 40;
+/// Least number of tokens of a block: the line that replaces it takes about half of this.
+const MIN_BLOCK_TOKENS: u64 = 60;
 /// Number of newest places of a block that are compared.
 const MAX_PLACES: usize = 8;
 
@@ -28,6 +28,42 @@ pub struct Block {
     pub first: u64,
     /// Their tokens.
     pub tokens: u64,
+}
+
+impl Block {
+    /// What is left of the block without some lines of its text: runs of at least `min_lines` lines that are worth a line in their
+    /// place.
+    ///
+    /// `lines`: those of the text. `stays`: whether a line is shown all the same, by its index.
+    pub fn without(
+        &self,
+        lines: &[&str],
+        min_lines: usize,
+        counter: Counter,
+        stays: impl Fn(usize) -> bool,
+    ) -> Vec<Self> {
+        let index = |line: u64| usize::try_from(line).unwrap_or(usize::MAX).min(lines.len());
+        let (start, end) = (index(self.lines.first - 1), index(self.lines.last));
+        let mut left = Vec::new();
+        let mut next = start;
+        while next < end {
+            let until = (next..end).find(|at| stays(*at)).unwrap_or(end);
+            let text = lines[next..until].join("\n");
+            let tokens = counter.count(&text);
+            if until - next >= min_lines && is_worth_a_line(&text, tokens) {
+                let lines = LineRange { first: next as u64 + 1, last: until as u64 };
+                let first = self.first + (next - start) as u64;
+                left.push(Self { lines, first, tokens, at: self.at });
+            }
+            next = until + 1;
+        }
+        left
+    }
+}
+
+/// Whether a line in the place of a block takes less than the block, and can quote something by which it is found.
+fn is_worth_a_line(text: &str, tokens: u64) -> bool {
+    tokens >= MIN_BLOCK_TOKENS && text.chars().any(char::is_alphanumeric)
 }
 
 /// The lines that stand in the window.
@@ -80,8 +116,9 @@ impl LinesIndex {
                 continue;
             };
             let (start, (last_start, last)) = (lines[next].0, lines[next + len - 1]);
-            let count = counter.count(&text[start..last_start + last.len()]);
-            if len < min_lines || count < MIN_BLOCK_TOKENS {
+            let block = &text[start..last_start + last.len()];
+            let count = counter.count(block);
+            if len < min_lines || !is_worth_a_line(block, count) {
                 // A block that begins within these lines also ends with them.
                 next += len + 1 - MIN_BLOCK_LINES;
                 continue;

@@ -21,7 +21,8 @@ const IMAGE_PLACEHOLDER: &str = "(see attached image)";
 
 /// Where the texts of object versions come from.
 pub trait Texts {
-    /// Text of the version of an object with this `content_hash`.
+    /// Text of the version of an object with this `content_hash`; of a call whose output the host cut, also the whole, by its
+    /// SHA-256.
     fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>>;
 
     /// JSON of an image of the version of a toolcall, by its number, from 1.
@@ -110,7 +111,9 @@ fn render_result(
             Error::internal(format!("message {at} is collapsed but has no reference line"))
         })?,
         Treatment::Excerpt { pieces } => {
-            let line = |at: u64, there: LineRange| standing_line(session, at, there);
+            let line = |at: u64, there: LineRange, quote: Option<&str>| {
+                standing_line(session, at, there, quote)
+            };
             let named = match named_lines(session, fact) {
                 Some(named) => named,
                 None => Named { handle: handle()?, before: 0 },
@@ -136,21 +139,32 @@ fn render_result(
     Ok(Some(with_text(message.content(), &text, images)))
 }
 
-/// What the lines of a result that shows a file are called: by their place in the file. `None` if it shows its own text.
+/// What the lines of a result that shows a file, or a part of an output, are called: by their place in the file, or in the whole.
+/// `None` if it shows all of its own text.
 fn named_lines(session: &Session, fact: &ResultFact) -> Option<Named> {
+    if let Some(cut) = &fact.cut {
+        return Some(Named { handle: session.handle(fact.object.as_ref()?)?, before: cut.before });
+    }
     let Shows::File { object, range, .. } = &fact.shows else { return None };
     Some(Named { handle: session.handle(object)?, before: range.first - 1 })
 }
 
 /// The line that says where lines of an excerpt stand: in the file that a message shows, or in its output.
-fn standing_line(session: &Session, at: u64, there: LineRange) -> Option<String> {
+fn standing_line(
+    session: &Session,
+    at: u64,
+    there: LineRange,
+    quote: Option<&str>,
+) -> Option<String> {
     // A result that shows an activated object has no handle of its own.
-    let result = session.result(at)?.object.as_ref().and_then(|object| session.handle(object));
+    let fact = session.result(at)?;
+    let result = fact.object.as_ref().and_then(|object| session.handle(object));
     let showing = session.showing_as(at, session.treatment(at));
-    match showing.map(|showing| session.handle(&showing.object)) {
-        Some(subject) => Some(forms::as_in_line(subject?, there, result)),
-        None => Some(forms::as_in_line(result?, there, None)),
+    if let Some(showing) = showing {
+        return Some(forms::as_in_line(session.handle(&showing.object)?, there, result, quote));
     }
+    let before = fact.cut.as_ref().map_or(0, |cut| cut.before);
+    Some(forms::as_in_line(result?, there.shifted(before), None, quote))
 }
 
 fn render_reread(

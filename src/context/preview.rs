@@ -1,9 +1,17 @@
 //! Plans which lines of a long output are shown when it is first sent, by the kind of tool.
 //!
-//! Pure; knows no session. Decides only which lines are shown; all others are counted.
+//! Of what a run reports, every failure is shown, whatever that takes; what went as it should is shown only where the model's words
+//! name it. `reports` tells them apart. Pure; knows no session. Decides only which lines are shown; all others are counted.
 
+mod marks;
+mod plan;
+mod reports;
+#[cfg(test)]
+mod runs;
+
+use self::plan::{Plan, Room};
+pub use self::reports::{Report, reports};
 use super::lines_index::Block;
-use super::words;
 use crate::harness::{ShellKind, ToolKind};
 use crate::session::{LineRange, Piece, join_pieces};
 
@@ -15,57 +23,6 @@ const LINE_CHARS: usize = 400;
 const DATA_LINE_CHARS: usize = 2_000;
 /// Factor on the preview limit for files shown whole and for search results.
 const ASKED_FOR: u64 = 4;
-/// About what the line costs that counts hidden lines, in characters. Shorter gaps are shown instead.
-const BETWEEN_CHARS: usize = 60;
-/// Lines shown around one that contains a word of the model's.
-const WORD_CONTEXT: usize = 1;
-/// Lines shown after one that names an error: compilers put the location there.
-const ERROR_CONTEXT: usize = 3;
-/// Lines per file that a long search result shows: the first number that fits.
-const LINES_OF_A_FILE: [usize; 4] = [8, 4, 2, 1];
-
-/// Words that mark lines about a failure, in lower case.
-const FAILURES: [&str; 12] = [
-    "error",
-    "fail",
-    "panicked",
-    "exception",
-    "traceback",
-    "fatal",
-    "not ok",
-    "assert",
-    "undefined",
-    "cannot ",
-    "✗",
-    "✖",
-];
-/// Words that mark summary lines, in lower case.
-const SUMMARIES: [&str; 9] = [
-    "test result",
-    "passed",
-    " warnings",
-    "warning: ",
-    "tests:",
-    "ran ",
-    "finished",
-    "exit code",
-    "summary",
-];
-/// Prefixes of lines that locate a change.
-const DIFF_HEADS: [&str; 11] = [
-    "diff --git ",
-    "--- ",
-    "+++ ",
-    "@@ ",
-    "commit ",
-    "Binary files ",
-    "rename ",
-    "new file",
-    "deleted file",
-    "*** ",
-    "Subject: ",
-];
-
 /// An output that may be previewed.
 #[derive(Debug, Clone, Copy)]
 pub struct Output<'a> {
@@ -81,50 +38,44 @@ pub struct Output<'a> {
     pub standing: &'a [Block],
 }
 
-/// Shares of a preview's characters, in tenths. Unused characters go to the tail, or to the head if the tail has no
-/// share.
-struct Shares {
-    head: usize,
-    tail: usize,
-    marked: usize,
-    words: usize,
-}
-
-/// The state of the lines while a preview is planned.
-struct Plan<'a> {
-    lines: &'a [&'a str],
-    /// Whether each line is shown, here or elsewhere.
-    kept: Vec<bool>,
-    chars: usize,
-}
-
 /// Chooses the lines of an output to show; `None` if it is short enough to show whole.
 ///
 /// `limit_tokens`: longest output that is shown whole, in tokens; four times that for files and search results. A
-/// preview shows about half of it. 0 turns previews off. The pieces include the lines that stand elsewhere.
+/// preview shows about half of it, and all failures beside that. 0 turns previews off. The pieces include the lines that stand
+/// elsewhere.
 pub fn plan(output: &Output<'_>, limit_tokens: u64) -> Option<Vec<Piece>> {
     let limit = limit_tokens.saturating_mul(if is_asked_for(output.kind) { ASKED_FOR } else { 1 });
     let standing: u64 = output.standing.iter().map(|block| block.tokens).sum();
     if limit == 0 || output.tokens.saturating_sub(standing) <= limit {
         return None;
     }
-    Some(plan_within(output, limit / 2))
+    let all = chars(limit / 2);
+    Some(plan_in(output, Room { failures: usize::MAX, all, others: all / 4 }))
 }
 
-/// Chooses the lines of an output that fit into about this many tokens. The pieces include the lines that stand elsewhere.
+/// Chooses the lines of an output that fit into about this many tokens, failures first. The pieces include the lines that stand
+/// elsewhere.
 pub fn plan_within(output: &Output<'_>, tokens: u64) -> Vec<Piece> {
+    let all = chars(tokens);
+    plan_in(output, Room { failures: all, all, others: 0 })
+}
+
+fn chars(tokens: u64) -> usize {
+    usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(CHARS_PER_TOKEN)
+}
+
+fn plan_in(output: &Output<'_>, room: Room) -> Vec<Piece> {
     let lines: Vec<&str> = output.text.split('\n').collect();
-    let budget = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(CHARS_PER_TOKEN);
-    let each = budget / lines.len();
+    let each = room.all / lines.len();
     let is_data = output.text.len() / lines.len() > DATA_LINE_CHARS && each > LINE_CHARS;
     let chars = if is_data { each } else { LINE_CHARS };
     let mut kept = vec![is_data; lines.len()];
     for block in output.standing {
         kept[indexes(block.lines)].fill(true);
     }
-    let mut plan = Plan { lines: &lines, kept, chars };
-    plan.fill(output, budget);
-    plan.close_gaps();
+    let reports = if is_run(output.kind) { reports(&lines) } else { Vec::new() };
+    let mut plan = Plan { lines: &lines, reports, kept, chars };
+    plan.fill(output, room);
     plan.pieces(output.standing)
 }
 
@@ -135,14 +86,19 @@ pub fn without_standing(total: u64, standing: &[Block]) -> Vec<Piece> {
     for block in standing {
         let shown = LineRange { first: next, last: block.lines.first - 1 };
         pieces.push(Piece::Shown { shown, chars: None });
-        pieces.push(Piece::Standing { standing: block.lines, at: block.at, first: block.first });
+        pieces.push(piece_of(block));
         next = block.lines.last + 1;
     }
     pieces.push(Piece::Shown { shown: LineRange { first: next, last: total }, chars: None });
     join_pieces(pieces)
 }
 
-fn is_asked_for(kind: ToolKind) -> bool {
+fn piece_of(block: &Block) -> Piece {
+    Piece::Standing { standing: block.lines, at: block.at, first: block.first, quoted: true }
+}
+
+/// Whether calls of a kind ask for what they show: files, and lines that match.
+pub fn is_asked_for(kind: ToolKind) -> bool {
     matches!(
         kind,
         ToolKind::Read
@@ -151,185 +107,15 @@ fn is_asked_for(kind: ToolKind) -> bool {
     )
 }
 
-fn shares(kind: ToolKind) -> Shares {
-    match kind {
-        ToolKind::Shell(ShellKind::Build) => Shares { head: 1, tail: 4, marked: 3, words: 2 },
-        ToolKind::Shell(ShellKind::Diff) => Shares { head: 3, tail: 0, marked: 5, words: 2 },
-        ToolKind::Search | ToolKind::Shell(ShellKind::Search) => {
-            Shares { head: 1, tail: 0, marked: 7, words: 2 }
-        }
-        ToolKind::List | ToolKind::Find | ToolKind::Shell(ShellKind::Listing) => {
-            Shares { head: 8, tail: 0, marked: 0, words: 2 }
-        }
-        ToolKind::Shell(_) => Shares { head: 3, tail: 4, marked: 1, words: 2 },
-        _ => Shares { head: 5, tail: 3, marked: 0, words: 2 },
-    }
-}
-
-impl Plan<'_> {
-    /// Marks lines to show, up to this many characters.
-    fn fill(&mut self, output: &Output<'_>, budget: usize) {
-        let shares = shares(output.kind);
-        let share = |tenths: usize| budget / 10 * tenths;
-        let mut used = match output.kind {
-            ToolKind::Search | ToolKind::Shell(ShellKind::Search) => {
-                self.first_of_each_file(share(shares.marked))
-            }
-            ToolKind::Shell(ShellKind::Diff) => {
-                let is_head = |line: &str| DIFF_HEADS.iter().any(|head| line.starts_with(head));
-                let heads: Vec<usize> = self.places(is_head).collect();
-                self.keep_each(heads, share(shares.marked))
-            }
-            _ if shares.marked > 0 => self.failures(share(shares.marked)),
-            _ => 0,
-        };
-        let said = words::identifiers(output.said);
-        let near = words::lines_with(self.lines, &said).into_iter();
-        let last = self.lines.len() - 1;
-        let near =
-            near.flat_map(|at| at.saturating_sub(WORD_CONTEXT)..=(at + WORD_CONTEXT).min(last));
-        used += self.keep_each(near, share(shares.words));
-        let rest = budget.saturating_sub(used);
-        let head = if shares.tail == 0 { rest } else { share(shares.head).min(rest) };
-        let used = self.keep_while(0..=last, head);
-        if shares.tail > 0 {
-            self.keep_while((0..=last).rev(), rest - used);
-        }
-    }
-
-    /// Lines about failures with the lines after them, first ones first. A quarter of the characters goes to summary
-    /// lines, last ones first.
-    fn failures(&mut self, allowed: usize) -> usize {
-        let has = |line: &str, words: &[&str]| {
-            let start: String = line.chars().take(LINE_CHARS).collect();
-            let start = start.to_lowercase();
-            words.iter().any(|word| start.contains(word))
-        };
-        let summaries: Vec<usize> = self.places(|line| has(line, &SUMMARIES)).collect();
-        let failures: Vec<usize> = self
-            .places(|line| has(line, &FAILURES))
-            .filter(|at| summaries.binary_search(at).is_err())
-            .collect();
-        let used = self.keep_each(summaries.into_iter().rev(), allowed / 4);
-        let last = self.lines.len() - 1;
-        let with_place = failures.into_iter().flat_map(|at| at..=(at + ERROR_CONTEXT).min(last));
-        used + self.keep_each(with_place, allowed - used)
-    }
-
-    /// The first lines of each file in a search result.
-    fn first_of_each_file(&mut self, allowed: usize) -> usize {
-        let mut number = 0;
-        let mut file = "";
-        let numbers: Vec<usize> = self
-            .lines
-            .iter()
-            .map(|line| {
-                let head = line.split_once(':').map_or(*line, |(head, _)| head);
-                let names_a_file = !head.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-                if names_a_file && head != file && !line.starts_with([' ', '\t']) {
-                    file = head;
-                    number = 0;
-                }
-                number += 1;
-                number
-            })
-            .collect();
-        for most in LINES_OF_A_FILE {
-            let places: Vec<usize> =
-                (0..self.lines.len()).filter(|at| numbers[*at] <= most).collect();
-            let cost: usize = places.iter().map(|at| self.cost(*at)).sum();
-            if cost <= allowed {
-                return self.keep_each(places, allowed);
-            }
-        }
-        0
-    }
-
-    fn places<'b>(
-        &'b self,
-        is_one: impl Fn(&str) -> bool + 'b,
-    ) -> impl Iterator<Item = usize> + 'b {
-        (0..self.lines.len()).filter(move |at| is_one(self.lines[*at]))
-    }
-
-    /// Shows lines in this order while they fit; lines that are shown already cost nothing.
-    fn keep_while(&mut self, places: impl Iterator<Item = usize>, allowed: usize) -> usize {
-        let mut used = 0;
-        for at in places {
-            let cost = self.cost(at);
-            if used + cost > allowed {
-                break;
-            }
-            used += cost;
-            self.kept[at] = true;
-        }
-        used
-    }
-
-    /// Shows each of these lines that still fits.
-    fn keep_each(&mut self, places: impl IntoIterator<Item = usize>, allowed: usize) -> usize {
-        let mut used = 0;
-        for at in places {
-            let cost = self.cost(at);
-            if used + cost <= allowed {
-                used += cost;
-                self.kept[at] = true;
-            }
-        }
-        used
-    }
-
-    /// The characters that showing a line adds.
-    fn cost(&self, at: usize) -> usize {
-        if self.kept[at] {
-            return 0;
-        }
-        let line = self.lines[at];
-        // Counting is needed only for lines that may be too long.
-        let chars = if line.len() <= self.chars { line.len() } else { line.chars().count() };
-        chars.min(self.chars + BETWEEN_CHARS) + 1
-    }
-
-    /// Fills gaps that cost no more than the line that would count them.
-    fn close_gaps(&mut self) {
-        let mut at = 0;
-        while at < self.lines.len() {
-            let end = (at..self.lines.len()).find(|at| self.kept[*at]).unwrap_or(self.lines.len());
-            let cost: usize = (at..end).map(|at| self.cost(at)).sum();
-            if cost <= BETWEEN_CHARS {
-                self.kept[at..end].fill(true);
-            }
-            at = end + 1;
-        }
-    }
-
-    fn pieces(&self, standing: &[Block]) -> Vec<Piece> {
-        let mut pieces = Vec::new();
-        let mut blocks = standing.iter().peekable();
-        let mut line = 1;
-        while line <= self.lines.len() as u64 {
-            if let Some(block) = blocks.next_if(|block| block.lines.first == line) {
-                pieces.push(Piece::Standing {
-                    standing: block.lines,
-                    at: block.at,
-                    first: block.first,
-                });
-                line = block.lines.last + 1;
-                continue;
-            }
-            let one = LineRange { first: line, last: line };
-            let [text] = &self.lines[indexes(one)] else { break };
-            pieces.push(if self.kept[indexes(one)] == [true] {
-                // Only uncut lines can be referred to, so cut ones are pieces of their own.
-                let is_cut = text.len() > self.chars && text.chars().count() > self.chars;
-                Piece::Shown { shown: one, chars: is_cut.then_some(self.chars as u64) }
-            } else {
-                Piece::Between { between: one }
-            });
-            line += 1;
-        }
-        join_pieces(pieces)
-    }
+/// Whether an output of this kind reports how something ran. That of a tool that is not known may.
+fn is_run(kind: ToolKind) -> bool {
+    matches!(
+        kind,
+        ToolKind::Other
+            | ToolKind::Shell(
+                ShellKind::Build | ShellKind::Log | ShellKind::Pick | ShellKind::Other
+            )
+    )
 }
 
 fn indexes(lines: LineRange) -> std::ops::Range<usize> {
@@ -341,6 +127,8 @@ fn indexes(lines: LineRange) -> std::ops::Range<usize> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::plan::BETWEEN_CHARS;
+    use super::runs::{About, RUNNERS, Test};
     use super::*;
     use crate::context::excerpt::{self, Named};
     use crate::context::tokens;
@@ -351,7 +139,37 @@ mod tests {
         let output = Output { text, tokens, kind, said, standing: &[] };
         let pieces = plan(&output, limit).expect("a preview is due");
         let named = Named { handle: Handle::parse("t17").unwrap(), before: 0 };
-        excerpt::render(text, &pieces, named, &|_, _| None).unwrap()
+        excerpt::render(text, &pieces, named, &|_, _, _| None).unwrap()
+    }
+
+    fn is_shown(pieces: &[Piece], at: usize) -> bool {
+        let shown = |piece: &&Piece| matches!(piece, Piece::Shown { .. });
+        pieces.iter().filter(shown).any(|piece| indexes(piece.lines()).contains(&at))
+    }
+
+    /// Passing tests that a preview shows although the line that counts them takes less.
+    fn shown_without_need(pieces: &[Piece], run: &runs::Output) -> Option<String> {
+        let is_one = |at: usize| run.lines[at].0 == About::Pass && is_shown(pieces, at);
+        let places: Vec<usize> = (0..run.lines.len()).filter(|at| is_one(*at)).collect();
+        let next_to_each_other = places.chunk_by(|one, other| one + 1 == *other);
+        let mut texts = next_to_each_other.map(|places| {
+            places.iter().map(|at| run.lines[*at].1.as_str()).collect::<Vec<_>>().join("\n")
+        });
+        texts.find(|text| text.len() > BETWEEN_CHARS)
+    }
+
+    fn tests() -> impl Strategy<Value = Vec<Test>> {
+        let message = prop::collection::vec("[a-z]{3,9} [a-z]{3,9}[0-9]{1,3}", 1..12);
+        let failed = prop_oneof![6 => Just(None), 1 => message.prop_map(Some)];
+        let test = ("[a-z]{4,9}_[a-z]{4,30}", failed);
+        let tests = prop::collection::vec(test, 5..120);
+        tests.prop_map(|tests| {
+            let number = |(at, (name, failed)): (usize, (String, _))| Test {
+                name: format!("{name}_{at}"),
+                failed,
+            };
+            tests.into_iter().enumerate().map(number).collect()
+        })
     }
 
     fn log(lines: usize) -> Vec<String> {
@@ -443,6 +261,37 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_preview_of_a_run_shows_every_failure_and_is_not_filled_with_passing_tests(
+            tests in tests(), runner in 0..RUNNERS.len(), kind in prop::sample::select(vec![build(), ToolKind::Other]),
+        ) {
+            let (name, run) = RUNNERS[runner];
+            let run = run(&tests);
+            let text = run.text();
+            let output = Output { text: &text, tokens: tokens::count(&text), kind, said: "", standing: &[] };
+            let Some(pieces) = plan(&output, 60) else { return Ok(()) };
+            for (at, (about, line)) in run.lines.iter().enumerate() {
+                // Of equal calls of a stack the first is shown.
+                let is_call = line.trim_start().starts_with("at ") || line.contains("File \"");
+                let first = run.lines.iter().position(|(_, other)| other == line).unwrap();
+                let at = if is_call { first } else { at };
+                prop_assert!(*about != About::Failure || is_shown(&pieces, at), "{}: `{}`", name, line);
+            }
+            prop_assert_eq!(shown_without_need(&pieces, &run), None, "{}", name);
+        }
+
+        #[test]
+        fn where_not_every_failure_fits_no_passing_test_is_shown(
+            tests in tests(), runner in 0..RUNNERS.len(), tokens in 20u64..400,
+        ) {
+            let (name, run) = RUNNERS[runner];
+            let run = run(&tests);
+            let text = run.text();
+            let output = Output { text: &text, tokens: tokens::count(&text), kind: build(), said: "", standing: &[] };
+            let pieces = plan_within(&output, tokens);
+            prop_assert_eq!(shown_without_need(&pieces, &run), None, "{}", name);
+        }
+
         #[test]
         fn every_line_is_in_one_piece_and_the_preview_keeps_to_its_size(
             lines in prop::collection::vec("(error |src/a.rs:1:|@@ |)[a-z ]{0,60}", 1..200),

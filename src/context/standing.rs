@@ -176,7 +176,12 @@ impl Above {
             for part in missing.clone().into_iter().filter_map(|range| range.intersect(known)) {
                 if part.len() >= MIN_BLOCK_LINES as u64 {
                     let first = first + part.first - known.first;
-                    pieces.push(Piece::Standing { standing: here(part), at: to, first });
+                    pieces.push(Piece::Standing {
+                        standing: here(part),
+                        at: to,
+                        first,
+                        quoted: true,
+                    });
                     missing = missing.iter().flat_map(|range| range.without(&[part])).collect();
                 }
             }

@@ -148,6 +148,18 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// Whether the call may show what a run reports: a command that shows no text of a file, or a tool that is not known.
+    pub fn reports_run(self) -> bool {
+        match self.kind() {
+            ToolKind::Other
+            | ToolKind::Shell(ShellKind::Build | ShellKind::Log | ShellKind::Other) => true,
+            ToolKind::Shell(ShellKind::Pick) => {
+                command_line(self.args).is_some_and(|line| !kind::shows_file(&line))
+            }
+            _ => false,
+        }
+    }
+
     /// The whole text that a writing call gives a file.
     pub fn content(self) -> Option<&'a str> {
         if self.does == Does::Write { text(self.args, &tools::CONTENT) } else { None }

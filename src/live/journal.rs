@@ -21,7 +21,7 @@ use self::documents::Ids;
 pub(super) use self::documents::session_key;
 pub(super) use self::events::{read_event, read_events};
 use self::texts::TextCache;
-pub(super) use self::versions::{image_name, is_forgotten, no_text, stored_version};
+pub(super) use self::versions::{FULL_OUTPUT, image_name, is_forgotten, no_text, stored_version};
 use super::OpenSession;
 use crate::context::host::HostMessage;
 use crate::error::{Error, Result};

@@ -8,6 +8,8 @@ mod activation;
 mod edit_help;
 mod guard;
 mod names;
+mod overwritten;
+mod steps;
 mod textless;
 
 pub use self::activation::Wanted;

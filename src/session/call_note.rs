@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::is_zero;
+use super::{is_false, is_zero};
 use crate::settings::Prices;
 
 /// Prices and where they come from.
@@ -72,11 +72,6 @@ pub struct PlainCompaction {
     pub from: u64,
     /// Tokens of all messages in the window before that position.
     pub dropped: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]

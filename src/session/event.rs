@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::excerpt::Piece;
-use super::is_zero;
 use super::lines::{LineMap, LineRange};
 use super::message::{MessageKey, MessageKind, Shows};
 use super::record::{CallRecord, FailedCall, PayloadRecord};
 use super::report::Reported;
 use super::sets::ActiveView;
+use super::{is_false, is_zero};
 use crate::object::{Hash, ObjectId, Timestamp};
 use crate::source::FileStamp;
 
@@ -341,9 +341,4 @@ pub struct Part {
     pub range: LineRange,
     /// Position of the message in which the lines stand; `None` if they are shown here.
     pub stands_at: Option<u64>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-fn is_false(flag: &bool) -> bool {
-    !flag
 }

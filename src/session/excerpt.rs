@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::is_false;
 use super::lines::LineRange;
 
 /// Length in characters to which previews of earlier releases cut a line.
@@ -34,6 +35,9 @@ pub enum Piece {
         at: u64,
         /// Number of the first of them there: a line of the file or output that the message shows.
         first: u64,
+        /// Whether the line in their place quotes the first of them that says something. Earlier releases named numbers alone.
+        #[serde(default, skip_serializing_if = "is_false")]
+        quoted: bool,
     },
 }
 
@@ -50,7 +54,7 @@ impl Piece {
     /// Where the lines stand: the position of the message, and the lines of the object that it shows.
     pub fn stands_at(&self) -> Option<(u64, LineRange)> {
         match self {
-            Self::Standing { standing, at, first } => {
+            Self::Standing { standing, at, first, .. } => {
                 let last = (first + standing.len()).saturating_sub(1);
                 Some((*at, LineRange { first: *first, last }))
             }
@@ -80,10 +84,16 @@ pub fn join_pieces(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
                 between.last = next.last;
             }
             (
-                Some(Piece::Standing { standing, at, first }),
-                Piece::Standing { standing: next, at: next_at, first: next_first },
+                Some(Piece::Standing { standing, at, first, quoted }),
+                Piece::Standing {
+                    standing: next,
+                    at: next_at,
+                    first: next_first,
+                    quoted: next_quoted,
+                },
             ) if standing.last + 1 == next.first
                 && at == next_at
+                && quoted == next_quoted
                 && *first + standing.len() == *next_first =>
             {
                 standing.last = next.last;
@@ -178,12 +188,13 @@ mod tests {
         let pieces = vec![
             Piece::Shown { shown: range(1, 9), chars: Some(400) },
             Piece::Between { between: range(10, 80) },
-            Piece::Standing { standing: range(81, 111), at: 12, first: 40 },
-            Piece::Shown { shown: range(112, 120), chars: None },
+            Piece::Standing { standing: range(81, 111), at: 12, first: 40, quoted: false },
+            Piece::Standing { standing: range(112, 119), at: 7, first: 1, quoted: true },
+            Piece::Shown { shown: range(120, 120), chars: None },
         ];
         let treatment = Treatment::Excerpt { pieces };
         let json = serde_json::to_string(&treatment).unwrap();
-        insta::assert_snapshot!(json, @r#"{"as":"excerpt","pieces":[{"shown":[1,9],"chars":400},{"between":[10,80]},{"standing":[81,111],"at":12,"first":40},{"shown":[112,120]}]}"#);
+        insta::assert_snapshot!(json, @r#"{"as":"excerpt","pieces":[{"shown":[1,9],"chars":400},{"between":[10,80]},{"standing":[81,111],"at":12,"first":40},{"standing":[112,119],"at":7,"first":1,"quoted":true},{"shown":[120,120]}]}"#);
         assert_eq!(serde_json::from_str::<Treatment>(&json).unwrap(), treatment);
     }
 

@@ -51,15 +51,18 @@ pub struct ResultFact {
     pub tool: String,
     /// Identifies tool and arguments: equal for identical requests.
     pub request: RequestKey,
-    /// Whether the call succeeded.
+    /// Whether the call succeeded; for an `activate` of an output, the call whose output it is.
     pub ok: bool,
-    /// Exit code, if the tool reports one.
+    /// Exit code, if the tool reports one; for an `activate` of an output, that of the call whose output it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i64>,
     /// Number of lines of its text, split on `\n`; the last line may be empty.
     pub lines: u64,
     /// The last line that says something, cut to 80 characters.
     pub last: String,
+    /// If the host cut the output and the store holds the whole: what it is of the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Cut>,
     /// Whether a line can take its place: the store holds its text and the images that leave with it. Earlier releases stored false also for a result of several text blocks, a string, or a block with keys that are not known; such a
     /// result goes out as the host gave it for as long as its session lasts.
     #[serde(rename = "plain")]
@@ -78,6 +81,20 @@ pub struct ResultFact {
     pub class: OutputClass,
     /// What it shows.
     pub shows: Shows,
+}
+
+/// What the host shows of an output that it cut. The lines of the output are numbered as in the whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    /// SHA-256 of the whole text, by which the store finds it.
+    pub text: Hash,
+    /// Number of its lines.
+    pub lines: u64,
+    /// Number of lines of the whole before the first one shown.
+    pub before: u64,
+    /// The lines of the whole that are shown; `None` if the first of them is shown in part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<LineRange>,
 }
 
 /// Identifies what a tool was asked: the first 16 digits of a SHA-256. Hashes do not compress, so they cost disk space, and 64
@@ -125,6 +142,7 @@ impl ResultFact {
             exit: Some(0),
             lines: 1,
             last: String::new(),
+            cut: None,
             is_output: true,
             kept_tokens: None,
             images: 0,

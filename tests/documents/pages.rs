@@ -1,7 +1,7 @@
 //! The documents against the code: the table of settings and the lines that the model sees.
 
 use palimpsest::context::forms;
-use palimpsest::object::{Handle, ObjectId};
+use palimpsest::object::{Handle, ObjectId, TxId};
 use palimpsest::session::{LineRange, OutputClass, RequestKey, ResultFact, Shows};
 use palimpsest::settings::{SETTINGS, SettingDoc};
 
@@ -41,6 +41,7 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
         exit: Some(0),
         lines: 412,
         last: "test result: ok. 96 passed".into(),
+        cut: None,
         is_output: true,
         kept_tokens: None,
         images: 0,
@@ -55,6 +56,13 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
         forms::showing_line(Some(t12), f3, "src/main.rs", &[range(1, 210)]),
         forms::standing_line(f3, range(1, 210), "read", Some(t12)),
         forms::between_line(t17, range(81, 1_320)),
+        forms::as_in_line(t12, range(40, 70), None, Some("running 31 tests")),
+        forms::as_in_line(f3, range(40, 70), Some(t12), Some("fn main() {")),
+        forms::run_line(handle("t31"), handle("t44"), 6),
+        format!(
+            "[f3] src/b.rs{} · lines 1-40 of 412",
+            forms::overwritten(handle("f5"), f3, Some(TxId(12)))
+        ),
         forms::changed_line(f3, "src/main.rs", Some(t12), false, (4, 1)),
         forms::changed_line(f3, "src/main.rs", Some(t12), true, (4, 1)),
         forms::nearest_line(f3, "src/main.rs", range(35, 49), "oldText"),

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use palimpsest::harness::Call;
 use palimpsest::live::Wanted;
 use palimpsest::session::{Session, Shows, Treatment};
 use palimpsest::settings::Settings;
@@ -15,7 +16,18 @@ static BETWEEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^… ([\d,]+) lines? between \(([tf]\d+):(\d+)-(\d+)\) …$").unwrap()
 });
 static AS_IN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^… ([\d,]+) lines? as in ([tf]\d+):(\d+)-(\d+)(?: \((t\d+)\))? …$").unwrap()
+    let form =
+        r#"^… ([\d,]+) lines? as in ([tf]\d+):(\d+)-(\d+)(?: \((t\d+)\))?(?:, from "(.*)")? …$"#;
+    Regex::new(form).unwrap()
+});
+/// Lines that report a failure, whatever printed them.
+static FAILED: LazyLock<Regex> = LazyLock::new(|| {
+    let lines = r"^test .+ \.\.\. FAILED|^FAILED \S+::|^\S+::\S+ FAILED|^\s*--- FAIL: |^\s*not ok [0-9]|^E   \S|panicked at \S|^error(\[E\d+\])?: |\(\d+,\d+\): error TS|^Traceback \(most recent|^\s*[✕✗✖×] |^ ?FAIL  ?\S|<<< FAILURE!";
+    Regex::new(lines).unwrap()
+});
+/// Lines that report that a test passed.
+static PASSED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^test .+ \.\.\. ok|^\S+::\S+ PASSED|^\s*--- PASS: |^\s*ok [0-9]+ |^\s*[✓✔√] |^ ?PASS  ?\S").unwrap()
 });
 static CUT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(.*) … [\d,]+ characters between \([tf]\d+:\d+\) … (.*)$").unwrap()
@@ -40,16 +52,20 @@ pub(crate) fn check(state: &Session, sent: &[Value], host: &[Value]) {
 fn check_excerpt(state: &Session, sent: &[Value], index: usize, at: u64, host: &Value) {
     let (own, shown) = (text_of(host), shown_text(&sent[index], host));
     let own: Vec<&str> = own.split('\n').collect();
-    // Lines of a file have the numbers that they have there.
-    let before = match state.result(at).map(|fact| &fact.shows) {
-        Some(Shows::File { range, .. }) => usize::try_from(range.first - 1).unwrap(),
+    // Lines of a file, or of an output that the host cut, have the numbers that they have there.
+    let fact = state.result(at).unwrap();
+    let before = match (&fact.shows, &fact.cut) {
+        (Shows::File { range, .. }, _) => range.first - 1,
+        (_, Some(cut)) => cut.before,
         _ => 0,
     };
-    let mut next = 0;
+    let before = usize::try_from(before).unwrap();
+    let (mut next, mut hidden) = (0, Vec::new());
     for line in shown.split('\n') {
         let number = |text: &str| text.replace(',', "").parse::<usize>().unwrap();
         if let Some(found) = BETWEEN.captures(line) {
             assert_eq!(number(&found[3]), before + next + 1, "{line}");
+            hidden.extend(&own[next..next + number(&found[1])]);
             next += number(&found[1]);
             assert_eq!(number(&found[4]), before + next, "{line}");
         } else if let Some(found) = AS_IN.captures(line) {
@@ -57,6 +73,8 @@ fn check_excerpt(state: &Session, sent: &[Value], index: usize, at: u64, host: &
             next += number(&found[1]);
             let named = found.get(5).or(found.get(2)).unwrap().as_str();
             assert!(stands(state, &sent[..index], named, &block), "{line}\n{block}");
+            let quote = found.get(6).unwrap().as_str().trim_end_matches('…');
+            assert!(block.lines().any(|line| line.trim().starts_with(quote)), "{line}\n{block}");
         } else if let Some(found) = CUT.captures(line).filter(|_| line != own[next]) {
             assert!(own[next].starts_with(&found[1]) && own[next].ends_with(&found[2]), "{line}");
             next += 1;
@@ -66,6 +84,31 @@ fn check_excerpt(state: &Session, sent: &[Value], index: usize, at: u64, host: &
         }
     }
     assert_eq!(next, own.len(), "all lines are shown or counted");
+    let brief = fact.object.as_ref().map_or("", |object| state.brief(object));
+    let args = json!({ "command": brief.strip_prefix("$ ").unwrap_or(brief) });
+    if matches!(fact.shows, Shows::Own) && Call::new(&fact.tool, &args).reports_run() {
+        check_failures(&hidden, &shown);
+    }
+}
+
+/// Whether a line surely reports a failure.
+pub(crate) fn is_failure(line: &str) -> bool {
+    FAILED.is_match(line)
+}
+
+/// Whether a line surely reports that a test passed.
+pub(crate) fn is_pass(line: &str) -> bool {
+    PASSED.is_match(line)
+}
+
+/// Checks that no line which surely reports a failure is hidden beside a test that passed.
+fn check_failures(hidden: &[&str], shown: &str) {
+    let failed = hidden.iter().find(|line| is_failure(line));
+    let passed = shown.lines().find(|line| line.len() > 60 && is_pass(line));
+    assert!(
+        failed.is_none() || passed.is_none(),
+        "{passed:?} is shown, {failed:?} is not\n{shown}"
+    );
 }
 
 /// Whether a block of lines stands in the message that answers the call of this name or, where the lines were activated, in
@@ -116,9 +159,9 @@ fn blocks_already_in_the_request_are_named_and_the_rest_is_shown() {
     host.send();
     let both = format!("new\n{}\nand\n{}", lines("build", 11..=41), lines("file", 1..=12));
     bash(&mut host, "make all", &both);
-    insta::assert_snapshot!(newest(&host), @r"
+    insta::assert_snapshot!(newest(&host), @r#"
     new
-    … 20 lines as in t1:11-30 …
+    … 20 lines as in t1:11-30, from "build line 11 of some words" …
     build line 31 of some words
     build line 32 of some words
     build line 33 of some words
@@ -133,8 +176,8 @@ fn blocks_already_in_the_request_are_named_and_the_rest_is_shown() {
     and
     file line 1 of some words
     file line 2 of some words
-    … 10 lines as in f1:3-12 (t2) …
-    ");
+    … 10 lines as in f1:3-12 (t2), from "file line 3 of some words" …
+    "#);
 }
 
 #[test]
@@ -181,7 +224,51 @@ fn lines_that_were_asked_for_are_named_only_where_they_are_many() {
     bash(&mut host, "sed -n 5,20p log", &lines("build", 5..=20));
     assert_eq!(newest(&host), lines("build", 5..=20));
     bash(&mut host, "sed -n 5,40p log", &lines("build", 5..=40));
-    assert_eq!(newest(&host), "… 36 lines as in t1:5-40 …");
+    let named = "… 36 lines as in t1:5-40, from \"build line 5 of some words\" …";
+    assert_eq!(newest(&host), named);
+}
+
+#[test]
+fn a_failure_of_a_run_is_shown_each_time_and_what_stands_around_it_is_named() {
+    let mut host = Host::new(Settings::default());
+    host.user("go");
+    let passing = |first: usize| {
+        let names = (first..first + 12).map(|n| format!("test parser::case_{n} ... ok"));
+        names.collect::<Vec<_>>().join("\n")
+    };
+    let failure = "---- parser::bad stdout ----\nthread 'parser::bad' panicked at src/a.rs:5:9:\n\
+                   assertion `left == right` failed\n  left: 1\n right: 2";
+    let run = format!("{}\n\nfailures:\n\n{failure}\n\n{}", passing(0), lines("note", 1..=12));
+    bash(&mut host, "cargo test", &run);
+    bash(&mut host, "true", "");
+    bash(&mut host, "cargo test -q", &run);
+    let again = newest(&host);
+    assert!(again.contains(failure), "{again}");
+    assert!(again.starts_with("… 13 lines as in t1:1-13, from \"test parser::case_0 ... ok\" …"));
+    bash(&mut host, "true", "");
+    bash(&mut host, "cat report.txt", &run);
+    assert_eq!(newest(&host).lines().count(), 1, "text of a file is named as it is");
+}
+
+#[test]
+fn a_reread_is_split_only_where_a_screen_of_lines_stands_in_one_piece() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("a.txt", &lines("file", 1..=200));
+    host.user("go");
+    let mut read = |first: u32, count: u32| {
+        host.read("a.txt", Some(first), Some(count));
+        host.send();
+        let shown = newest(&host).to_owned();
+        bash(&mut host, "true", "");
+        bash(&mut host, "true", "");
+        shown
+    };
+    read(10, 10);
+    assert!(!read(5, 30).contains("unchanged"), "10 lines in the middle");
+    let split = read(1, 60);
+    assert!(split.contains("\nf1 unchanged; lines 5-34 stand in the read result above"), "{split}");
+    assert!(!read(60, 40).contains("unchanged"), "one line at the edge");
+    assert!(read(12, 3).starts_with("f1 unchanged; lines 12-14 stand in"), "all of it stands");
 }
 
 #[test]
@@ -194,7 +281,8 @@ fn lines_are_shown_again_where_what_held_them_collapses_and_stand_once() {
     host.tool("bash", &json!({ "command": "make b" }), &lines("build", 11..=30));
     host.tool("bash", &json!({ "command": "make c" }), &(lines("build", 5..=25) + "\nend"));
     host.send();
-    assert_eq!(newest(&host), "… 21 lines as in t1:5-25 …\nend");
+    let named = "… 21 lines as in t1:5-25, from \"build line 5 of some words\" …\nend";
+    assert_eq!(newest(&host), named);
     assert_eq!(host.live.state().epoch(), 0);
     bash(&mut host, "make d", &lines("other", 1..=3));
     host.user("on");
@@ -208,7 +296,8 @@ fn changed_lines_are_shown_whichever_tool_returned_them() {
     host.user("go");
     bash(&mut host, "make", &lines("build", 1..=30));
     bash(&mut host, "make b", &lines("build", 11..=30));
-    assert_eq!(newest(&host), "… 20 lines as in t1:11-30 …");
+    let named = "… 20 lines as in t1:11-30, from \"build line 11 of some words\" …";
+    assert_eq!(newest(&host), named);
     host.rewrites = true;
     host.messages[2]["content"][0]["text"] = json!("something else");
     host.send();

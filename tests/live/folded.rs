@@ -194,3 +194,59 @@ fn the_record_of_a_fold_repeats_nothing_that_stays() {
         assert!(record.to_string().len() < 2_000, "the user message is not repeated: {record}");
     }
 }
+
+#[test]
+fn a_run_of_calls_is_listed_with_a_line_for_each_step_and_what_to_ask_next() {
+    let mut host = folded();
+    let line = host.live.state().folds().all().next().unwrap().line.clone();
+    let run = line.split(['[', ']']).nth(1).unwrap().to_owned();
+    let listed = activate(&mut host, &run);
+    insta::assert_snapshot!(listed);
+    assert_eq!(listed, activate(&mut host, &format!("[{run}]")));
+    for (name, expected) in [
+        ("t2-t2", "[t2] 1 step:\n[t2] read f2 b.txt · lines 1-2\nName one"),
+        ("t14-t99", "[t14-t99] 1 step:\n[t14] echo last ok\nThe newest call is t14.\nName one"),
+        ("t50-t60", "[t50-t60] names no calls of this conversation.\nThe newest call is t14."),
+        ("f1-f2", "`name` `f1-f2` names several objects: activate them one by one"),
+        ("t1-t5@-1", "`name` `t1-t5` names several calls, which have versions of their own"),
+        ("t1-x5", "nothing is named `t1-x5`"),
+    ] {
+        let answer = activate(&mut host, name);
+        assert!(answer.starts_with(expected), "{name}: {answer}");
+    }
+    let wanted = Wanted { name: run, lines: None, pattern: Some("failed".into()) };
+    assert_eq!(host.activate(&wanted, true), listed, "which of them is asked for is not known");
+    host.send();
+}
+
+#[test]
+fn a_long_run_of_calls_is_listed_in_parts() {
+    let mut host = Host::new(Settings::default());
+    host.user("go");
+    for n in 0..70 {
+        host.tool("bash", &json!({ "command": format!("echo {n}") }), &n.to_string());
+    }
+    host.send();
+    let listed = activate(&mut host, "t1-t70");
+    assert!(listed.starts_with("[t1-t70] 70 steps:\n[t1] echo 0 ok\n"), "{listed}");
+    assert!(
+        listed.contains("\n[t60] echo 59 ok\n`t61-t70` lists 10 more steps.\nName"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn calls_of_a_branch_that_was_left_are_said_to_be() {
+    let mut host = Host::new(Settings::default());
+    host.user("go");
+    for n in 0..3 {
+        host.tool("bash", &json!({ "command": format!("echo {n}") }), &n.to_string());
+    }
+    host.send();
+    host.messages.truncate(3);
+    host.rewrites = true;
+    host.user("otherwise");
+    host.send();
+    let left = "2 of t2-t3 had no result, or belong to a branch of the conversation that was left.";
+    assert!(activate(&mut host, "t1-t3").contains(left));
+}

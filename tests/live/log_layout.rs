@@ -1,6 +1,7 @@
 //! The `log` layout end to end: a scripted host on real files, in-memory store.
 
 use crate::host::{Host, uncached};
+use crate::shapes::text_of;
 use palimpsest::live::{Notice, Wanted};
 use palimpsest::settings::Settings;
 use serde_json::json;
@@ -256,7 +257,8 @@ fn a_note_on_a_file_that_changed_all_over_says_the_counts_alone() {
 fn the_lines_of_an_output_are_counted_one_way() {
     let mut host = Host::new(settings());
     host.user("go");
-    host.tool("bash", &json!({ "command": "make" }), &(log_of(300, "x") + "\n"));
+    let log = log_of(300, "x").replace(" ... ok", "");
+    host.tool("bash", &json!({ "command": "make" }), &(log + "\n"));
     for n in 0..4 {
         host.tool("bash", &json!({ "command": format!("echo {n}") }), "n");
         host.send();
@@ -264,4 +266,40 @@ fn the_lines_of_an_output_are_counted_one_way() {
     assert!(host.shown().contains("[t1] exit 0 · 302 lines"), "{}", host.shown());
     let answer = activate(&mut host, "t1");
     assert!(answer.starts_with("[t1] bash · lines 1-302 of 302\n"), "{answer}");
+}
+
+#[test]
+fn the_line_of_a_collapsed_activate_keeps_how_the_run_that_it_shows_ended() {
+    let settings = Settings {
+        keep_results: 1,
+        collapse_tokens: 100,
+        prices: uncached(),
+        ..Settings::default()
+    };
+    let mut host = Host::new(settings);
+    let output = "a line of the log with some words\n".repeat(60);
+    host.user("go");
+    for (tool, ending) in
+        [("bash", "\n\nCommand exited with code 101"), ("deploy", ""), ("check", "")]
+    {
+        let (args, is_error) = (json!({ "command": "make" }), tool != "check");
+        let id = host.call(tool, &args);
+        host.answer(&id, tool, &args, &format!("{output}{tool}{ending}"), is_error);
+        host.send();
+    }
+    for name in ["t1", "t2", "t3"] {
+        host.activate(&Wanted { name: name.into(), ..Wanted::default() }, false);
+        host.send();
+    }
+    for n in 0..3 {
+        host.tool("bash", &json!({ "command": format!("echo {n}") }), "");
+        host.send();
+    }
+    host.user("on");
+    host.send();
+    for (name, status) in [("t1", "exit 101"), ("t2", "failed"), ("t3", "ok")] {
+        let line = format!("[{name}] {status} · ");
+        let lines = host.sent.iter().filter(|message| text_of(message).starts_with(&line));
+        assert_eq!(lines.count(), 2, "{name}: {}", host.shown());
+    }
 }

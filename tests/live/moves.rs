@@ -271,7 +271,7 @@ fn a_file_made_in_the_old_place_is_another_file_and_a_move_back_is_a_move() {
             .count(),
         3
     );
-    assert_eq!(host.bash("mv -f b.txt a.txt"), "[f1] b.txt is now a.txt");
+    assert_eq!(host.bash("mv -f b.txt a.txt"), "[f1] b.txt is now a.txt, in place of f3");
     assert_eq!(host.moved_from("a.txt"), Some(host.file("b.txt")));
     assert_eq!(host.handle("a.txt").as_deref(), Some("f1"));
     assert_eq!(host.handle("b.txt"), None);
@@ -293,7 +293,7 @@ fn a_restart_after_a_move_resends_the_same_messages() {
     host.read("z.txt", Some(2), Some(4));
     host.send();
     // Its handle is no longer that of the file in this place.
-    assert_eq!(host.bash("mv z.txt a.txt"), "[f2] z.txt is now a.txt");
+    assert_eq!(host.bash("mv z.txt a.txt"), "[f2] z.txt is now a.txt, in place of f1");
     let sent = host.sent.clone();
     host.restart();
     host.user("go on");
@@ -487,4 +487,25 @@ fn paths_in_a_sandboxed_command_mean_the_sandbox_not_this_machine() {
     let note =
         host.bash("mkdir -p far/away && mv a.txt far/away/b.txt && echo more >> far/away/b.txt");
     assert!(note.starts_with("[f1] a.txt is now far/away/b.txt"), "{note}");
+}
+
+#[test]
+fn a_handle_whose_file_was_overwritten_by_a_move_says_so_and_leads_to_its_last_text() {
+    let mut host = reading();
+    let note = host.bash("mv a.txt z.txt");
+    assert_eq!(note, "[f1] a.txt is now z.txt, in place of f2");
+    let mut activated = |name: &str| {
+        let wanted = Wanted { name: name.into(), lines: Some("2".into()), pattern: None };
+        host.activate(&wanted, false)
+    };
+    let now = activated("f2");
+    let (heading, text) = now.split_once('\n').unwrap();
+    assert!(heading.starts_with("[f1] z.txt (now f1, which was moved over f2; f2@"), "{heading}");
+    assert_eq!(text, "line 2 of a.txt");
+    let before = heading.split("; ").nth(1).unwrap().split(' ').next().unwrap();
+    let last = activated(before);
+    assert!(last.contains("(version @") && last.ends_with("\nline 2 of z.txt"), "{last}");
+    for name in ["f1", "z.txt"] {
+        assert_eq!(activated(name), "[f1] z.txt · line 2 of 21\nline 2 of a.txt", "{name}");
+    }
 }

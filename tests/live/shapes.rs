@@ -196,7 +196,7 @@ fn lines_that_stand_in_a_result_of_any_shape_are_named_in_another() {
             host.send();
             tool(&mut host, &json!({ "n": 2 }), &format!("new\n{}", lines("a", 11..=31)), other);
             host.send();
-            let expected = "new\n… 20 lines as in t1:11-30 …\na line 31 of some words";
+            let expected = "new\n… 20 lines as in t1:11-30, from \"a line 11 of some words\" …\na line 31 of some words";
             assert_replaced(&host.sent[4], &host.messages[4], expected);
         }
     }

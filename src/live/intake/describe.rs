@@ -59,6 +59,7 @@ pub(super) fn blank_fact(tool: &str, request: RequestKey) -> ResultFact {
         exit: None,
         lines: 0,
         last: String::new(),
+        cut: None,
         is_output: false,
         kept_tokens: None,
         images: 0,

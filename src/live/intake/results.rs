@@ -40,12 +40,17 @@ impl Ingest<'_> {
         }
         if is_own_tool(&call.tool) {
             let (shows, from) = self.activated(call, message)?;
+            if let Shows::Activated { object, .. } = &shows
+                && let Some(run) = self.journal.state().fact_of(object)
+            {
+                (fact.ok, fact.exit) = (run.ok, run.exit);
+            }
             fact.shows = shows;
             return Ok(Some(Ingested { fact, from, call: pending }));
         }
         let (shows, slice) = self.shown(call, message)?;
         fact.shows = shows;
-        let (object, version) = self.put_toolcall(call, &fact, message)?;
+        let (object, version) = self.put_toolcall(call, &mut fact, message)?;
         let whole = || ContentFrom::whole(&object, &version);
         let from = slice.or_else(|| fact.is_output.then(whole));
         fact.object = Some(object);
@@ -64,6 +69,7 @@ impl Ingest<'_> {
         };
         let fact = ResultFact {
             shows: Shows::Own,
+            cut: None,
             ..describe(message, fact, self.options.images_leave())
         };
         let args = match &fact.object {

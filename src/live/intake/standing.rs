@@ -39,7 +39,7 @@ impl Ingest<'_> {
         let mut blocks = index.blocks(output.text, min_lines, output.counter);
         blocks.retain(|block| has_latest_numbers(self.journal.state(), block.at));
         self.keep_index(index);
-        Ok(blocks)
+        Ok(first_sight::without_failures(output, min_lines, blocks))
     }
 
     /// Takes in what stands at a new message, once it is known how it is shown.

@@ -11,16 +11,17 @@ use crate::context::content::images_of;
 use crate::context::deeds::shown_brief;
 use crate::context::host::{HostCall, HostMessage};
 use crate::error::Result;
-use crate::live::journal::image_name;
+use crate::live::journal::{FULL_OUTPUT, image_name};
 use crate::object::{Envelope, Hash, ObjectId, ObjectType, Payload};
 use crate::session::{Event, RequestKey, ResultFact, Shows};
 
 impl Ingest<'_> {
-    /// Stages the toolcall of a call and its result; returns the object and the version.
+    /// Stages the toolcall of a call and its result; returns the object and the version. If the host cut the output, the fact then
+    /// says so.
     pub(super) fn put_toolcall(
         &mut self,
         call: &HostCall,
-        fact: &ResultFact,
+        fact: &mut ResultFact,
         message: &HostMessage,
     ) -> Result<(ObjectId, Hash)> {
         let content = match &fact.shows {
@@ -38,14 +39,14 @@ impl Ingest<'_> {
         let mut fact = blank_fact(&call.tool, RequestKey::of(""));
         fact.ok = false;
         let message = HostMessage::parse("{}", self.options.counter);
-        self.put(call, None, &fact, &message).map(drop)
+        self.put(call, None, &mut fact, &message).map(drop)
     }
 
     fn put(
         &mut self,
         call: &HostCall,
         content: Option<String>,
-        fact: &ResultFact,
+        fact: &mut ResultFact,
         message: &HostMessage,
     ) -> Result<(ObjectId, Hash)> {
         let mut fields = Map::new();
@@ -70,7 +71,10 @@ impl Ingest<'_> {
             fields.insert("brief".into(), json!(shown_brief(&brief)));
         }
         let mut additional = images(message);
-        additional.extend(self.full_output(message, &mut fields));
+        if let Some((whole, cut)) = self.full_output(message, &mut fields) {
+            additional.insert(FULL_OUTPUT.to_owned(), whole);
+            fact.cut = cut.filter(|_| fact.shows == Shows::Own);
+        }
         let id = self.toolcall_id(call, message, &mut fields)?;
         let payload = Payload { content, fields, additional, ..Payload::default() };
         let version = self.stage_toolcall(&id, payload)?;

@@ -70,13 +70,18 @@ impl Texts for Journal {
         if let Some(text) = self.texts.get(object, version) {
             return Ok(text);
         }
-        let found = self.owned_version(object, version)?;
-        let text = match self.store.content(&found)? {
-            Some(text) => text,
-            None if is_forgotten(&found) => {
-                return Err(Error::Forgotten { id: object.clone() });
+        let text = match self.owned_version(object, version) {
+            Ok(found) => match self.store.content(&found)? {
+                Some(text) => text,
+                None if is_forgotten(&found) => {
+                    return Err(Error::Forgotten { id: object.clone() });
+                }
+                None => return Err(no_text(object, version)),
+            },
+            Err(error @ Error::NotFound { .. }) => {
+                self.full_output(object, version)?.ok_or(error)?
             }
-            None => return Err(no_text(object, version)),
+            Err(error) => return Err(error),
         };
         let text: Arc<str> = text.into();
         self.remember_text(object, version, Arc::clone(&text));

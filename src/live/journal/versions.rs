@@ -108,6 +108,25 @@ impl Journal {
         }
     }
 
+    /// The whole of an output that the host cut, by the object of its call and the SHA-256 of the text. `None` if no version of the
+    /// call holds it.
+    pub(super) fn full_output(&self, object: &ObjectId, text: &Hash) -> Result<Option<String>> {
+        let staged =
+            self.staged(object).and_then(|(_, payload)| payload.additional.get(FULL_OUTPUT));
+        if let Some(whole) = staged.filter(|whole| Hash::of(whole) == *text) {
+            return Ok(Some(whole.clone()));
+        }
+        let versions = self.store.history(object)?;
+        let holds = |version: &&Version| version.additional.get(FULL_OUTPUT) == Some(text);
+        match versions.iter().find(holds) {
+            Some(version) => self.store.additional(version, FULL_OUTPUT),
+            None if versions.iter().any(is_forgotten) => {
+                Err(Error::Forgotten { id: object.clone() })
+            }
+            None => Ok(None),
+        }
+    }
+
     /// A stored version of an object, or of what it was before it was moved.
     pub(super) fn owned_version(&self, object: &ObjectId, version: &Hash) -> Result<Version> {
         let mut found = stored_version(&self.store, object, version);
@@ -177,6 +196,9 @@ pub(in crate::live) fn stored_version(
     let found = versions.find(|candidate| candidate.content_hash == *version);
     found.ok_or_else(|| no_text(object, version))
 }
+
+/// Name of the additional content of a toolcall that holds the whole of an output that the host cut.
+pub(in crate::live) const FULL_OUTPUT: &str = "full_output";
 
 /// Name of the additional content of a toolcall that holds one of its images, by its number, from 1.
 pub(in crate::live) fn image_name(number: usize) -> String {

@@ -17,7 +17,8 @@ use crate::context::window::{Marks, largest_step};
 use crate::error::{Error, Result};
 use crate::object::{Handle, Hash, Name, ObjectId, VersionSelector};
 use crate::session::{
-    ActiveView, Event, LineRange, Shows, SlotRecord, Subject, Treatment, merge_ranges, parse_ranges,
+    ActiveView, Cut, Event, LineRange, Shows, SlotRecord, Subject, Treatment, merge_ranges,
+    parse_ranges,
 };
 use crate::settings::Layout;
 
@@ -62,15 +63,20 @@ impl Tools<'_> {
         let name = Name::parse(&wanted.name)?;
         let object = match self.find(&name) {
             Err(error @ Error::UnknownName { .. }) => {
-                return self.no_file(&name.text).ok_or(error);
+                let other = match self.list_steps(&name)? {
+                    None => self.no_file(&name.text),
+                    steps => steps,
+                };
+                return other.ok_or(error);
             }
             object => object?,
         };
         if self.journal.is_forgotten(&object)? {
             return Err(Error::Forgotten { id: object });
         }
-        let subject = match self.subject(&object, name.version)? {
-            Ok(subject) => subject,
+        let picks = wanted.lines.is_some() || wanted.pattern.is_some();
+        let subject = match self.subject(&object, name.version, picks)? {
+            Ok(subject) => Shown { name: subject.name + &self.overwritten(&name)?, ..subject },
             Err(reason) => return Ok(reason),
         };
         let lines = subject.text.split('\n').count() as u64;
@@ -131,10 +137,13 @@ impl Tools<'_> {
     }
 
     /// The text that activating an object shows; a sentence where it has none.
+    ///
+    /// `picks`: whether lines or a pattern are asked for, which reach the whole of an output that the host cut.
     fn subject(
         &mut self,
         object: &ObjectId,
         version: VersionSelector,
+        picks: bool,
     ) -> Result<Result<Shown, String>> {
         if let Some((file, range, seen)) = self.shown_file(object) {
             if version != VersionSelector::Latest {
@@ -151,6 +160,11 @@ impl Tools<'_> {
             Some(Subject::Toolcall { tool, version: mut known, .. }) => {
                 let handle = self.handle_of(object)?;
                 let mut name = tool;
+                let whole = self.whole_of(object, version, picks)?;
+                if let Some((Cut { text: version, shown: default, .. }, text)) = whole {
+                    let object = object.clone();
+                    return Ok(Ok(Shown { object, version, handle, name, text, default }));
+                }
                 if version != VersionSelector::Latest {
                     let latest = known;
                     known = self.journal.store().select(object, version)?.content_hash;
@@ -174,6 +188,29 @@ impl Tools<'_> {
                 }
             }
             _ => self.file_subject(object, version, None),
+        }
+    }
+
+    /// The whole of an output that the host cut, and what was shown of it. `None` if the store does not
+    /// hold it, or if what was shown is asked for and is not made of whole lines of it.
+    fn whole_of(
+        &self,
+        object: &ObjectId,
+        version: VersionSelector,
+        picks: bool,
+    ) -> Result<Option<(Cut, Arc<str>)>> {
+        let fact = self.journal.state().fact_of(object).filter(|_| {
+            version == VersionSelector::Latest && self.options.settings.layout == Layout::Log
+        });
+        let Some(cut) = fact.and_then(|fact| fact.cut.as_ref()) else { return Ok(None) };
+        if cut.shown.is_none() && !picks {
+            return Ok(None);
+        }
+        match self.journal.text(object, &cut.text) {
+            Ok(text) => Ok(Some((cut.clone(), text))),
+            // Exporting may have left it out.
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 

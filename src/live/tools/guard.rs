@@ -24,7 +24,7 @@ static CUT: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The forms of `forms.rs` that stand in the place of content.
 static FORMS: LazyLock<Regex> = LazyLock::new(|| {
-    let forms = r"^(\[[tfs]\d+(-[tfs]\d+)?\] .*|… [\d,]+ \w+ (between \([tfs]\d+:[\d-]+\) |as in [tf]\d+:[\d-]+ (\(t\d+\) )?)?…|… [\d,]+ more changed lines? in f\d+ …|[tfs]\d+ unchanged; line.*)$";
+    let forms = r#"^(\[[tfs]\d+(-[tfs]\d+)?\] .*|… [\d,]+ \w+ (between \([tfs]\d+:[\d-]+\) |as in [tf]\d+:[\d-]+( \(t\d+\))?(, from "[^\n]*")? )?…|… [\d,]+ more changed lines? in f\d+ …|[tfs]\d+ unchanged; line.*)$"#;
     Regex::new(forms).expect("a constant that a test compiles")
 });
 
@@ -128,8 +128,10 @@ mod tests {
             forms::showing_line(Some(handle("t12")), handle("f3"), "src/main.rs", &[range]),
             forms::standing_line(handle("f3"), range, "read", Some(handle("t12"))),
             forms::between_line(handle("t17"), range),
-            forms::as_in_line(handle("t12"), range, None),
-            forms::as_in_line(handle("f3"), range, Some(handle("t12"))),
+            forms::as_in_line(handle("t12"), range, None, None),
+            forms::as_in_line(handle("f3"), range, Some(handle("t12")), None),
+            forms::as_in_line(handle("t12"), range, None, Some("say \"hi\"")),
+            forms::as_in_line(handle("f3"), range, Some(handle("t12")), Some("fn main() {")),
             forms::fold_line(handle("t31"), handle("t44"), 6, &["read f3".to_owned()]),
             forms::moved_line(handle("f3"), "src/a.rs", "src/b.rs"),
             forms::moved_changed_line(handle("f3"), ("a", "b"), Some(handle("t12")), 4, 1),

@@ -91,7 +91,7 @@ pub(in crate::live) fn describe_change(
 ) -> Result<FileChange> {
     let mut change = FileChange::default();
     let Some(shown) = Shown::of(journal, file, told) else { return Ok(change) };
-    let Shown { handle, path, before, seen } = &shown;
+    let Shown { handle, path, before, seen, .. } = &shown;
     let known = journal.state().index().get(file).map(|entry| &entry.subject);
     if !matches!(known, Some(Subject::File { lines: Some(_), .. })) {
         let fields = journal.latest_fields(file)?.unwrap_or_default();
@@ -101,7 +101,7 @@ pub(in crate::live) fn describe_change(
         return Ok(change);
     }
     if let Some(before) = before {
-        change.note = Some(forms::moved_line(*handle, before, path));
+        change.note = Some(forms::moved_line(*handle, before, &shown.place));
         let (from, path) = (before.clone(), path.clone());
         change.notices.push(Notice::FileMoved { handle: handle.to_string(), from, path });
     }
@@ -125,6 +125,8 @@ pub(in crate::live) fn describe_change(
 struct Shown {
     handle: Handle,
     path: String,
+    /// The same and, where the file was moved over another one, that one's handle.
+    place: String,
     /// The path that the model knows, where it is another.
     before: Option<String>,
     /// The result in which the model last saw text of it.
@@ -136,7 +138,11 @@ impl Shown {
         let (handle, path) = shown_name(journal, file)?;
         let before = told.path.as_ref();
         let before = before.map(|before| journal.state().shown_path(before).to_owned());
-        Some(Self { handle, path, before, seen: seen_in(journal, file) })
+        let place = match overwritten_by_move(journal, file) {
+            Some(gone) => format!("{path}, in place of {gone}"),
+            None => path.clone(),
+        };
+        Some(Self { handle, path, place, before, seen: seen_in(journal, file) })
     }
 
     /// The note on a file that had one text and has another. `moved`: the difference. `budget`: tokens of difference that may
@@ -148,13 +154,13 @@ impl Shown {
         is_by_other: bool,
         budget: &mut u64,
     ) -> String {
-        let Self { handle, path, before, seen } = self;
+        let Self { handle, path, place, before, seen } = self;
         let (handle, (added, removed)) = (*handle, moved.added_removed());
         if old == new {
             return forms::back_line(handle, path, *seen);
         }
         let head = if let Some(before) = before {
-            forms::moved_changed_line(handle, (before, path), *seen, added, removed)
+            forms::moved_changed_line(handle, (before, place), *seen, added, removed)
         } else {
             forms::changed_line(handle, path, *seen, is_by_other, (added, removed))
         };
@@ -187,6 +193,19 @@ pub(super) fn shown_name(journal: &Journal, file: &ObjectId) -> Option<(Handle, 
         }
         Subject::Toolcall { .. } => None,
     }
+}
+
+/// The handle of the file with text that was at a file's path before this one was moved there, if there was one.
+fn overwritten_by_move(journal: &Journal, file: &ObjectId) -> Option<Handle> {
+    let index = journal.state().index();
+    let path = index.get(file)?.subject.agent_path();
+    let is_gone = |subject: &Subject| {
+        matches!(subject, Subject::File { lines: Some(_), .. }) && subject.agent_path() == path
+    };
+    let mut entries = index.entries().iter().rev();
+    let gone = entries
+        .find(|entry| entry.id == *file && !index.is_shown(entry) && is_gone(&entry.subject));
+    gone.map(|entry| entry.handle)
 }
 
 /// The result in which the model last saw text of a file.

@@ -129,6 +129,16 @@ impl Session {
         }
     }
 
+    /// What is known of the newest result whose call has this object.
+    pub fn fact_of(&self, toolcall: &ObjectId) -> Option<&ResultFact> {
+        let newest_first = self.chat.messages().iter().rev();
+        let mut facts = newest_first.filter_map(|message| match &message.kind {
+            MessageKind::Result(fact) => Some(fact),
+            _ => None,
+        });
+        facts.find(|fact| fact.object.as_ref() == Some(toolcall))
+    }
+
     /// The window's messages with their positions.
     pub fn window(&self) -> impl DoubleEndedIterator<Item = (u64, &ChatMessage)> {
         self.chat.window().iter().filter_map(|at| Some((*at, self.chat.get(*at)?)))

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::object::{Hash, ObjectId, Origin, StaticReference};
-use crate::store::Store;
+use crate::store::{Store, Version};
 
 /// Objects whose versions are cached, so that a file which every message refers to is not read each time.
 const REMEMBERED: usize = 20_000;
@@ -15,14 +15,41 @@ const REMEMBERED: usize = 20_000;
 enum Pinned {
     /// An object with `id`, `content_hash` and `origin`.
     Static(StaticReference),
-    /// An object with `object` and `version`: an ID and the `content_hash` of one of its versions.
+    /// An object with `object` and `version`: an ID, and the `content_hash` of one of its versions or the SHA-256 of an additional
+    /// content.
     ByHash(ObjectId, Hash),
+}
+
+/// What references may say of a version.
+struct Known {
+    content_hash: Hash,
+    origin: Origin,
+    additional: Vec<Hash>,
+    /// Whether text was removed from it; which additional contents it had is then not known.
+    is_redacted: bool,
+}
+
+impl Known {
+    fn is_named(&self, hash: &Hash) -> bool {
+        self.content_hash == *hash || self.additional.contains(hash) || self.is_redacted
+    }
+}
+
+impl From<Version> for Known {
+    fn from(version: Version) -> Self {
+        Self {
+            is_redacted: version.redacted.is_some(),
+            additional: version.additional.into_values().collect(),
+            content_hash: version.content_hash,
+            origin: version.origin,
+        }
+    }
 }
 
 /// Looks up the versions that references pin.
 pub(super) struct References<'a> {
     store: &'a Store,
-    known: HashMap<ObjectId, Vec<(Hash, Origin)>>,
+    known: HashMap<ObjectId, Vec<Known>>,
     remembered: usize,
     checked: u64,
 }
@@ -63,14 +90,14 @@ impl<'a> References<'a> {
             self.checked += 1;
             let problem = match pinned {
                 Pinned::ByHash(id, hash) => {
-                    let held = self.versions(&id)?.iter().any(|(held, _)| *held == hash);
+                    let held = self.versions(&id)?.iter().any(|known| known.is_named(&hash));
                     (!held).then(|| format!("refers to version `{hash}` of `{id}`"))
                 }
                 Pinned::Static(StaticReference { id, content_hash, origin }) => {
-                    let same = |(hash, held): &(Hash, Origin)| {
-                        *hash == content_hash
-                            && held.store_id == origin.store_id
-                            && held.tx_id == origin.tx_id
+                    let same = |known: &Known| {
+                        known.content_hash == content_hash
+                            && known.origin.store_id == origin.store_id
+                            && known.origin.tx_id == origin.tx_id
                     };
                     let held = self.versions(&id)?.iter().any(same);
                     (!held).then(|| {
@@ -86,9 +113,9 @@ impl<'a> References<'a> {
         Ok(problems)
     }
 
-    /// Hash and origin of each version of an object, including those from before a move: a session refers to these by
+    /// What references may say of each version of an object, including those from before a move: a session refers to these by
     /// the file's present ID.
-    fn versions(&mut self, id: &ObjectId) -> Result<&[(Hash, Origin)]> {
+    fn versions(&mut self, id: &ObjectId) -> Result<&[Known]> {
         if self.remembered > REMEMBERED {
             self.known.clear();
             self.remembered = 0;
@@ -100,8 +127,7 @@ impl<'a> References<'a> {
                 // Damage has its own finding; to a reference an unreadable version is absent.
                 known => known.unwrap_or_default(),
             };
-            let versions: Vec<_> =
-                history.into_iter().map(|version| (version.content_hash, version.origin)).collect();
+            let versions: Vec<Known> = history.into_iter().map(Known::from).collect();
             self.remembered += versions.len() + 1;
             self.known.insert(id.clone(), versions);
         }

@@ -1,0 +1,310 @@
+//! By which marks a line of a test run, a build or a stack trace is known. One table for all runners; a line is judged alone.
+
+use std::sync::LazyLock;
+
+use regex::RegexSet;
+
+/// That something began, or went as it should.
+const ROUTINE: &[&str] = &[
+    // libtest, unittest, deno, elixir: the verdict ends the line.
+    r"\.\.\. *(ok|passed|ignored|skipped|SKIP|bench|expected failure)(?-u:\b)",
+    r"^\S+ \.{2,} ?(ok|skipped)(?-u:\b)",
+    // Jest, Vitest, Mocha, node, TAP, Go, nextest, bun, GoogleTest: the verdict begins it.
+    r"^\s*(✓|✔|√|✅|☑|○|↓|PASS|SKIP|SLOW|LEAK|RUNS|START|SETUP|Passed|Skipped|\(pass\)|\(skip\)|\(todo\))(\s|$)",
+    r"^\s*ok( [0-9]+|\s+\S+\s+(\(cached\)|[0-9.]+s))(\s|$)",
+    r"^\s*--- (PASS|SKIP|BENCH):",
+    r"^=== (RUN|PAUSE|CONT|NAME)\s",
+    r"^\?\s+\S+\s+\[no test files\]",
+    r"^\[(       OK|  PASSED|  SKIPPED| RUN     |-{10}|={10})[ \]]",
+    // Pytest, by test and by file.
+    r"::\S.* (PASSED|SKIPPED|XFAIL|XPASS)( +\[ *[0-9]+%\])?$",
+    r"^\[gw[0-9]+\] \[ *[0-9]+%\] (PASSED|SKIPPED|XFAIL|XPASS) ",
+    r"^(\S+\.py )?[.sxX]+( +\[ *[0-9]+%\])?$",
+    // Gradle, JUnit, Maven, XCTest, CTest.
+    r"^\S.* > .* (PASSED|SKIPPED|STARTED)$",
+    r"^> Task \S+( UP-TO-DATE| NO-SOURCE| FROM-CACHE| SKIPPED)?$",
+    r"[├└│╷─].* (✔|\[OK\]|\[S\])",
+    r"^\[INFO\] (Running |Download|Tests run: [0-9]+, Failures: 0, Errors: 0)",
+    r"^Tests run: [0-9]+, Failures: 0, Errors: 0",
+    r"^Test (Case|Suite) .* (started|passed)(?-u:\b)",
+    r"^\s*[0-9]+/[0-9]+ Test +#[0-9]+: .* Passed(?-u:\b)",
+    r"^\s*Start +[0-9]+: ",
+    r"^\s*● (Console|Validation Warning|Deprecation Warning)",
+    // Builds.
+    r"^\s*(Compiling|Checking|Downloading|Downloaded|Fresh|Building|Running|Doc-tests|Updating|Installing|Locking) \S",
+    r"^running [0-9]+ tests?$",
+    r"^\[ *[0-9]+(%|/[0-9]+)\] (Building|Linking|Generating|Built|Compiling)(?-u:\b)",
+];
+
+/// That something failed.
+const FAILURE: &[&str] = &[
+    // The verdict on a test.
+    r"\.\.\. *(FAILED|FAIL|ERROR|failed|timeout)(?-u:\b)",
+    r"^\s*(FAIL|FAILED|ERROR|ERRORS|FAILURES?|TIMEOUT|ABORT|SIGABRT|SIGSEGV|XPASS\(strict\))([\s:!(\[]|$)",
+    r"^\s*TRY [0-9]+ (FAIL|ABORT|SIG|TIMEOUT|TMT)",
+    r"^\s*(✕|✗|✖|✘|×|❌|⨯|\(fail\))(\s|$)",
+    r"^\s*❯ .*[1-9][0-9]* failed",
+    r"^\s*● \S",
+    r"^\s*not ok(?-u:\b)",
+    r"^\s*--- FAIL:",
+    r"^\s*(---- .+ ----|_{3,} .+ _{3,})$",
+    r"::\S.* (FAILED|ERROR)( +\[ *[0-9]+%\])?$",
+    r"^\[gw[0-9]+\] \[ *[0-9]+%\] (FAILED|ERROR) ",
+    r"^\S+\.py [.sxX]*[FE][.sxXFE]*( +\[ *[0-9]+%\])?$",
+    r"^[.sxX]*[FE][.sxXFE]* +\[ *[0-9]+%\]$",
+    r"^[sS*]*\.[.sS*]*[FE][.sSFE*]*$|^[FE]+\.[.sSFE*]*$",
+    r"^\S.* > .* FAILED$",
+    r"[├└│╷─].* (✘|\[X\])",
+    r"\(FAILED - [0-9]+\)$",
+    r"^\s+Failed \S.*\[[0-9<]",
+    r"^\[ +FAILED +\]|: Failure$",
+    r"\*\*\*(Failed|Exception|Timeout|Not Run)",
+    r"^Test (Case|Suite) .* failed(?-u:\b)",
+    r"<<< (FAILURE|ERROR)!",
+    r"^\s*Failure/Error:|^# +Failed test|^rspec \S+:[0-9]+",
+    // What failed, and how.
+    r"(?-u:\b)panicked at(?-u:\b)|^panic: |^fatal error: ",
+    r"^E( {2,}|\t)\S",
+    r"^Traceback \(most recent call last\)|^Stack trace:$",
+    r"^\s*(Caused by: *|\[cause\]: *|Uncaught *|Unhandled \w+ *)?([A-Za-z_$][A-Za-z0-9_$]*[.:]+)*[A-Za-z_]*(Error|Exception|Failure|Interrupt|Panic)( \[[A-Z_0-9]+\])?(: |:?$)",
+    r"^\s*Caused by:|^Exception in thread |(?-u:\b)Un(caught|handled)(?-u:\b)",
+    r"^(file://)?(/|[A-Za-z]:\\)\S+:[0-9]+$",
+    r"(^|[^-A-Za-z0-9_/.])(?i:error)( [A-Z]{1,6}[0-9]{2,6})?(\[[A-Za-z0-9_:/-]+\])?: ",
+    r"^\s+[0-9]+:[0-9]+\s+error\s",
+    r"^\S+\.go:[0-9]+:[0-9]+: \S|^\S+:[0-9]+:[0-9]+: [A-Z]{1,4}[0-9]{2,4} ",
+    r"(?i)^\s*\[?(error|fatal|critical|severe)\]?([:!]|\s*\|)|^\[(ERROR|FATAL)\]",
+    r"(?i)(?-u:\b)fatal( [a-z]+)?: ",
+    r"(?-u:\b)Assertion.* failed|(?-u:\b)assertion `",
+    r"^(g?make(\[[0-9]+\])?: )?\*\*\* |^ninja: build stopped|^collect2: |^ld: |undefined reference to",
+    r"^npm (ERR!|error )|^ELIFECYCLE(?-u:\b)|^Bail out!",
+    r"Segmentation fault|core dumped|Bus error|stack overflow|out of memory|^==[0-9]+==ERROR|runtime error: ",
+    r"command not found|No such file or directory|Permission denied|unresolved import",
+    r"^\S+\.rb:[0-9]+:in .*\([A-Z]\w*\)$",
+    // How the run failed.
+    r"^test result: FAILED|^BUILD FAIL|BUILD FAILURE|^FAILURE: |Build FAILED|^Result: FAIL",
+    r"^> Task .* FAILED$|^\* What went wrong:",
+];
+
+/// That something failed, by a count: nothing about it follows.
+const COUNTS: &[&str] = &[
+    r"(?-u:\b)[1-9][0-9,]* (tests? |examples? |suites? |specs? |subtests? )?(failed|failing|failures?|errors?|errored|broken|timed out)(?-u:\b)",
+    r"(?i)(^|[^0-9 ]) *(?-u:\b)(failures?|errors?|failed|fail)([:=] *| +)[1-9][0-9]*(?-u:\b)",
+];
+
+/// How a run ended.
+const SUMMARY: &[&str] = &[
+    r"^test result:|^=+ .*[0-9]+ (passed|failed|skipped|deselected|warnings?|errors?)(?-u:\b).* =+$",
+    r"(?i)^\s*(tests|test suites|test files|snapshots|suites|specs|time|duration|total)(:| {2,}| +[0-9])",
+    r"^Ran [0-9]+|^OK(?-u:\b)|^Finished in|^\s*Finished |^Done in|^\s*Summary(?-u:\b)|^Total",
+    r"^[0-9,]+ (tests?|runs?|examples?|specs|assertions|passing|pending|passed)(?-u:\b)",
+    r"^\s*[0-9,]+ (passing|pending|passed|skipped|warnings?)(?-u:\b)",
+    r"^(# |ℹ )(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [0-9]",
+    r"^Passed!|BUILD SUCCESS|^Build succeeded|^Result: |^All tests|^[0-9.]+\.\.[0-9]+$",
+    r"(?i)^warning: .*generated [0-9]+ warning|^found [0-9]+|^[0-9]+ problems?",
+    r"^Tests run: |^\[INFO\] Tests run: |^\[(WARNING|ERROR)\] Tests run: ",
+];
+
+/// From here on the output tells of failures only.
+const BEGINS_SECTION: &[&str] = &[
+    r"^failures:$",
+    r"^=+ (FAILURES|ERRORS|short test summary info) =+$",
+    r"^\s*(Failures|Failed examples|Failed tests|Failing tests|Summary of all failing tests|failing tests|✖ failing tests):?$",
+    r"^The following tests FAILED:$|^Failed Tests?:$",
+    r"^\s*[0-9]+ failing$",
+    r"^⎯+ *(Failed (Tests|Suites)|Unhandled (Errors?|Rejections?)|Errors) *[0-9]* *⎯+",
+    r"^There (was|were) [0-9]+ (failure|error)s?:$",
+    r"^\[ERROR\] (Failures|Errors|Failed tests): *$",
+];
+
+/// Here such a part is over.
+const ENDS_SECTION: &[&str] = &[
+    r"^test result:|^Ran [0-9]+ |^Finished in |^running [0-9]+ tests?$",
+    r"^=+ [^=]+ =+$",
+    r"^\s*(Tests|Test Suites|Test Files|Snapshots)(:| {2,}| +[0-9])",
+    r"^[0-9,]+ (tests?|runs?|examples?|specs)(?-u:\b)",
+    r"^\[(INFO|ERROR)\] *$|^\[(INFO|ERROR|WARNING)\] Tests run:|^Errors while running CTest",
+];
+
+/// In such a part, a line that names a failure: by number, or alone and indented.
+const NAMES_FAILURE: &[&str] =
+    &[r"^\s*[0-9]+\) \S", r"^ {4}[A-Za-z_][A-Za-z0-9_:<>.]*$", r"^\s+[0-9]+ - \S.*\("];
+
+/// That the message of a failure follows, up to a blank line.
+const ANNOUNCES: &[&str] = &[
+    r"(?-u:\b)panicked at .*:$|^panic: |^---- .+ ----$|: Failure$|Failure/Error:|^\s*Error Message:$",
+    r"^\s*(AssertionError|AssertionFailedError|ComparisonFailure)(?-u:\b)|^ FAIL  ",
+];
+
+/// A call of a stack.
+const FRAMES: &[&str] =
+    &[r#"^\s*(at \S|[0-9]+: +\S|File "|from \S+:[0-9])"#, r"^\s*\S+\(\S+:[0-9]+\)$"];
+
+/// A line of a stack, of code beside a message, or of a difference.
+const INSIDE: &[&str] = &[
+    r"^(\||=|-->|at |from |note: |help: |left: |right: |goroutine [0-9]|During handling|The above exception|---|\.\.\. )",
+    r"^[0-9]+ *\||^#[0-9]+ |^\[[0-9]+\] ",
+    r"^[-+] ?\S|^> |^\^|^~",
+    r"(?i)^(expected|actual|received|got|message|details?|diff|stdout|stderr)(:| to | but |$)",
+];
+
+/// The marks of a line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an answer of its own")]
+pub(super) struct Marks {
+    /// That something began, or went as it should.
+    pub routine: bool,
+    /// That something failed.
+    pub failure: bool,
+    /// How a run ended.
+    pub summary: bool,
+    /// That from here on only failures are told of.
+    pub begins_section: bool,
+    /// That such a part is over.
+    pub ends_section: bool,
+    /// That it names a failure, in such a part.
+    pub names_failure: bool,
+    /// That something failed, as a count.
+    pub counts_failures: bool,
+    /// That it is a call of a stack.
+    pub frame: bool,
+    /// That the message of a failure follows, up to a blank line.
+    pub announces: bool,
+    /// That it is the inside of what was said before.
+    pub inside: bool,
+}
+
+static ALL: LazyLock<[RegexSet; 10]> = LazyLock::new(|| {
+    let set = |patterns: &[&str]| RegexSet::new(patterns).expect("constants that a test compiles");
+    [
+        set(ROUTINE),
+        set(FAILURE),
+        set(SUMMARY),
+        set(BEGINS_SECTION),
+        set(ENDS_SECTION),
+        set(NAMES_FAILURE),
+        set(ANNOUNCES),
+        set(COUNTS),
+        set(FRAMES),
+        set(INSIDE),
+    ]
+});
+
+/// The marks of a line, without escapes and white space at its end.
+pub(super) fn of(line: &str) -> Marks {
+    if line.is_empty() {
+        return Marks::default();
+    }
+    let [routine, failure, summary, begins_section, ends_section, names_failure, ..] = &*ALL;
+    let [.., announces, counts, frames, inside] = &*ALL;
+    Marks {
+        routine: routine.is_match(line),
+        failure: failure.is_match(line),
+        summary: summary.is_match(line),
+        begins_section: begins_section.is_match(line),
+        ends_section: ends_section.is_match(line),
+        names_failure: names_failure.is_match(line),
+        announces: announces.is_match(line),
+        counts_failures: counts.is_match(line),
+        frame: frames.is_match(line),
+        inside: inside.is_match(line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_passing_test_is_none_that_failed_whatever_its_name() {
+        for line in [
+            "test error::a_panic_is_reported ... ok",
+            "test src/lib.rs - fails (line 5) ... ignored",
+            "  ✓ throws Error: no such file (2 ms)",
+            "✔ rejects with TypeError: x (1.2ms)",
+            "ok 12 - fails with error: 5 failed",
+            "PASS src/error.test.ts",
+            "--- PASS: TestError (0.00s)",
+            "ok  \texample.com/failures\t0.012s",
+            "tests/test_error.py::test_fails[1 failed] PASSED [ 10%]",
+            "[INFO] Tests run: 3, Failures: 0, Errors: 0, Skipped: 0 - in com.ErrorTest",
+            "ErrorTest > failsWithError() PASSED",
+            "        PASS [   0.005s] palimpsest error::fails",
+            "  Passed Errors.Test.Throws [3 ms]",
+            "[       OK ] Error.Fails (0 ms)",
+            "   Compiling thiserror v2.0.1",
+            "test_error (tests.Errors.test_error) ... ok",
+        ] {
+            assert!(of(line).routine, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_known_by_its_line_alone() {
+        for line in [
+            "test a::b ... FAILED",
+            "thread 'a::b' panicked at src/lib.rs:5:9:",
+            "error[E0308]: mismatched types",
+            "src/a.ts(5,3): error TS2322: Type 'x'",
+            "src/a.ts:5:3 - error TS2322: Type 'x'",
+            "a.c:5:3: error: expected ';'",
+            "./a.go:5:2: undefined: x",
+            "FAILED tests/test_a.py::test_x - assert 1 == 2",
+            "tests/test_a.py::test_x FAILED [ 50%]",
+            "tests/test_a.py ..F. [ 50%]",
+            "E       assert 1 == 2",
+            "___________ test_x ____________",
+            "ValueError: bad",
+            "requests.exceptions.ConnectionError: no",
+            "java.lang.IllegalStateException: no",
+            "Caused by: java.io.IOException",
+            " FAIL  test/b.test.ts > name",
+            "  ● suite › name",
+            "   ✕ name (5 ms)",
+            "✖ name (1ms)",
+            "not ok 2 - name",
+            "--- FAIL: TestB (0.00s)",
+            "FAIL\tpkg\t0.003s",
+            "[ERROR] com.x.ATest.testB  Time elapsed: 0.01 s  <<< FAILURE!",
+            "ATest > testB() FAILED",
+            "  Failed Ns.Test [2 ms]",
+            "Failed!  - Failed:     1, Passed:     2, Skipped: 0",
+            "[  FAILED  ] A.B (0 ms)",
+            "2/3 Test #2: b ......***Failed  0.01 sec",
+            "rspec ./spec/a_spec.rb:4 # Calc adds",
+            "3 examples, 1 failure",
+            "FAILED (failures=1)",
+            "  2 failing",
+            "# fail 3",
+            "make: *** [all] Error 1",
+            "npm ERR! code 1",
+            "bash: line 1: foo: command not found",
+            "test result: FAILED. 3 passed; 1 failed; 0 ignored",
+            "panic: runtime error: index out of range",
+            "  5:3  error  x is unused  no-unused-vars",
+        ] {
+            let marks = of(line);
+            let fails = marks.failure || marks.counts_failures;
+            assert!(fails && !marks.routine, "{line}");
+        }
+    }
+
+    #[test]
+    fn counts_of_none_and_plain_words_are_no_failure() {
+        for line in [
+            "test result: ok. 96 passed; 0 failed; 0 ignored",
+            "Found 0 errors. Watching for file changes.",
+            "    0 Error(s)",
+            "  error_kind: Option<Error>,",
+            "Passed!  - Failed:     0, Passed:     2",
+            "# fail 0",
+            "5 passing (10ms)",
+            "warning: unused variable: `error`",
+            "src/error.rs",
+            "A    src/failures.rs",
+            "OK (12 tests, 0 failures)",
+        ] {
+            let marks = of(line);
+            assert!(!marks.failure && !marks.counts_failures, "{line}");
+        }
+    }
+}

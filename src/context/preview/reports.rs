@@ -1,0 +1,269 @@
+//! What each line of a run's output reports: that something failed, more of that, how the run ended, or that all went well.
+//!
+//! Knows the marks of test runners, compilers and stack traces from `marks`, and no runner as a whole: outputs of several may
+//! stand in one. Pure text. Must not decide what is shown.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::marks::{self, Marks};
+
+/// Most lines without a mark that belong to the failure before them.
+const BLOCK_LINES: usize = 40;
+/// Lines that belong to a failure before them whatever they look like: compilers put the location there.
+const NEXT_LINES: usize = 3;
+/// Most blank lines in a row inside of a block.
+const BLANK_LINES: usize = 2;
+/// Bytes of a line that are looked at, at each end.
+const LOOKED_AT_BYTES: usize = 400;
+
+/// Colours and cursor movements of terminals.
+static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
+    let escapes = r"\x1b(\[[0-9;:?]*[A-Za-z]|\][^\x07\x1b]*(\x07|\x1b\\))";
+    Regex::new(escapes).expect("a constant that a test compiles")
+});
+
+/// What a line of a run's output reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Report {
+    /// That something failed.
+    Failure,
+    /// More of a failure that stands beside it.
+    Detail,
+    /// How the run ended.
+    Summary,
+    /// That something began, or went as it should.
+    Routine,
+    /// Anything else.
+    Other,
+}
+
+impl Report {
+    /// Whether the line is about a failure.
+    pub fn is_of_failure(self) -> bool {
+        matches!(self, Self::Failure | Self::Detail)
+    }
+}
+
+/// What each line reports, in order.
+pub fn reports(lines: &[&str]) -> Vec<Report> {
+    let plain: Vec<Cow<'_, str>> = lines.iter().map(|line| plain(line)).collect();
+    let marks: Vec<Marks> = plain.iter().map(|line| marks::of(line)).collect();
+    let mut reading = Reading { lines: &plain, marks: &marks, reports: Vec::new(), open: Open::No };
+    for at in 0..lines.len() {
+        let report = reading.report(at);
+        reading.reports.push(report);
+    }
+    let Reading { mut reports, .. } = reading;
+    enter_lines_before_verdicts(&plain, &mut reports);
+    leave_out_known_calls(&plain, &marks, &mut reports);
+    reports
+}
+
+/// A call of a stack that an earlier stack of the output has as well says nothing new: a program that logs the same failure
+/// often prints the same stack each time.
+fn leave_out_known_calls(lines: &[Cow<'_, str>], marks: &[Marks], reports: &mut [Report]) {
+    let mut known = HashSet::new();
+    for (at, report) in reports.iter_mut().enumerate() {
+        if *report == Report::Detail && marks[at].frame && !known.insert(lines[at].trim()) {
+            *report = Report::Other;
+        }
+    }
+}
+
+/// What was begun and may go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    No,
+    /// A failure. `lines`: number of lines behind it that are not blank; `message`: whether they are its message so far.
+    Block {
+        lines: usize,
+        message: bool,
+    },
+    /// A part of the output that tells of failures only. `lines`: as in a block, since the last failure.
+    Section {
+        lines: usize,
+    },
+}
+
+struct Reading<'a> {
+    lines: &'a [Cow<'a, str>],
+    marks: &'a [Marks],
+    reports: Vec<Report>,
+    open: Open,
+}
+
+impl Reading<'_> {
+    /// What the next line reports.
+    fn report(&mut self, at: usize) -> Report {
+        let marks = self.marks[at];
+        if marks.begins_section {
+            self.open = Open::Section { lines: 0 };
+            return Report::Failure;
+        }
+        if let Open::Section { lines } = self.open {
+            if !marks.ends_section {
+                return self.in_section(at, lines);
+            }
+            self.open = Open::No;
+        }
+        if marks.routine {
+            self.open = Open::No;
+            return Report::Routine;
+        }
+        if marks.failure {
+            self.open = Open::Block { lines: 0, message: marks.announces };
+            return Report::Failure;
+        }
+        if marks.counts_failures {
+            self.open = Open::No;
+            return Report::Failure;
+        }
+        let is_detail = self.goes_on(at);
+        if !is_detail {
+            self.open = Open::No;
+        }
+        match (marks.summary, is_detail) {
+            (true, _) => Report::Summary,
+            (_, true) => Report::Detail,
+            _ => Report::Other,
+        }
+    }
+
+    /// Where only failures are told of, a numbered line or a lone name is one, and what goes well is part of what a test printed.
+    fn in_section(&mut self, at: usize, lines: usize) -> Report {
+        let marks = self.marks[at];
+        if marks.failure || marks.counts_failures || marks.names_failure {
+            self.open = Open::Section { lines: 0 };
+            return Report::Failure;
+        }
+        self.open = Open::Section { lines: lines + usize::from(!self.is_blank(at)) };
+        if lines < BLOCK_LINES { Report::Detail } else { Report::Other }
+    }
+
+    /// Whether a line without a mark belongs to the failure before it.
+    fn goes_on(&mut self, at: usize) -> bool {
+        let Open::Block { lines, message } = self.open else { return false };
+        if self.is_blank(at) {
+            self.open = Open::Block { lines, message: false };
+            let mut next = at..self.lines.len().min(at + BLANK_LINES + 1);
+            return next
+                .find(|next| !self.is_blank(*next))
+                .is_some_and(|next| !self.marks[next].routine && self.is_inside(next));
+        }
+        self.open = Open::Block { lines: lines + 1, message };
+        let beside_inside = || {
+            let before = at.checked_sub(1).is_some_and(|before| self.is_inside(before));
+            before || (at + 1 < self.lines.len() && self.is_inside(at + 1))
+        };
+        let is_part = || message || self.is_inside(at) || beside_inside();
+        lines < NEXT_LINES || (lines < BLOCK_LINES && is_part())
+    }
+
+    /// Whether a line looks like the inside of a block: indented, or with the mark of a stack or a difference.
+    fn is_inside(&self, at: usize) -> bool {
+        !self.is_blank(at) && (self.lines[at].starts_with([' ', '\t']) || self.marks[at].inside)
+    }
+
+    fn is_blank(&self, at: usize) -> bool {
+        self.lines[at].trim().is_empty()
+    }
+}
+
+/// `go test -v` prints what a test says before its verdict.
+fn enter_lines_before_verdicts(lines: &[Cow<'_, str>], reports: &mut [Report]) {
+    for at in 0..lines.len() {
+        let Some(rest) = lines[at].trim_start().strip_prefix("--- FAIL: ") else { continue };
+        let name = rest.split(' ').next().unwrap_or(rest);
+        let from = at.saturating_sub(BLOCK_LINES);
+        let begins =
+            |line: &str| line.strip_prefix("=== RUN").is_some_and(|begun| begun.trim() == name);
+        let Some(begun) = (from..at).rev().find(|line| begins(&lines[*line])) else { continue };
+        for report in &mut reports[begun + 1..at] {
+            if *report == Report::Other {
+                *report = Report::Detail;
+            }
+        }
+    }
+}
+
+/// A line as a terminal would show it, long ones without their middle.
+fn plain(line: &str) -> Cow<'_, str> {
+    let line = line.trim_end();
+    // A progress bar writes over itself.
+    let line = line.rsplit('\r').next().unwrap_or(line);
+    let line =
+        if line.contains('\x1b') { ESCAPES.replace_all(line, "") } else { Cow::Borrowed(line) };
+    if line.len() <= 2 * LOOKED_AT_BYTES {
+        return line;
+    }
+    let boundary = |mut near: std::ops::Range<usize>| near.find(|at| line.is_char_boundary(*at));
+    let head = boundary(LOOKED_AT_BYTES..LOOKED_AT_BYTES + 4).unwrap_or_default();
+    let from = line.len() - LOOKED_AT_BYTES;
+    let tail = boundary(from..from + 4).unwrap_or(line.len());
+    Cow::Owned(format!("{} {}", &line[..head], &line[tail..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A letter for each line: what it reports.
+    fn letters(text: &str) -> String {
+        let lines: Vec<&str> = text.split('\n').collect();
+        let letter = |report| match report {
+            Report::Failure => 'F',
+            Report::Detail => 'd',
+            Report::Summary => 's',
+            Report::Routine => 'r',
+            Report::Other => '.',
+        };
+        reports(&lines).into_iter().map(letter).collect()
+    }
+
+    #[test]
+    fn a_block_goes_on_to_its_end_and_a_count_of_failures_begins_none() {
+        for (text, expected) in [
+            (
+                "error[E0308]: no\n --> a.rs:5:9\n  |\n5 | x\n  | ^ no\n\nwarning: unused\n --> b.rs",
+                "Fdddd...",
+            ),
+            ("thread 'a' panicked at a.rs:5:9:\none\ntwo\nthree\nfour\n\nplain", "Fdddd.."),
+            (
+                "a\nTraceback (most recent call last):\n  File \"a\", line 5, in f\n    x()\nsome.Fault\n\nplain",
+                ".Fddd..",
+            ),
+            ("- Console: 15 errors, 0 warnings\n  - one\n  - two\n  - three\n  - four", "F...."),
+            ("test a ... ok\ntest b ... FAILED\ntest c ... ok", "rFr"),
+            ("\u{1b}[31mFAIL\u{1b}[0m a.test.js\n  \u{1b}[32m✓\u{1b}[39m adds", "Fr"),
+            ("10%\r50%\rerror: no such thing", "F"),
+            ("  FAILED  \r\n  detail\r\n", "Fd."),
+        ] {
+            assert_eq!(letters(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_same_calls_of_a_stack_are_shown_once_and_the_failure_each_time() {
+        let stack = "Error: no\n    at f (/p/a.js:5:9)\n    at g (/p/a.js:9:9)\n\n";
+        let other = "Error: no\n    at f (/p/a.js:5:9)\n    at h (/p/b.js:1:1)";
+        assert_eq!(letters(&format!("{stack}{stack}{other}")), "Fdd.F...F.d");
+    }
+
+    #[test]
+    fn what_a_test_of_go_said_before_its_verdict_belongs_to_it() {
+        let text = "=== RUN   TestA\n    a_test.go:5: fine\n--- PASS: TestA (0.00s)\n=== RUN   TestB\n    a_test.go:9: bad\n--- FAIL: TestB (0.00s)";
+        assert_eq!(letters(text), "r.rrdF");
+    }
+
+    #[test]
+    fn long_lines_and_lines_of_many_bytes_are_read_at_both_ends() {
+        for filling in ["x".repeat(5_000), "é".repeat(5_000), "日".repeat(3_001)] {
+            assert_eq!(letters(&format!("test {filling} ... FAILED")), "F");
+            assert_eq!(letters(&format!("error: {filling}")), "F");
+        }
+    }
+}
