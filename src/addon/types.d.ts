@@ -36,7 +36,7 @@ export interface LedgerEpoch {
   saved: number;
 }
 
-/** A call. `warm`: whether the cache of the request before was still alive. `warming`: what kept the cache of this one alive. */
+/** A call. `warm`: whether a cache was alive, of a request with the same model, system prompt and tools. `warming`: what kept its own alive. */
 export interface LedgerCall {
   number: number;
   model: string | null;

@@ -13,6 +13,7 @@ mod skip;
 mod archived;
 #[cfg(unix)]
 mod bad_files;
+mod caches;
 mod changes;
 mod checks;
 mod economics;
