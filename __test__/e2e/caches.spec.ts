@@ -1,4 +1,5 @@
-// What caches hold, in the real Pi: after `/tree` both sides find what any earlier request left there.
+// What caches hold, in the real Pi: after `/tree` both sides find what any earlier request left there, and a model that is served
+// from loopback is a local one.
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -68,4 +69,18 @@ test.each(["anthropic", "openai"])("after a jump in the tree both sides pay for 
   }
   // Nothing is collapsed so early: but for our overhead both sides cost the same.
   expect(ours.cost - overhead).toBeCloseTo(plain.cost, 0);
+});
+
+test("a model on loopback without prices is a local one", async () => {
+  const { sandbox } = await start(turn("first"), { palimpsest: {} });
+  const pi = startPiRpc(sandbox, ["-e", extension]);
+  await pi.prompt("Go on.");
+  const shown = pi.waitFor((record) => record.type === "extension_ui_request" && record.method === "notify");
+  await pi.send({ type: "prompt", message: "/context" });
+  expect((await shown).message).toMatch(/2 calls, prices: local\n/);
+  expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
+  const { prices, plain } = ledgerOf(sandbox.env);
+  expect(prices).toMatchObject({ name: "local", prices: { read: 0, write: 1 } });
+  // The price is what was read anew: the last request is all that there is, and each token of it was read once.
+  expect(plain.cost).toBe(plain.written);
 });

@@ -37,7 +37,8 @@ export const piVersion = process.env.PALIMPSEST_TEST_PI ?? currentPi;
  * @param {string} options.baseUrl of a scripted model
  * @param {Record<string, string>} [options.files] project files, path to content
  * @param {Record<string, unknown>} [options.settings] over the sandbox's Pi settings
- * @param {Record<string, unknown>} [options.palimpsest] settings of Palimpsest; default OpenAI's prices
+ * @param {Record<string, unknown>} [options.palimpsest] settings of Palimpsest; default OpenAI's prices, since the model would pass
+ *   for a local one
  * @param {number} [options.contextWindow] of the model, in tokens; default 1,000,000
  * @param {string} [options.parent] folder to create the sandbox in; default the system's
  * @returns {Sandbox}

@@ -150,6 +150,8 @@ export interface Settings {
   maxTextBytes: number;
   maxOutputBytes: number;
   highWater: number;
+  firstTokenSeconds: number;
+  promptTokensPerSecond: number;
   prices: string | Record<string, string | PriceTable>;
   exclude: string[] | null;
 }

@@ -5,6 +5,7 @@
 //!
 //! - when the items that would leave have cost as much as rewriting costs, and the bill stays within its bound;
 //! - where no cache holds what stood, since rewriting that is free;
+//! - with a model that reads a cache for nothing, when rewriting the end does not keep its first token waiting;
 //! - when the window is nearly full;
 //! - when the host rewrote its list.
 //!
@@ -59,6 +60,8 @@ pub struct Terms<'a> {
     pub fixed_tokens: u64,
     /// The bill so far.
     pub bound: Bound,
+    /// Where reading a cache costs nothing: most tokens that may be written before the model's first one.
+    pub first_token_tokens: Option<u64>,
     /// What the model requires of changes.
     pub rules: ModelRules,
     /// The chances that outputs and steps are needed again.
@@ -109,7 +112,8 @@ fn decide_in_full(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option
     let cause = pressed(&mut standing, terms)
         .or_else(|| rewritten(&standing, terms))
         .or_else(|| cold(&standing, terms))
-        .or_else(|| paid(&standing, terms))?;
+        .or_else(|| paid(&standing, terms))
+        .or_else(|| soon(&standing, terms))?;
     let reserve = cause.reserve;
     let new = epoch(session, &standing, cause);
     // Text before what leaves may be shown differently too; the rewrite then begins there.
@@ -220,6 +224,38 @@ fn paid(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
         let leaving = leaving.to_vec();
         may.then_some(Cause { reason, reserve: Some(reserve), leaving, from: 0 })
     })
+}
+
+/// Reading the cache costs nothing, so that nothing is saved by what leaves but room and what a lost cache would cost. The end of
+/// the request is rewritten for that as long as the first token comes soon, and as less is written again than leaves.
+fn soon(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
+    let most = terms.first_token_tokens?;
+    let is_bound = terms.rules.bound_thinking || terms.rules.positional_ids;
+    if !terms.warm || (is_bound && !standing.begins_turn()) {
+        return None;
+    }
+    let items = standing.cold_behind(0);
+    let suffix = standing.suffix_tokens();
+    let new = standing.new_tokens(&suffix);
+    let (mut gain, mut found) = (0, None);
+    for (place, item) in items.iter().enumerate() {
+        gain += item.gain;
+        if items.get(place + 1).is_some_and(|next| next.index == item.index) {
+            continue;
+        }
+        let again = standing.rewritten_tokens(&suffix, item.index, gain);
+        if again + new > most {
+            break;
+        }
+        if gain >= terms.collapse_tokens.max(again) {
+            found = Some((&items[..=place], item.index, gain, again));
+        }
+    }
+    let (leaving, from, gain, again) = found?;
+    let reserve = standing.fault_risk(leaving);
+    let reason = format!("{gain} tokens can go, and only {again} are read again");
+    let may = terms.bound.affords(standing.rewrite_cost(&suffix, from, gain) + reserve);
+    may.then(|| Cause { reason, reserve: Some(reserve), leaving: leaving.to_vec(), from })
 }
 
 fn epoch(session: &Session, standing: &Standing<'_>, cause: Cause) -> NewEpoch {

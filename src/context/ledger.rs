@@ -9,7 +9,7 @@ use crate::session::{
     CacheKey, CallNote, CallTime, Front, MessageKind, PlainCompaction, Prefix, PriceNote,
     SUMMARY_TOKENS, SentSlots, Session, SlotEdit, Terms, plain_tokens, scaled,
 };
-use crate::settings::Prices;
+use crate::settings::{Prices, Settings};
 
 /// Pi compacts when less than this many tokens of the window would be free.
 pub const RESERVED_TOKENS: u64 = 16_384;
@@ -97,6 +97,12 @@ impl Coming {
     /// `share`: of the window that a request may fill. `step`: tokens of the largest of the newest steps, in our count.
     pub fn marks(&self, share: f64, step: u64) -> Option<Marks> {
         Some(marks(self.window?, self.factor, share, step).without(self.fixed))
+    }
+
+    /// Where reading a cache costs nothing: most tokens of ours that may be written before the model's first one.
+    pub fn first_token_tokens(&self, settings: &Settings) -> Option<u64> {
+        let is_free = self.prices.prices.read <= 0.0;
+        is_free.then(|| scaled(settings.first_token_tokens(), 1.0 / self.factor))
     }
 
     /// Tokens that can be reused of the previous request, if its cache is alive.

@@ -28,6 +28,7 @@ mod images;
 mod inspect;
 mod ledger;
 mod linked;
+mod local;
 mod log_layout;
 mod moves;
 mod needs;

@@ -52,9 +52,12 @@ fn may_pay(session: &Session, shown: &[u64], terms: &Terms<'_>, total: u64) -> b
             continue;
         }
         let from = if terms.prices.reuse == Reuse::Breakpoints { total } else { suffix };
-        let cost = spread * from.saturating_sub(new + look.gain) as f64;
+        let again = from.saturating_sub(new + look.gain);
+        let cost = spread * again as f64;
         let unspent = terms.prices.read * look.unspent;
-        if unspent * (1.0 + ROUNDING) >= cost * (1.0 - ROUNDING)
+        let is_soon = |most| again + new <= most && again <= look.gain;
+        let pays = unspent * (1.0 + ROUNDING) >= cost * (1.0 - ROUNDING);
+        if (pays || terms.first_token_tokens.is_some_and(is_soon))
             && terms.bound.affords(cost * (1.0 - ROUNDING))
         {
             return true;

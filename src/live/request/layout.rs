@@ -79,6 +79,7 @@ impl LayOut<'_> {
             warm: coming.warm,
             fixed_tokens: coming.fixed,
             bound: Bound::of(bill, settings),
+            first_token_tokens: coming.first_token_tokens(settings),
             rules: model_rules::rules(call.model.as_deref().unwrap_or_default(), call.api()),
             hazards,
         };
