@@ -213,3 +213,58 @@ fn slots_after(before: u64, record: &CallRecord) -> u64 {
 fn as_f64(tokens: u64) -> f64 {
     tokens as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::{Hash, Timestamp};
+
+    /// Tokens that both sides read from the cache in a request of 1,000 tokens, 1,100 of the plain host's, behind 100 of system
+    /// prompt and tools. `note`: the record's, as JSON.
+    fn cached(prices: &str, note: &str) -> (u64, u64) {
+        let note: CallNote = serde_json::from_str(note).unwrap();
+        let record = CallRecord {
+            number: 2,
+            retry_of: None,
+            model: None,
+            layout: "log".into(),
+            epoch: 0,
+            system_prompt: None,
+            edits: Vec::new(),
+            hash: Hash::of(""),
+            sent_tokens: 1_000,
+            plain_tokens: 1_100,
+            context_window: None,
+            bill: None,
+            time: Timestamp(0),
+        };
+        let prices = Prices::preset(prices).unwrap();
+        let prices = PriceNote { name: String::new(), prices, usd_per_million: None };
+        let first = CallNote { fixed: Some(100), cold: true, ..CallNote::default() };
+        let shorter = CallRecord { sent_tokens: 800, plain_tokens: 900, ..record.clone() };
+        let before = CallBill::new(&first, &shorter, None, &prices, None);
+        let bill = CallBill::new(&note, &record, Some(&before), &prices, None);
+        (bill.ours.cached, bill.plain.cached)
+    }
+
+    #[test]
+    fn a_record_of_an_earlier_release_counts_the_previous_request_alone() {
+        for prices in ["anthropic", "openai"] {
+            assert_eq!(cached(prices, "{}"), (900, 1_000), "{prices}: both grew");
+            assert_eq!(cached(prices, r#"{"cold":true}"#), (0, 0), "{prices}");
+        }
+        let changed = r#"{"shared":600,"plain_shared":700}"#;
+        assert_eq!(cached("openai", changed), (700, 800));
+        assert_eq!(cached("anthropic", changed), (100, 100));
+    }
+
+    #[test]
+    fn a_record_that_says_what_a_cache_held_is_believed() {
+        for prices in ["anthropic", "openai"] {
+            let note = r#"{"shared":600,"plain_shared":700,"cached":650,"plain_cached":750}"#;
+            assert_eq!(cached(prices, note), (750, 850), "{prices}");
+            let note = r#"{"cached":5000}"#;
+            assert_eq!(cached(prices, note), (1_100, 1_000), "{prices}: never more than there is");
+        }
+    }
+}
