@@ -36,7 +36,7 @@ export interface LedgerEpoch {
   saved: number;
 }
 
-/** A call. `warm`: whether the cache of the request before was still alive. `warming`: what kept the cache of this one alive. */
+/** A call. `warm`: whether a cache was alive, of a request with the same model, system prompt and tools. `warming`: what kept its own alive. */
 export interface LedgerCall {
   number: number;
   model: string | null;
@@ -150,6 +150,8 @@ export interface Settings {
   maxTextBytes: number;
   maxOutputBytes: number;
   highWater: number;
+  firstTokenSeconds: number;
+  promptTokensPerSecond: number;
   prices: string | Record<string, string | PriceTable>;
   exclude: string[] | null;
 }

@@ -260,7 +260,10 @@ export interface CallInfo {
   model?: ModelInfo;
 }
 
-/** The model of a call. Prices that are not given come from the setting `prices`, else from a preset chosen by `api`. */
+/**
+ * The model of a call. The setting `prices` comes first, then `cost`. Without prices, a model whose `baseUrl` leads to this machine
+ * or a private network has those of the preset `local`; for any other, `api` chooses a preset.
+ */
 export interface ModelInfo {
   provider: string;
   id: string;
@@ -268,6 +271,8 @@ export interface ModelInfo {
   contextWindow?: number;
   /** The provider's wire format, as pi-ai names it: `anthropic-messages`, `openai-completions`, ... */
   api?: string;
+  /** Where the model is served. */
+  baseUrl?: string;
   /** Prices, and higher ones for requests with more input tokens than a threshold. */
   cost?: ModelRates & { tiers?: (ModelRates & { inputTokensAbove: number })[] };
   /** Seconds for which the provider's cache lives, by `cacheRetention`. */

@@ -119,6 +119,8 @@ describe("the exports", () => {
       maxTextBytes: 4_194_304,
       maxOutputBytes: 16_777_216,
       highWater: 0.7,
+      firstTokenSeconds: 10,
+      promptTokensPerSecond: 500,
       prices: "auto",
       exclude: null,
     });

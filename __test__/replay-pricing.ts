@@ -6,7 +6,7 @@ import { gunzipSync } from "node:zlib";
 export interface Table {
   read: number;
   write: number;
-  /** Whether a change within the request before leaves only system prompt and tools cached. */
+  /** Whether only whole requests can be reused, not any prefix of one. */
   breakpoints: boolean;
   lifetimeSeconds: number;
 }
@@ -168,13 +168,70 @@ function findNeeds(messages: Message[]) {
   return { needs, originsOf: (line: string) => origins.get(line)?.size ?? 0 };
 }
 
-function commonPrefix(a: string, b: string): string {
+/** Length of the longest common prefix. */
+function commonPrefix(a: string, b: string): number {
+  const most = Math.min(a.length, b.length);
   let length = 0;
-  while (length < a.length && length < b.length && a.charCodeAt(length) === b.charCodeAt(length)) {
-    length += 1;
+  for (const stride of [65_536, 256, 1]) {
+    while (length + stride <= most && a.slice(length, length + stride) === b.slice(length, length + stride)) {
+      length += stride;
+    }
   }
-  return a.slice(0, length);
+  return length;
 }
+
+/** Providers find by a breakpoint what ends at most this many messages before it. */
+const lookBack = 12;
+
+/** Requests each of which begins with the one before, of which only the newest is kept, and when they were made. */
+interface Branch {
+  text: string;
+  unseen: number;
+  /** Time of the newest one's answer, or of the message before it where that is later. */
+  time: number;
+  /** Where each ended: the number of its messages by the length of its text. */
+  ends: Map<number, number>;
+}
+
+/** The requests so far, as a provider's cache knows them. */
+class Sent {
+  #branches: Branch[] = [];
+
+  /** Tokens that a request finds cached, without system prompt and tools; undefined if no earlier one is alive. */
+  cached(text: string, messages: number, unseen: number, now: number, { breakpoints, lifetimeSeconds }: Table) {
+    const alive = this.#branches.filter(({ time }) => !(now - time > lifetimeSeconds * 1_000));
+    const lengths = alive.map((branch) => {
+      const common = commonPrefix(branch.text, text);
+      const isNewest = branch === this.#branches.at(-1);
+      const grown = isNewest && common === branch.text.length;
+      const near = [...branch.ends].filter(([end, count]) => end <= common && count + lookBack >= messages);
+      return breakpoints && !grown ? Math.max(0, ...near.map(([end]) => end)) : common;
+    });
+    const length = Math.max(0, ...lengths);
+    const holdsSummary = length > 0 && length >= summaryOf(text);
+    return alive.length === 0 ? undefined : tokens(text.slice(0, length)) + (holdsSummary ? unseen : 0);
+  }
+
+  add(text: string, messages: number, unseen: number, made: number, answered: number, { lifetimeSeconds }: Table) {
+    this.#branches = this.#branches.filter(({ time }) => !(made - time > lifetimeSeconds * 1_000));
+    const ends = new Map([[text.length, messages]]);
+    for (const branch of this.#branches) {
+      const common = commonPrefix(branch.text, text);
+      for (const [length, count] of branch.ends) {
+        if (length <= common) {
+          ends.set(length, count);
+        }
+      }
+    }
+    if (text.startsWith(this.#branches.at(-1)?.text ?? "\0")) {
+      this.#branches.pop();
+    }
+    this.#branches.push({ text, unseen, time: Math.max(made, answered), ends });
+  }
+}
+
+/** Length of the head of a request that stands for a summary. */
+const summaryOf = (text: string) => text.match(/^summary \d+/)?.[0].length ?? 0;
 
 export interface Request {
   messages: Message[];
@@ -191,7 +248,7 @@ export function price(transcript: Message[], requests: Iterable<Request>, table:
   const sizes = transcript.map((message) => tokens(sent(message)));
   const figures: Figures = { cost: 0, tokens: 0, cached: 0, peak: 0, raw: 0, strict: 0, ownWords: 0 };
   const known = new Map<Message, string>();
-  let before: string | undefined;
+  const before = new Sent();
   let call = 0;
   for (const { messages, compaction = 0, unseen = 0 } of requests) {
     const texts = messages.map((message) => known.get(message) ?? sent(message));
@@ -200,18 +257,16 @@ export function price(transcript: Message[], requests: Iterable<Request>, table:
     });
     const text = texts.join("");
     const size = fixed + tokens(text) + unseen;
-    let cached = 0;
-    if (before !== undefined && isWarm(transcript, answers, call, table)) {
-      const grown = text.startsWith(before);
-      const shared = grown ? before : commonPrefix(before, text);
-      cached = fixed + (table.breakpoints && !grown ? 0 : tokens(shared) + (grown ? unseen : 0));
-    }
+    const made = timeBefore(transcript, answers[call]);
+    const held = before.cached(text, messages.length, unseen, made, table);
+    const cached = held === undefined ? 0 : fixed + held;
+    const answered = transcript[answers[call]].timestamp ?? Number.POSITIVE_INFINITY;
+    before.add(text, messages.length, unseen, made, answered, table);
     figures.cost += cached * table.read + (size - cached) * table.write + compaction;
     figures.tokens += size;
     figures.cached += cached;
     figures.peak = Math.max(figures.peak, size);
     addFault(figures, { needs: needs[call], texts, originsOf, sizes, size, table });
-    before = text;
     call += 1;
   }
   if (call !== answers.length) {
@@ -220,10 +275,10 @@ export function price(transcript: Message[], requests: Iterable<Request>, table:
   return figures;
 }
 
-function isWarm(transcript: Message[], answers: number[], call: number, { lifetimeSeconds }: Table): boolean {
-  const answered = transcript[answers[call - 1]].timestamp;
-  const last = transcript[answers[call] - 1].timestamp;
-  return answered === undefined || last === undefined || last - answered <= lifetimeSeconds * 1_000;
+/** Time of the newest message before an answer; a call whose time is not known finds all caches alive. */
+function timeBefore(transcript: Message[], answer: number): number {
+  const stamped = transcript.slice(0, answer).findLast(({ timestamp }) => timestamp !== undefined);
+  return stamped?.timestamp ?? Number.NEGATIVE_INFINITY;
 }
 
 interface Looked {

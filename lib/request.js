@@ -121,8 +121,10 @@ export class Request {
  */
 function callInfo(call) {
   const { systemPrompt, tools, model } = call ?? {};
-  const { provider, id, contextWindow, api, cost, promptCache, cacheRetention, cacheControlFormat } = model ?? {};
-  const modelData = api === undefined ? undefined : { api, cost, promptCache, cacheRetention, cacheControlFormat };
+  const { provider, id, contextWindow, api, baseUrl } = model ?? {};
+  const { cost, promptCache, cacheRetention, cacheControlFormat } = model ?? {};
+  const data = { api, baseUrl, cost, promptCache, cacheRetention, cacheControlFormat };
+  const modelData = api === undefined && baseUrl === undefined ? undefined : data;
   const fixed = { systemPrompt, tools };
   return {
     model: { model: model && `${provider}/${id}`, contextWindow, modelData },

@@ -187,11 +187,11 @@ function modelOf({ model }: ExtensionContext) {
   if (model === undefined) {
     return undefined;
   }
-  const { provider, id, contextWindow, api, cost, promptCache, compat } = model;
+  const { provider, id, contextWindow, api, baseUrl, cost, promptCache, compat } = model;
   // pi-ai reads this variable where no option is set.
   const cacheRetention: "long" | "short" = process.env.PI_CACHE_RETENTION === "long" ? "long" : "short";
   const { cacheControlFormat } = (compat ?? {}) as { cacheControlFormat?: string };
-  return { provider, id, contextWindow, api, cost, promptCache, cacheRetention, cacheControlFormat };
+  return { provider, id, contextWindow, api, baseUrl, cost, promptCache, cacheRetention, cacheControlFormat };
 }
 
 /** Answers `/context`: in the user interface, else on stderr, since stdout is for the answers of the model. */

@@ -5,6 +5,7 @@
 
 mod absence;
 mod bill;
+mod caches;
 mod call_bill;
 mod call_note;
 mod chat;
@@ -18,6 +19,7 @@ mod links;
 mod matching;
 mod message;
 mod places;
+mod prefixes;
 mod prices;
 mod record;
 mod report;
@@ -26,7 +28,8 @@ mod state;
 
 pub use absence::Amount;
 pub use bill::{Account, Bill, EpochBill, LastCall, ReportedSums, Warming};
-pub use call_bill::{CallBill, SUMMARY_COST, SUMMARY_TOKENS, Side, Terms, plain_tokens};
+pub use caches::{CacheKey, Caches, CallTime, Prefix};
+pub use call_bill::{CallBill, Front, SUMMARY_COST, SUMMARY_TOKENS, Side, Terms, plain_tokens};
 pub use call_note::{CallNote, PlainCompaction, PriceNote};
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
 pub use event::{Cause, Event, FileEvent, Fold, Opened, Part, Rewrite, Treatment};
@@ -40,13 +43,14 @@ pub use message::{
     Cut, MessageKey, MessageKind, OutputClass, RequestKey, ResultFact, Shows, is_own_tool,
 };
 pub use places::{Place, Role};
+pub use prefixes::{PlainList, SentSlots, extended, number_of};
 pub use prices::{Charge, Input, scaled};
 pub use record::{
     CallRecord, FailedCall, PayloadRecord, SlotEdit, SlotRecord, Withheld, WithheldReason,
 };
 pub use report::{ReportKind, Reported};
 pub use sets::{Active, ActiveView, Known, Sets};
-pub use state::{Effect, Sent, Session, Showing};
+pub use state::{Effect, Requests, Sent, Session, Showing};
 
 /// For serde: whether a count says nothing.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]

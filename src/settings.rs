@@ -80,6 +80,11 @@ pub struct Settings {
     /// Share of the model's window that a request may fill before a new epoch starts and `activate` and `pin` refuse. What lies
     /// safely below the size at which the host compacts counts instead where that is less. Default 0.7.
     pub high_water: f64,
+    /// Layout `log`, models that read a cache for nothing: longest time to the first token, in seconds, for which an epoch makes
+    /// the model read again what it knows; 0: none does. Default 10.
+    pub first_token_seconds: u64,
+    /// Tokens of a prompt that such a model reads in a second. Default 500.
+    pub prompt_tokens_per_second: u64,
     /// What input tokens cost. Default `auto`: from the host's data about the model. Not in project files.
     pub prices: PriceSetting,
     /// Globs of files whose text is never stored, see [`crate::source::Exclude`]. Default `None`: [`DEFAULT_EXCLUDE`]. The
@@ -131,6 +136,8 @@ impl Default for Settings {
             max_text_bytes: DEFAULT_MAX_TEXT_BYTES,
             max_output_bytes: 16 << 20,
             high_water: 0.7,
+            first_token_seconds: 10,
+            prompt_tokens_per_second: 500,
             prices: PriceSetting::default(),
             exclude: None,
         }
@@ -151,6 +158,11 @@ impl Settings {
             Ok(!store.query(&files.within(Some(ObjectType::File), Some(1)))?.is_empty())
         };
         source::own_filesystem(env, self.filesystem_id.as_deref(), &kept_in, holds_files)
+    }
+
+    /// Most tokens that an epoch may have a model write before its first token, where reading its cache costs nothing.
+    pub fn first_token_tokens(&self) -> u64 {
+        self.first_token_seconds.saturating_mul(self.prompt_tokens_per_second)
     }
 
     /// The globs of files whose text is never stored.

@@ -118,7 +118,8 @@ export async function startProvider(
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const address = server.address();
   const baseUrl = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
-  const sandbox = createSandbox({ baseUrl, files });
+  // A model on loopback would pass for a local one.
+  const sandbox = createSandbox({ baseUrl, files, palimpsest: { prices: "anthropic" } });
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();

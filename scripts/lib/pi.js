@@ -37,11 +37,20 @@ export const piVersion = process.env.PALIMPSEST_TEST_PI ?? currentPi;
  * @param {string} options.baseUrl of a scripted model
  * @param {Record<string, string>} [options.files] project files, path to content
  * @param {Record<string, unknown>} [options.settings] over the sandbox's Pi settings
+ * @param {Record<string, unknown>} [options.palimpsest] settings of Palimpsest; default OpenAI's prices, since the model would pass
+ *   for a local one
  * @param {number} [options.contextWindow] of the model, in tokens; default 1,000,000
  * @param {string} [options.parent] folder to create the sandbox in; default the system's
  * @returns {Sandbox}
  */
-export function createSandbox({ baseUrl, files = {}, settings = {}, contextWindow = 1_000_000, parent = tmpdir() }) {
+export function createSandbox({
+  baseUrl,
+  files = {},
+  settings = {},
+  palimpsest = { prices: "openai" },
+  contextWindow = 1_000_000,
+  parent = tmpdir(),
+}) {
   const dir = mkdtempSync(join(parent, "palimpsest-pi-"));
   // Tests about permissions run Pi as another user, who must get in.
   chmodSync(dir, 0o755);
@@ -54,6 +63,7 @@ export function createSandbox({ baseUrl, files = {}, settings = {}, contextWindo
   writeJson(join(agentDir, "models.json"), { providers: { scripted: provider } });
   const defaults = { defaultProvider: "scripted", defaultModel: model.id, quietStartup: true };
   writeJson(join(agentDir, "settings.json"), { ...defaults, ...settings });
+  writeJson(join(agentDir, "palimpsest.json"), palimpsest);
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(projectDir, path)), { recursive: true });
     writeFileSync(join(projectDir, path), content);

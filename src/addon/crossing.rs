@@ -46,6 +46,7 @@ fn model_data(value: &Value) -> ModelData {
     let tier_of = |tier: &Value| Some((tier.get("inputTokensAbove")?.as_u64()?, rates(tier)));
     ModelData {
         api: text("api").to_owned(),
+        base_url: text("baseUrl").to_owned(),
         rates: value.get("cost").map(rates).unwrap_or_default(),
         tiers: tiers.into_iter().flatten().filter_map(tier_of).collect(),
         retention,

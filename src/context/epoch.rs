@@ -4,7 +4,8 @@
 //! new epoch starts
 //!
 //! - when the items that would leave have cost as much as rewriting costs, and the bill stays within its bound;
-//! - on a cold cache, when rewriting is free;
+//! - where no cache holds what stood, since rewriting that is free;
+//! - with a model that reads a cache for nothing, when rewriting the end does not keep its first token waiting;
 //! - when the window is nearly full;
 //! - when the host rewrote its list.
 //!
@@ -27,10 +28,13 @@ use super::hazard::Chances;
 use super::model_rules::ModelRules;
 use super::window::Marks;
 use crate::session::{Fold, MessageKind, Rewrite, Session, Treatment};
-use crate::settings::{Prices, Reuse};
+use crate::settings::Prices;
 
 /// Size of the request after an epoch that relieves the window, in percent of the size at which the window is under pressure.
 const LOW_WATER_PERCENT: u64 = 40;
+
+/// Within this number of calls relief that the bound does not allow has to pay: a window that stays full costs more with each.
+const RELIEF_CALLS: f64 = 12.0;
 
 /// What relieves the window frees at least one part in this number of what a request may have.
 const LEAST_RELIEF: u64 = 30;
@@ -48,14 +52,19 @@ pub struct Terms<'a> {
     pub rewrite: Option<(Rewrite, usize)>,
     /// Index in the window of the first message that the previous request did not have.
     pub first_new: usize,
+    /// Index in the window of the first message that no cache holds as it stands: `first_new` if the previous request's is alive,
+    /// 0 if none is.
+    pub cold_from: usize,
     /// Prices of this call.
     pub prices: &'a Prices,
-    /// Whether the previous request's cache is still alive.
+    /// Whether a cache is alive: of a request with the same model, system prompt and tools.
     pub warm: bool,
     /// Tokens of system prompt and tools.
     pub fixed_tokens: u64,
     /// The bill so far.
     pub bound: Bound,
+    /// Where reading a cache costs nothing: most tokens that may be written before the model's first one.
+    pub first_token_tokens: Option<u64>,
     /// What the model requires of changes.
     pub rules: ModelRules,
     /// The chances that outputs and steps are needed again.
@@ -75,6 +84,8 @@ pub struct NewEpoch {
     pub collapsed: u64,
     /// Tokens freed by collapses and folds.
     pub freed_tokens: u64,
+    /// Notes of messages before this position stay: caches hold these messages.
+    pub notes_before: u64,
 }
 
 /// Why an epoch starts, and what leaves the window with it.
@@ -83,6 +94,8 @@ struct Cause {
     /// If the bill must stay within its bound: the cost to reserve besides that of the rewrite.
     reserve: Option<f64>,
     leaving: Vec<Item<Leaving>>,
+    /// Index in the window of the first message that may change: caches hold those before.
+    from: usize,
 }
 
 /// Decides whether a new epoch starts before this call.
@@ -102,7 +115,8 @@ fn decide_in_full(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option
     let cause = pressed(&mut standing, terms)
         .or_else(|| rewritten(&standing, terms))
         .or_else(|| cold(&standing, terms))
-        .or_else(|| paid(&standing, terms))?;
+        .or_else(|| paid(&standing, terms))
+        .or_else(|| soon(&standing, terms))?;
     let reserve = cause.reserve;
     let new = epoch(session, &standing, cause);
     // Text before what leaves may be shown differently too; the rewrite then begins there.
@@ -113,25 +127,26 @@ fn decide_in_full(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option
     is_borne.then_some(new)
 }
 
-/// The host rewrote its list. Nothing is cached from the first difference on, so everything behind it is decided afresh.
+/// The host rewrote its list. What no cache holds of the new one is decided afresh.
 fn rewritten(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
-    let (how, index) = terms.rewrite?;
-    let first = if terms.prices.reuse == Reuse::Breakpoints { 0 } else { index };
-    let mut leaving = standing.cold();
-    leaving.retain(|item| item.index >= first);
+    let (how, _) = terms.rewrite?;
+    let from = terms.cold_from;
+    let leaving = standing.cold_behind(from);
     let reason = format!("the host rewrote its list ({})", how.as_str());
-    Some(Cause { reason, reserve: None, leaving })
+    Some(Cause { reason, reserve: None, leaving, from })
 }
 
-/// The window is under pressure, and either the bill can afford the rewrite, or it is free, or the next step may make the host
-/// compact. Nothing happens if that would free little of the window: the next call would need relief again.
+/// The window is under pressure, and either the bill can afford the rewrite, or it is free, or it pays soon, or the next step may
+/// make the host compact. Nothing happens if that would free little of the window: the next call would need relief again.
 fn pressed(standing: &mut Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     let marks = terms.marks.filter(|marks| standing.total() > marks.high)?;
     let total = standing.total();
     let leaving = relief(standing, &marks);
     let gain: u64 = leaving.iter().map(|item| item.gain).sum();
-    let is_free = !terms.warm || terms.rewrite.is_some();
-    if total <= marks.full && !is_free && !terms.bound.affords(standing.rewrite_all(gain)) {
+    let is_free = terms.cold_from == 0;
+    let cost = standing.rewrite_all(gain);
+    if total <= marks.full && !is_free && !terms.bound.affords(cost) && !pays_soon(cost, gain, terms)
+    {
         // The host does not compact yet, so the bill need not exceed its bound.
         return None;
     }
@@ -140,7 +155,14 @@ fn pressed(standing: &mut Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
         reason,
         reserve: None,
         leaving,
+        from: 0,
     })
+}
+
+/// Whether what leaves saves the cost of the rewrite within few calls.
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+fn pays_soon(cost: f64, gain: u64, terms: &Terms<'_>) -> bool {
+    cost <= RELIEF_CALLS * terms.prices.read * gain as f64
 }
 
 /// What leaves under pressure: the outputs outside the working set, then the oldest steps down to the low-water mark, then
@@ -176,16 +198,17 @@ fn take_until(
     }
 }
 
-/// The cache has expired. The whole request is written again anyway, so everything leaves that is not worth writing.
+/// No cache holds what stood from some message on. That is written again anyway, so everything leaves that is not worth writing.
 fn cold(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
-    if terms.warm || terms.first_new == 0 {
+    if terms.cold_from >= terms.first_new {
         return None;
     }
-    let leaving = standing.cold();
+    let from = terms.cold_from;
+    let leaving = standing.cold_behind(from);
     let gain: u64 = leaving.iter().map(|item| item.gain).sum();
     let reason = format!("the cache is cold: {gain} tokens need not be written again");
     let may = gain >= terms.collapse_tokens;
-    may.then_some(Cause { reason, reserve: None, leaving })
+    may.then_some(Cause { reason, reserve: None, leaving, from })
 }
 
 /// The items of a suffix have cost as much as rewriting the suffix costs, and the bill can afford that.
@@ -209,8 +232,41 @@ fn paid(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
         let reserve = standing.fault_risk(leaving);
         let reason = format!("{gain} tokens have cost what rewriting costs, {cost:.0}");
         let may = pays && terms.bound.affords(cost + reserve);
-        may.then(|| Cause { reason, reserve: Some(reserve), leaving: leaving.to_vec() })
+        let leaving = leaving.to_vec();
+        may.then_some(Cause { reason, reserve: Some(reserve), leaving, from: 0 })
     })
+}
+
+/// Reading the cache costs nothing, so that nothing is saved by what leaves but room and what a lost cache would cost. The end of
+/// the request is rewritten for that as long as the first token comes soon, and as less is written again than leaves.
+fn soon(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
+    let most = terms.first_token_tokens?;
+    let is_bound = terms.rules.bound_thinking || terms.rules.positional_ids;
+    if !terms.warm || (is_bound && !standing.begins_turn()) {
+        return None;
+    }
+    let items = standing.cold_behind(0);
+    let suffix = standing.suffix_tokens();
+    let new = standing.new_tokens(&suffix);
+    let (mut gain, mut found) = (0, None);
+    for (place, item) in items.iter().enumerate() {
+        gain += item.gain;
+        if items.get(place + 1).is_some_and(|next| next.index == item.index) {
+            continue;
+        }
+        let again = standing.rewritten_tokens(&suffix, item.index, gain);
+        if again + new > most {
+            break;
+        }
+        if gain >= terms.collapse_tokens.max(again) {
+            found = Some((&items[..=place], item.index, gain, again));
+        }
+    }
+    let (leaving, from, gain, again) = found?;
+    let reserve = standing.fault_risk(leaving);
+    let reason = format!("{gain} tokens can go, and only {again} are read again");
+    let may = terms.bound.affords(standing.rewrite_cost(&suffix, from, gain) + reserve);
+    may.then(|| Cause { reason, reserve: Some(reserve), leaving: leaving.to_vec(), from })
 }
 
 fn epoch(session: &Session, standing: &Standing<'_>, cause: Cause) -> NewEpoch {
@@ -218,14 +274,17 @@ fn epoch(session: &Session, standing: &Standing<'_>, cause: Cause) -> NewEpoch {
     let steps = standing.foldable_with(&cause.leaving, &collapsing);
     let folds = fold::folds_of(session, &steps);
     let folded = session.with_folds(&folds);
-    let treatments = renewal::treatments(&folded, &collapsing, &standing.staying(&collapsing));
+    let held: BTreeSet<u64> = session.chat().window().iter().take(cause.from).copied().collect();
+    let stays = standing.staying(&collapsing);
+    let treatments = renewal::treatments(&folded, &collapsing, &stays, &held);
     let hides = |at: u64| folded.folds().hide(at);
     let collapsed = treatments
         .iter()
         .filter(|(at, treatment)| *treatment == Treatment::Reference && !hides(*at))
         .count() as u64;
     let freed_tokens = cause.leaving.iter().map(|item| item.gain).sum();
-    NewEpoch { reason: cause.reason, treatments, folds, collapsed, freed_tokens }
+    let notes_before = held.last().map_or(0, |at| at + 1);
+    NewEpoch { reason: cause.reason, treatments, folds, collapsed, freed_tokens, notes_before }
 }
 
 /// Index in the window of the first message that an epoch changes.

@@ -1,15 +1,15 @@
 //! Estimates, before a call goes out, what it costs us and what it would have cost the plain host. Pure.
 //!
-//! What does not follow from the previous calls becomes part of the call's record; `session` adds it up. Whether the cache is
-//! warm is judged by the time stamps of messages, never by the clock, so that a replay gives the same result.
+//! What does not follow from the previous calls becomes part of the call's record; `session` adds it up. Whether a cache is alive
+//! is judged by the time stamps of messages, never by the clock, so that a replay gives the same result.
 
 use super::window::Marks;
 use crate::object::Hash;
 use crate::session::{
-    CallNote, MessageKind, PlainCompaction, PriceNote, SUMMARY_TOKENS, Session, Side, Terms,
-    plain_tokens, scaled,
+    CacheKey, CallNote, CallTime, Front, MessageKind, PlainCompaction, Prefix, PriceNote,
+    SUMMARY_TOKENS, SentSlots, Session, SlotEdit, Terms, plain_tokens, scaled,
 };
-use crate::settings::Prices;
+use crate::settings::{Prices, Settings};
 
 /// Pi compacts when less than this many tokens of the window would be free.
 pub const RESERVED_TOKENS: u64 = 16_384;
@@ -19,9 +19,13 @@ pub const KEPT_TOKENS: u64 = 20_000;
 /// Tokens of a call that brings missing content back, and of its answer.
 const FAULT_TOKENS: u64 = 60;
 
-/// What is known of a call before its messages are: its prices, its fixed part, and whether the cache is still alive.
+/// What is known of a call before its request is: its model, its prices, its fixed part, and whether a cache is alive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coming {
+    /// Provider and model.
+    pub model: Option<String>,
+    /// `content_hash` of system prompt and tools.
+    pub prompt: Option<Hash>,
     /// Prices.
     pub prices: PriceNote,
     /// Tokens of system prompt and tools, in our count.
@@ -30,8 +34,12 @@ pub struct Coming {
     pub overhead: u64,
     /// Tokens of the model's window, if the host stated it.
     pub window: Option<u64>,
-    /// Whether the previous request's cache is still alive.
+    /// When it is made, by the newest message.
+    pub now: CallTime,
+    /// Whether a cache is alive: of a request with the same model, system prompt and tools.
     pub warm: bool,
+    /// Whether that is so for the previous request.
+    pub follows: bool,
     /// The provider's token count divided by ours.
     pub factor: f64,
 }
@@ -52,48 +60,36 @@ pub struct Shape {
 pub struct Sending {
     /// Its messages.
     pub shape: Shape,
-    /// If an epoch began: tokens that the previous request's messages have now.
-    pub kept: Option<u64>,
+    /// Tokens of its messages that a cache holds, if one is alive.
+    pub cached: u64,
+    /// If an epoch began: tokens that the previous request's messages have now, and of these (where it is another number) those
+    /// that a cache held.
+    pub kept: Option<(u64, Option<u64>)>,
 }
 
-/// Whether the previous request's cache is still alive: model and fixed part are the same, and less time has passed than the
-/// cache's lifetime. Times are those of the newest assistant message or of the newest report of cache warming, and of the newest
-/// message of the coming call.
-///
-/// `session`: with the messages of the coming call. `prompt`: `content_hash` of its system prompt and tools.
-pub fn is_warm(
-    session: &Session,
-    prices: &Prices,
-    model: Option<&str>,
-    prompt: Option<&Hash>,
-) -> bool {
-    let Some(last) = session.bill().last() else { return false };
-    if last.model.as_deref() != model || last.prompt.as_ref() != prompt {
-        return false;
-    }
-    let Some(lifetime) = prices.lifetime_seconds else { return true };
-    let stamped = session.window().rev().filter_map(|(_, m)| Some((m, m.key.timestamp?)));
-    let mut stamped = stamped.peekable();
-    let Some(now) = stamped.peek().map(|(_, time)| *time) else { return true };
-    let answered =
-        stamped.find(|(m, _)| matches!(m.kind, MessageKind::Assistant)).map(|(_, time)| time);
-    let warmed = session.bill().warmed_at().filter(|time| *time <= now);
-    let Some(touched) = answered.max(warmed) else { return true };
-    let lifetime_ms = i64::try_from(lifetime).unwrap_or(i64::MAX).saturating_mul(1_000);
-    now.saturating_sub(touched) <= lifetime_ms
+/// When a call is made whose messages the session holds, and how long its cache lives. The time is that of the newest message.
+pub fn call_time(session: &Session, prices: &Prices) -> CallTime {
+    CallTime { time: session.newest_time(), lifetime_seconds: prices.lifetime_seconds }
 }
 
 impl Coming {
-    /// Cost of our request with these messages.
-    pub fn charge(&self, session: &Session, shape: &Shape) -> Side {
-        let before = session.bill().last().map_or(0, |last| last.bill.ours.messages);
-        let shared = (!shape.grown).then_some(shape.shared);
-        self.terms().side(self.fixed, shape.messages, shared, before)
+    /// What its cache belongs to.
+    pub fn key(&self) -> CacheKey<'_> {
+        CacheKey { model: self.model.as_deref(), prompt: self.prompt.as_ref() }
     }
 
-    /// Price of keeping one token for one more call in a request of this many tokens, in the provider's count.
-    pub fn carry(&self, tokens: u64) -> f64 {
-        self.terms().carry(tokens)
+    /// Number of messages at the front of a request of ours that a cache holds.
+    pub fn held(&self, session: &Session, request: &[Prefix]) -> usize {
+        let caches = session.requests().ours();
+        let reuse = self.prices.prices.reuse;
+        caches.held(self.key(), self.now, reuse, request).unwrap_or(0)
+    }
+
+    /// Number of slots at the front of our request that a cache holds. `edits`: how its slots differ from those sent last.
+    pub fn held_slots(&self, session: &Session, edits: &[SlotEdit]) -> usize {
+        let mut slots: SentSlots = session.requests().slots().clone();
+        slots.apply(edits, session.chat());
+        self.held(session, slots.prefixes())
     }
 
     /// The marks of the model's window for the messages of this call; `None` if the window is unknown.
@@ -101,6 +97,17 @@ impl Coming {
     /// `share`: of the window that a request may fill. `step`: tokens of the largest of the newest steps, in our count.
     pub fn marks(&self, share: f64, step: u64) -> Option<Marks> {
         Some(marks(self.window?, self.factor, share, step).without(self.fixed))
+    }
+
+    /// Where reading a cache costs nothing: most tokens of ours that may be written before the model's first one.
+    pub fn first_token_tokens(&self, settings: &Settings) -> Option<u64> {
+        let is_free = self.prices.prices.read <= 0.0;
+        is_free.then(|| scaled(settings.first_token_tokens(), 1.0 / self.factor))
+    }
+
+    /// Tokens that can be reused of the previous request, if its cache is alive.
+    pub fn reusable(&self, shape: &Shape) -> u64 {
+        self.prices.prices.reusable(shape.shared, shape.grown)
     }
 
     fn terms(&self) -> Terms<'_> {
@@ -118,27 +125,15 @@ pub fn marks(window: u64, factor: f64, share: f64, step: u64) -> Marks {
     Marks::of(ours(window), ours(RESERVED_TOKENS), share, step)
 }
 
-/// Cost of the plain host's request: its own list, compacted as Pi does when the window is full.
-///
-/// `changed`: index of the first message of the host's list that differs from the previous call.
-pub fn plain_charge(session: &Session, coming: &Coming, changed: Option<usize>) -> Side {
-    let bill = session.bill();
-    let before = bill.last().map_or(0, |last| last.bill.plain.messages);
-    if session.is_extra_call() {
-        return Side { messages: before, ..Side::default() };
-    }
-    let window = plain_window(session);
-    let call = plain_call(session, coming, changed);
-    coming.terms().plain(coming.plain_fixed(), window, bill.compaction(), call, before)
+/// The plain host's request beside ours.
+struct PlainCall {
+    front: Front,
+    compacted: Option<PlainCompaction>,
 }
 
-/// The tokens that the plain host's messages share with its previous request (`None`: all of that), and the compaction that it
-/// makes for this call.
-fn plain_call(
-    session: &Session,
-    coming: &Coming,
-    changed: Option<usize>,
-) -> (Option<u64>, Option<PlainCompaction>) {
+/// What the plain host's request shares with its previous one, what a cache would hold of it, and the compaction that it makes
+/// for this call.
+fn plain_call(session: &Session, coming: &Coming, changed: Option<usize>) -> PlainCall {
     let compaction = session.bill().compaction();
     let messages = plain_tokens(plain_window(session), compaction);
     let limit = coming.window.and_then(|window| window.checked_sub(RESERVED_TOKENS));
@@ -147,7 +142,7 @@ fn plain_call(
         && !session.is_extra_call()
         && let Some(new) = compact(session, compaction)
     {
-        return (None, Some(new));
+        return PlainCall { front: Front::default(), compacted: Some(new) };
     }
     let shared = changed.map(|index| {
         let from = compaction.map_or(0, |compaction| compaction.from);
@@ -155,10 +150,32 @@ fn plain_call(
         let standing = stands.map(|(_, message)| message.tokens).sum::<u64>();
         standing + compaction.map_or(0, |_| SUMMARY_TOKENS)
     });
-    (shared, None)
+    let is_simple = !coming.warm || (coming.follows && shared.is_none());
+    let cached = (!is_simple && !session.is_extra_call())
+        .then(|| plain_cached(session, coming, compaction))
+        .filter(|cached| *cached != by_previous(session, coming, shared));
+    PlainCall { front: Front { shared, cached }, compacted: None }
 }
 
-/// What the record of a call says about its bill. `changed`: as in [`plain_charge`].
+/// Tokens of the plain host's messages that a cache would hold.
+fn plain_cached(session: &Session, coming: &Coming, compaction: Option<PlainCompaction>) -> u64 {
+    let requests = session.requests();
+    let mut list = requests.list().clone();
+    list.apply(session.chat(), compaction, session.calls() + 1);
+    let reuse = coming.prices.prices.reuse;
+    let held = requests.plain().held(coming.key(), coming.now, reuse, list.prefixes());
+    list.tokens(session.chat(), held.unwrap_or(0))
+}
+
+/// The same if only the previous request counted, as the ledger has it where a record says nothing.
+fn by_previous(session: &Session, coming: &Coming, shared: Option<u64>) -> u64 {
+    let before = session.bill().last().map_or(0, |last| last.bill.plain.messages);
+    coming.terms().cached(Front { shared, cached: None }, before)
+}
+
+/// What the record of a call says about its bill.
+///
+/// `changed`: index of the first message of the host's list that differs from the previous call.
 pub fn note(
     session: &Session,
     coming: &Coming,
@@ -167,9 +184,10 @@ pub fn note(
 ) -> CallNote {
     let bill = session.bill();
     let before = bill.last().map(|last| &last.bill);
-    let (plain_shared, compacted) = plain_call(session, coming, changed);
+    let PlainCall { front: plain, compacted } = plain_call(session, coming, changed);
     let is_new = bill.prices() != Some(&coming.prices);
     let factor = coming.factor;
+    let Sending { shape, cached, kept } = *sending;
     CallNote {
         prices: is_new.then(|| coming.prices.clone()),
         fixed: Some(coming.fixed).filter(|fixed| before.map(|bill| bill.fixed) != Some(*fixed)),
@@ -177,10 +195,13 @@ pub fn note(
             .filter(|overhead| before.map(|bill| bill.overhead) != Some(*overhead)),
         cold: !coming.warm,
         factor: Some(factor).filter(|factor| factor.to_bits() != 1.0_f64.to_bits()),
-        shared: (!sending.shape.grown).then_some(sending.shape.shared),
-        plain_shared,
+        shared: (!shape.grown).then_some(shape.shared),
+        plain_shared: plain.shared,
+        cached: Some(cached).filter(|cached| coming.warm && *cached != coming.reusable(&shape)),
+        plain_cached: plain.cached,
         compacted,
-        kept: sending.kept,
+        kept: kept.map(|(kept, _)| kept),
+        kept_cached: kept.and_then(|(_, cached)| cached),
         extra: session.is_extra_call(),
         own: session.own_tokens(),
         faults: session.faults().things,

@@ -1,7 +1,10 @@
-//! Chooses the prices of a model: the user's setting, else the host's data, else a preset for its wire format. Pure.
+//! Chooses the prices of a model: the user's setting, else the host's data, else a preset for its place or its wire format. Pure.
 //!
 //! Must not read settings files or know a session. `session` works out what a request costs by a table.
 
+mod address;
+
+use self::address::is_private;
 pub use crate::session::{Charge, Input};
 use crate::settings::{PriceSetting, PriceTable};
 pub use crate::settings::{Prices, Reuse, Tier};
@@ -11,6 +14,8 @@ pub use crate::settings::{Prices, Reuse, Tier};
 pub struct ModelData {
     /// Wire format: `anthropic-messages`, `openai-completions`, ...
     pub api: String,
+    /// Where it is served; empty if unknown.
+    pub base_url: String,
     /// Prices of tokens; all 0 if unknown.
     pub rates: Rates,
     /// Prices of long requests, each for requests with more input tokens than the threshold.
@@ -53,7 +58,8 @@ const SHORT_SECONDS: u64 = 300;
 const LONG_SECONDS: u64 = 3_600;
 
 /// The prices of a model, and where they come from: the name of a preset, `own` for the user's table, or `model` for the host's
-/// data. If the setting is `auto` and the host knows no prices, the wire format selects a preset.
+/// data. If the setting is `auto` and the host knows no prices, a model served from this machine or a private network has those
+/// of `local`; for any other the wire format selects a preset.
 ///
 /// `model`: `provider/model`; empty if unknown.
 pub fn prices_of(
@@ -80,6 +86,8 @@ fn by_data(model: &str, data: Option<&ModelData>) -> (String, Prices) {
     let is_long = data.retention == Retention::Long && reuse == Reuse::Breakpoints;
     let is_priced = data.rates.input > 0.0;
     match data.retention {
+        // Some hosted models have no prices either. And who pays for tokens reaches them through a proxy of their own.
+        _ if !is_priced && is_private(&data.base_url) => preset("local"),
         Retention::None => preset("none"),
         _ if is_priced && data.rates.read <= 0.0 => preset("none"),
         _ if is_priced => ("model".to_owned(), data.prices(reuse, is_long)),
@@ -203,6 +211,26 @@ mod tests {
             assert_eq!(auto("p/m", &data).0, preset, "{data:?}");
         }
         assert_eq!(prices_of(&PriceSetting::default(), "", None).0, "openai");
+    }
+
+    #[test]
+    fn an_unpriced_model_of_this_machine_or_its_network_is_local() {
+        let at = |base_url: &str, data: ModelData| ModelData { base_url: base_url.into(), ..data };
+        let unpriced = || model("anthropic-messages", 0.0, 0.0, 0.0);
+        for (data, preset) in [
+            (at("http://127.0.0.1:8080", unpriced()), "local"),
+            (at("http://192.168.0.2/v1", model("openai-completions", 0.0, 0.0, 0.0)), "local"),
+            (ModelData { retention: Retention::Long, ..at("http://[::1]/", unpriced()) }, "local"),
+            (ModelData { retention: Retention::None, ..at("http://[::1]/", unpriced()) }, "local"),
+            (at("https://api.example.com", unpriced()), "anthropic"),
+            (at("", unpriced()), "anthropic"),
+            (at("http://localhost:4000", model("anthropic-messages", 3.0, 0.3, 3.75)), "model"),
+        ] {
+            assert_eq!(auto("p/m", &data).0, preset, "{data:?}");
+        }
+        let chosen = PriceSetting::Named("openai".into());
+        let local = at("http://127.0.0.1:8080", unpriced());
+        assert_eq!(prices_of(&chosen, "p/m", Some(&local)).0, "openai");
     }
 
     #[test]

@@ -93,7 +93,7 @@ pub struct CallLine {
     pub model: Option<String>,
     /// Its epoch.
     pub epoch: u32,
-    /// Whether the previous request's cache was still alive.
+    /// Whether a cache was alive: of a request with the same model, system prompt and tools.
     pub warm: bool,
     /// Our request, as estimated before it went out.
     pub ours: Account,

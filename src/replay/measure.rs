@@ -1,7 +1,8 @@
 //! Measures the requests of a transcript beside the plain host's: bill, window, faults. Pure.
 //!
-//! The cached prefix of a request is the longest common prefix with the previous one. Requests are compared by text: role,
-//! then texts, thinking, tool names and arguments in order, up to the first character that differs.
+//! The cached prefix of a request is the longest common prefix with any request whose cache is alive; see
+//! [`Caches`](crate::session::Caches). Requests are compared by text: role, then texts, thinking, tool names and arguments in
+//! order; with the previous request up to the first character that differs, with earlier ones message by message.
 
 pub mod faults;
 pub mod message;
@@ -85,10 +86,12 @@ impl Measure {
     pub fn call(&mut self, played: &Played) -> Measured {
         let changes = played.changes.iter().map(|change| self.part_change(change)).collect();
         let terms = &self.terms;
-        let warm = self.answered.is_some_and(|answered| is_warm(terms, answered, played.before));
         let needs = &terms.needs.calls[played.call];
         let sent = self.host.call(&terms.given, played.before);
-        let moment = Moment { warm, needs, compaction_cost: sent.compaction_cost };
+        let answered = self.answered.map(|index| terms.given[index].message.timestamp);
+        let mut before = terms.given[..played.before].iter().rev();
+        let now = before.find_map(|part| part.message.timestamp);
+        let moment = Moment { answered, now, needs, compaction_cost: sent.compaction_cost };
         let plain = self.plain.call(terms, sent.changes, moment);
         let moment = Moment { compaction_cost: played.compaction_cost, ..moment };
         let ours = self.ours.call(terms, changes, moment);
@@ -111,20 +114,6 @@ impl Measure {
             }
             Sent::Ours(json) => Arc::new(Part::ours(Message::parse(json, *counter), needs)),
         }
-    }
-}
-
-/// Whether the cache of the call that `answered` answers is still alive at the next call, which `before` messages precede. If
-/// times are unknown, it is.
-fn is_warm(terms: &Terms, answered: usize, before: usize) -> bool {
-    let Some(lifetime_seconds) = terms.prices.lifetime_seconds else { return true };
-    let time = |index: usize| terms.given[index].message.timestamp;
-    match (time(answered), time(before - 1)) {
-        (Some(answered), Some(last)) => {
-            last.saturating_sub(answered)
-                <= i64::try_from(lifetime_seconds * 1_000).unwrap_or(i64::MAX)
-        }
-        _ => true,
     }
 }
 

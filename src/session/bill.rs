@@ -131,7 +131,6 @@ pub struct Bill {
     last: Option<LastCall>,
     compaction: Option<PlainCompaction>,
     compactions: u64,
-    warmed_at: Option<i64>,
     known_reports: BTreeSet<String>,
     /// By model: counted and reported tokens of the newest calls with a report.
     recent: BTreeMap<String, VecDeque<(u64, u64)>>,
@@ -216,11 +215,6 @@ impl Bill {
     /// How often the plain host would have compacted.
     pub fn compactions(&self) -> u64 {
         self.compactions
-    }
-
-    /// Time of the last request that kept the cache alive, in ms since 1970.
-    pub fn warmed_at(&self) -> Option<i64> {
-        self.warmed_at
     }
 
     /// Whether a report with this ID is already counted.
@@ -315,7 +309,6 @@ impl Bill {
             self.warming.requests += 1;
             self.warming.ours += cost;
             self.warming.plain += cost * self.plain_by_ours();
-            self.warmed_at = self.warmed_at.max(reported.time);
             return;
         }
         self.reported.calls += 1;

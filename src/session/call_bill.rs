@@ -19,7 +19,7 @@ pub struct CallBill {
     pub fixed: u64,
     /// The part of `fixed` that is ours, in our count.
     pub overhead: u64,
-    /// Whether the previous request's cache was still alive.
+    /// Whether a cache was alive: of a request with the same model, system prompt and tools.
     pub warm: bool,
     /// The provider's token count divided by ours.
     pub factor: f64,
@@ -64,39 +64,54 @@ impl Side {
 pub struct Terms<'a> {
     /// Prices.
     pub prices: &'a Prices,
-    /// Whether the previous request's cache is still alive.
+    /// Whether a cache is alive: of a request with the same model, system prompt and tools.
     pub warm: bool,
     /// The provider's token count divided by ours.
     pub factor: f64,
 }
 
+/// What is known of the front of a request's messages. Tokens are in our count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Front {
+    /// Tokens that equal the previous request's; `None`: all of its messages do.
+    pub shared: Option<u64>,
+    /// Tokens that a cache holds; `None`: those that can be reused of the previous request.
+    pub cached: Option<u64>,
+}
+
 impl Terms<'_> {
-    /// Bills a request with `fixed` tokens of system prompt and tools and `messages` tokens of messages. `shared`: message
-    /// tokens at the front that equal the previous request's; `None`: all its `before` tokens do.
-    pub fn side(&self, fixed: u64, messages: u64, shared: Option<u64>, before: u64) -> Side {
-        let grown = shared.is_none();
-        let shared = shared.unwrap_or(before).min(messages);
-        let input = Input { fixed, messages, shared, grown, warm: self.warm };
+    /// Bills a request with `fixed` tokens of system prompt and tools and `messages` tokens of messages. `before`: tokens of the
+    /// previous request's messages.
+    pub fn side(&self, fixed: u64, messages: u64, front: Front, before: u64) -> Side {
+        let cached = self.warm.then(|| self.cached(front, before));
+        let input = Input { fixed, messages, cached };
         let Charge { cached, written, cost } = self.prices.charge_counted(&input, self.factor);
         Side { messages, cached, written, cost }
     }
 
+    /// Tokens of messages that a cache holds, if one is alive.
+    pub fn cached(&self, front: Front, before: u64) -> u64 {
+        let Front { shared, cached } = front;
+        cached.unwrap_or_else(|| self.prices.reusable(shared.unwrap_or(before), shared.is_none()))
+    }
+
     /// Bills the plain host's request. `window`: tokens of its uncompacted list. `standing`: the compaction in effect before
-    /// this call. `call`: the shared tokens as in [`Self::side`], and a compaction made for this call.
+    /// this call. `new`: one made for this call. `before`: as in [`Self::side`].
     pub fn plain(
         &self,
         fixed: u64,
         window: u64,
-        standing: Option<PlainCompaction>,
-        call: (Option<u64>, Option<PlainCompaction>),
+        (standing, new): (Option<PlainCompaction>, Option<PlainCompaction>),
+        front: Front,
         before: u64,
     ) -> Side {
         let messages = plain_tokens(window, standing);
-        let (shared, Some(new)) = call else { return self.side(fixed, messages, call.0, before) };
-        debug_assert!(shared.is_none(), "what was compacted shares nothing");
+        let Some(new) = new else { return self.side(fixed, messages, front, before) };
         let left = plain_tokens(window, Some(new));
         let gone = scaled((messages + SUMMARY_TOKENS).saturating_sub(left), self.factor);
-        let mut side = self.side(fixed, left, Some(0), 0);
+        // No request before had the summary.
+        let front = Front { shared: Some(0), cached: Some(0) };
+        let mut side = self.side(fixed, left, front, 0);
         side.cost += as_f64(gone) + SUMMARY_COST;
         side
     }
@@ -130,7 +145,8 @@ impl CallBill {
         let factor = note.factor.unwrap_or(1.0);
         let terms = Terms { prices: &prices.prices, warm: !note.cold, factor };
         let sent = record.sent_tokens;
-        let ours = terms.side(fixed, sent, note.shared, known(|bill| bill.ours.messages));
+        let front = Front { shared: note.shared, cached: note.cached };
+        let ours = terms.side(fixed, sent, front, known(|bill| bill.ours.messages));
         let plain_before = known(|bill| bill.plain.messages);
         let plain = if note.extra {
             Side { messages: plain_before, ..Side::default() }
@@ -138,8 +154,8 @@ impl CallBill {
             terms.plain(
                 fixed.saturating_sub(overhead),
                 record.plain_tokens.saturating_sub(note.own),
-                standing,
-                (note.plain_shared, note.compacted),
+                (standing, note.compacted),
+                Front { shared: note.plain_shared, cached: note.plain_cached },
                 plain_before,
             )
         };
@@ -157,9 +173,7 @@ impl CallBill {
             freed: 0,
             rewrite_cost: 0.0,
         };
-        if let Some(kept) = note.kept {
-            bill.bill_epoch(kept, note.plain_shared, &terms, before);
-        }
+        bill.bill_epoch(note, &terms, before);
         bill
     }
 
@@ -168,24 +182,22 @@ impl CallBill {
         self.fixed + self.ours.messages
     }
 
-    /// Works out what the epoch that began with this call freed and cost.
-    fn bill_epoch(
-        &mut self,
-        kept: u64,
-        plain_shared: Option<u64>,
-        terms: &Terms<'_>,
-        before: Option<&Self>,
-    ) {
+    /// Works out what the epoch that began with this call freed and cost, if one did.
+    fn bill_epoch(&mut self, note: &CallNote, terms: &Terms<'_>, before: Option<&Self>) {
+        let Some(kept) = note.kept else { return };
         let messages = self.ours.messages;
-        if plain_shared.is_some() {
-            // The host rewrote its list, so nothing was cached: the epoch freed whatever the plain host would still send.
-            self.freed = scaled(self.plain.messages.saturating_sub(messages), self.factor);
-            return;
-        }
         let stood = before.map_or(0, |bill| bill.ours.messages);
-        self.freed = scaled(stood.saturating_sub(kept), self.factor);
-        let as_grown = terms.side(self.fixed, messages, None, kept);
-        self.rewrite_cost = (self.ours.cost - as_grown.cost).max(0.0);
+        // If the host rewrote its list, the epoch freed whatever the plain host would still send.
+        let freed = match note.plain_shared {
+            Some(_) => self.plain.messages.saturating_sub(messages),
+            None => stood.saturating_sub(kept),
+        };
+        self.freed = scaled(freed, self.factor);
+        let held = note.kept_cached.or_else(|| note.plain_shared.is_none().then_some(kept));
+        let Some(held) = held else { return };
+        let front = Front { shared: None, cached: Some(held) };
+        let without = terms.side(self.fixed, messages, front, 0);
+        self.rewrite_cost = (self.ours.cost - without.cost).max(0.0);
     }
 }
 
@@ -200,4 +212,59 @@ fn slots_after(before: u64, record: &CallRecord) -> u64 {
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
 fn as_f64(tokens: u64) -> f64 {
     tokens as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::{Hash, Timestamp};
+
+    /// Tokens that both sides read from the cache in a request of 1,000 tokens, 1,100 of the plain host's, behind 100 of system
+    /// prompt and tools. `note`: the record's, as JSON.
+    fn cached(prices: &str, note: &str) -> (u64, u64) {
+        let note: CallNote = serde_json::from_str(note).unwrap();
+        let record = CallRecord {
+            number: 2,
+            retry_of: None,
+            model: None,
+            layout: "log".into(),
+            epoch: 0,
+            system_prompt: None,
+            edits: Vec::new(),
+            hash: Hash::of(""),
+            sent_tokens: 1_000,
+            plain_tokens: 1_100,
+            context_window: None,
+            bill: None,
+            time: Timestamp(0),
+        };
+        let prices = Prices::preset(prices).unwrap();
+        let prices = PriceNote { name: String::new(), prices, usd_per_million: None };
+        let first = CallNote { fixed: Some(100), cold: true, ..CallNote::default() };
+        let shorter = CallRecord { sent_tokens: 800, plain_tokens: 900, ..record.clone() };
+        let before = CallBill::new(&first, &shorter, None, &prices, None);
+        let bill = CallBill::new(&note, &record, Some(&before), &prices, None);
+        (bill.ours.cached, bill.plain.cached)
+    }
+
+    #[test]
+    fn a_record_of_an_earlier_release_counts_the_previous_request_alone() {
+        for prices in ["anthropic", "openai"] {
+            assert_eq!(cached(prices, "{}"), (900, 1_000), "{prices}: both grew");
+            assert_eq!(cached(prices, r#"{"cold":true}"#), (0, 0), "{prices}");
+        }
+        let changed = r#"{"shared":600,"plain_shared":700}"#;
+        assert_eq!(cached("openai", changed), (700, 800));
+        assert_eq!(cached("anthropic", changed), (100, 100));
+    }
+
+    #[test]
+    fn a_record_that_says_what_a_cache_held_is_believed() {
+        for prices in ["anthropic", "openai"] {
+            let note = r#"{"shared":600,"plain_shared":700,"cached":650,"plain_cached":750}"#;
+            assert_eq!(cached(prices, note), (750, 850), "{prices}");
+            let note = r#"{"cached":5000}"#;
+            assert_eq!(cached(prices, note), (1_100, 1_000), "{prices}: never more than there is");
+        }
+    }
 }

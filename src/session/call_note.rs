@@ -33,7 +33,8 @@ pub struct CallNote {
     /// The part of `fixed` that is ours: tools and guidance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<u64>,
-    /// Whether the previous request's cache had expired.
+    /// Whether no cache was alive: of no request of the session with the same model, system prompt and tools. In records of
+    /// earlier releases: not that of the previous request.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cold: bool,
     /// The provider's token count divided by ours, if that is not 1.
@@ -45,12 +46,22 @@ pub struct CallNote {
     /// The same for the plain host's messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plain_shared: Option<u64>,
+    /// Tokens at the front of our messages that a cache held; missing if that follows from `cold` and `shared`, as where the
+    /// previous request was the one that counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<u64>,
+    /// The same for the plain host's messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plain_cached: Option<u64>,
     /// The compaction that the plain host would have made for this call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compacted: Option<PlainCompaction>,
     /// If an epoch began: tokens that the previous request's messages have now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<u64>,
+    /// If an epoch began and no cache held all of the previous request: tokens that the messages have now which one held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_cached: Option<u64>,
     /// Whether the plain host would not make this call: since the previous call, the model used only our own tools.
     #[serde(default, skip_serializing_if = "is_false")]
     pub extra: bool,

@@ -168,8 +168,11 @@ pub enum Event {
         number: u32,
         /// Why it started.
         reason: String,
-        /// Position of the newest message, whose notes stay; all other notes go.
+        /// Position of the newest message, whose notes stay; the others go.
         keep_notes: Option<u64>,
+        /// Notes of messages before this position stay as well: caches hold these messages.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        notes_before: u64,
         /// The new treatments, by position.
         treatments: Vec<(u64, Treatment)>,
         /// Steps that are replaced by one line from now on, for as long as the window holds them unchanged.

@@ -8,16 +8,12 @@ use crate::settings::{Prices, Reuse};
 /// The input of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Input {
-    /// Tokens of system prompt and tools, which equal the previous request's.
+    /// Tokens of system prompt and tools.
     pub fixed: u64,
     /// Tokens of the messages.
     pub messages: u64,
-    /// Tokens at the front of the messages that equal the previous request's.
-    pub shared: u64,
-    /// Whether the previous request is a prefix of this one.
-    pub grown: bool,
-    /// Whether the previous request's cache is still alive; `false` at the first call.
-    pub warm: bool,
+    /// Tokens at the front of the messages that a cache holds besides system prompt and tools; `None` if it holds neither.
+    pub cached: Option<u64>,
 }
 
 /// The bill of one request.
@@ -41,13 +37,19 @@ impl Prices {
 
     /// Bills one request.
     pub fn charge(&self, input: &Input) -> Charge {
-        let messages = match self.reuse {
-            Reuse::Breakpoints if !input.grown => 0,
-            Reuse::Breakpoints | Reuse::AnyPrefix => input.shared,
-        };
-        let cached = if input.warm { input.fixed + messages } else { 0 };
-        let written = (input.fixed + input.messages).saturating_sub(cached);
+        let messages = input.messages;
+        let cached = input.cached.map_or(0, |cached| input.fixed + cached.min(messages));
+        let written = input.fixed + messages - cached;
         Charge { cached, written, cost: self.cost(cached, written) }
+    }
+
+    /// Tokens of the messages that can be reused of the previous request, if its cache is alive. `shared`: those at the front that
+    /// equal its messages. `grown`: whether it is a prefix of this request.
+    pub fn reusable(&self, shared: u64, grown: bool) -> u64 {
+        match self.reuse {
+            Reuse::Breakpoints if !grown => 0,
+            Reuse::Breakpoints | Reuse::AnyPrefix => shared,
+        }
     }
 
     /// Cost of a request: tokens read from the cache, and all other input tokens.
@@ -92,8 +94,7 @@ mod tests {
     use super::*;
     use crate::settings::Tier;
 
-    const GROWN: Input =
-        Input { fixed: 4_000, messages: 11_000, shared: 10_000, grown: true, warm: true };
+    const GROWN: Input = Input { fixed: 4_000, messages: 11_000, cached: Some(10_000) };
 
     #[test]
     fn a_request_that_grew_pays_the_write_price_for_what_is_new() {
@@ -104,14 +105,14 @@ mod tests {
 
     #[test]
     fn with_breakpoints_a_change_leaves_only_system_and_tools_cached() {
-        let changed = Input { grown: false, ..GROWN };
-        assert_eq!(Prices::preset("anthropic").unwrap().charge(&changed).cached, 4_000);
-        assert_eq!(Prices::preset("openai").unwrap().charge(&changed).cached, 14_000);
+        let reusable = |name: &str, grown| Prices::preset(name).unwrap().reusable(10_000, grown);
+        assert_eq!((reusable("anthropic", true), reusable("anthropic", false)), (10_000, 0));
+        assert_eq!((reusable("openai", true), reusable("openai", false)), (10_000, 10_000));
     }
 
     #[test]
     fn a_cold_cache_holds_nothing() {
-        let cold = Input { warm: false, ..GROWN };
+        let cold = Input { cached: None, ..GROWN };
         for name in Prices::presets() {
             assert_eq!(Prices::preset(name).unwrap().charge(&cold).cached, 0, "{name}");
         }
@@ -122,7 +123,7 @@ mod tests {
         let tier = Tier { above_tokens: 10_000, read: 0.2, write: 2.5 };
         let prices = Prices { tiers: vec![tier], ..Prices::preset("anthropic").unwrap() };
         assert!((prices.charge(&GROWN).cost - (2_800.0 + 2_500.0)).abs() < 1e-9);
-        let short = Input { messages: 6_000, shared: 5_000, ..GROWN };
+        let short = Input { messages: 6_000, cached: Some(5_000), ..GROWN };
         assert!((prices.charge(&short).cost - (900.0 + 1_250.0)).abs() < 1e-9);
     }
 }

@@ -1,12 +1,14 @@
 //! The state of a session: the fold of its events. `reading` has the accessors, `moved` passes a moved file's state on, and
-//! `window` works out what stands at each message.
+//! `window` works out what stands at each message, and `requests` what caches hold.
 
 mod moved;
 mod reading;
+mod requests;
 mod window;
 
 use std::collections::BTreeMap;
 
+pub use self::requests::Requests;
 use super::absence::Absence;
 use super::bill::Bill;
 use super::chat::Chat;
@@ -19,6 +21,7 @@ use super::lines::LineRange;
 use super::links::Links;
 use super::message::{MessageKind, OutputClass, ResultFact, Shows};
 use super::places::Place;
+use super::report::ReportKind;
 use super::sets::{ActiveView, Sets};
 use crate::object::{Hash, ObjectId};
 
@@ -87,6 +90,7 @@ pub struct Session {
     calls: u64,
     sent: Option<Sent>,
     bill: Bill,
+    requests: Requests,
 }
 
 impl Session {
@@ -122,11 +126,13 @@ impl Session {
                 let at = self.chat.push(key, digest, kind.clone(), tokens, *withheld);
                 self.own_tokens += self.own_tokens_of(at);
                 self.pack(at);
+                self.request_answered(at);
                 self.use_effect(at);
                 self.enter_result(at);
             }
             Event::Edited { at, digest, kind, tokens, withheld } => {
                 self.chat.edit(*at, digest.clone(), kind.clone(), *tokens, *withheld);
+                self.request_edited(*at);
                 self.treatments.remove(at);
                 self.show(*at);
                 if self.chat.get(*at).is_some_and(|message| !can_carry(message)) {
@@ -152,11 +158,11 @@ impl Session {
             Event::Needed { at, outputs } => self.need(*at, outputs),
             Event::Treated { at, treatment } => self.treat(*at, treatment),
             Event::Noted { at, text } => self.notes.entry(*at).or_default().push(text.clone()),
-            Event::Epoch { number, reason, keep_notes, treatments, folds } => {
+            Event::Epoch { number, reason, keep_notes, notes_before, treatments, folds } => {
                 self.epoch = *number;
                 self.absence.epoch_began();
                 self.bill.epoch_started(*number, reason, self.calls + 1);
-                self.notes.retain(|at, _| Some(*at) == *keep_notes);
+                self.notes.retain(|at, _| *at < *notes_before || Some(*at) == *keep_notes);
                 self.fold(folds);
                 for (at, treatment) in treatments {
                     self.treat(*at, treatment);
@@ -168,13 +174,19 @@ impl Session {
                 self.coming_tokens = 0;
                 self.absence.called();
                 self.bill.called(record, self.chat.window().len() as u64);
+                self.request_sent(record);
                 self.sent = Some(Sent {
                     sent_tokens: record.sent_tokens,
                     plain_tokens: record.plain_tokens,
                     context_window: record.context_window,
                 });
             }
-            Event::Reported(reported) => self.bill.reported_usage(reported),
+            Event::Reported(reported) => {
+                self.bill.reported_usage(reported);
+                if reported.kind == ReportKind::CacheWarm && reported.time.is_some() {
+                    self.requests.touched(reported.time);
+                }
+            }
             Event::FailedOpen { calls } => self.calls += calls.len() as u64,
             Event::Payload(_) => {}
         }
@@ -266,6 +278,7 @@ impl Session {
 
     fn rewrite(&mut self, how: Rewrite, chat_len: u64, window: &[(u64, u64)]) {
         let window: Vec<u64> = window.iter().flat_map(|(first, last)| *first..=*last).collect();
+        self.request_cut(how, chat_len, &window);
         if how == Rewrite::Branch {
             for at in chat_len..self.chat.len() {
                 if let Some(object) = self.result(at).and_then(|fact| fact.object.clone()) {

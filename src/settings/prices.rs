@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 /// The choice that takes prices from the host's data about the model.
 pub const AUTO: &str = "auto";
 
-/// What a provider can reuse of the previous request.
+/// What a provider can reuse of earlier requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Reuse {
     /// Any common prefix.
     AnyPrefix,
-    /// The whole previous request if this one only grew, else only system prompt and tools. These are the places at which
+    /// A whole earlier request if this one continues it, else only system prompt and tools. These are the places at which
     /// hosts set cache breakpoints: after the tools, and at the end.
     Breakpoints,
 }

@@ -160,6 +160,18 @@ pub const SETTINGS: &[SettingDoc] = &[
         "0.7",
         "Share of the model's window that a request may fill before a new epoch starts and `activate` and `pin` refuse",
     ),
+    setting(
+        "firstTokenSeconds",
+        COUNT,
+        "10",
+        "Layout `log`, local models: longest time to the first token for which content leaves before the window is full, see [Local models](#local-models); 0: none does",
+    ),
+    setting(
+        "promptTokensPerSecond",
+        POSITIVE,
+        "500",
+        "Local models: how many tokens of a prompt the model reads in a second",
+    ),
     user_only(setting(
         "prices",
         SettingType::Prices,

@@ -47,13 +47,9 @@ impl Side {
         let tokens = |messages: &[Rc<Sent>]| messages.iter().map(|sent| sent.tokens).sum();
         let is_same = |(a, b): &(&Rc<Sent>, &Rc<Sent>)| Rc::ptr_eq(a, b) || a.json == b.json;
         let same = self.request.iter().zip(&request).take_while(is_same).count();
-        let charge = prices.charge(&Input {
-            fixed,
-            messages: tokens(&request),
-            shared: tokens(&request[..same]),
-            grown: same == self.request.len(),
-            warm,
-        });
+        let reusable = prices.reusable(tokens(&request[..same]), same == self.request.len());
+        let cached = warm.then_some(reusable);
+        let charge = prices.charge(&Input { fixed, messages: tokens(&request), cached });
         self.cost += charge.cost;
         self.request = request;
     }

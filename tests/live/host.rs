@@ -49,6 +49,8 @@ pub(crate) struct Host {
     pub(crate) thinking: String,
     /// The request before, whatever happened to the session since.
     before: Vec<Value>,
+    /// All requests of the session, each with its model.
+    requests: Vec<(String, Vec<Value>)>,
     /// Number of the newest call, and its list.
     since: Option<u64>,
     known: Vec<Value>,
@@ -61,11 +63,12 @@ pub(crate) struct Aside {
     live: LiveSession,
     messages: Vec<Value>,
     before: Vec<Value>,
+    requests: Vec<(String, Vec<Value>)>,
 }
 
 impl Aside {
     pub(crate) fn new(live: LiveSession) -> Self {
-        Self { live, messages: Vec::new(), before: Vec::new() }
+        Self { live, messages: Vec::new(), before: Vec::new(), requests: Vec::new() }
     }
 }
 
@@ -112,6 +115,7 @@ impl Host {
             model: "fake/fake-1".to_owned(),
             thinking: "hm".to_owned(),
             before: Vec::new(),
+            requests: Vec::new(),
             since: None,
             known: Vec::new(),
             time: 0,
@@ -128,6 +132,7 @@ impl Host {
     /// Goes on as another session of the same host.
     pub(crate) fn restart_as(&mut self, name: &str) {
         name.clone_into(&mut self.name);
+        self.requests.clear();
         self.crash();
     }
 
@@ -144,6 +149,7 @@ impl Host {
         std::mem::swap(&mut self.live, &mut other.live);
         std::mem::swap(&mut self.messages, &mut other.messages);
         std::mem::swap(&mut self.before, &mut other.before);
+        std::mem::swap(&mut self.requests, &mut other.requests);
         self.live.distrust();
         self.since = None;
         self.known.clear();
@@ -316,7 +322,8 @@ impl Host {
         {
             assert!(self.sent.starts_with(&before), "within an epoch a request only grows");
         }
-        self.check_bill(&before);
+        self.check_bill();
+        self.requests.push((self.model.clone(), self.sent.clone()));
         self.check_replay();
         check_pairs(&self.sent);
         if self.settings.layout == Layout::Log {
@@ -378,8 +385,8 @@ impl Host {
         self.sent.iter().map(show).collect::<Vec<_>>().join("\n")
     }
 
-    /// What the ledger says of the newest request is what it is, beside the one before.
-    fn check_bill(&self, before: &[Value]) {
+    /// What the ledger says of the newest request is what it is, beside all requests before.
+    fn check_bill(&self) {
         let bill = &self.live.state().bill().last().unwrap().bill;
         let tokens = |messages: &[Value]| -> u64 {
             let parse =
@@ -387,12 +394,15 @@ impl Host {
             messages.iter().map(|message| parse(message).tokens).sum()
         };
         assert_eq!(bill.ours.messages, tokens(&self.sent), "tokens sent");
-        let same = before.iter().zip(&self.sent).take_while(|(a, b)| a == b).count();
-        let cached = bill.fixed + tokens(&self.sent[..same]);
         if !bill.warm || self.settings.prices != Settings::default().prices {
             return;
         }
-        let cached = scaled(cached, bill.factor);
+        let same = |(_, before): &(String, Vec<Value>)| {
+            before.iter().zip(&self.sent).take_while(|(a, b)| a == b).count()
+        };
+        let of_model = self.requests.iter().filter(|(model, _)| *model == self.model);
+        let same = of_model.map(same).max().unwrap_or(0);
+        let cached = scaled(bill.fixed + tokens(&self.sent[..same]), bill.factor);
         if self.settings.layout == Layout::Log {
             assert_eq!(bill.ours.cached, cached, "tokens cached");
         } else {

@@ -13,6 +13,7 @@ mod skip;
 mod archived;
 #[cfg(unix)]
 mod bad_files;
+mod caches;
 mod changes;
 mod checks;
 mod cut_outputs;
@@ -28,6 +29,7 @@ mod images;
 mod inspect;
 mod ledger;
 mod linked;
+mod local;
 mod log_layout;
 mod moves;
 mod needs;

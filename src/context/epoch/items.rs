@@ -143,9 +143,12 @@ impl<'a> Standing<'a> {
         self.paying(&|gain, tokens, weight| self.reckoning.rent(gain, tokens, weight))
     }
 
-    /// The items whose leaving pays if the whole request is written again in any case, from the end of the window.
-    pub(super) fn cold(&self) -> Vec<Item<Leaving>> {
-        self.paying(&|gain, tokens, weight| self.reckoning.cold_rent(gain, tokens, weight))
+    /// The items whose leaving pays if the request is written again in any case from an index of the window on, from its end.
+    pub(super) fn cold_behind(&self, from: usize) -> Vec<Item<Leaving>> {
+        let rent = |gain, tokens, weight| self.reckoning.cold_rent(gain, tokens, weight);
+        let mut items = self.paying(&rent);
+        items.retain(|item| item.index >= from);
+        items
     }
 
     /// All items, whether they pay or not: outputs, and steps from the oldest on.
@@ -185,13 +188,22 @@ impl<'a> Standing<'a> {
         suffix
     }
 
-    /// Cost of rewriting the messages from an index on if `gain` tokens of them leave. New messages are written in any case and
-    /// do not count.
+    /// Tokens that no cache holds and that are written in any case.
+    pub(super) fn new_tokens(&self, suffix: &[u64]) -> u64 {
+        suffix[self.terms.cold_from.min(self.shown.len())]
+    }
+
+    /// Tokens that caches hold and that are written again from an index on if `gain` tokens leave.
+    pub(super) fn rewritten_tokens(&self, suffix: &[u64], from: usize, gain: u64) -> u64 {
+        let from = if self.terms.prices.reuse == Reuse::Breakpoints { 0 } else { from };
+        suffix[from].saturating_sub(self.new_tokens(suffix) + gain)
+    }
+
+    /// Cost of rewriting the messages from an index on if `gain` tokens of them leave. What no cache holds is written in any case
+    /// and does not count.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub(super) fn rewrite_cost(&self, suffix: &[u64], from: usize, gain: u64) -> f64 {
-        let from = if self.terms.prices.reuse == Reuse::Breakpoints { 0 } else { from };
-        let new = suffix[self.terms.first_new.min(self.shown.len())];
-        let tokens = suffix[from].saturating_sub(new + gain);
+        let tokens = self.rewritten_tokens(suffix, from, gain);
         (self.reckoning.write - self.reckoning.read).max(0.0) * tokens as f64
     }
 
@@ -271,14 +283,14 @@ impl<'a> Standing<'a> {
         steps.collect()
     }
 
-    /// How much more a fault weighs than its price: the less, the fuller the window. What stays in a full one pushes out
-    /// something else, or the host compacts.
+    /// How much more a fault weighs than its price: on an output the less, the fuller the window. What stays in a full one
+    /// pushes out something else, or the host compacts.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     fn caution(&self) -> Caution {
         let Caution { outputs, steps } = self.terms.hazards.caution();
         let filled = |marks: Marks| self.total as f64 / marks.high.max(1) as f64;
         let room = 1.0 - self.terms.marks.map_or(0.0, filled).min(1.0);
-        Caution { outputs: outputs * room, steps: steps * room }
+        Caution { outputs: outputs * room, steps }
     }
 
     fn paying(&self, rent: &dyn Fn(u64, u64, f64) -> f64) -> Vec<Item<Leaving>> {

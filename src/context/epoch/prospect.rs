@@ -21,8 +21,8 @@ pub(super) fn may_start(session: &Session, shown: &[u64], terms: &Terms<'_>) -> 
     if terms.rewrite.is_some() || terms.marks.is_some_and(|marks| total > marks.high) {
         return true;
     }
-    if !terms.warm {
-        return terms.first_new > 0;
+    if terms.cold_from < terms.first_new {
+        return true;
     }
     let is_bound = terms.rules.bound_thinking || terms.rules.positional_ids;
     (!is_bound || is_typed(session)) && may_pay(session, shown, terms, total)
@@ -32,7 +32,7 @@ pub(super) fn may_start(session: &Session, shown: &[u64], terms: &Terms<'_>) -> 
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
 fn may_pay(session: &Session, shown: &[u64], terms: &Terms<'_>, total: u64) -> bool {
     let spread = (terms.prices.write - terms.prices.read).max(0.0);
-    let new: u64 = shown.iter().skip(terms.first_new).sum();
+    let new: u64 = shown.iter().skip(terms.cold_from).sum();
     // Newest results may leave too if the model deactivated something, if nothing is kept, or if they fill the window.
     let young = terms.keep_results == 0 || session.sets().lets_go() || terms.marks.is_some();
     let mut look = Look::new(session.chat().step(), terms.keep_results, young);
@@ -52,9 +52,12 @@ fn may_pay(session: &Session, shown: &[u64], terms: &Terms<'_>, total: u64) -> b
             continue;
         }
         let from = if terms.prices.reuse == Reuse::Breakpoints { total } else { suffix };
-        let cost = spread * from.saturating_sub(new + look.gain) as f64;
+        let again = from.saturating_sub(new + look.gain);
+        let cost = spread * again as f64;
         let unspent = terms.prices.read * look.unspent;
-        if unspent * (1.0 + ROUNDING) >= cost * (1.0 - ROUNDING)
+        let is_soon = |most| again + new <= most && again <= look.gain;
+        let pays = unspent * (1.0 + ROUNDING) >= cost * (1.0 - ROUNDING);
+        if (pays || terms.first_token_tokens.is_some_and(is_soon))
             && terms.bound.affords(cost * (1.0 - ROUNDING))
         {
             return true;

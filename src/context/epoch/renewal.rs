@@ -9,10 +9,14 @@ use crate::object::{Hash, ObjectId};
 use crate::session::{LineRange, Session, Shows, Subject, Treatment, merge_ranges};
 
 /// All changes of an epoch: collapses, the current text of files, and reads whose lines stood in a message that collapses.
+///
+/// `held`: the positions at the front of the window that stay as they are. Messages refer to earlier ones only, so that none of
+/// these needs repair.
 pub(super) fn treatments(
     session: &Session,
     collapsing: &BTreeSet<u64>,
     working: &BTreeSet<u64>,
+    held: &BTreeSet<u64>,
 ) -> Vec<(u64, Treatment)> {
     let mut changes: BTreeMap<u64, Treatment> =
         collapsing.iter().map(|at| (*at, Treatment::Reference)).collect();
@@ -21,6 +25,7 @@ pub(super) fn treatments(
         changes.extend(showings.map(|at| (at, Treatment::Reference)));
         changes.insert(at, Treatment::Current { object: file, version, ranges, after_host });
     }
+    changes.retain(|at, _| !held.contains(at));
     standing::repair_references(session, working, &mut changes);
     changes.into_iter().filter(|(at, treatment)| session.treatment(*at) != treatment).collect()
 }

@@ -8,7 +8,9 @@ use crate::context::prices::prices_of;
 use crate::context::tokens::Counter;
 use crate::live::{CallInfo, OpenSession};
 use crate::object::Hash;
-use crate::session::{CallNote, ChatMessage, PriceNote, Rewrite, Session, SlotEdit};
+use crate::session::{
+    CacheKey, CallNote, ChatMessage, LastCall, PriceNote, Rewrite, Session, SlotEdit,
+};
 
 /// Factors are recorded to a ten-thousandth.
 const FACTOR_STEPS: f64 = 10_000.0;
@@ -23,6 +25,8 @@ pub(in crate::live) struct Growth<'a> {
     pub(in crate::live) changed: Option<usize>,
     /// See [`Request::resumed_slots`].
     pub(in crate::live) resumed: Option<u64>,
+    /// Index in the host's list of the first message that no cache holds as it stood before.
+    pub(in crate::live) cold_from: usize,
 }
 
 /// What is known of the coming call before it is decided what goes out; the state holds its new messages.
@@ -42,8 +46,16 @@ pub(in crate::live) fn coming(
     let as_before = last.filter(|last| last.prompt.as_ref() == prompt);
     let fixed = call.fixed_tokens.or_else(|| as_before.map(|last| last.bill.fixed));
     let overhead = call.overhead_tokens.or_else(|| last.map(|last| last.bill.overhead));
+    let now = ledger::call_time(state, &prices);
+    let warm = state.requests().ours().is_alive(CacheKey { model, prompt }, now);
+    let is_last =
+        |last: &LastCall| last.model.as_deref() == model && last.prompt.as_ref() == prompt;
     Coming {
-        warm: ledger::is_warm(state, &prices, model, prompt),
+        model: call.model.clone(),
+        prompt: prompt.cloned(),
+        now,
+        warm,
+        follows: warm && last.is_some_and(is_last),
         factor: (bill.factor(model) * FACTOR_STEPS).round() / FACTOR_STEPS,
         fixed: fixed.unwrap_or_else(|| fixed_tokens(call, options.counter)),
         overhead: overhead.unwrap_or(0),
@@ -78,26 +90,50 @@ impl Request {
         coming: &Coming,
         growth: &Growth<'_>,
     ) -> CallNote {
-        let Growth { edits, began, changed, resumed } = *growth;
-        let slots = self.view.slots();
+        let shape = self.shape(state, growth);
+        let cached = if coming.follows && shape.grown {
+            coming.reusable(&shape)
+        } else if coming.warm {
+            self.tokens_of(coming.held_slots(state, growth.edits))
+        } else {
+            0
+        };
+        let kept = growth.began.then(|| self.kept(state, coming, growth.cold_from));
+        ledger::note(state, coming, &Sending { shape, cached, kept }, growth.changed)
+    }
+
+    /// The messages, compared with the previous request's.
+    fn shape(&self, state: &Session, growth: &Growth<'_>) -> Shape {
+        let Growth { edits, resumed, .. } = *growth;
         let last = state.bill().last();
         let known = last.map_or(0, |last| last.bill.slots);
         let grown = match resumed {
             Some(same) => same == known,
             None => edits.iter().all(|edit| edit.at >= known && edit.remove == 0),
         };
-        let tokens_of = |count: usize| slots.iter().take(count).map(|slot| slot.tokens).sum();
         let first = resumed.or_else(|| edits.iter().map(|edit| edit.at).min());
         let shared = match last {
             Some(last) if grown => last.bill.ours.messages,
-            _ => tokens_of(index_of(first.unwrap_or(known).min(known))),
+            _ => self.tokens_of(index_of(first.unwrap_or(known).min(known))),
         };
+        Shape { messages: self.view.tokens(), shared, grown }
+    }
+
+    /// What an epoch leaves of the previous request, see [`Sending::kept`].
+    fn kept(&self, state: &Session, coming: &Coming, cold_from: usize) -> (u64, Option<u64>) {
+        let slots = self.view.slots();
         // The newest messages are never folded, so each has its slot.
-        let before = last.map_or(0, |last| index_of(last.host_messages));
+        let before = state.bill().last().map_or(0, |last| index_of(last.host_messages));
         let new = state.chat().window().len().saturating_sub(before);
-        let kept = began.then(|| tokens_of(slots.len().saturating_sub(new)));
-        let shape = Shape { messages: self.view.tokens(), shared, grown };
-        ledger::note(state, coming, &Sending { shape, kept }, changed)
+        let held = slots.iter().filter(|slot| slot.host.is_some_and(|index| index < cold_from));
+        let in_part = coming.warm && !(coming.follows && cold_from >= before);
+        let kept = self.tokens_of(slots.len().saturating_sub(new));
+        (kept, in_part.then(|| held.map(|slot| slot.tokens).sum()))
+    }
+
+    /// Tokens of this number of slots at the front.
+    fn tokens_of(&self, count: usize) -> u64 {
+        self.view.slots().iter().take(count).map(|slot| slot.tokens).sum()
     }
 }
 

@@ -21,7 +21,7 @@ use crate::harness::{Call, ToolKind};
 use crate::live::journal::Journal;
 use crate::live::{CallInfo, Notice, OpenSession};
 use crate::object::ObjectId;
-use crate::session::{ChatMessage, Event, MessageKind, Rewrite, SlotRecord, Treatment};
+use crate::session::{ChatMessage, Event, MessageKind, Rewrite, SentSlots, SlotRecord, Treatment};
 
 /// What laying out a request works on.
 pub(in crate::live) struct LayOut<'a> {
@@ -37,14 +37,24 @@ pub(in crate::live) struct LayOut<'a> {
     pub(in crate::live) options: &'a OpenSession,
 }
 
+/// What the next request of the layout `log` comes to.
+pub(in crate::live) struct LogEdits {
+    /// How it differs from the last one.
+    pub(in crate::live) edits: Vec<Edit>,
+    /// Of an epoch that starts, and of a request that is too long.
+    pub(in crate::live) notices: Vec<Notice>,
+    /// Index in the host's list of the first message that no cache holds as it stood before.
+    pub(in crate::live) cold_from: usize,
+}
+
 impl LayOut<'_> {
-    /// The edits of the layout `log`, with the notices of an epoch that starts and of a request that is too long.
+    /// The edits of the layout `log`.
     pub(in crate::live) fn log_edits(
         &mut self,
         call: &CallInfo,
         coming: &Coming,
         hazards: &dyn Chances,
-    ) -> Result<(Vec<Edit>, Vec<Notice>)> {
+    ) -> Result<LogEdits> {
         let mut slots = self.changed_slots()?;
         let len = self.journal.state().chat().window().len();
         let mut shown = self.request.view.sizes().to_vec();
@@ -55,17 +65,21 @@ impl LayOut<'_> {
         let settings = &self.options.settings;
         let bill = self.journal.state().bill();
         let known = bill.last().map_or(0, |last| last.host_messages);
+        let first_new = usize::try_from(known).unwrap_or(usize::MAX);
+        let cold_from = self.cold_from(coming, &slots, first_new);
         let marks = coming.marks(settings.high_water, largest_step(self.journal.state()));
         let terms = Terms {
             keep_results: settings.keep_results,
             collapse_tokens: settings.collapse_tokens,
             marks,
             rewrite: self.rewrite,
-            first_new: usize::try_from(known).unwrap_or(usize::MAX),
+            first_new,
+            cold_from,
             prices: &coming.prices.prices,
             warm: coming.warm,
             fixed_tokens: coming.fixed,
             bound: Bound::of(bill, settings),
+            first_token_tokens: coming.first_token_tokens(settings),
             rules: model_rules::rules(call.model.as_deref().unwrap_or_default(), call.api()),
             hazards,
         };
@@ -86,7 +100,33 @@ impl LayOut<'_> {
                 notices.push(Notice::WindowExceeded { tokens, window });
             }
         }
-        Ok((self.request.view.edits_to(slots, len), notices))
+        Ok(LogEdits { edits: self.request.view.edits_to(slots, len), notices, cold_from })
+    }
+
+    /// Index in the window of the first message that no cache holds as the request would be without an epoch. `slots`: those that
+    /// changed; `first_new`: index of the first message that the previous request did not have.
+    fn cold_from(
+        &self,
+        coming: &Coming,
+        slots: &BTreeMap<usize, Option<Slot>>,
+        first_new: usize,
+    ) -> usize {
+        if !coming.warm {
+            return 0;
+        }
+        if coming.follows && self.rewrite.is_none() {
+            return first_new;
+        }
+        let (state, view) = (self.journal.state(), &self.request.view);
+        let len = state.chat().window().len();
+        let edits = view.edits_to(slots.clone(), len);
+        let mut request: Vec<&Slot> = view.slots().iter().collect();
+        for edit in &edits {
+            drop(request.splice(edit.at..edit.at + edit.remove, &edit.insert));
+        }
+        let sent = SentSlots::of(request.iter().map(|slot| &slot.record), state.chat());
+        let held = coming.held(state, sent.prefixes());
+        request.get(held).and_then(|slot| slot.host).unwrap_or(len)
     }
 
     /// Shortens results that the model has not answered yet where the messages would have more than `most` tokens.
@@ -190,6 +230,7 @@ impl LayOut<'_> {
             number: state.epoch() + 1,
             reason: new.reason,
             keep_notes: window.last().copied(),
+            notes_before: new.notes_before,
             treatments: new.treatments,
             folds: new.folds,
         };

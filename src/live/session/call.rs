@@ -9,7 +9,7 @@ use crate::context::view::{self, Edit};
 use crate::error::Result;
 use crate::live::intake::{Ingest, Taken};
 use crate::live::journal::Activity;
-use crate::live::request::{Growth, LayOut, ListTail, changed_since_last, coming};
+use crate::live::request::{Growth, LayOut, ListTail, LogEdits, changed_since_last, coming};
 use crate::live::workspace::TrackerReport;
 use crate::live::{CallInfo, HostList, Notice, Transformed};
 use crate::object::Hash;
@@ -127,19 +127,20 @@ impl LiveSession {
         notices.extend(files.into_iter().flat_map(|change| change.notices));
         let (journal, request, options) = (&mut self.journal, &self.request, &*self.options);
         let mut layout = LayOut { journal, request, list, rewrite, options };
-        let edits = match self.options.settings.layout {
-            Layout::Pools => layout.pools_edits()?,
+        let (edits, cold_from) = match self.options.settings.layout {
+            Layout::Pools => (layout.pools_edits()?, 0),
             Layout::Log => {
-                let (edits, more) = layout.log_edits(call, &coming, &*self.chances)?;
+                let LogEdits { edits, notices: more, cold_from } =
+                    layout.log_edits(call, &coming, &*self.chances)?;
                 notices.extend(more);
-                edits
+                (edits, cold_from)
             }
         };
         let state = self.journal.state();
         let resumed = self.request.resumed_slots(state, &edits);
         let recorded = self.request.apply(&edits, state.chat().window().len());
         let began = state.epoch() != epoch;
-        let growth = Growth { edits: &recorded, began, changed, resumed };
+        let growth = Growth { edits: &recorded, began, changed, resumed, cold_from };
         let bill = self.request.bill_note(state, &coming, &growth);
         Ok(LaidOut { edits, prompt, recorded, bill })
     }

@@ -7,12 +7,13 @@ use serde_json::Value;
 
 use crate::context::host::{frame_units, image_units};
 use crate::context::tokens::Counter;
+use crate::session::number_of;
 
 /// Least length of a line that counts as a need, in Unicode scalars, without surrounding white space.
 const NEEDED_CHARACTERS: usize = 30;
 
 /// Kind of a piece.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Text.
     Text,
@@ -126,6 +127,12 @@ impl Message {
     /// Whether a cache would take both for the same.
     pub fn equals(&self, other: &Self) -> bool {
         self.role == other.role && self.pieces == other.pieces
+    }
+
+    /// A number for what [`Self::equals`] compares.
+    pub fn number(&self) -> u64 {
+        let pieces: Vec<_> = self.pieces.iter().map(|piece| (piece.kind, &piece.text)).collect();
+        number_of((&self.role, pieces))
     }
 
     /// Size of the common prefix. A role is shared as a whole or not at all.

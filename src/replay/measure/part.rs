@@ -36,9 +36,14 @@ impl Part {
         Self::new(message, kinds, needs)
     }
 
+    /// A message of which only the size is known.
+    pub(super) fn unseen(message: Message, kinds: Kinds) -> Self {
+        Self { number: message.number(), message, kinds, lines: Vec::new() }
+    }
+
     fn new(message: Message, kinds: Kinds, needs: &Needs) -> Self {
         let lines = message.lines().filter_map(|line| needs.line(line)).collect();
-        Self { message, kinds, lines }
+        Self { number: message.number(), message, kinds, lines }
     }
 }
 

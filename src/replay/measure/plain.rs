@@ -86,7 +86,7 @@ impl PlainHost {
             calls: Vec::new(),
             answers: None,
         };
-        Part { message, kinds: Kinds { user: units, ..Kinds::default() }, lines: Vec::new() }
+        Part::unseen(message, Kinds { user: units, ..Kinds::default() })
     }
 }
 

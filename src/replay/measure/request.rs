@@ -9,6 +9,7 @@ use memchr::memmem::Finder;
 use super::message::Message;
 use super::needs::Needs;
 use crate::context::tokens::Counter;
+use crate::session::{Prefix, extended};
 
 /// Kinds of content of a request, besides system prompt and tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Kinds {
 pub struct Part {
     /// The message.
     pub message: Message,
+    /// A number for what is compared of it: role and texts.
+    pub number: u64,
     /// Its size by kind of content, in units.
     pub kinds: Kinds,
     /// Indexes of its lines that are ever needed, each as often as it occurs.
@@ -61,6 +64,8 @@ pub struct Request {
     parts: Vec<Arc<Part>>,
     /// Units of all parts up to and including each.
     ends: Vec<u64>,
+    /// The prefix that ends with each part.
+    prefixes: Vec<Prefix>,
     kinds: Kinds,
     /// How often each needed line stands as a line of its own.
     standing: Vec<u32>,
@@ -70,7 +75,8 @@ impl Request {
     /// An empty request.
     pub fn new(counter: Counter, needs: &Needs) -> Self {
         let standing = vec![0; needs.lines.len()];
-        Self { counter, parts: Vec::new(), ends: Vec::new(), kinds: Kinds::default(), standing }
+        let (parts, ends, prefixes) = (Vec::new(), Vec::new(), Vec::new());
+        Self { counter, parts, ends, prefixes, kinds: Kinds::default(), standing }
     }
 
     /// Number of messages.
@@ -86,6 +92,16 @@ impl Request {
     /// Units of all messages.
     pub fn units(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Units of this number of messages at the front.
+    pub fn units_of(&self, count: usize) -> u64 {
+        count.checked_sub(1).and_then(|last| self.ends.get(last)).copied().unwrap_or(0)
+    }
+
+    /// The prefixes that end with each message.
+    pub fn prefixes(&self) -> &[Prefix] {
+        &self.prefixes
     }
 
     /// Units by kind of content.
@@ -114,6 +130,12 @@ impl Request {
         self.ends.extend(self.parts[first..].iter().map(|part| {
             end += part.message.units;
             end
+        }));
+        self.prefixes.truncate(first);
+        let mut prefix = self.prefixes.last().copied().unwrap_or_default();
+        self.prefixes.extend(self.parts[first..].iter().map(|part| {
+            prefix = extended(prefix, part.number);
+            prefix
         }));
         self.shared(first, &before)
     }

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::faults::{Fault, fault};
 use super::needs::{Need, Needs};
-use super::request::{Kinds, Part, PartChange, Request};
+use super::request::{Kinds, Part, PartChange, Request, Shared};
 use crate::context::prices::{Input, Prices};
 use crate::context::tokens::Counter;
+use crate::session::{CacheKey, Caches, CallTime};
 
 /// What both sides share.
 #[derive(Debug)]
@@ -26,8 +27,10 @@ pub struct Terms {
 /// What is known before a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment<'a> {
-    /// Whether the previous call's cache is still alive.
-    pub warm: bool,
+    /// Time of the answer to the previous call, if there was one and its time is known.
+    pub answered: Option<Option<i64>>,
+    /// Time of the newest message before the call.
+    pub now: Option<i64>,
     /// What the answer needs.
     pub needs: &'a [Need],
     /// Cost of the host's compaction before the call, on this side.
@@ -39,6 +42,7 @@ pub struct Moment<'a> {
 pub struct Side {
     fixed_units: u64,
     request: Request,
+    caches: Caches,
 }
 
 /// A call of one side.
@@ -60,7 +64,8 @@ pub struct SideCall {
 impl Side {
     /// A side before its first call. `fixed_units`: size of system prompt and tools.
     pub fn new(terms: &Terms, fixed_units: u64) -> Self {
-        Self { fixed_units, request: Request::new(terms.counter, &terms.needs) }
+        let request = Request::new(terms.counter, &terms.needs);
+        Self { fixed_units, request, caches: Caches::default() }
     }
 
     /// Units by kind of content.
@@ -79,9 +84,7 @@ impl Side {
         let charge = terms.prices.charge(&Input {
             fixed: self.fixed_units,
             messages: self.request.units(),
-            shared: shared.units,
-            grown: shared.grown,
-            warm: moment.warm,
+            cached: self.send(&terms.prices, shared, moment),
         });
         let (tokens, cached) =
             (terms.tokens(charge.cached + charge.written), terms.tokens(charge.cached));
@@ -94,6 +97,20 @@ impl Side {
             compaction: moment.compaction_cost,
             fault: fault(&terms.needs, moment.needs, &self.request, (read, write), tokens, &size),
         }
+    }
+
+    /// Sends the request; returns the units of its messages that a cache held, if one was alive. `shared`: what it shares with the
+    /// previous one, up to the character.
+    fn send(&mut self, prices: &Prices, shared: Shared, moment: Moment<'_>) -> Option<u64> {
+        if let Some(time) = moment.answered {
+            self.caches.touched(time);
+        }
+        let key = CacheKey { model: None, prompt: None };
+        let now = CallTime { time: moment.now, lifetime_seconds: prices.lifetime_seconds };
+        let held = self.caches.held(key, now, prices.reuse, self.request.prefixes());
+        self.caches.sent(key, now, self.request.prefixes());
+        let reusable = prices.reusable(shared.units, shared.grown);
+        held.map(|count| self.request.units_of(count).max(reusable))
     }
 }
 
