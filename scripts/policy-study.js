@@ -1,10 +1,11 @@
 // The policy study: replays all recorded transcripts under several prices, with and without a window, and with one setting changed
 // at a time. Writes Markdown tables to stdout; docs/policy.md explains them. Takes some minutes.
 //
-// Reads the folder `transcripts` of PALIMPSEST_DATA, or else of ../shared/data. Must not decide anything; it only replays.
+// Reads the folders `transcripts` and `transcripts-2` of PALIMPSEST_DATA, or else of ../shared/data. Must not decide anything; it
+// only replays.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { root, setUp } from "./setup.js";
 
@@ -20,6 +21,8 @@ const { learnHazards, loadSettings, replayFile, replayReport } = await import(".
  * @typedef {[name: string, settings: SettingsOf]} Variant
  */
 
+/** Number of groups of repositories, each of which gets weights that are learned on the others. */
+const groupCount = 4;
 /** Number of replays that run at the same time. */
 const atOnce = 2;
 const window = 200_000;
@@ -41,13 +44,15 @@ async function study() {
     JSON.parse(readFileSync(join(root, "src", "context", "hazards.json"), "utf8"))
   );
   const defaults = await loadSettings({});
-  heading("Prices and windows");
-  tableHead("prices, window");
+  const { table, weightsOf } = await learnedOnOthers();
+  const unseen = careful(weightsOf, shipped.caution);
   /** @type {ReplayedFile[]} */
   let files = [];
-  for (const limit of [undefined, window]) {
+  heading("Prices and windows, weights learned on other repositories");
+  tableHead("prices, window");
+  for (const limit of [undefined, window, 131_072, 65_536]) {
     for (const prices of ["anthropic", "openai", "gemini", "deepseek"]) {
-      const replayed = await row(`${prices}, ${limit ?? "none"}`, { prices, window: limit }, () => ({}));
+      const replayed = await row(`${prices}, ${limit ?? "none"}`, { prices, window: limit }, unseen);
       files = prices === "anthropic" && limit === undefined ? replayed : files;
     }
   }
@@ -59,30 +64,34 @@ async function study() {
     const path = saved(name, hazards);
     return () => ({ hazards: path });
   };
-  const { auc, weightsOf } = await byRepository();
-  const halfOf = await byHalves();
-  // Only the rates of needs are learned. How cautious to be is a separate choice.
-  const learned = [shipped.caution, 3 * shipped.caution, 9 * shipped.caution].flatMap((caution) => [
-    /** @type {Variant} */ ([`learned on the other half, caution ${caution}`, careful(halfOf, caution)]),
-    /** @type {Variant} */ ([`learned on other repositories, caution ${caution}`, careful(weightsOf, caution)]),
-  ]);
   /** @type {(key: "previewTokens" | "keepResults", values: number[]) => Variant[]} */
   const numbers = (key, values) =>
     values.filter((value) => value !== defaults[key]).map((value) => [`${key} ${value}`, () => ({ [key]: value })]);
-  const cautions = [1, 5, 10, 20].filter((caution) => caution !== shipped.caution);
+  /** @type {(of: "outputs" | "steps", factors: number[]) => Variant[]} */
+  const cautions = (of, factors) =>
+    factors.map((factor) => {
+      const caution = Math.round(shipped.caution[of] * factor);
+      return [`caution of ${of} ${caution}`, changed(`${of}-${caution}`, (hazards) => (hazards.caution[of] = caution))];
+    });
   /** @type {Variant[]} */
   const variants = [
     ["as shipped", () => ({})],
-    ...numbers("previewTokens", [0, 1_000, 2_000, 4_000]),
+    ["learned on other repositories", unseen],
+    ...numbers("previewTokens", [0, 2_000, 4_000]),
     ["previewReads true", () => ({ previewReads: true })],
-    ...numbers("keepResults", [5, 10, 20]),
+    ...numbers("keepResults", [2, 4, 6, 10]),
     ["no folding", changed("steps", (hazards) => (hazards.steps.base = never))],
     ["no collapsing", changed("outputs", (hazards) => (hazards.outputs.base = never))],
-    ...cautions.map((caution) => {
-      const settings = changed(`caution-${caution}`, (hazards) => (hazards.caution = caution));
-      return /** @type {Variant} */ ([`caution ${caution}`, settings]);
+    ...cautions("outputs", [0.25, 0.5, 2]),
+    ...cautions("steps", [0.25, 0.5, 2]),
+    ...[
+      [0.003, 1_000],
+      [0.03, 3_000],
+      [0.03, 10_000],
+    ].map(([extraShare, extraTokens]) => {
+      const name = `extraShare ${extraShare}, extraTokens ${extraTokens}`;
+      return /** @type {Variant} */ ([name, () => ({ extraShare, extraTokens })]);
     }),
-    ...learned,
   ];
   for (const [prices, limit] of /** @type {[string, number | undefined][]} */ ([
     ["anthropic", undefined],
@@ -94,53 +103,63 @@ async function study() {
       await row(name, { prices, window: limit }, settingsOf);
     }
   }
-  print(auc);
+  print(table);
 }
 
-/** Weights for each recording, learned on the half that it is not in: recordings with even or odd numbers, in the order of names. */
-async function byHalves() {
-  const paths = recordings.map(({ path }) => path);
-  const weights = await Promise.all(
-    [0, 1].map(async (half) => {
-      const others = paths.filter((_, at) => at % 2 !== half);
-      return (await learnHazards(others)).hazards;
-    }),
-  );
-  return (/** @type {Recording} */ recording) => weights[recordings.indexOf(recording) % 2];
-}
-
-/** Weights for each recording, learned on all other repositories, and a table of their quality. */
-async function byRepository() {
+/**
+ * Weights for each recording, learned without any session of its repository, and a table of their quality. The repositories are
+ * parted into groups of about as many sessions; the weights of a group are learned on all others.
+ */
+async function learnedOnOthers() {
+  const groups = grouped();
   const rows = [
     "\n### Learned on the other repositories\n",
-    "| repository | sessions | area under the curve, outputs | steps |",
-    "|---|--:|--:|--:|",
+    "| repositories | sessions | needs of outputs | area under the curve | needs of steps | area under the curve |",
+    "|---|--:|--:|--:|--:|--:|",
   ];
   /** @type {Map<string, Hazards>} */
   const weights = new Map();
-  for (const repository of new Set(recordings.map((recording) => recording.repository))) {
+  const figure = (/** @type {number | null} */ auc) => auc?.toFixed(2) ?? "no need";
+  for (const group of groups) {
     const of = (/** @type {boolean} */ own) =>
-      recordings.filter((recording) => (recording.repository === repository) === own).map(({ path }) => path);
-    const tested = of(true);
-    const { hazards, outputs, steps } = await learnHazards(of(false), { tested });
-    weights.set(repository, hazards);
-    const figure = (/** @type {number | null} */ auc) => auc?.toFixed(2) ?? "no need";
-    rows.push(`| ${repository} | ${tested.length} | ${figure(outputs.auc)} | ${figure(steps.auc)} |`);
+      recordings.filter(({ repository }) => group.includes(repository) === own).map(({ path }) => path);
+    const { hazards, outputs, steps } = await learnHazards(of(false), { tested: of(true) });
+    for (const repository of group) {
+      weights.set(repository, hazards);
+    }
+    const cells = [of(true).length, outputs.needs, figure(outputs.auc), steps.needs, figure(steps.auc)];
+    rows.push(`| ${group.join(", ")} | ${cells.join(" | ")} |`);
   }
   const all = await learnHazards(recordings.map(({ path }) => path));
+  const cells = [all.sessions, all.outputs.needs, figure(all.outputs.auc), all.steps.needs, figure(all.steps.auc)];
   rows.push(
-    `| all, on themselves | ${all.sessions} | ${all.outputs.auc?.toFixed(2)} | ${all.steps.auc?.toFixed(2)} |`,
-    `\n${all.calls} calls; ${all.outputs.needs} needs of older outputs, ${all.steps.needs} of older steps. Learned on all:\n`,
+    `| all, on themselves | ${cells.join(" | ")} |`,
+    `\nThe needs are those learned from. ${all.calls} calls. Learned on all:\n`,
     `\`\`\`json\n${JSON.stringify(all.hazards, null, 2)}\n\`\`\``,
   );
   const weightsOf = (/** @type {Recording} */ { repository }) => weights.get(repository) ?? all.hazards;
-  return { auc: rows.join("\n"), weightsOf };
+  return { table: rows.join("\n"), weightsOf };
+}
+
+/** The repositories in groups, the largest first into the smallest group. */
+function grouped() {
+  const size = (/** @type {string} */ wanted) => recordings.filter(({ repository }) => repository === wanted).length;
+  const repositories = [...new Set(recordings.map(({ repository }) => repository))].sort();
+  repositories.sort((a, b) => size(b) - size(a));
+  /** @type {{ repositories: string[], sessions: number }[]} */
+  const groups = Array.from({ length: groupCount }, () => ({ repositories: [], sessions: 0 }));
+  for (const repository of repositories) {
+    const [smallest] = [...groups].sort((a, b) => a.sessions - b.sessions);
+    smallest.repositories.push(repository);
+    smallest.sessions += size(repository);
+  }
+  return groups.map((group) => group.repositories);
 }
 
 /**
  * Settings with the weights for each recording and with this caution.
  * @param {(recording: Recording) => Hazards} weightsOf
- * @param {number} caution
+ * @param {Hazards["caution"]} caution
  * @returns {SettingsOf}
  */
 function careful(weightsOf, caution) {
@@ -230,14 +249,16 @@ function saved(name, hazards) {
 /** @returns {Recording[]} */
 function readRecordings() {
   const places = [process.env.PALIMPSEST_DATA, join(root, "..", "shared", "data")];
-  const found = places.flatMap((place) => (place ? [join(place, "transcripts")] : [])).find(existsSync);
-  if (found === undefined) {
+  const data = places.find((place) => place && existsSync(join(place, "transcripts")));
+  if (data === undefined) {
     console.error("no transcripts: set PALIMPSEST_DATA to a folder that holds `transcripts`");
     process.exit(1);
   }
-  const names = readdirSync(found).filter((name) => name.endsWith(".jsonl.gz"));
-  return names.sort().map((name) => {
-    const path = join(found, name);
+  const folders = ["transcripts", "transcripts-2"].map((name) => join(data, name)).filter(existsSync);
+  const paths = folders.flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
+  const recorded = paths.filter((path) => path.endsWith(".jsonl.gz")).sort();
+  return recorded.map((path) => {
+    const name = basename(path);
     const [{ session }, ...messages] = gunzipSync(readFileSync(path))
       .toString()
       .split("\n")

@@ -77,7 +77,10 @@ function positive(given, option) {
   const value = text(given, option);
   const number = value === undefined ? undefined : Number(value);
   if (number !== undefined && !(Number.isFinite(number) && number > 0)) {
-    throw new UsageError(`\`--${option}\` must be a number above 0, is \`${value}\``, "write it in digits, such as `10`");
+    throw new UsageError(
+      `\`--${option}\` must be a number above 0, is \`${value}\``,
+      "write it in digits, such as `10`",
+    );
   }
   return number;
 }
