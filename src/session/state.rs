@@ -3,6 +3,7 @@
 
 mod moved;
 mod reading;
+mod segments;
 mod window;
 
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ use super::links::Links;
 use super::message::{MessageKind, OutputClass, ResultFact, Shows};
 use super::places::Place;
 use super::sets::{ActiveView, Sets};
-use crate::object::{Hash, ObjectId};
+use crate::object::{Handle, Hash, ObjectId};
 
 /// Lines of an object that stand in the window at one message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +73,8 @@ pub struct Session {
     treatments: BTreeMap<u64, Treatment>,
     notes: BTreeMap<u64, Vec<String>>,
     folds: Folds,
+    /// The segments that the host compacted away and that are not in its list again.
+    compacted: Vec<Handle>,
     showings: BTreeMap<u64, Showing>,
     edited: BTreeMap<ObjectId, u32>,
     files: Files,
@@ -116,6 +119,9 @@ impl Session {
                 let (shows, brief) = (shows.clone(), brief.clone());
                 self.index.enter(object, Subject::Toolcall { tool, ok, version, shows, brief });
                 self.sets.discover(object);
+            }
+            Event::Segment { object, version, first, last, compacted } => {
+                self.enter_segment(object, version, (*first, *last), *compacted);
             }
             Event::Message { key, digest, kind, tokens, withheld } => {
                 let (key, digest, tokens) = (key.clone(), digest.clone(), *tokens);
@@ -274,6 +280,8 @@ impl Session {
             }
         }
         self.chat.rewrite(chat_len, window.clone());
+        self.index.leave_segments(self.chat.len());
+        self.drop_uncompacted(&window);
         self.places.truncate(usize::try_from(chat_len).unwrap_or(usize::MAX));
         self.bill.rewritten(how, chat_len);
         self.treatments.retain(|at, _| *at < chat_len);

@@ -39,6 +39,7 @@ mod recorded_runs;
 mod replayed;
 mod script;
 mod script_files;
+mod segments;
 mod shapes;
 mod tracked;
 mod transcripts;
