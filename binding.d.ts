@@ -584,7 +584,8 @@ export declare class Store {
    */
   get(name: string, options?: ReadOptions): Promise<Version>
   /**
-   * Reads the content of a version, or an additional content, and checks it against its hash. Null if there is none.
+   * Reads the content of a version, or an additional content, and checks it against its hash; of a chat segment, the words of its
+   * messages. Null if there is none.
    *
    * Rejects as `get`; with `INVALID_ARGUMENT` for lines that the text does not have and for an additional content that the
    * version does not have; with `HASH_MISMATCH`.
@@ -635,7 +636,7 @@ export declare class Store {
   query(query: string, options?: QueryOptions): Promise<Version[]>
   /**
    * Searches contents, paths, tool arguments, messages, notes and nicknames; by default, only the latest versions. Hits are ranked by
-   * BM25. Finds identifiers by their parts (`transformContext`, `tool_call_id`, `src/store/sqlite.rs`), and CJK text.
+   * BM25. A chat segment has no text of its own: the type finds the messages of chats that stand in one. Finds identifiers by their parts (`transformContext`, `tool_call_id`, `src/store/sqlite.rs`), and CJK text.
    *
    * `text` holds words, `"phrases"`, `-excluded` words and `prefix*`. A text that has more of them ranks higher. Finds everything that
    * was committed before the call; what is not indexed yet is indexed first.
@@ -1093,15 +1094,15 @@ export interface IndexedFile {
 
 /** An object of the session index. */
 export interface IndexedObject {
-  /** Its name in this session, such as `f3` or `t17`, which never changes. */
+  /** Its name in this session, such as `f3`, `t17` or `s2`, which never changes. */
   handle: string
   /** Its ID in the store. */
   id: string
   /** What it is. */
-  type: "file" | "toolcall"
-  /** Path of a file as the agent sees it; null for a tool call. */
+  type: "file" | "toolcall" | "chat_segment"
+  /** Path of a file as the agent sees it; null for others. */
   path: string | null
-  /** Name of a call's tool; null for a file. */
+  /** Name of a call's tool; null for others. */
   tool: string | null
 }
 
@@ -1483,6 +1484,8 @@ export interface SearchHit {
   place: string
   /** At most three lines, those that match best; empty if the text cannot be read any more. */
   lines: Array<SnippetLine>
+  /** Of a message of a chat, ID of the shortest chat segment that holds it; null for others, and where there is none. */
+  segment: string | null
 }
 
 /** What to search. */
@@ -1562,7 +1565,7 @@ export interface SessionOptions {
 
 /** The sets of a session. Pool, active and pinned set list handles of the index. */
 export interface SessionSets {
-  /** Every file and tool call that the session met, in the order in which it met them. */
+  /** Every file, tool call and part of the chat that the session met, in the order in which it met them. */
   index: Array<IndexedObject>
   /** Those that the model knows of. */
   pool: Array<string>

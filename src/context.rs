@@ -28,6 +28,7 @@ pub mod placeholder;
 pub mod pools_layout;
 pub mod preview;
 pub mod prices;
+pub mod segment;
 pub mod standing;
 pub mod statement;
 pub mod tokens;

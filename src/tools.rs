@@ -76,7 +76,7 @@ impl Tool {
 
     /// JSON schema of the arguments.
     pub fn parameters(self) -> Value {
-        let name = json!({ "type": "string", "description": "t17, f3 or a path" });
+        let name = json!({ "type": "string" });
         let properties = match self {
             Self::Read => json!({
                 "path": { "type": "string", "description": "Path to the file to read (relative or absolute)" },
@@ -84,12 +84,12 @@ impl Tool {
                 "limit": { "type": "number", "description": "Maximum number of lines to read" },
             }),
             Self::Activate => json!({
-                "name": name,
+                "name": { "type": "string", "description": "t17, f3, s2, turns 3-5 or a path" },
                 "lines": { "type": "string", "description": "e.g. 40-80" },
                 "pattern": { "type": "string", "description": "regex of lines" },
             }),
             Self::Pin => json!({ "name": name, "lines": { "type": "string" } }),
-            Self::Deactivate | Self::Unpin => json!({ "name": { "type": "string" } }),
+            Self::Deactivate | Self::Unpin => json!({ "name": name }),
         };
         let required = if self == Self::Read { "path" } else { "name" };
         json!({ "type": "object", "properties": properties, "required": [required] })

@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { openStore } from "../../index.js";
 import { runPi, startPiRpc } from "../../scripts/lib/pi.js";
 import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
 import { expectPairedCalls, extension, start } from "./support.ts";
@@ -105,6 +106,47 @@ describe("a session", () => {
     expect(body).toContain("They read a.txt.");
     expect(body).toContain("[f1] a.txt · lines 7-8 of 31\\nline 7\\nline 8");
     expectPairedCalls(model);
+  });
+
+  test("that was compacted gives the words of the person and the model back, in the next process too", async () => {
+    const said = "The release branch is called amber-falcon.";
+    const asked: string[] = [];
+    const { model, sandbox } = await start(
+      (request: { body: RequestBody }) => {
+        const body = text(request.body);
+        if (/summar/i.test(JSON.stringify(request.body.messages[0])) || body.includes("<conversation>")) {
+          return { text: "They talked about a release." };
+        }
+        const note = /\[(s\d+)\] turns 1-2 in full · \d+ messages/.exec(body);
+        if (body.includes("bring it back") && note !== null && !body.includes("amber-falcon")) {
+          asked.push(String(note[1]));
+          return { calls: [call("activate", { name: String(note[1]) })] };
+        }
+        return { text: body.includes("bring it back") ? "There it is." : "I keep that in mind: copper-otter." };
+      },
+      { files, settings: { compaction: { keepRecentTokens: 1 } } },
+    );
+    const pi = startPiRpc(sandbox, ["-e", extension]);
+    await pi.prompt(said);
+    await pi.prompt("and then");
+    await pi.send({ type: "compact" });
+    await pi.prompt("bring it back");
+    expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
+    expect(asked).toEqual(["s1"]);
+    const results = (last(model)?.messages ?? []).filter((message) => message.role === "tool");
+    expect(JSON.stringify(results)).toContain(`[s1] turns 1-2 · lines 1-6 of 6\\nuser, turn 1:\\n${said}`);
+    expect(JSON.stringify(results)).toContain("copper-otter");
+    const again = await runPi(sandbox, ["-e", extension, "--continue", "-p", "go on"]);
+    expect(again).toMatchObject({ code: 0, stderr: "" });
+    expect(text(last(model))).toContain(said);
+    expectPairedCalls(model);
+    const store = await openStore({ path: join(sandbox.agentDir, "palimpsest", "store.sqlite") });
+    const { hits } = await store.search("copper otter", { types: ["chat_segment"] });
+    expect(hits).toMatchObject([
+      { type: "chat", part: "item", segment: expect.stringMatching(/^chat_segment:.*:0-2$/) },
+    ]);
+    expect(await store.content(String(hits[0]?.segment))).toContain(`${said}\nassistant:\nI keep that in mind`);
+    await store.close();
   });
 
   test("that is killed goes on in the next process as if nothing had been", async () => {

@@ -81,7 +81,7 @@ test("results in three blocks, as a string and beside an image are as plain Pi's
     '[t6] ok · 180 lines · last: "end 5: line 59 of some words"',
   );
   const said = JSON.stringify(model.requests[steps.length - 1].body.messages.filter(({ role }) => role === "user"));
-  expect(said).toMatch(/\[t1-t\d\] \d steps: /);
+  expect(said).toMatch(/\[t1-t\d\] s\d · \d steps: /);
   const size = (of: typeof model) => JSON.stringify(of.requests[steps.length - 1].body.messages).length;
   expect(size(model)).toBeLessThan(size(plain.model) / 2);
 

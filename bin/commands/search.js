@@ -62,8 +62,9 @@ export const search = {
 };
 
 /** @param {SearchHit} hit */
-function forPeople({ id, type, name, txId, latest, place, lines }) {
-  const head = `${styled("bold", oneLine(name ?? id))}  ${type} ${shownId(id)}${latest ? "" : `@${txId}`}  ${place}`;
+function forPeople({ id, type, name, txId, latest, place, lines, segment }) {
+  const where = segment === null ? place : `${place}  in ${segment}`;
+  const head = `${styled("bold", oneLine(name ?? id))}  ${type} ${shownId(id)}${latest ? "" : `@${txId}`}  ${where}`;
   const quoted = lines.map((line) => `  ${line.line}: ${marked(line)}`);
   return `${[head, ...quoted].join("\n")}\n`;
 }

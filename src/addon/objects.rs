@@ -13,6 +13,7 @@ use super::names::{NameOptions, ReadOptions};
 use super::store::Store;
 use super::version::{At, Version, count, selector};
 use crate::error::{Error, Result};
+use crate::live;
 use crate::object::{self, AsOf, ObjectId, ObjectType, Reference};
 use crate::session::{cut_ranges, parse_ranges};
 use crate::store::{DEFAULT_DIFF_CONTEXT, NewVersion};
@@ -161,7 +162,8 @@ impl Store {
         })
     }
 
-    /// Reads the content of a version, or an additional content, and checks it against its hash. Null if there is none.
+    /// Reads the content of a version, or an additional content, and checks it against its hash; of a chat segment, the words of its
+    /// messages. Null if there is none.
     ///
     /// Rejects as `get`; with `INVALID_ARGUMENT` for lines that the text does not have and for an additional content that the
     /// version does not have; with `HASH_MISMATCH`.
@@ -179,7 +181,7 @@ impl Store {
             let ContentOptions { at, cwd, field, lines } =
                 options.named("options")?.unwrap_or_default();
             let version = names.version(&name.named("name")?, ReadOptions { at, cwd })?;
-            let text = names.store.text_of(&version, field.as_deref())?;
+            let text = live::text_of(&names.store, &version, field.as_deref())?;
             let (Some(text), Some(lines)) = (&text, lines) else { return Ok(text) };
             let ranges = parse_ranges(&lines, text.split('\n').count() as u64)?;
             Ok(Some(cut_ranges(text, &ranges)))

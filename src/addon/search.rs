@@ -68,6 +68,8 @@ pub struct SearchHit {
     pub place: String,
     /// At most three lines, those that match best; empty if the text cannot be read any more.
     pub lines: Vec<SnippetLine>,
+    /// Of a message of a chat, ID of the shortest chat segment that holds it; null for others, and where there is none.
+    pub segment: Option<String>,
 }
 
 /// A line of a text, or the part of it around a match.
@@ -85,7 +87,7 @@ pub struct SnippetLine {
 #[napi]
 impl Store {
     /// Searches contents, paths, tool arguments, messages, notes and nicknames; by default, only the latest versions. Hits are ranked by
-    /// BM25. Finds identifiers by their parts (`transformContext`, `tool_call_id`, `src/store/sqlite.rs`), and CJK text.
+    /// BM25. A chat segment has no text of its own: the type finds the messages of chats that stand in one. Finds identifiers by their parts (`transformContext`, `tool_call_id`, `src/store/sqlite.rs`), and CJK text.
     ///
     /// `text` holds words, `"phrases"`, `-excluded` words and `prefix*`. A text that has more of them ranks higher. Finds everything that
     /// was committed before the call; what is not indexed yet is indexed first.
@@ -150,6 +152,7 @@ impl From<store::SearchHit> for SearchHit {
             score: hit.score,
             place: hit.place,
             lines: hit.lines.into_iter().map(SnippetLine::from).collect(),
+            segment: hit.segment.map(|id| id.to_string()),
         }
     }
 }

@@ -14,23 +14,23 @@ use crate::session::{IndexEntry, Subject};
 /// An object of the session index.
 #[napi(object, use_nullable = true)]
 pub struct IndexedObject {
-    /// Its name in this session, such as `f3` or `t17`, which never changes.
+    /// Its name in this session, such as `f3`, `t17` or `s2`, which never changes.
     pub handle: String,
     /// Its ID in the store.
     pub id: String,
     /// What it is.
-    #[napi(js_name = "type", ts_type = "\"file\" | \"toolcall\"")]
+    #[napi(js_name = "type", ts_type = "\"file\" | \"toolcall\" | \"chat_segment\"")]
     pub kind: String,
-    /// Path of a file as the agent sees it; null for a tool call.
+    /// Path of a file as the agent sees it; null for others.
     pub path: Option<String>,
-    /// Name of a call's tool; null for a file.
+    /// Name of a call's tool; null for others.
     pub tool: Option<String>,
 }
 
 /// The sets of a session. Pool, active and pinned set list handles of the index.
 #[napi(object)]
 pub struct SessionSets {
-    /// Every file and tool call that the session met, in the order in which it met them.
+    /// Every file, tool call and part of the chat that the session met, in the order in which it met them.
     pub index: Vec<IndexedObject>,
     /// Those that the model knows of.
     pub pool: Vec<String>,
@@ -66,6 +66,7 @@ fn indexed(entry: &IndexEntry) -> IndexedObject {
     let (kind, path, tool) = match &entry.subject {
         Subject::File { .. } => ("file", Some(entry.subject.agent_path().to_owned()), None),
         Subject::Toolcall { tool, .. } => ("toolcall", None, Some(tool.clone())),
+        Subject::Segment { .. } => ("chat_segment", None, None),
     };
     IndexedObject {
         handle: entry.handle.to_string(),

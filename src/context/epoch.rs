@@ -145,7 +145,10 @@ fn pressed(standing: &mut Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     let gain: u64 = leaving.iter().map(|item| item.gain).sum();
     let is_free = terms.cold_from == 0;
     let cost = standing.rewrite_all(gain);
-    if total <= marks.full && !is_free && !terms.bound.affords(cost) && !pays_soon(cost, gain, terms)
+    if total <= marks.full
+        && !is_free
+        && !terms.bound.affords(cost)
+        && !pays_soon(cost, gain, terms)
     {
         // The host does not compact yet, so the bill need not exceed its bound.
         return None;

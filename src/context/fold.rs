@@ -113,12 +113,21 @@ pub fn folds_of(session: &Session, steps: &[Step]) -> Vec<Fold> {
             _ => joined.push((range, is_new)),
         }
     }
-    let new = joined.into_iter().filter(|(_, is_new)| *is_new);
-    new.filter_map(|(range, _)| fold(session, range)).collect()
+    let mut next = session.index().next_segment();
+    let mut folds = Vec::new();
+    for (range, _) in joined.into_iter().filter(|(_, is_new)| *is_new) {
+        // What is folded gets a segment, in this order, unless one was asked for before.
+        let known = session.index().segment(*range.start(), *range.end());
+        let segment = known.map_or(next, |entry| entry.handle);
+        let Some(fold) = fold(session, range, segment) else { continue };
+        next.number += u32::from(segment == next);
+        folds.push(fold);
+    }
+    folds
 }
 
 /// The fold of the messages at these positions; `None` if none of its calls has a handle.
-fn fold(session: &Session, range: RangeInclusive<u64>) -> Option<Fold> {
+fn fold(session: &Session, range: RangeInclusive<u64>, segment: Handle) -> Option<Fold> {
     let facts = || range.clone().filter_map(|at| session.result(at));
     let handles = || facts().filter_map(|fact| handle(session, fact));
     let is_step = |at: &u64| {
@@ -126,7 +135,8 @@ fn fold(session: &Session, range: RangeInclusive<u64>) -> Option<Fold> {
     };
     let steps = range.clone().filter(is_step).count() as u64;
     let deeds = deeds(session, facts());
-    let line = forms::fold_line(handles().next()?, handles().next_back()?, steps, &deeds);
+    let calls = (handles().next()?, handles().next_back()?);
+    let line = forms::fold_line(calls, segment, steps, &deeds);
     Some(Fold { first: *range.start(), last: *range.end(), line })
 }
 
@@ -337,9 +347,9 @@ mod tests {
         let folds = folds_of(&session, &[steps[0], steps[2], steps[4]]);
         let lines: Vec<&str> = folds.iter().map(|fold| fold.line.as_str()).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
-        [t1] 1 step: run 2 ok
-        [t3] 1 step: run 0 ok
-        [t6] 1 step: run 1 ok
+        [t1] s1 · 1 step: run 2 ok
+        [t3] s2 · 1 step: run 0 ok
+        [t6] s3 · 1 step: run 1 ok
         ");
         let session = session.with_folds(&folds).into_owned();
         let again = foldable(&session, 0, false);
@@ -347,7 +357,7 @@ mod tests {
         let folds = folds_of(&session, &again[..1]);
         assert_eq!(folds.iter().map(|fold| (fold.first, fold.last)).collect::<Vec<_>>(), [(1, 6)]);
         let session = session.with_folds(&folds).into_owned();
-        insta::assert_snapshot!(session.folds().lines(0).unwrap(), @"[t1-t3] 3 steps: run 2 ok, run 1 ok, run 0 ok");
+        insta::assert_snapshot!(session.folds().lines(0).unwrap(), @"[t1-t3] s1 · 3 steps: run 2 ok, run 1 ok, run 0 ok");
         assert_eq!(session.folds().all().count(), 2);
     }
 }

@@ -177,10 +177,16 @@ pub fn places_line(
     format!("[{file}] {path} · {text} stands {total} times: {}{rest}", lines_phrase(first))
 }
 
-/// Folded steps, with their first and last call: `[t31-t44] 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok`.
-pub fn fold_line(first: Handle, last: Handle, steps: u64, deeds: &[String]) -> String {
+/// Folded steps, with their first and last call and the segment that holds their words:
+/// `[t31-t44] s2 · 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok`. Earlier releases named no segment.
+pub fn fold_line(
+    (first, last): (Handle, Handle),
+    segment: Handle,
+    steps: u64,
+    deeds: &[String],
+) -> String {
     let calls = if first == last { first.to_string() } else { format!("{first}-{last}") };
-    format!("[{calls}] {}: {}", count(steps, "step"), deeds.join(", "))
+    format!("[{calls}] {segment} · {}: {}", count(steps, "step"), deeds.join(", "))
 }
 
 /// Heading of a list of steps, by their first and last call: `[t31-t44] 6 steps:`.
@@ -198,6 +204,8 @@ pub fn is_folded(text: &str) -> bool {
         let rest = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
         let Some((handles, rest)) = rest else { return false };
         let is_handles = handles.split('-').all(|handle| Handle::parse(handle).is_some());
+        let named = rest.split_once(" · ").filter(|(segment, _)| Handle::parse(segment).is_some());
+        let rest = named.map_or(rest, |(_, rest)| rest);
         let steps = rest.split_once(": ").map(|(steps, _)| steps);
         let number = steps
             .and_then(|steps| steps.strip_suffix(" steps").or_else(|| steps.strip_suffix(" step")));
@@ -206,6 +214,48 @@ pub fn is_folded(text: &str) -> bool {
     };
     let mut lines = text.lines().peekable();
     lines.peek().is_some() && lines.all(is_line)
+}
+
+/// The turns of a segment of the chat: `turn 3`, `turns 3-5`.
+pub fn turns_phrase((first, last): (u32, u32)) -> String {
+    let first = first.max(1);
+    if first >= last { format!("turn {first}") } else { format!("turns {first}-{last}") }
+}
+
+/// Some steps of the chat: `step 3`, `steps 3-5`.
+pub fn steps_phrase((first, last): (u32, u32)) -> String {
+    if first == last { format!("step {first}") } else { format!("steps {first}-{last}") }
+}
+
+/// A note on what the host compacted away: `[s2] turns 1-4 in full · 212 messages`.
+pub fn compacted_line(segment: Handle, turns: (u32, u32), messages: u64) -> String {
+    format!("[{segment}] {} in full · {}", turns_phrase(turns), count(messages, "message"))
+}
+
+/// A collapsed showing of a segment: `[s2] turns 1-4 · lines 40-80`.
+pub fn segment_line(segment: Handle, turns: (u32, u32), ranges: &[LineRange]) -> String {
+    format!("[{segment}] {} · {}", turns_phrase(turns), lines_phrase(ranges))
+}
+
+/// In a segment, the line above what somebody said: `user, turn 3:`, `assistant:`, `thinking:`.
+pub fn speaker_line(speaker: &str, turn: Option<u32>) -> String {
+    turn.map_or_else(|| format!("{speaker}:"), |turn| format!("{speaker}, turn {turn}:"))
+}
+
+/// In a segment, the line above the arguments of a call: `[t31] bash`.
+pub fn call_line(call: Option<Handle>, tool: &str) -> String {
+    call.map_or_else(|| tool.to_owned(), |call| format!("[{call}] {tool}"))
+}
+
+/// First line of the list of what a long segment holds: `[s2] turns 1-4 · 9,412 lines:`
+pub fn outline_line(segment: Handle, turns: (u32, u32), lines: u64) -> String {
+    format!("[{segment}] {} · {}:", turns_phrase(turns), count(lines, "line"))
+}
+
+/// A part of a long segment: `lines 40-312 · turn 3: "Please rename the config"`
+pub fn outline_part(range: LineRange, what: &str, begins: &str) -> String {
+    let begins = if begins.is_empty() { String::new() } else { format!(": \"{begins}\"") };
+    format!("{} · {what}{begins}", lines_phrase(&[range]))
 }
 
 /// First line of an activated object: `[t17] bash · lines 1-40 of 412`.
@@ -282,12 +332,17 @@ mod tests {
 
     #[test]
     fn fold_lines_are_distinguished_from_a_persons_words() {
-        let line = |steps| fold_line(handle("t31"), handle("f44"), steps, &["read f3".into()]);
+        let line = |steps| {
+            let calls = (handle("t31"), handle("t44"));
+            fold_line(calls, handle("s2"), steps, &["read f3".into()])
+        };
         for (text, expected) in [
             (line(6), true),
             (format!("{}\n{}", line(1), line(1_240)), true),
             (format!("{}\nplease", line(6)), false),
             ("[t1] 6 steps: a".into(), true),
+            ("[t1] t2 · 6 steps: a · b".into(), true),
+            ("[t1] ls · 6 steps: a".into(), false),
             ("[t1] ok · 6 lines".into(), false),
             (String::new(), false),
         ] {
@@ -336,14 +391,22 @@ mod tests {
             nearest_line(handle("f3"), "src/main.rs", range(35, 49), "oldText"),
             places_line(handle("f3"), "src/main.rs", "edits[1].oldText", &[range(9, 9)], 12),
             fold_line(
-                handle("t31"),
-                handle("t44"),
+                (handle("t31"), handle("t44")),
+                handle("s2"),
                 6,
                 &["read f3 f9".into(), "edit f3 (+12 -4)".into(), "cargo test ok".into()],
             ),
-            fold_line(handle("t31"), handle("t31"), 1, &["cargo test ok".into()]),
+            fold_line((handle("t31"), handle("t31")), handle("s3"), 1, &["cargo test ok".into()]),
             run_line(handle("t31"), handle("t44"), 6),
             run_line(handle("t31"), handle("t31"), 0),
+            compacted_line(handle("s2"), (1, 4), 1_212),
+            segment_line(handle("s2"), (0, 1), &[range(40, 80)]),
+            speaker_line("user", Some(3)),
+            speaker_line("thinking", None),
+            call_line(Some(handle("t31")), "bash"),
+            outline_line(handle("s2"), (1, 4), 9_412),
+            outline_part(range(40, 312), "turn 3", "Please rename the config"),
+            outline_part(range(7, 7), &steps_phrase((3, 5)), ""),
             activated_line(handle("t17"), "bash", &[range(1, 40)], 1_412),
         ];
         insta::assert_snapshot!(forms.join("\n"), @r#"
@@ -373,10 +436,18 @@ mod tests {
         [f3] src/main.rs is within reach again, as it was in t12.
         [f3] src/main.rs · lines 35-49, nearest to oldText:
         [f3] src/main.rs · edits[1].oldText stands 12 times: line 9, …
-        [t31-t44] 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok
-        [t31] 1 step: cargo test ok
+        [t31-t44] s2 · 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok
+        [t31] s3 · 1 step: cargo test ok
         [t31-t44] 6 steps:
         [t31] names no calls of this conversation.
+        [s2] turns 1-4 in full · 1,212 messages
+        [s2] turn 1 · lines 40-80
+        user, turn 3:
+        thinking:
+        [t31] bash
+        [s2] turns 1-4 · 9,412 lines:
+        lines 40-312 · turn 3: "Please rename the config"
+        line 7 · steps 3-5
         [t17] bash · lines 1-40 of 1,412
         "#);
     }

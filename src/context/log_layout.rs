@@ -65,10 +65,17 @@ pub fn reference_line(session: &Session, fact: &ResultFact) -> Option<String> {
             let (handle, path) = file(session, object)?;
             Some(forms::showing_line(result, handle, path, &[*range]))
         }
-        Shows::Activated { object, ranges, .. } => match file(session, object) {
-            Some((handle, path)) => Some(forms::showing_line(None, handle, path, ranges)),
-            None => Some(forms::output_line(session.handle(object)?, fact)),
-        },
+        Shows::Activated { object, version, ranges } => {
+            let entry = session.index().of_version(object, version)?;
+            Some(match &entry.subject {
+                file @ Subject::File { .. } => {
+                    let path = session.shown_path(file.agent_path());
+                    forms::showing_line(None, entry.handle, path, ranges)
+                }
+                Subject::Toolcall { .. } => forms::output_line(entry.handle, fact),
+                Subject::Segment { turns, .. } => forms::segment_line(entry.handle, *turns, ranges),
+            })
+        }
         Shows::Own | Shows::Change { .. } => Some(forms::output_line(result?, fact)),
     }
 }
@@ -235,6 +242,6 @@ fn file<'a>(session: &'a Session, object: &ObjectId) -> Option<(Handle, &'a str)
     let entry = session.index().get(object)?;
     match &entry.subject {
         file @ Subject::File { .. } => Some((entry.handle, session.shown_path(file.agent_path()))),
-        Subject::Toolcall { .. } => None,
+        Subject::Toolcall { .. } | Subject::Segment { .. } => None,
     }
 }

@@ -159,13 +159,12 @@ fn pool_line(entry: &IndexEntry) -> String {
         Subject::Toolcall { tool, ok, .. } => {
             format!("id={id} type=toolcall tool={tool} status={}", status(*ok))
         }
+        Subject::Segment { .. } => format!("id={id} type=chat_segment"),
     }
 }
 
 fn version_of(session: &Session, id: &ObjectId) -> Option<Hash> {
-    match &session.index().get(id)?.subject {
-        Subject::File { version, .. } | Subject::Toolcall { version, .. } => Some(version.clone()),
-    }
+    Some(session.index().get(id)?.subject.version().clone())
 }
 
 fn status(ok: bool) -> &'static str {

@@ -2,6 +2,7 @@
 //!
 //! Must not commit. How a result is shown is decided in the layer `context`; this records it.
 
+mod compacted;
 mod describe;
 mod first_sight;
 mod full_output;
@@ -97,7 +98,8 @@ impl Ingest<'_> {
         let Some(how) = found.rewrite else { return Ok(found) };
         notices.push(Notice::HostRewrote { how: how.as_str(), at: found.kept as u64 });
         let chat = self.journal.state().chat();
-        let mut window: Vec<u64> = chat.window()[..found.kept].to_vec();
+        let before = chat.window().to_vec();
+        let mut window: Vec<u64> = before[..found.kept].to_vec();
         window.extend(found.rest.iter().filter_map(|entry| match entry {
             HostEntry::Known(at) => Some(*at),
             HostEntry::New(_) => None,
@@ -106,6 +108,7 @@ impl Ingest<'_> {
             self.journal.stage_shorter_chat(found.chat_len);
         }
         self.rewrite_window(how, found.chat_len, &window);
+        self.take_compacted(how, &before)?;
         self.intake.evidence = Evidence::default();
         self.intake.pending = unanswered_calls(self.journal)?;
         Ok(found)

@@ -8,8 +8,10 @@
 pub(super) mod chat_item;
 mod documents;
 mod events;
+mod segments;
 mod texts;
 mod versions;
+mod words;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,8 +22,10 @@ pub(super) use self::chat_item::ContentFrom;
 use self::documents::Ids;
 pub(super) use self::documents::session_key;
 pub(super) use self::events::{read_event, read_events};
+pub(super) use self::segments::Segment;
 use self::texts::TextCache;
 pub(super) use self::versions::{FULL_OUTPUT, image_name, is_forgotten, no_text, stored_version};
+pub(super) use self::words::{chat_at, refers_to_chat, stored_words};
 use super::OpenSession;
 use crate::context::host::HostMessage;
 use crate::error::{Error, Result};

@@ -13,11 +13,23 @@ pub use self::inspect::{
 };
 pub use self::sessions::{SessionSummary, find_session, newest_call, sessions};
 pub(super) use self::slots::{apply_edits, recorded_slots, slots_of};
-use super::journal::read_events;
+use super::journal::{read_events, refers_to_chat, stored_words};
 use crate::context::statement::{self, Statement};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, ObjectId, ObjectType};
-use crate::store::Store;
+use crate::store::{Store, Version};
+
+/// The content of a version, or an additional content by its name: as [`Store::text_of`], and of a chat segment the words of its
+/// messages.
+///
+/// # Errors
+/// As [`Store::text_of`]; `NOT_FOUND` if the store does not hold the session of a segment.
+pub fn text_of(store: &Store, version: &Version, field: Option<&str>) -> Result<Option<String>> {
+    if field.is_some() || !refers_to_chat(version) {
+        return store.text_of(version, field);
+    }
+    stored_words(store, version).map(|(words, _)| Some(words.text))
+}
 
 /// The ledger of a session of a store.
 ///

@@ -10,7 +10,7 @@ use crate::error::Result;
 ///
 /// The payload's field `view`, a list of names or paths of fields, decides which. If it is absent, empty or
 /// malformed, the type decides: file `path`, `file_type`, `char_count`; toolcall `tool`, `status`; chat
-/// `session_ref`, `turn_count`; none for other types; then the nickname. A `view` may name `path`, `nickname`, any
+/// `session_ref`, `turn_count`; chat segment `first_turn`, `last_turn`; none for other types; then the nickname. A `view` may name `path`, `nickname`, any
 /// payload field and any additional content. Fields that the object lacks are left out.
 ///
 /// `path` is the source's; a caller that shows another one (a mount's) replaces it. `additional` reads an additional
@@ -69,7 +69,8 @@ fn default_view(kind: ObjectType) -> Vec<&'static str> {
         ObjectType::File => vec!["path", "file_type", "char_count"],
         ObjectType::Toolcall => vec!["tool", "status"],
         ObjectType::Chat => vec!["session_ref", "turn_count"],
-        ObjectType::ChatSegment | ObjectType::SystemPrompt | ObjectType::Session => Vec::new(),
+        ObjectType::ChatSegment => vec!["first_turn", "last_turn"],
+        ObjectType::SystemPrompt | ObjectType::Session => Vec::new(),
     }
 }
 

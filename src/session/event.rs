@@ -76,6 +76,20 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         brief: String,
     },
+    /// A run of messages of the chat became an object that can be activated.
+    Segment {
+        /// The object.
+        object: ObjectId,
+        /// `content_hash` of its version.
+        version: Hash,
+        /// Position of the first message.
+        first: u64,
+        /// Position of the last message.
+        last: u64,
+        /// Whether the host compacted these messages away.
+        #[serde(default, skip_serializing_if = "is_false")]
+        compacted: bool,
+    },
     /// A message was appended to the chat and to the window.
     Message {
         /// Identity.

@@ -37,14 +37,36 @@ pub enum Subject {
         /// What it asked for, in a few words; empty if `shows` already says it.
         brief: String,
     },
+    /// A run of messages of the chat.
+    Segment {
+        /// Position of the first message.
+        first: u64,
+        /// Position of the last message.
+        last: u64,
+        /// Turns of the first and the last message.
+        turns: (u32, u32),
+        /// `content_hash` of its version.
+        version: Hash,
+        /// Whether the host went back to before its end: the chat has other messages at these positions now, or none.
+        is_left: bool,
+    },
 }
 
 impl Subject {
-    /// Absolute path of a file as the agent sees it; empty for a tool call.
+    /// Absolute path of a file as the agent sees it; empty for anything else.
     pub fn agent_path(&self) -> &str {
         match self {
             Self::File { path, agent_path, .. } => agent_path.as_deref().unwrap_or(path),
-            Self::Toolcall { .. } => "",
+            Self::Toolcall { .. } | Self::Segment { .. } => "",
+        }
+    }
+
+    /// `content_hash` of the version that the session knows.
+    pub fn version(&self) -> &Hash {
+        match self {
+            Self::File { version, .. }
+            | Self::Toolcall { version, .. }
+            | Self::Segment { version, .. } => version,
         }
     }
 }
@@ -68,6 +90,7 @@ pub struct SessionIndex {
     by_handle: HashMap<Handle, usize>,
     files: u32,
     toolcalls: u32,
+    segments: u32,
 }
 
 impl SessionIndex {
@@ -91,6 +114,39 @@ impl SessionIndex {
         self.entries.iter().filter(move |entry| entry.id.as_str().starts_with(prefix))
     }
 
+    /// The segment of the chat's messages `first` to `last`.
+    pub fn segment(&self, first: u64, last: u64) -> Option<&IndexEntry> {
+        self.entries.iter().rev().find(|entry| match entry.subject {
+            Subject::Segment { first: from, last: to, is_left, .. } => {
+                (from, to) == (first, last) && !is_left
+            }
+            _ => false,
+        })
+    }
+
+    /// The entry of an object; of a segment that of this version, which may be on a branch that was left.
+    pub fn of_version(&self, id: &ObjectId, version: &Hash) -> Option<&IndexEntry> {
+        let shown = self.get(id)?;
+        let is_it = |entry: &&IndexEntry| entry.id == *id && entry.subject.version() == version;
+        let is_other = matches!(shown.subject, Subject::Segment { .. }) && !is_it(&shown);
+        let left = self.entries.iter().find(is_it).filter(|_| is_other);
+        Some(left.unwrap_or(shown))
+    }
+
+    /// The handle of the next segment.
+    pub fn next_segment(&self) -> Handle {
+        Handle { kind: HandleKind::ChatSegment, number: self.segments + 1 }
+    }
+
+    /// Marks the segments of which the chat, now of this length, lost messages. Their handles keep naming them as they were.
+    pub(super) fn leave_segments(&mut self, chat_len: u64) {
+        for entry in &mut self.entries {
+            if let Subject::Segment { last, is_left, .. } = &mut entry.subject {
+                *is_left |= *last >= chat_len;
+            }
+        }
+    }
+
     /// Makes the entry of a moved file that of its new object. If the new object already has a handle, both handles name it.
     pub(super) fn move_object(&mut self, from: &ObjectId, to: &ObjectId, same: Option<&Hash>) {
         let Some(at) = self.by_id.remove(from) else { return };
@@ -107,7 +163,7 @@ impl SessionIndex {
     pub(super) fn all_shows(&mut self) -> impl Iterator<Item = &mut Shows> {
         self.entries.iter_mut().filter_map(|entry| match &mut entry.subject {
             Subject::Toolcall { shows, .. } => shows.as_mut(),
-            Subject::File { .. } => None,
+            Subject::File { .. } | Subject::Segment { .. } => None,
         })
     }
 
@@ -116,15 +172,19 @@ impl SessionIndex {
         self.get(&entry.id).is_some_and(|shown| shown.handle == entry.handle)
     }
 
-    /// Adds an object, or updates its entry and keeps its handle.
+    /// Adds an object, or updates its entry and keeps its handle. A segment of another branch at the same positions gets a
+    /// handle of its own.
     pub(super) fn enter(&mut self, id: &ObjectId, subject: Subject) {
-        if let Some(at) = self.by_id.get(id) {
+        let is_left =
+            |entry: &IndexEntry| matches!(entry.subject, Subject::Segment { is_left: true, .. });
+        if let Some(at) = self.by_id.get(id).filter(|at| !is_left(&self.entries[**at])) {
             self.entries[*at].subject = subject;
             return;
         }
         let handle = match subject {
             Subject::File { .. } => next(&mut self.files, HandleKind::File),
             Subject::Toolcall { .. } => next(&mut self.toolcalls, HandleKind::Toolcall),
+            Subject::Segment { .. } => next(&mut self.segments, HandleKind::ChatSegment),
         };
         let at = self.entries.len();
         self.by_id.insert(id.clone(), at);

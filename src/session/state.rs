@@ -4,6 +4,7 @@
 mod moved;
 mod reading;
 mod requests;
+mod segments;
 mod window;
 
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ use super::message::{MessageKind, OutputClass, ResultFact, Shows};
 use super::places::Place;
 use super::report::ReportKind;
 use super::sets::{ActiveView, Sets};
-use crate::object::{Hash, ObjectId};
+use crate::object::{Handle, Hash, ObjectId};
 
 /// Lines of an object that stand in the window at one message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +76,8 @@ pub struct Session {
     treatments: BTreeMap<u64, Treatment>,
     notes: BTreeMap<u64, Vec<String>>,
     folds: Folds,
+    /// The segments that the host compacted away and that are not in its list again.
+    compacted: Vec<Handle>,
     showings: BTreeMap<u64, Showing>,
     edited: BTreeMap<ObjectId, u32>,
     files: Files,
@@ -120,6 +123,9 @@ impl Session {
                 let (shows, brief) = (shows.clone(), brief.clone());
                 self.index.enter(object, Subject::Toolcall { tool, ok, version, shows, brief });
                 self.sets.discover(object);
+            }
+            Event::Segment { object, version, first, last, compacted } => {
+                self.enter_segment(object, version, (*first, *last), *compacted);
             }
             Event::Message { key, digest, kind, tokens, withheld } => {
                 let (key, digest, tokens) = (key.clone(), digest.clone(), *tokens);
@@ -287,6 +293,8 @@ impl Session {
             }
         }
         self.chat.rewrite(chat_len, window.clone());
+        self.index.leave_segments(self.chat.len());
+        self.drop_uncompacted(&window);
         self.places.truncate(usize::try_from(chat_len).unwrap_or(usize::MAX));
         self.bill.rewritten(how, chat_len);
         self.treatments.retain(|at, _| *at < chat_len);

@@ -68,7 +68,14 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
         forms::nearest_line(f3, "src/main.rs", range(35, 49), "oldText"),
         forms::places_line(f3, "src/main.rs", "edits[1].oldText", &[range(9, 9), range(40, 40)], 2),
         forms::activated_line(t17, "bash", &[range(1, 40)], 412),
-        forms::fold_line(handle("t31"), handle("t44"), 6, &deeds),
+        forms::fold_line((handle("t31"), handle("t44")), handle("s2"), 6, &deeds),
+        forms::compacted_line(handle("s3"), (1, 4), 212),
+        forms::activated_line(handle("s4"), &forms::turns_phrase((3, 3)), &[range(1, 8)], 8),
+        forms::speaker_line("user", Some(3)),
+        forms::call_line(Some(handle("t31")), "bash"),
+        forms::outline_line(handle("s3"), (1, 4), 9_412),
+        forms::outline_part(range(1, 312), "turn 1", "Please rename the config."),
+        forms::segment_line(handle("s3"), (1, 4), &[range(1, 312)]),
     ] {
         let is_there = LINES_PAGE.lines().any(|found| found.trim() == line);
         assert!(is_there, "docs/what-the-model-sees.md lacks `{line}`");

@@ -21,15 +21,15 @@ static STANDS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(f\d+) unchanged; lines? (\d+)(?:-(\d+))? stands? in the (\w+) result above(?: \((t\d+)\))?\.$").unwrap()
 });
 static REFERENCE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^\[([ft]\d+)\] (?:(f\d+) )?(.*)$").unwrap());
-static ID: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"id=([\w-]+)").unwrap());
+    LazyLock::new(|| Regex::new(r"^\[([fts]\d+)\] (?:(f\d+) )?(.*)$").unwrap());
+static ID: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"id=([\w:+-]+)").unwrap());
 static TOKENS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[\d,]+ tokens?").unwrap());
 static LINES: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r" · lines? ([\d, -]+)(?: of [\d,]+)?$").unwrap());
 
-static HANDLE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\[([ft]\d+)\] ").unwrap());
+static HANDLE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\[([fts]\d+)\] ").unwrap());
 static FOLD: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^\[t(\d+)(?:-t(\d+))?\] (\d+) steps?: \S.*$").unwrap());
+    LazyLock::new(|| Regex::new(r"^\[t(\d+)(?:-t(\d+))?\] s\d+ · (\d+) steps?: \S.*$").unwrap());
 
 /// What stands at one message of a request.
 #[derive(Debug, Default)]
@@ -371,8 +371,33 @@ impl World {
             }
         }
         self.check_texts(&mut fork);
+        self.check_segments(&mut fork);
         let now = self.host.store.items(&known, AsOf::Latest, 0..u64::MAX).unwrap().len();
         assert_eq!(now, events, "a fork leaves its parent alone");
+    }
+
+    /// The segment that a line for folded steps names has all their words.
+    fn check_segments(&self, fork: &mut LiveSession) {
+        let state = self.host.live.state();
+        for fold in state.folds().all() {
+            let segment = state.index().segment(fold.first, fold.last).unwrap();
+            assert!(fold.line.contains(&format!("] {} · ", segment.handle)), "{}", fold.line);
+            let wanted = Wanted { name: segment.handle.to_string(), ..Wanted::default() };
+            let answer = fork.activate("", &wanted, false).unwrap();
+            let has_words = |at: &u64| {
+                let known = state.chat().get(*at).unwrap();
+                let is_kept = !known.withheld && !known.is_volatile();
+                is_kept && (fold.first..=fold.last).contains(at)
+            };
+            let folded = self.in_window().into_iter().filter(|(at, _)| has_words(at));
+            for (_, message) in folded.filter(|(_, message)| message["role"] == "assistant") {
+                for block in message["content"].as_array().unwrap() {
+                    for said in ["text", "thinking"].iter().filter_map(|key| block[*key].as_str()) {
+                        assert!(answer.contains(said), "`{said}` in {answer}");
+                    }
+                }
+            }
+        }
     }
 
     /// Every file whose text the model saw has its text, or where it is gone its last.

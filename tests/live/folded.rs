@@ -61,7 +61,7 @@ fn a_text_that_is_no_list_of_blocks_becomes_one() {
     host.send();
     assert_eq!(host.sent[0]["content"][0], json!({ "type": "text", "text": "please fix it" }));
     let line = host.sent[0]["content"][1]["text"].as_str().unwrap();
-    assert!(line.starts_with("[t1-t12] 12 steps: "), "{line}");
+    assert!(line.starts_with("[t1-t12] s1 · 12 steps: "), "{line}");
 }
 
 #[test]
@@ -249,4 +249,37 @@ fn calls_of_a_branch_that_was_left_are_said_to_be() {
     host.send();
     let left = "2 of t2-t3 had no result, or belong to a branch of the conversation that was left.";
     assert!(activate(&mut host, "t1-t3").contains(left));
+}
+
+#[test]
+fn the_words_of_folded_steps_come_back_by_the_segment_that_their_line_names() {
+    let mut host = folded();
+    assert_eq!(host.live.state().folds().all().count(), 1);
+    assert!(host.shown().contains("[t1-t13] s1 · 13 steps: "), "{}", host.shown());
+    let answer = activate(&mut host, "s1");
+    assert!(answer.starts_with("[s1] turn 1 · lines 1-"), "{answer}");
+    let first = "thinking:\nWhat is left to do, and what was it that broke here? ";
+    let rest = answer.split_once('\n').unwrap().1;
+    assert!(
+        rest.starts_with(first) && rest.contains("\n[t3] bash\ncommand: cd /p && make"),
+        "{rest}"
+    );
+    host.send();
+    host.restart();
+    assert_eq!(activate(&mut host, "s1"), answer);
+}
+
+#[test]
+fn a_line_of_more_steps_names_another_segment_and_the_first_stays() {
+    let mut host = folded();
+    let before = activate(&mut host, "s1");
+    host.window = 100;
+    for n in 20..23 {
+        host.tool("bash", &json!({ "command": format!("echo {n}") }), &n.to_string());
+        host.send();
+    }
+    let folds: Vec<_> = host.live.state().folds().all().cloned().collect();
+    let handle = host.live.state().index().segment(folds[0].first, folds[0].last).unwrap().handle;
+    assert!(folds[0].line.contains(&format!("] {handle} · ")) && handle.number > 1, "{folds:?}");
+    assert_eq!(activate(&mut host, "s1"), before);
 }

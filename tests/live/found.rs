@@ -19,7 +19,7 @@ fn names(live: &LiveSession, host: &Host) -> Vec<String> {
     let root = host.folder.path().canonicalize().unwrap();
     let files = live.state().index().entries().iter().filter_map(|entry| match &entry.subject {
         Subject::File { path, .. } => Some(path.trim_start_matches(root.to_str().unwrap())),
-        Subject::Toolcall { .. } => None,
+        Subject::Toolcall { .. } | Subject::Segment { .. } => None,
     });
     files.map(|path| path.trim_start_matches('/').to_owned()).collect()
 }

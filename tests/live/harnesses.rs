@@ -12,7 +12,7 @@ fn file(host: &Host, name: &str) -> Option<ObjectId> {
     let index = host.live.state().index();
     let named = |subject: &Subject| match subject {
         Subject::File { path, .. } => path.ends_with(name),
-        Subject::Toolcall { .. } => false,
+        Subject::Toolcall { .. } | Subject::Segment { .. } => false,
     };
     index.entries().iter().find(|entry| named(&entry.subject)).map(|entry| entry.id.clone())
 }

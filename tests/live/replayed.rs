@@ -229,6 +229,26 @@ fn what_a_transcript_does_not_show_is_counted() {
 }
 
 #[test]
+fn words_that_are_activated_replay_as_live() {
+    let mut session = Recorded::new(settings());
+    session.host.thinking = "I wonder what this will print, and why it should. ".repeat(20);
+    for n in 0..24 {
+        session.bash(&format!("echo {n}"), &lines("out", 30), |_| {});
+    }
+    assert!(!session.host.live.state().folds().is_empty());
+    for name in ["s1", "turn 1", "turns 1-9", "s99"] {
+        session.activate(name);
+    }
+    let answer = session.host.messages.last().unwrap()["content"][0]["text"].as_str().unwrap();
+    assert_eq!(answer, "nothing is named `s99`");
+    assert!(session.host.shown().contains("[s1] turn 1 · lines 1-"), "{}", session.host.shown());
+    for n in 24..40 {
+        session.bash(&format!("echo {n}"), &lines("out", 30), |_| {});
+    }
+    session.check(false);
+}
+
+#[test]
 fn with_snapshots_a_replay_sends_what_the_live_session_sent() {
     let mut session = Recorded::new(settings());
     session.outside("a.rs", &lines("a", 80));

@@ -150,7 +150,7 @@ fn session_with_secrets(store: &Path, layout: Layout, exclude: Option<Vec<String
 }
 
 /// Every value of every table, blobs also decompressed, and the bytes of the files.
-fn everything_in(store: &Path) -> Vec<Vec<u8>> {
+pub(crate) fn everything_in(store: &Path) -> Vec<Vec<u8>> {
     let mut found: Vec<Vec<u8>> = Vec::new();
     for suffix in ["", "-wal", "-shm"] {
         let name = format!("{}{suffix}", store.to_str().unwrap());

@@ -94,6 +94,6 @@ fn last_event(session: &Session, file: &ObjectId, working: &BTreeSet<u64>) -> Op
 fn file_version<'a>(session: &'a Session, object: &ObjectId) -> Option<&'a Hash> {
     match &session.index().get(object)?.subject {
         Subject::File { version, .. } => Some(version),
-        Subject::Toolcall { .. } => None,
+        Subject::Toolcall { .. } | Subject::Segment { .. } => None,
     }
 }

@@ -140,6 +140,12 @@ pub(in crate::live) fn read(
     }
 }
 
+/// As [`read`], but what the item refers to is left out: a content kept elsewhere is null.
+pub(in crate::live) fn read_unfilled(item: &str, counter: Counter) -> Result<HostMessage> {
+    let item: Item<'_> = serde_json::from_str(item).map_err(|error| unreadable(&error))?;
+    Ok(HostMessage::from_stored(item.message.get(), item.withheld, counter))
+}
+
 /// As [`read`], where the text that the item refers to was forgotten: a placeholder. `digest` and `tokens`: of the message
 /// as it came.
 pub(in crate::live) fn read_forgotten(

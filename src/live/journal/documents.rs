@@ -47,6 +47,11 @@ impl Ids {
         Ok(Self::of(key, &newest))
     }
 
+    /// The key under which the session's own documents are stored.
+    pub(super) fn own_key(&self) -> &str {
+        self.chat.as_str().strip_prefix("chat:").unwrap_or_default()
+    }
+
     pub(super) fn contain(&self, id: &ObjectId) -> bool {
         [&self.session, &self.chat, &self.prompt].contains(&id)
     }

@@ -67,6 +67,9 @@ impl Journal {
 
 impl Texts for Journal {
     fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>> {
+        if let Some(words) = self.words_of(object, version)? {
+            return Ok(words.text.into());
+        }
         if let Some(text) = self.texts.get(object, version) {
             return Ok(text);
         }
@@ -89,6 +92,10 @@ impl Texts for Journal {
     }
 
     fn image(&self, object: &ObjectId, version: &Hash, number: usize) -> Result<String> {
+        if let Some(words) = self.words_of(object, version)? {
+            let image = words.images.into_iter().nth(number.saturating_sub(1));
+            return image.ok_or_else(|| no_text(object, version));
+        }
         let name = image_name(number);
         if let Some(image) = self.staged_additional(object, version, &name)? {
             return Ok(image);

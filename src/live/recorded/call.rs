@@ -11,10 +11,14 @@ use crate::context::content::text_content;
 use crate::context::host::HostMessage;
 use crate::context::log_layout::Texts;
 use crate::context::pools_layout::active_block;
+use crate::context::segment::Words;
 use crate::context::tokens::Counter;
 use crate::context::view::user_message;
 use crate::error::{Error, Result};
-use crate::live::journal::{chat_item, image_name, no_text, read_event, stored_version};
+use crate::live::journal::{
+    chat_at, chat_item, image_name, no_text, read_event, refers_to_chat, stored_version,
+    stored_words,
+};
 use crate::object::{AsOf, Hash, ObjectId, RunningHash};
 use crate::session::{CallRecord, Event, Session, SlotRecord, Withheld, WithheldReason};
 use crate::store::{Item, Store, Version};
@@ -131,7 +135,7 @@ impl FoundCall {
     /// The messages as they went out, checked.
     pub(super) fn render(&self, store: &Store) -> Result<Replayed> {
         let position = self.until as u64;
-        let chat = chat_at(store, &self.session, position)?;
+        let chat = chat_at(store, &self.session, position, 0..u64::MAX)?;
         let call = Call { store, chat, until: &self.events[..self.until] };
         call.render(&self.slots, self.record.as_ref())
     }
@@ -163,18 +167,6 @@ fn window_slots(state: &Session) -> Vec<Recorded> {
     let window = state.chat().window().iter();
     let slot = |at: &u64| SlotRecord::Chat { chat: *at, content: None, folded: None };
     window.map(|at| Recorded { slot: slot(at), is_redacted: false }).collect()
-}
-
-/// The chat's items as they were when the session's event `position` (from 1) was written: as of the transaction in which it
-/// stood in the session first. Of two machines' versions of a session the chat is so found that each had.
-fn chat_at(store: &Store, session: &Version, position: u64) -> Result<Vec<Item>> {
-    let written = store.item_since(&session.envelope.id, position.saturating_sub(1))?;
-    let chat = session.fields.get("chat_ref").and_then(|id| id.as_str()).unwrap_or_default();
-    let (chat, at) = (ObjectId::new(chat), AsOf::Tx(written.unwrap_or(session.tx_id)));
-    if store.get(&chat, at)?.is_none() {
-        return Ok(Vec::new());
-    }
-    store.list_items(&chat, at, 0..u64::MAX)
 }
 
 /// A call with what it is rendered from.
@@ -341,11 +333,24 @@ impl<'a> StoredTexts<'a> {
     fn new(store: &'a Store) -> Self {
         Self { store, gap: RefCell::default() }
     }
+
+    /// The words of a segment, of whose messages something may have been taken out.
+    fn words(&self, segment: &Version) -> Result<Words> {
+        let (words, is_redacted) = stored_words(self.store, segment)?;
+        if is_redacted {
+            let (object, reason) = (segment.envelope.id.clone(), WithheldReason::Redacted);
+            self.gap.replace(Some(Gap { object, reason, is_empty: false }));
+        }
+        Ok(words)
+    }
 }
 
 impl Texts for StoredTexts<'_> {
     fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>> {
         let found = stored_version(self.store, object, version)?;
+        if refers_to_chat(&found) {
+            return Ok(self.words(&found)?.text.into());
+        }
         let text = self.store.content(&found)?;
         let Some(redaction) = found.redacted else {
             return text.map(Arc::from).ok_or_else(|| no_text(object, version));
@@ -357,6 +362,10 @@ impl Texts for StoredTexts<'_> {
 
     fn image(&self, object: &ObjectId, version: &Hash, number: usize) -> Result<String> {
         let found = stored_version(self.store, object, version)?;
+        if refers_to_chat(&found) {
+            let image = self.words(&found)?.images.into_iter().nth(number.saturating_sub(1));
+            return image.ok_or_else(|| no_text(object, version));
+        }
         let image = self.store.additional(&found, &image_name(number))?;
         let Some(redaction) = found.redacted else {
             return image.ok_or_else(|| no_text(object, version));

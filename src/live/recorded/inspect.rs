@@ -267,7 +267,7 @@ fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
         file @ Subject::File { .. } => {
             Some((entry.handle, state.shown_path(file.agent_path()).to_owned()))
         }
-        Subject::Toolcall { .. } => None,
+        Subject::Toolcall { .. } | Subject::Segment { .. } => None,
     });
     let is_result =
         state.chat().get(at).is_some_and(|known| matches!(known.kind, MessageKind::Result(_)));

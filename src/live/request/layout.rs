@@ -15,13 +15,15 @@ use crate::context::ledger::Coming;
 use crate::context::pools_layout::{self, Limits};
 use crate::context::view::{self, Edit, Slot};
 use crate::context::window::largest_step;
-use crate::context::{fit, log_layout, model_rules, preview};
+use crate::context::{fit, forms, log_layout, model_rules, preview};
 use crate::error::Result;
 use crate::harness::{Call, ToolKind};
 use crate::live::journal::Journal;
 use crate::live::{CallInfo, Notice, OpenSession};
 use crate::object::ObjectId;
-use crate::session::{ChatMessage, Event, MessageKind, Rewrite, SentSlots, SlotRecord, Treatment};
+use crate::session::{
+    ChatMessage, Event, MessageKind, Rewrite, SentSlots, SlotRecord, Subject, Treatment,
+};
 
 /// What laying out a request works on.
 pub(in crate::live) struct LayOut<'a> {
@@ -33,6 +35,8 @@ pub(in crate::live) struct LayOut<'a> {
     pub(in crate::live) list: &'a ListTail<'a>,
     /// How the list stopped continuing the one before, and the index from which it differs.
     pub(in crate::live) rewrite: Option<(Rewrite, usize)>,
+    /// Position of the newest message, if it can carry a note.
+    pub(in crate::live) newest: Option<u64>,
     /// Settings and counter.
     pub(in crate::live) options: &'a OpenSession,
 }
@@ -55,6 +59,7 @@ impl LayOut<'_> {
         coming: &Coming,
         hazards: &dyn Chances,
     ) -> Result<LogEdits> {
+        self.note_compacted();
         let mut slots = self.changed_slots()?;
         let len = self.journal.state().chat().window().len();
         let mut shown = self.request.view.sizes().to_vec();
@@ -86,7 +91,11 @@ impl LayOut<'_> {
         let mut notices = Vec::new();
         if let Some(new) = epoch::decide(self.journal.state(), &shown, &terms) {
             notices.push(self.notice_of(&new));
-            for index in self.start_epoch(new) {
+            let mut changed = self.start_epoch(new)?;
+            if self.note_compacted() {
+                changed.insert(len - 1);
+            }
+            for index in changed {
                 let slot = self.slot(index)?;
                 shown[index] = slot.as_ref().map_or(0, |slot| slot.tokens);
                 slots.insert(index, slot);
@@ -217,7 +226,10 @@ impl LayOut<'_> {
     }
 
     /// Records a new epoch; returns the window indexes whose messages may look different now.
-    fn start_epoch(&mut self, new: epoch::NewEpoch) -> BTreeSet<usize> {
+    fn start_epoch(&mut self, new: epoch::NewEpoch) -> Result<BTreeSet<usize>> {
+        for fold in &new.folds {
+            self.journal.segment(fold.first..=fold.last, false)?;
+        }
         let state = self.journal.state();
         let window = state.chat().window();
         let treated: BTreeSet<u64> = new.treatments.iter().map(|(at, _)| *at).collect();
@@ -238,7 +250,30 @@ impl LayOut<'_> {
         self.journal.record(event);
         let (window, now) = (self.journal.state().chat().window(), self.journal.state().folds());
         indexes.extend((0..window.len()).filter(|index| now.differ_at(window[*index], &folds)));
-        indexes
+        Ok(indexes)
+    }
+
+    /// Names what the host compacted away in the newest message, where no message that stands does: notes leave with an epoch.
+    /// Returns whether it noted anything.
+    fn note_compacted(&mut self) -> bool {
+        let Some(at) = self.newest else { return false };
+        let state = self.journal.state();
+        let lines = state.compacted().filter_map(|entry| match entry.subject {
+            Subject::Segment { first, last, turns, .. } => {
+                Some(forms::compacted_line(entry.handle, turns, last + 1 - first))
+            }
+            _ => None,
+        });
+        let stands = |line: &String| {
+            let mut carriers = state.noted().filter(|at| state.notes(*at).contains(line));
+            carriers.any(|at| state.chat().window().contains(&at) && !state.folds().hide(at))
+        };
+        let missing: Vec<String> = lines.filter(|line| !stands(line)).collect();
+        let notes = !missing.is_empty();
+        for text in missing {
+            self.journal.record(Event::Noted { at, text });
+        }
+        notes
     }
 
     /// The slot of the message at an index of the window; `None` if it is folded.

@@ -126,7 +126,8 @@ impl LiveSession {
         let files = self.workspace.refresh(&mut self.journal, taken.known, taken.newest)?;
         notices.extend(files.into_iter().flat_map(|change| change.notices));
         let (journal, request, options) = (&mut self.journal, &self.request, &*self.options);
-        let mut layout = LayOut { journal, request, list, rewrite, options };
+        let newest = taken.newest;
+        let mut layout = LayOut { journal, request, list, rewrite, newest, options };
         let (edits, cold_from) = match self.options.settings.layout {
             Layout::Pools => (layout.pools_edits()?, 0),
             Layout::Log => {

@@ -37,13 +37,15 @@ pub struct Wanted {
 }
 
 /// A text to show, with its name.
-struct Shown {
-    object: ObjectId,
-    version: Hash,
-    handle: Handle,
-    name: String,
-    text: Arc<str>,
-    default: Option<LineRange>,
+pub(super) struct Shown {
+    pub(super) object: ObjectId,
+    pub(super) version: Hash,
+    pub(super) handle: Handle,
+    pub(super) name: String,
+    pub(super) text: Arc<str>,
+    pub(super) default: Option<LineRange>,
+    /// Of a segment, a list of what it holds, for where there is no room for all of it.
+    pub(super) outline: Option<String>,
 }
 
 impl Tools<'_> {
@@ -61,22 +63,9 @@ impl Tools<'_> {
         pin: bool,
     ) -> Result<String> {
         let name = Name::parse(&wanted.name)?;
-        let object = match self.find(&name) {
-            Err(error @ Error::UnknownName { .. }) => {
-                let other = match self.list_steps(&name)? {
-                    None => self.no_file(&name.text),
-                    steps => steps,
-                };
-                return other.ok_or(error);
-            }
-            object => object?,
-        };
-        if self.journal.is_forgotten(&object)? {
-            return Err(Error::Forgotten { id: object });
-        }
         let picks = wanted.lines.is_some() || wanted.pattern.is_some();
-        let subject = match self.subject(&object, name.version, picks)? {
-            Ok(subject) => Shown { name: subject.name + &self.overwritten(&name)?, ..subject },
+        let subject = match self.subject_named(&name, picks)? {
+            Ok(subject) => subject,
             Err(reason) => return Ok(reason),
         };
         let lines = subject.text.split('\n').count() as u64;
@@ -93,7 +82,10 @@ impl Tools<'_> {
         let heading = forms::activated_line(subject.handle, &name, &ranges, lines);
         let shown = headed_lines(&heading, &subject.text, &ranges);
         let tokens = tokens::count(&shown) + images * image_units(Counter::Bundled);
-        self.require_room(&wanted.name, tokens, pin)?;
+        match (self.require_room(&wanted.name, tokens, pin), subject.outline) {
+            (Err(Error::NoRoom { .. }), Some(outline)) if whole && !pin => return Ok(outline),
+            (room, _) => room?,
+        }
         let view = if whole { ActiveView::Whole } else { ActiveView::Lines(ranges.clone()) };
         self.journal.record(Event::Activated {
             object: subject.object,
@@ -139,7 +131,7 @@ impl Tools<'_> {
     /// The text that activating an object shows; a sentence where it has none.
     ///
     /// `picks`: whether lines or a pattern are asked for, which reach the whole of an output that the host cut.
-    fn subject(
+    pub(super) fn subject(
         &mut self,
         object: &ObjectId,
         version: VersionSelector,
@@ -163,7 +155,15 @@ impl Tools<'_> {
                 let whole = self.whole_of(object, version, picks)?;
                 if let Some((Cut { text: version, shown: default, .. }, text)) = whole {
                     let object = object.clone();
-                    return Ok(Ok(Shown { object, version, handle, name, text, default }));
+                    return Ok(Ok(Shown {
+                        object,
+                        version,
+                        handle,
+                        name,
+                        text,
+                        default,
+                        outline: None,
+                    }));
                 }
                 if version != VersionSelector::Latest {
                     let latest = known;
@@ -180,6 +180,7 @@ impl Tools<'_> {
                         name,
                         text,
                         default: None,
+                        outline: None,
                     })),
                     Err(Error::NotFound { .. }) => {
                         Ok(Err(format!("[{handle}] {name} · the call has no output")))
@@ -273,7 +274,8 @@ impl Tools<'_> {
             }
             Err(error) => return Err(error),
         };
-        Ok(Ok(Shown { object: object.clone(), version: wanted, handle, name, text, default }))
+        let object = object.clone();
+        Ok(Ok(Shown { object, version: wanted, handle, name, text, default, outline: None }))
     }
 
     /// The lines of a file that a `read` showed, for a toolcall that holds no text of its own.

@@ -69,10 +69,19 @@ impl Guard<'_> {
             let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
             lines.extend(marks(text).map(str::to_owned));
         }
-        for text in self.failed_edits() {
+        for text in self.failed_edits().chain(self.segments()) {
             lines.extend(marks(&text).map(str::to_owned));
         }
         lines
+    }
+
+    /// The segments that stand: they have lines for tool results.
+    fn segments(&self) -> impl Iterator<Item = Arc<str>> {
+        self.journal.state().all_showings().filter_map(|showing| {
+            let entry = self.journal.state().index().get(&showing.object)?;
+            let is_segment = matches!(entry.subject, Subject::Segment { .. });
+            is_segment.then(|| self.journal.text(&showing.object, &showing.version).ok())?
+        })
     }
 
     /// What the model was answered to edits that failed: the host shows it, and lines of ours are in it.
@@ -132,7 +141,14 @@ mod tests {
             forms::as_in_line(handle("f3"), range, Some(handle("t12")), None),
             forms::as_in_line(handle("t12"), range, None, Some("say \"hi\"")),
             forms::as_in_line(handle("f3"), range, Some(handle("t12")), Some("fn main() {")),
-            forms::fold_line(handle("t31"), handle("t44"), 6, &["read f3".to_owned()]),
+            forms::fold_line(
+                (handle("t31"), handle("t44")),
+                handle("s2"),
+                6,
+                &["read f3".to_owned()],
+            ),
+            forms::compacted_line(handle("s2"), (1, 4), 212),
+            forms::segment_line(handle("s2"), (3, 3), &[range]),
             forms::moved_line(handle("f3"), "src/a.rs", "src/b.rs"),
             forms::moved_changed_line(handle("f3"), ("a", "b"), Some(handle("t12")), 4, 1),
             forms::out_of_reach_line(handle("f3"), "src/main.rs", Some(handle("t12"))),

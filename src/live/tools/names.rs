@@ -1,6 +1,7 @@
 //! Finds the object of a name that the model or a person gives: first in the session index, then in the store.
 
 use super::Tools;
+use crate::context::forms;
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Name, ObjectId, ObjectType};
 use crate::session::{IndexEntry, Subject};
@@ -8,7 +9,7 @@ use crate::store::MAX_CANDIDATES;
 
 impl Tools<'_> {
     /// Finds the object of a name: first in the session index by handle, ID, nickname, path and ID prefix, then among the
-    /// files of the store. Never another session's toolcalls.
+    /// files of the store, then by turns. Never another session's toolcalls.
     ///
     /// # Errors
     /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `NOT_ACTIVATABLE` for infrastructure objects.
@@ -26,7 +27,12 @@ impl Tools<'_> {
         if let Some(id) = self.by_prefix(name)? {
             return Ok(id);
         }
-        self.journal.store().find_by_prefix(name, may)?.ok_or_else(|| unknown(name))
+        if let Some(id) = self.journal.store().find_by_prefix(name, may)? {
+            return Ok(id);
+        }
+        let messages = self.messages_named(name);
+        let segment = messages.and_then(|(first, last)| index.segment(first, last));
+        segment.map(|entry| entry.id.clone()).ok_or_else(|| unknown(name))
     }
 
     /// What the name is as a path.
@@ -67,6 +73,9 @@ impl Tools<'_> {
                 format!("{} {}", entry.handle, self.journal.state().shown_path(file.agent_path()))
             }
             Subject::Toolcall { tool, .. } => format!("{} {tool}", entry.handle),
+            Subject::Segment { turns, .. } => {
+                format!("{} {}", entry.handle, forms::turns_phrase(*turns))
+            }
         }
     }
 

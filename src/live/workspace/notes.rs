@@ -191,7 +191,7 @@ pub(super) fn shown_name(journal: &Journal, file: &ObjectId) -> Option<(Handle, 
         file @ Subject::File { .. } => {
             Some((entry.handle, journal.state().shown_path(file.agent_path()).to_owned()))
         }
-        Subject::Toolcall { .. } => None,
+        Subject::Toolcall { .. } | Subject::Segment { .. } => None,
     }
 }
 

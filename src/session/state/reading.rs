@@ -8,7 +8,7 @@ use crate::object::{Handle, Hash, ObjectId};
 use crate::session::absence::Amount;
 use crate::session::event::{Fold, Opened, Treatment};
 use crate::session::folds::{self, Folds};
-use crate::session::index::{SessionIndex, Subject};
+use crate::session::index::{IndexEntry, SessionIndex, Subject};
 use crate::session::lines::LineRange;
 use crate::session::links::Links;
 use crate::session::message::{MessageKind, ResultFact};
@@ -152,6 +152,11 @@ impl Session {
     /// The folded steps.
     pub fn folds(&self) -> &Folds {
         &self.folds
+    }
+
+    /// The segments that the host compacted away, in the order of the chat.
+    pub fn compacted(&self) -> impl Iterator<Item = &IndexEntry> {
+        self.compacted.iter().filter_map(|handle| self.index.by_handle(*handle))
     }
 
     /// Position of the user message that can carry the line for steps beginning at a position.

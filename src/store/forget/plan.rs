@@ -106,6 +106,7 @@ impl Gone {
         let versions = store.history(id)?;
         for version in &versions {
             self.add_version(store, version)?;
+            self.add_words(store, version)?;
         }
         each_item(store, &versions, |placed| {
             self.add_item(id, placed);
@@ -133,6 +134,22 @@ impl Gone {
         self.text_bytes += Value::Object(version.fields.clone()).to_string().len() as u64;
         let nothing = Payload { source_hash: version.source_hash.clone(), ..Payload::default() };
         self.replacements.push(replacement(version, &nothing)?);
+        Ok(())
+    }
+
+    /// Adds the lines of the messages that a chat segment names. The chat keeps the messages, without these lines.
+    fn add_words(&mut self, store: &Store, version: &Version) -> Result<()> {
+        let position = |name: &str| version.fields.get(name).and_then(Value::as_u64);
+        let ends = position("first_message").zip(position("last_message"));
+        let is_segment = version.envelope.kind == ObjectType::ChatSegment;
+        let Some((first, last)) = ends.filter(|_| is_segment) else { return Ok(()) };
+        let (chat, at) = (reference(version, "chat_ref"), AsOf::Tx(version.tx_id));
+        let Some(chat) = chat else { return Ok(()) };
+        if store.get(&chat, at)?.is_some() {
+            for item in store.items(&chat, at, first..last.saturating_add(1))? {
+                self.lines.add_item(&item);
+            }
+        }
         Ok(())
     }
 

@@ -1,14 +1,19 @@
 //! Searches a store: brings the index up to date, asks it, and quotes the lines found.
 
+use std::collections::HashMap;
+
 use super::snippet::snippet;
 use super::texts::Searched;
-use super::{Expression, Found, FoundIn, SearchFilter, SnippetLine};
+use super::{Expression, Found, FoundIn, FoundRows, SearchFilter, SnippetLine};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, ObjectId, ObjectType, TxId};
 use crate::store::{Store, Version};
 
 /// Default limit of hits.
 const DEFAULT_LIMIT: usize = 10;
+
+/// Segments of a chat that are looked at.
+const MAX_SEGMENTS: usize = 4_096;
 
 /// A search.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,11 +67,15 @@ pub struct SearchHit {
     pub place: String,
     /// The lines with most units of the search, at most three; empty if the text cannot be read any more.
     pub lines: Vec<SnippetLine>,
+    /// Of a chat's item, the shortest segment that holds it.
+    pub segment: Option<ObjectId>,
 }
 
 impl Store {
     /// Searches everything that was committed before the call. Writes since the last search are indexed first. If the
     /// store cannot be written, only what is indexed is searched, and `unindexed` counts the rest.
+    ///
+    /// A chat segment has no text of its own: a search for segments finds the items of chats that stand in one.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if the text holds no word to search for or the limit is 0; `UNSUPPORTED` if the backend has no
@@ -82,14 +91,53 @@ impl Store {
             Err(error) if is_about_writing(&error) => index.unindexed()?,
             Err(error) => return Err(error),
         };
-        let found = index.find(&expression, &query.filter, query.limit)?;
-        let hits = found.best.into_iter().map(|found| self.hit(found, &expression));
-        Ok(SearchResults {
-            hits: hits.collect::<Result<_>>()?,
-            total: found.total,
-            is_complete: found.is_complete,
-            unindexed,
-        })
+        let (found, segments) = self.find_rows(index, &expression, query)?;
+        let mut hits = Vec::with_capacity(found.best.len());
+        for (row, segment) in found.best.into_iter().zip(segments) {
+            hits.push(SearchHit { segment, ..self.hit(row, &expression)? });
+        }
+        let (total, is_complete) = (found.total, found.is_complete);
+        Ok(SearchResults { hits, total, is_complete, unindexed })
+    }
+
+    /// The rows that a search finds, each with the segment that holds it. Where segments are asked for and chats are not, items
+    /// outside of segments are left out, and more rows are looked at until there are enough.
+    fn find_rows(
+        &self,
+        index: &dyn super::SearchIndex,
+        expression: &Expression,
+        query: &SearchQuery,
+    ) -> Result<(FoundRows, Vec<Option<ObjectId>>)> {
+        let mut filter = query.filter.clone();
+        let only_segments = filter.kinds.contains(&ObjectType::ChatSegment)
+            && !filter.kinds.contains(&ObjectType::Chat);
+        if only_segments {
+            filter.kinds.push(ObjectType::Chat);
+        }
+        let mut known = Segments::default();
+        let mut limit = query.limit;
+        loop {
+            let mut found = index.find(expression, &filter, limit)?;
+            let is_all = found.best.len() < limit;
+            let mut segments = Vec::new();
+            let mut rows = Vec::new();
+            for row in found.best {
+                let segment = known.of(self, &row)?;
+                if !only_segments || row.kind != ObjectType::Chat || segment.is_some() {
+                    rows.push(row);
+                    segments.push(segment);
+                }
+            }
+            if rows.len() >= query.limit || is_all {
+                if only_segments && is_all {
+                    found.total = rows.len() as u64;
+                }
+                rows.truncate(query.limit);
+                found.best = rows;
+                return Ok((found, segments));
+            }
+            limit = limit.saturating_mul(4);
+        }
     }
 
     /// Indexes these objects anew, so that none of their former terms remains.
@@ -132,7 +180,8 @@ impl Store {
         }
         let (place, lines) = best.map(|(place, lines)| (place.clone(), lines)).unwrap_or_default();
         let Found { id, kind, tx_id, part, is_latest, score } = found;
-        Ok(SearchHit { id, kind, name, tx_id, part, is_latest, score, place, lines })
+        let segment = None;
+        Ok(SearchHit { id, kind, name, tx_id, part, is_latest, score, place, lines, segment })
     }
 
     /// The name of an object and the texts that a row of the index stands for, read and verified anew.
@@ -170,6 +219,42 @@ impl Store {
         let content = payload.content.map(|text| ("content".to_owned(), text));
         let contents = content.into_iter().chain(payload.additional);
         Ok(Searched::version(&version.envelope, &version.fields, contents))
+    }
+}
+
+/// The segments of chats, read once for each chat that is found.
+#[derive(Default)]
+struct Segments(HashMap<ObjectId, Vec<(u64, u64, ObjectId)>>);
+
+impl Segments {
+    /// The shortest segment that holds a chat's item.
+    fn of(&mut self, store: &Store, found: &Found) -> Result<Option<ObjectId>> {
+        let (FoundIn::Item(at), ObjectType::Chat) = (found.part, found.kind) else {
+            return Ok(None);
+        };
+        let key = found.id.as_str().strip_prefix("chat:").unwrap_or_default();
+        if !self.0.contains_key(&found.id) {
+            let prefix = ObjectId::chat_segment(key, 0, 0);
+            let prefix = prefix.as_str().trim_end_matches("0-0");
+            let ids = store.find_prefix(prefix, MAX_SEGMENTS)?;
+            let segments = ids.into_iter().filter_map(|id| {
+                let (first, last) = id.as_str().strip_prefix(prefix)?.split_once('-')?;
+                Some((first.parse().ok()?, last.parse().ok()?, id))
+            });
+            self.0.insert(found.id.clone(), segments.collect());
+        }
+        let holds =
+            self.0[&found.id].iter().filter(|(first, last, _)| (first..=last).contains(&&at));
+        let mut holds: Vec<_> = holds.collect();
+        holds.sort_by_key(|(first, last, _)| last - first);
+        for (_, _, id) in holds {
+            // One that is older than the item holds what stood in its place.
+            let latest = store.get(id, AsOf::Latest)?;
+            if latest.is_some_and(|v| v.tx_id >= found.tx_id && v.redacted.is_none()) {
+                return Ok(Some(id.clone()));
+            }
+        }
+        Ok(None)
     }
 }
 
