@@ -9,6 +9,7 @@ mod edit_help;
 mod guard;
 mod names;
 mod overwritten;
+mod room;
 mod segments;
 mod steps;
 mod textless;
