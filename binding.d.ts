@@ -373,11 +373,11 @@ export interface ReplayReport {
 
 /** How likely a call needs an output or a step: the contents of `hazards.json` and of the file that the setting `hazards` names. */
 export interface Hazards {
-  version: 1;
-  /** Weight of a fault, as a multiple of its price. */
-  caution: number;
+  version: 2;
+  /** Weight of a fault on an output and on a step, as a multiple of its price. */
+  caution: { outputs: number; steps: number };
   /** Weights of the logarithm of the chance that a call needs an output. */
-  outputs: { base: number; read: number; listing: number; lateNeeds: number; turnsSince: number };
+  outputs: { base: number; read: number; listing: number; lateNeeds: number; turnsSince: number; stepsSince: number; tokens: number };
   /** The same for a step. */
   steps: { base: number; longArguments: number; argumentTokens: number; stepsSince: number };
 }
@@ -1147,8 +1147,10 @@ export declare function learnHazards(paths: string[], options?: LearnOptions): P
 
 /** How to learn hazards. */
 export interface LearnOptions {
-  /** Weight of a fault, as a multiple of its price. Default: that of the shipped weights. */
+  /** Weight of a fault on an output, as a multiple of its price. Default: that of the shipped weights. */
   caution?: number
+  /** The same for a fault on a step. */
+  stepCaution?: number
   /** Paths of transcripts to test the weights on. Default: those that they are learned from. */
   tested?: Array<string>
 }
