@@ -36,7 +36,20 @@ export default function (pi) {
 }
 `;
 
-const names = ["look_up", "photograph", "say", "bash", "nothing", "look_up", "look_up", "say", "look_up", "look_up"];
+const early = Array.from({ length: 10 }, () => "look_up");
+const names = [
+  ...early,
+  "look_up",
+  "photograph",
+  "say",
+  "bash",
+  "nothing",
+  "look_up",
+  "look_up",
+  "say",
+  "look_up",
+  "look_up",
+];
 const steps: Step[] = [...names.map((name, n) => ({ calls: [{ name, args: { n } }] })), { text: "ok" }];
 
 /** Runs a script. `prepare` may change the sandbox before Pi starts. */
@@ -77,11 +90,11 @@ test("results in three blocks, as a string and beside an image are as plain Pi's
     }
   }
   const last = results(model, steps.length - 1);
-  expect(last.find(({ call }) => call === calls[5])?.text).toBe(
-    '[t6] ok · 180 lines · last: "end 5: line 59 of some words"',
+  expect(last.find(({ call }) => call === calls[15])?.text).toBe(
+    '[t16] ok · 180 lines · last: "end 15: line 59 of some words"',
   );
   const said = JSON.stringify(model.requests[steps.length - 1].body.messages.filter(({ role }) => role === "user"));
-  expect(said).toMatch(/\[t1-t\d\] s\d · \d steps: /);
+  expect(said).toMatch(/\[t1-t\d+\] s\d+ · \d+ steps: /);
   const size = (of: typeof model) => JSON.stringify(of.requests[steps.length - 1].body.messages).length;
   expect(size(model)).toBeLessThan(size(plain.model) / 2);
 

@@ -11,6 +11,9 @@ const PRESETS: [&str; 3] = ["anthropic", "openai", "gemini"];
 /// call earlier moves the worst of them.
 const MARGIN: f64 = 0.01;
 
+/// How far faults may be above the compacting host's, as a share of them.
+const FAULTS_MARGIN: f64 = 0.1;
+
 /// What must hold with a window, for each price table. Bills are relative to the plain host's.
 struct Row {
     window: Option<u64>,
@@ -73,7 +76,10 @@ fn broken(row: &Row, sum: &Sum) -> Vec<&'static str> {
             hold("strict faults", percent(sum.faults.strict), strict);
             hold("faults on own words", percent(sum.faults.own_words), own);
         }
-        None => hold("faults", percent(sum.faults.raw), percent(sum.plain_faults.raw)),
+        None => {
+            let most = percent(sum.plain_faults.raw) * (1.0 + FAULTS_MARGIN);
+            hold("faults", percent(sum.faults.raw), most);
+        }
     }
     broken
 }
