@@ -40,6 +40,7 @@ const ROWS: [Row; 4] = [
 #[test]
 fn recorded_sessions_cost_what_the_table_says() {
     let Some(recordings) = recordings() else { return };
+    let recordings: Vec<_> = recordings.iter().collect();
     let mut wrong = Vec::new();
     for row in &ROWS {
         for prices in PRESETS {
