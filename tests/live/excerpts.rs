@@ -196,9 +196,10 @@ fn a_file_that_is_read_is_shown_whole_and_in_part_only_if_the_setting_says_so() 
         host.send();
         assert_eq!(newest(&host).contains("file line 410 of"), preview_reads, "what is not shown");
         bash(&mut host, "true", "");
-        host.read("a.txt", Some(1), Some(5));
+        host.read("a.txt", Some(1), Some(20));
         host.send();
-        assert!(!newest(&host).contains("file line 3 of"), "what stands is not shown again");
+        // The head of a preview is too short to split a read for it.
+        assert_eq!(newest(&host).contains("file line 10 of"), preview_reads, "what stands");
     }
 }
 
