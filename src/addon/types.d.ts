@@ -377,7 +377,15 @@ export interface Hazards {
   /** Weight of a fault on an output and on a step, as a multiple of its price. */
   caution: { outputs: number; steps: number };
   /** Weights of the logarithm of the chance that a call needs an output. */
-  outputs: { base: number; read: number; listing: number; lateNeeds: number; turnsSince: number; stepsSince: number; tokens: number };
+  outputs: {
+    base: number;
+    read: number;
+    listing: number;
+    lateNeeds: number;
+    turnsSince: number;
+    stepsSince: number;
+    tokens: number;
+  };
   /** The same for a step. */
   steps: { base: number; longArguments: number; argumentTokens: number; stepsSince: number };
 }
