@@ -122,13 +122,17 @@ impl ResultFact {
         is_own_tool(&self.tool)
     }
 
-    /// Whether it shows text of an object: a file, or its own call's.
-    pub fn has_text_of(&self, object: &ObjectId) -> bool {
-        let shown = match &self.shows {
+    /// The object of which it shows lines, if that is another one than its own call's.
+    pub fn shown_object(&self) -> Option<&ObjectId> {
+        match &self.shows {
             Shows::File { object, .. } | Shows::Activated { object, .. } => Some(object),
             Shows::Own | Shows::Change { .. } => None,
-        };
-        shown.or(self.object.as_ref()) == Some(object)
+        }
+    }
+
+    /// The object whose text it shows: the one above, else its own call's.
+    pub fn text_of(&self) -> Option<&ObjectId> {
+        self.shown_object().or(self.object.as_ref())
     }
 
     /// A fact for tests: a result of `bash` with an object named `object`.

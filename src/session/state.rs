@@ -151,7 +151,7 @@ impl Session {
             Event::Rewritten { how, chat_len, window } => self.rewrite(*how, *chat_len, window),
             Event::Activated { object, version, view, pin, call, ranges, tokens } => {
                 self.coming_tokens += tokens;
-                self.count_return(|fact| fact.has_text_of(object));
+                self.count_return(|fact| fact.text_of() == Some(object));
                 self.sets.activate(object, view.clone(), self.chat.turn());
                 if *pin {
                     self.sets.pin(object);
@@ -335,7 +335,7 @@ impl Session {
     /// shows of files. Other commands are run again for what they say now.
     fn note_asked_again(&mut self, fact: &ResultFact) {
         match &fact.shows {
-            Shows::File { object, .. } => self.count_return(|gone| gone.has_text_of(object)),
+            Shows::File { object, .. } => self.count_return(|gone| gone.text_of() == Some(object)),
             Shows::Own if fact.class != OutputClass::Other => {
                 self.count_return(|gone| gone.request == fact.request);
             }

@@ -9,7 +9,7 @@ use super::{Item, Reckoning, Terms, is_typed};
 use crate::context::fold;
 use crate::context::hazard::{self, Caution, Chances};
 use crate::context::window::Marks;
-use crate::session::{MessageKind, ResultFact, Session, Shows, Treatment};
+use crate::session::{MessageKind, ResultFact, Session, Treatment};
 use crate::settings::Reuse;
 
 /// A collapse that frees at most this many tokens is not worth a change.
@@ -383,10 +383,5 @@ fn outputs(
 
 /// Whether a reference line can replace a result: its object, or the file it shows, has a handle.
 fn has_reference_line(session: &Session, fact: &ResultFact) -> bool {
-    let shown = match &fact.shows {
-        Shows::File { object, .. } | Shows::Activated { object, .. } => Some(object),
-        Shows::Own | Shows::Change { .. } => None,
-    };
-    let object = shown.or(fact.object.as_ref());
-    object.is_some_and(|object| session.index().get(object).is_some())
+    fact.text_of().is_some_and(|object| session.index().get(object).is_some())
 }

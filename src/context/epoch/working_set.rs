@@ -62,11 +62,10 @@ pub(super) fn unanswered(session: &Session) -> BTreeSet<u64> {
 
 /// Whether the model deactivated the call or what its result shows.
 pub(super) fn is_let_go(session: &Session, fact: &ResultFact) -> bool {
-    let shown = match &fact.shows {
-        Shows::File { object, .. } | Shows::Activated { object, .. } => Some(object),
-        Shows::Own | Shows::Change { .. } => None,
-    };
-    shown.into_iter().chain(&fact.object).any(|object| session.sets().is_deactivated(object))
+    fact.shown_object()
+        .into_iter()
+        .chain(&fact.object)
+        .any(|object| session.sets().is_deactivated(object))
 }
 
 /// Positions at which content of pinned objects stands.
