@@ -248,6 +248,10 @@ impl Writer {
     /// Reads a file and adds it to the batch. `is_gone`: whether the tracker found it missing.
     fn stage_now(&mut self, path: PathBuf, is_gone: bool, work: &mut Work) {
         if work.staged.contains(&path) {
+            if is_gone {
+                // It was there when it was read just now.
+                work.reply.soon.push(path);
+            }
             return;
         }
         if let Err(error) = self.try_stage(&path, is_gone, work) {
@@ -275,7 +279,7 @@ impl Writer {
             | FileState::Excluded { .. }
                 if is_gone =>
             {
-                work.reply.again.push(path.to_owned());
+                work.reply.soon.push(path.to_owned());
                 return Ok(());
             }
             // A file that the store never knew needs no deletion.
@@ -284,7 +288,7 @@ impl Writer {
             }
             // The tracker saw a file, so it is asked again.
             FileState::NotAFile => {
-                work.reply.again.push(path.to_owned());
+                work.reply.soon.push(path.to_owned());
                 return Ok(());
             }
             FileState::Unreadable { reason } => {

@@ -2,15 +2,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use crate::child::only;
 use crate::privilege::is_privileged;
 use crate::skip::skip;
-use crate::tracked::{PATIENCE, Tracked};
+use crate::tracked::{FILESYSTEM, PATIENCE, Tracked};
 use palimpsest::object::AsOf;
-use palimpsest::source::{Exclude, Location, Signal, Watching};
+use palimpsest::source::{
+    Exclude, Location, Signal, Tracking, TrackingEvent, TrackingOptions, Watching, canonical_path,
+};
+use palimpsest::store::Store;
 
 impl Tracked {
     /// Waits until something was told that fits, and returns all that was told till then.
@@ -24,6 +27,17 @@ impl Tracked {
             std::thread::sleep(Duration::from_millis(5));
         }
         panic!("`{wanted}` was not told, but {words:?}; {:?}", self.tracking.status());
+    }
+
+    /// Waits until the latest version has this text. A file that is looked at between its creation and its text has a
+    /// version without any.
+    fn wait_for_content(&self, name: &str, text: &str) {
+        let tries = PATIENCE.as_millis() / 5;
+        let has_it = (0..tries).any(|_| {
+            std::thread::sleep(Duration::from_millis(5));
+            self.content(name).as_deref() == Some(text)
+        });
+        assert!(has_it, "`{name}` has {:?}; {:?}", self.content(name), self.tracking.status());
     }
 
     fn content(&self, name: &str) -> Option<String> {
@@ -230,10 +244,9 @@ fn a_folder_that_is_removed_and_made_again_is_watched_again() {
         assert_eq!(files.tracking.status().absent, 1);
         let text = format!("again {round}");
         files.write("top/sub/deep/a.txt", &text);
-        files.wait_for("updated top/sub/deep/a.txt");
-        assert_eq!(files.content("top/sub/deep/a.txt"), Some(text));
+        files.wait_for_content("top/sub/deep/a.txt", &text);
         files.write("top/sub/deep/a.txt", "and changed");
-        files.wait_for("updated top/sub/deep/a.txt");
+        files.wait_for_content("top/sub/deep/a.txt", "and changed");
     }
     assert_eq!(files.tracking.status().watched, 1);
 }
@@ -453,4 +466,44 @@ fn a_closed_store_ends_the_tracking_and_closing_it_is_idempotent() {
     files.tracking.close();
     files.tracking.close();
     assert!(!files.tracking.settle(Duration::from_millis(50)));
+}
+
+#[test]
+fn settling_waits_for_a_file_that_was_found_moved_and_deleted_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = canonical_path(folder.path());
+    let (old, new) = (root.join("old"), root.join("new"));
+    let store = Store::open(":memory:").unwrap();
+    let mut options = TrackingOptions::here(FILESYSTEM);
+    options.tracker.watching = Watching::Reported;
+    let (found, is_found) = mpsc::channel();
+    let (goes_on, may_go_on) = mpsc::channel::<()>();
+    let tracking = Tracking::start(store.clone(), options, move |events| {
+        if events.iter().any(|event| matches!(event, TrackingEvent::Moved { .. })) {
+            found.send(()).unwrap();
+            may_go_on.recv().unwrap();
+        }
+    })
+    .unwrap();
+    fs::write(&old, "one").unwrap();
+    tracking.track([old.clone()]);
+    assert!(tracking.settle(PATIENCE));
+
+    // A copy and a deletion: another file of the same bytes, which only its bytes tell.
+    fs::copy(&old, &new).unwrap();
+    fs::remove_file(&old).unwrap();
+    tracking.report([Signal::Gone(old), Signal::Written(new.clone())]);
+    is_found.recv_timeout(PATIENCE).unwrap();
+    fs::remove_file(&new).unwrap();
+    tracking.report([Signal::Gone(new.clone())]);
+    std::thread::scope(|scope| {
+        let settled = scope.spawn(|| tracking.settle(PATIENCE));
+        std::thread::sleep(Duration::from_millis(30));
+        assert!(!settled.is_finished(), "the round that found the file goes on");
+        goes_on.send(()).unwrap();
+        assert!(settled.join().unwrap());
+    });
+    let id = Location::here(FILESYSTEM, new).id().unwrap();
+    let stored = store.get(&id, AsOf::Latest).unwrap().unwrap();
+    assert_eq!(stored.source_hash, None, "it is stored as deleted");
 }

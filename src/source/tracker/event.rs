@@ -123,6 +123,9 @@ pub struct TrackerReply {
     /// Files that the listener could not process. They are reported again, as attached, deleted or orphaned, after
     /// one poll interval.
     pub again: Vec<PathBuf>,
+    /// Files that changed again before the listener processed them. They are looked at and reported once they had
+    /// time to settle; whoever waits for the tracker waits for them too.
+    pub soon: Vec<PathBuf>,
     /// Further files to track.
     pub track: Vec<PathBuf>,
     /// Vanished files that the listener found again by their bytes; they are not offered for other matches.

@@ -31,7 +31,7 @@ pub(super) struct Roster {
     moves: Moves,
     /// Number of the next doubt.
     next: u64,
-    /// The lowest doubt number of the current round.
+    /// The lowest doubt number of the current round; for a round of new names alone, the next number when it began.
     in_hand: Option<u64>,
     /// The doubt at which the running rescan ends, and its number of files.
     rescan: Option<(u64, usize)>,
@@ -139,8 +139,17 @@ impl Roster {
                 self.doubt(path, Weight::Check, now + self.options.poll, now);
             }
         }
+        for path in &reply.soon {
+            self.set_state(path, State::Unknown);
+            if self.is_tracked(path) {
+                // It may still be being written.
+                self.doubt(path, Weight::Check, now + self.options.settle, now);
+                self.belongs_to_round(path);
+            }
+        }
         for path in &reply.track {
             self.track(path, now);
+            self.belongs_to_round(path);
         }
         for path in &reply.found {
             self.moves.found(path);
@@ -226,7 +235,8 @@ impl Roster {
             return None;
         }
         let numbers = folders.iter().map(|(_, doubt)| doubt.number);
-        self.in_hand = numbers.chain(files.iter().map(|(_, doubt)| doubt.number)).min();
+        let lowest = numbers.chain(files.iter().map(|(_, doubt)| doubt.number)).min();
+        self.in_hand = lowest.or_else(|| Some(self.take_number()));
         Some(Round {
             folders: folders.into_iter().map(|task| self.folder_task(task)).collect(),
             files: files.into_iter().filter_map(|task| self.task(task)).collect(),

@@ -83,8 +83,7 @@ impl Roster {
         due: Duration,
         now: Duration,
     ) -> &mut Doubt {
-        let number = self.next;
-        self.next += 1;
+        let number = self.take_number();
         self.soonest = self.soonest.min(due);
         let fresh = Doubt { weight, due, first: now, gone_since: None, number };
         if !self.doubts.contains_key(path) {
@@ -95,9 +94,22 @@ impl Roster {
         doubt
     }
 
-    pub(super) fn doubt_folder(&mut self, path: &Path, force: bool) {
+    /// Makes the doubt about a file as old as the current round, so that whoever waits for the round waits for it too:
+    /// the file may have changed since the round found it, which nobody reported of an untracked file.
+    pub(super) fn belongs_to_round(&mut self, path: &Path) {
+        if let (Some(number), Some(doubt)) = (self.in_hand, self.doubts.get_mut(path)) {
+            doubt.number = doubt.number.min(number);
+        }
+    }
+
+    pub(super) fn take_number(&mut self) -> u64 {
         let number = self.next;
         self.next += 1;
+        number
+    }
+
+    pub(super) fn doubt_folder(&mut self, path: &Path, force: bool) {
+        let number = self.take_number();
         self.soonest = Duration::ZERO;
         let doubt = self.folder_doubts.entry(path.to_owned());
         doubt.or_insert(FolderDoubt { force, number }).force |= force;
