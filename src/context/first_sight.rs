@@ -137,8 +137,9 @@ fn preview_pieces(
 ) -> Option<Vec<Piece>> {
     let call = Call::new(&output.fact.tool, output.args);
     let kind = call.kind();
+    // Another agent's report is a summary already: what it left out, nobody has.
     let is_asked_for = call.picks_lines()
-        || matches!(kind, ToolKind::Write | ToolKind::Edit)
+        || matches!(kind, ToolKind::Write | ToolKind::Edit | ToolKind::Delegate)
         || (kind == ToolKind::Read && !previews.reads);
     if is_asked_for {
         return None;
@@ -248,6 +249,15 @@ mod tests {
             assert_eq!(treatment != Treatment::Given, expected, "{command}");
         }
         assert_eq!(shown("grep", &json!({ "pattern": "x" }), &log(500), &[]), Treatment::Given);
+    }
+
+    #[test]
+    fn the_report_of_another_agent_is_shown_whole() {
+        let task = json!({ "prompt": "Find out where sessions are closed." });
+        for tool in ["Task", "Agent", "subagent", "sessions_spawn"] {
+            assert_eq!(shown(tool, &task, &log(2_000), &[]), Treatment::Given, "{tool}");
+        }
+        assert_ne!(shown("ask_wiki", &task, &log(2_000), &[]), Treatment::Given);
     }
 
     #[test]

@@ -43,6 +43,7 @@ impl<'a> Call<'a> {
                 ToolKind::Shell(line.map_or(ShellKind::Other, |line| kind::shell_kind(&line)))
             }
             Does::Web => ToolKind::Web,
+            Does::Delegate => ToolKind::Delegate,
             Does::Other => ToolKind::Other,
         }
     }
@@ -261,6 +262,9 @@ mod tests {
             ("functions.exec_command", ToolKind::Shell(ShellKind::Other)),
             ("stop_bash", ToolKind::Shell(ShellKind::Other)),
             ("read_background_output", ToolKind::Shell(ShellKind::Other)),
+            ("Task", ToolKind::Delegate),
+            ("Agent", ToolKind::Delegate),
+            ("subagent", ToolKind::Delegate),
             ("TodoWrite", ToolKind::Other),
         ] {
             assert_eq!(Call::new(tool, &json!({})).kind(), expected, "{tool}");

@@ -28,6 +28,8 @@ pub enum ToolKind {
     Shell(ShellKind),
     /// Gets pages or looks for them.
     Web,
+    /// Has another agent do a task, and gives its report.
+    Delegate,
     /// Anything else.
     Other,
 }

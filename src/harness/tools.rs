@@ -21,6 +21,8 @@ pub(super) enum Does {
     Search,
     Shell,
     Web,
+    /// Has another agent do a task, and gives its report.
+    Delegate,
     Other,
 }
 
@@ -86,6 +88,8 @@ pub(super) fn does(tool: &str) -> Does {
         | "process" => Does::Shell,
         "webfetch" | "websearch" | "fetch" | "fetchurl" | "fetchcontent" | "browser" | "urlfetch" | "openurl" | "googlewebsearch"
         | "searxngsearch" | "getsearchcontent" => Does::Web,
+        "task" | "agent" | "subagent" | "runsubagent" | "spawnagent" | "dispatchagent" | "delegate" | "delegatetask" | "newtask"
+        | "sessionsspawn" | "codebaseinvestigator" => Does::Delegate,
         _ => Does::Other,
     }
 }
