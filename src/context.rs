@@ -26,6 +26,7 @@ pub mod patch;
 pub mod payload;
 pub mod placeholder;
 pub mod pools_layout;
+pub mod pools_window;
 pub mod preview;
 pub mod prices;
 pub mod segment;

@@ -31,7 +31,7 @@ pub fn too_long(session: &Session, shown: &[u64], most: u64) -> Vec<(usize, u64)
 }
 
 /// The size to which the largest of these are cut so that they lose `excess` in all; at least [`LEAST_TOKENS`].
-fn common_cap(mut sizes: Vec<u64>, excess: u64) -> u64 {
+pub(super) fn common_cap(mut sizes: Vec<u64>, excess: u64) -> u64 {
     sizes.sort_unstable_by(|one, other| other.cmp(one));
     let mut above = 0;
     for (place, size) in sizes.iter().enumerate() {

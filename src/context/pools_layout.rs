@@ -1,15 +1,18 @@
 //! The layout `pools`: first the metadata pool, then the chat, then all active content. Pure; texts come in through [`Texts`].
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::content::{self, Images};
 use super::host::HostMessage;
 use super::log_layout::{Texts, lines_of};
+use super::pools_window::{self, Share};
 use super::tokens::{self, Counter};
 use super::view::{Slot, user_message};
+use super::window::Marks;
 use crate::error::Result;
 use crate::object::{Hash, ObjectId, file_type};
-use crate::session::{ActiveView, IndexEntry, LineRange, Session, SlotRecord, Subject};
+use crate::session::{Active, ActiveView, IndexEntry, LineRange, Session, SlotRecord, Subject};
 
 /// Limits of the layout.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +23,8 @@ pub struct Limits {
     pub turns: u64,
     /// Token budget of the metadata pool.
     pub pool_tokens: u64,
+    /// How full the window may get; `None` if it is unknown.
+    pub marks: Option<Marks>,
     /// How messages are counted.
     pub counter: Counter,
 }
@@ -49,18 +54,99 @@ pub fn render(
             _ => Slot::of_host(index, *at, message, chat_reference(session, *at, message)),
         });
     }
-    for object in active {
-        let Some(version) = version_of(session, &object.id) else { continue };
-        let Ok(text) = texts.text(&object.id, &version) else { continue };
-        let ranges = match &object.view {
-            ActiveView::Whole => Vec::new(),
-            ActiveView::Lines(ranges) => ranges.clone(),
-        };
-        let message = user_message(&active_block(&object.id, &text, &ranges), time);
-        let record = SlotRecord::Active { active: object.id.clone(), version, ranges, time };
-        slots.push(Slot::of_ours(record, message, limits.counter));
+    let blocks = active.into_iter().filter_map(|object| Block::of(session, object, texts));
+    let blocks: Vec<(Block<'_>, Slot)> = blocks
+        .map(|block| {
+            let slot = block.slot(block.ranges(), time, limits.counter);
+            (block, slot)
+        })
+        .collect();
+    let shares = shares(session, &blocks, &slots, limits.marks);
+    for ((block, slot), share) in blocks.into_iter().zip(shares) {
+        slots.extend(match share {
+            Share::All => Some(slot),
+            Share::Tokens(most) => block.within(most, time, limits.counter),
+            Share::None => None,
+        });
     }
     Ok(slots)
+}
+
+/// An active object and its text.
+struct Block<'a> {
+    active: &'a Active,
+    version: Hash,
+    text: Arc<str>,
+}
+
+impl<'a> Block<'a> {
+    fn of(session: &Session, active: &'a Active, texts: &dyn Texts) -> Option<Self> {
+        let version = version_of(session, &active.id)?;
+        let text = texts.text(&active.id, &version).ok()?;
+        Some(Self { active, version, text })
+    }
+
+    /// The lines that are active; none if all are.
+    fn ranges(&self) -> Vec<LineRange> {
+        match &self.active.view {
+            ActiveView::Whole => Vec::new(),
+            ActiveView::Lines(ranges) => ranges.clone(),
+        }
+    }
+
+    fn slot(&self, ranges: Vec<LineRange>, time: i64, counter: Counter) -> Slot {
+        let id = &self.active.id;
+        let message = user_message(&active_block(id, &self.text, &ranges), time);
+        let record =
+            SlotRecord::Active { active: id.clone(), version: self.version.clone(), ranges, time };
+        Slot::of_ours(record, message, counter)
+    }
+
+    /// As many of the first active lines as fit; `None` if not even one does.
+    fn within(&self, most: u64, time: i64, counter: Counter) -> Option<Slot> {
+        let mut ranges = self.ranges();
+        if ranges.is_empty() {
+            ranges.push(LineRange { first: 1, last: self.text.split('\n').count() as u64 });
+        }
+        let (mut fits, mut too_many) = (0, ranges.iter().map(|range| range.len()).sum::<u64>());
+        let mut slot = None;
+        while too_many - fits > 1 {
+            let lines = fits + (too_many - fits) / 2;
+            let tried = self.slot(first_lines(&ranges, lines), time, counter);
+            if tried.tokens <= most {
+                (fits, slot) = (lines, Some(tried));
+            } else {
+                too_many = lines;
+            }
+        }
+        slot
+    }
+}
+
+fn shares(
+    session: &Session,
+    blocks: &[(Block<'_>, Slot)],
+    before: &[Slot],
+    marks: Option<Marks>,
+) -> Vec<Share> {
+    let Some(marks) = marks else { return vec![Share::All; blocks.len()] };
+    let active: Vec<(&Active, u64)> =
+        blocks.iter().map(|(block, slot)| (block.active, slot.tokens)).collect();
+    let spent = before.iter().map(|slot| slot.tokens).sum();
+    pools_window::shares(session, &active, spent, marks)
+}
+
+/// The first lines of ranges, this many in all.
+fn first_lines(ranges: &[LineRange], mut lines: u64) -> Vec<LineRange> {
+    let mut first = Vec::new();
+    for range in ranges {
+        let taken = range.len().min(lines);
+        if taken > 0 {
+            first.push(LineRange { first: range.first, last: range.first + taken - 1 });
+        }
+        lines -= taken;
+    }
+    first
 }
 
 /// `ACTIVE_CONTENT id={id}` and the content. If only some lines are active, they are named (`lines=1-40,60-70`).

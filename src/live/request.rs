@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 pub(super) use self::bill::{Growth, changed_since_last, coming};
 use self::failed::FailedCalls;
-pub(super) use self::layout::{LayOut, LogEdits};
+pub(super) use self::layout::{LayOut, NextRequest};
 use self::payload::Payloads;
 use super::journal::Journal;
 use super::recorded::recorded_slots;

@@ -3,7 +3,7 @@
 
 use palimpsest::context::tokens::count;
 use palimpsest::live::{Notice, Wanted};
-use palimpsest::settings::{PriceSetting, Settings};
+use palimpsest::settings::{Layout, PriceSetting, Settings};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -132,6 +132,53 @@ fn under_pressure_the_newest_outputs_leave_last() {
     assert!(is_whole[number - 1] && !is_whole[0], "{is_whole:?}");
 }
 
+/// The outputs, by number, that a request of the layout `pools` shows whole.
+fn whole_outputs(host: &Host, number: usize, tokens: usize) -> Vec<usize> {
+    let request = host.shown();
+    let stands = |output: &usize| request.contains(text(output * 10, tokens).trim_end());
+    (1..=number).filter(stands).collect()
+}
+
+#[test]
+fn the_layout_pools_shows_the_newest_outputs_that_fit() {
+    let mut host = host(60_000);
+    host.settings.layout = Layout::Pools;
+    host.settings.preview_tokens = 0;
+    host.settings.active_per_turn = 20;
+    host.restart();
+    for number in 1..=12 {
+        step(&mut host, number, &[6_000]);
+        host.send();
+        assert!(request_tokens(&host) <= 60_000 - RESERVED, "{}", request_tokens(&host));
+    }
+    let shown = whole_outputs(&host, 12, 6_000);
+    assert!(shown.len() >= 3, "{shown:?}");
+    assert_eq!(shown, (13 - shown.len()..=12).collect::<Vec<_>>(), "the newest");
+    host.activate(&Wanted { name: "t1".into(), ..Wanted::default() }, true);
+    step(&mut host, 13, &[6_000]);
+    host.send();
+    assert!(whole_outputs(&host, 13, 6_000).starts_with(&[1]), "what is pinned leaves last");
+    host.window = 400_000;
+    step(&mut host, 14, &[100]);
+    host.send();
+    assert_eq!(whole_outputs(&host, 13, 6_000).len(), 13, "all of it, once there is room");
+}
+
+#[test]
+fn the_layout_pools_shows_the_first_lines_of_new_outputs_that_cannot_fit() {
+    let mut host = host(40_000);
+    host.settings.layout = Layout::Pools;
+    host.restart();
+    step(&mut host, 1, &[30_000, 1_000, 30_000]);
+    host.send();
+    assert!(request_tokens(&host) <= 40_000, "{}", request_tokens(&host));
+    let sizes: Vec<u64> =
+        host.sent.iter().rev().take(3).map(|message| count(&message.to_string())).collect();
+    assert!(sizes[0] > 8_000 && sizes[2] > 8_000, "{sizes:?}");
+    assert!(newest(&host).contains("lines=1-"), "{}", &newest(&host)[..200]);
+    assert!(host.notices.is_empty(), "{:?}", host.notices);
+}
+
 #[test]
 fn what_activate_answers_counts_before_the_next_call() {
     let mut host = host(200_000);
@@ -211,10 +258,12 @@ proptest! {
     fn no_request_is_longer_than_the_window(
         window in prop::sample::select(vec![24_000u64, 32_000, 40_000, 65_536, 131_072, 200_000]),
         preview in prop::sample::select(vec![0u64, 1_500]),
+        layout in prop::sample::select(vec![Layout::Log, Layout::Log, Layout::Pools]),
         ops in prop::collection::vec(op(), 5..24),
     ) {
         let mut host = host(window);
         host.settings.preview_tokens = preview;
+        host.settings.layout = layout;
         host.restart();
         for (number, op) in ops.iter().enumerate() {
             play(&mut host, number, op);

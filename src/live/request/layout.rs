@@ -14,7 +14,7 @@ use crate::context::host::HostMessage;
 use crate::context::ledger::Coming;
 use crate::context::pools_layout::{self, Limits};
 use crate::context::view::{self, Edit, Slot};
-use crate::context::window::largest_step;
+use crate::context::window::{Marks, largest_step};
 use crate::context::{fit, forms, log_layout, model_rules, preview};
 use crate::error::Result;
 use crate::harness::{Call, ToolKind};
@@ -41,8 +41,8 @@ pub(in crate::live) struct LayOut<'a> {
     pub(in crate::live) options: &'a OpenSession,
 }
 
-/// What the next request of the layout `log` comes to.
-pub(in crate::live) struct LogEdits {
+/// What the next request comes to.
+pub(in crate::live) struct NextRequest {
     /// How it differs from the last one.
     pub(in crate::live) edits: Vec<Edit>,
     /// Of an epoch that starts, and of a request that is too long.
@@ -58,7 +58,7 @@ impl LayOut<'_> {
         call: &CallInfo,
         coming: &Coming,
         hazards: &dyn Chances,
-    ) -> Result<LogEdits> {
+    ) -> Result<NextRequest> {
         self.note_compacted();
         let mut slots = self.changed_slots()?;
         let len = self.journal.state().chat().window().len();
@@ -103,13 +103,9 @@ impl LayOut<'_> {
         }
         if let Some(marks) = marks {
             self.shorten_unanswered(&mut slots, &mut shown, marks.most)?;
-            let tokens = coming.fixed + shown.iter().sum::<u64>();
-            let window = marks.most + coming.fixed + marks.reserved;
-            if tokens > window {
-                notices.push(Notice::WindowExceeded { tokens, window });
-            }
+            notices.extend(exceeded(coming, marks, shown.iter().sum()));
         }
-        Ok(LogEdits { edits: self.request.view.edits_to(slots, len), notices, cold_from })
+        Ok(NextRequest { edits: self.request.view.edits_to(slots, len), notices, cold_from })
     }
 
     /// Index in the window of the first message that no cache holds as the request would be without an epoch. `slots`: those that
@@ -319,7 +315,7 @@ impl LayOut<'_> {
     }
 
     /// The edits of the layout `pools`.
-    pub(in crate::live) fn pools_edits(&self) -> Result<Vec<Edit>> {
+    pub(in crate::live) fn pools_edits(&self, coming: &Coming) -> Result<NextRequest> {
         let window = self.journal.state().chat().window();
         let message = |index| self.request.message_at(self.journal, self.list, index);
         let messages: Vec<(u64, Cow<'_, HostMessage>)> = (0..window.len())
@@ -328,15 +324,33 @@ impl LayOut<'_> {
         let messages: Vec<(u64, &HostMessage)> =
             messages.iter().map(|(at, message)| (*at, message.as_ref())).collect();
         let settings = &self.options.settings;
+        let marks = coming.marks(settings.high_water, largest_step(self.journal.state()));
         let limits = Limits {
+            marks,
             per_turn: settings.active_per_turn,
             turns: settings.active_turns,
-            pool_tokens: settings.pool_tokens,
+            // In a small window the pool leaves room for content, and as much in every call: it stands at the front.
+            pool_tokens: marks.map_or(settings.pool_tokens, |marks| {
+                settings.pool_tokens.min((marks.most + marks.reserved) / 8)
+            }),
             counter: self.options.counter,
         };
         let metadata = |id: &ObjectId| self.journal.metadata_line(id).ok().flatten();
         let journal = &*self.journal;
         let slots = pools_layout::render(journal.state(), &messages, &limits, journal, &metadata)?;
-        Ok(view::edits_between(self.request.view.slots(), &slots))
+        let tokens = slots.iter().map(|slot| slot.tokens).sum();
+        let notice = marks.and_then(|marks| exceeded(coming, marks, tokens));
+        Ok(NextRequest {
+            edits: view::edits_between(self.request.view.slots(), &slots),
+            notices: notice.into_iter().collect(),
+            cold_from: 0,
+        })
     }
+}
+
+/// The notice of a request whose messages have so many tokens that it does not fit the window.
+fn exceeded(coming: &Coming, marks: Marks, tokens: u64) -> Option<Notice> {
+    let tokens = coming.fixed + tokens;
+    let window = marks.most + coming.fixed + marks.reserved;
+    (tokens > window).then_some(Notice::WindowExceeded { tokens, window })
 }

@@ -9,7 +9,7 @@ use crate::context::view::{self, Edit};
 use crate::error::Result;
 use crate::live::intake::{Ingest, Taken};
 use crate::live::journal::Activity;
-use crate::live::request::{Growth, LayOut, ListTail, LogEdits, changed_since_last, coming};
+use crate::live::request::{Growth, LayOut, ListTail, NextRequest, changed_since_last, coming};
 use crate::live::workspace::TrackerReport;
 use crate::live::{CallInfo, HostList, Notice, Transformed};
 use crate::object::Hash;
@@ -128,15 +128,12 @@ impl LiveSession {
         let (journal, request, options) = (&mut self.journal, &self.request, &*self.options);
         let newest = taken.newest;
         let mut layout = LayOut { journal, request, list, rewrite, newest, options };
-        let (edits, cold_from) = match self.options.settings.layout {
-            Layout::Pools => (layout.pools_edits()?, 0),
-            Layout::Log => {
-                let LogEdits { edits, notices: more, cold_from } =
-                    layout.log_edits(call, &coming, &*self.chances)?;
-                notices.extend(more);
-                (edits, cold_from)
-            }
+        let next = match self.options.settings.layout {
+            Layout::Pools => layout.pools_edits(&coming)?,
+            Layout::Log => layout.log_edits(call, &coming, &*self.chances)?,
         };
+        let NextRequest { edits, notices: more, cold_from } = next;
+        notices.extend(more);
         let state = self.journal.state();
         let resumed = self.request.resumed_slots(state, &edits);
         let recorded = self.request.apply(&edits, state.chat().window().len());
