@@ -429,6 +429,11 @@ export declare class Maintenance {
    * Imports the versions of an archive that the store does not have. The whole archive is checked first; if a line is wrong,
    * nothing is written. Versions that the store has are not changed. After an interruption, import the archive again.
    *
+   * The latest version of an object is then the one that was first written last; `changed` lists those of which that is another
+   * than before. A session that went on here in another way stays as it is, and the archive's becomes one of its own. Text of
+   * files that the setting `exclude` names is left out, and so is what was forgotten here. A version from the future makes the
+   * archive invalid.
+   *
    * Rejects with `MALFORMED_ARCHIVE`, `INVALID_ARGUMENT`, `FILE`, `CONFLICT`, `NO_SPACE`, `CLOSED`.
    */
   importArchive(options: ImportArchiveOptions): Promise<ImportedArchive>
@@ -732,6 +737,22 @@ export interface CallChange {
 export interface CallOptions {
   /** Number of the call, from 1. Default: the newest. */
   call?: number
+}
+
+/** An object whose latest version is another than before an import. */
+export interface ChangedLatest {
+  /** ID of the object. */
+  id: string
+  /** Its type. */
+  type: string
+  /** Path of a file; `null` for other objects. */
+  path?: string
+  /** When the version that was the latest was first written, in milliseconds since 1970. */
+  before: number
+  /** When the version that is the latest now was first written, in milliseconds since 1970. */
+  after: number
+  /** ID of the store that wrote it first. */
+  storeId: string
 }
 
 /** Which content to read. */
@@ -1059,10 +1080,14 @@ export interface ImportArchiveOptions {
   path: string
   /** Longest line to accept, in bytes. Default: 268,435,456 (256 MiB). */
   maxLineBytes?: number
+  /** Whether to only report what would happen. Default: false. */
+  dryRun?: boolean
 }
 
 /** The result of an import. */
 export interface ImportedArchive {
+  /** Whether this is a dry run: then the rest is what would happen. */
+  dryRun: boolean
   /** ID of the store that wrote the archive. */
   storeId: string
   /** Bytes read, uncompressed. */
@@ -1077,6 +1102,12 @@ export interface ImportedArchive {
   putAgain: number
   /** Nicknames that were added. */
   nicknames: number
+  /** Versions of which the store had only what an earlier archive left, and which are whole now. */
+  restored: number
+  /** Objects that the store had and whose latest version is another now, by ID. */
+  changed: Array<ChangedLatest>
+  /** Sessions that went on here in another way than in the archive. The one here is as it was. */
+  parted: Array<PartedSession>
   /** Everything that was left out, and why. */
   leftOut: Array<LeftOutOfImport>
   /** Lines of kinds that this program does not know, which were skipped, by kind. */
@@ -1168,7 +1199,7 @@ export interface LeftOutOfImport {
   /** ID of the object. */
   id: string
   /** The reason. */
-  reason: "forgotten" | "other_object" | "unknown_type" | "redacted_here" | "without_items" | "nickname_taken" | "nickname_without_object"
+  reason: "forgotten" | "other_object" | "unknown_type" | "redacted_here" | "without_items" | "excluded" | "parted" | "nickname_taken" | "nickname_without_object"
   /** The reason in words. */
   detail: string
   /** Number of versions left out; 0 for a nickname. */
@@ -1309,6 +1340,14 @@ export declare function openSession(store: Store, options: SessionOptions): Prom
  * Rejects with `INVALID_ARGUMENT`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
  */
 export declare function openStore(options?: StoreOptions | undefined | null): Promise<Store>
+
+/** A session of an archive that is stored under an ID of its own. */
+export interface PartedSession {
+  /** ID of the session, in the archive and here. */
+  id: string
+  /** ID under which the archive's is stored. */
+  storedAs: string
+}
 
 /** A path that was not indexed. */
 export interface PathProblem {

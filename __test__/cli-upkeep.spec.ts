@@ -1,6 +1,6 @@
 // The commands that look after a store, as processes of their own: export, import, forget, gc, doctor.
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
@@ -21,6 +21,25 @@ describe("export and import", () => {
     expect(at.json("import", "all.jsonl.zst", ...other)).toMatchObject({ versions: 0, present: first.versions });
     const again = `took 0 versions of 0 objects, ${first.versions} were there\n`;
     expect(at.run("import", "all.jsonl.zst", ...other).stdout).toBe(again);
+  });
+
+  test("say first what an archive would change", async () => {
+    const at = withTwoVersions();
+    at.run("export", "old.jsonl", "--object", "a.md");
+    writeFileSync(join(at.folder, "a.md"), "another\n");
+    writeFileSync(join(at.folder, ".env"), "KEY=1\n");
+    const other = ["--store", "other.sqlite"];
+    expect(at.run("import", "old.jsonl", ...other).status).toBe(0);
+    expect(at.run("index", ".", ...other).status).toBe(0);
+    expect(at.run("export", "new.jsonl", ...other).status).toBe(0);
+
+    const before = at.run("history", "a.md").stdout;
+    const would = at.run("import", "new.jsonl", "--dry-run");
+    expect(would.stdout).toMatch(/^would take \d+ versions of \d+ objects, 2 were there\n/);
+    expect(would.stdout).toMatch(/\nlatest version changed: file .*a\.md: \S+ \S+ -> \S+ \S+, written by the store /);
+    expect(at.run("history", "a.md").stdout).toBe(before);
+    expect(at.run("import", "new.jsonl").stdout).toBe(would.stdout.replace("would take", "took"));
+    expect(at.run("show", "a.md").stdout).toBe("another\n");
   });
 
   test("carry one session or one object, also through a pipe", async () => {

@@ -31,6 +31,7 @@ pub use hash::{Hash, RunningHash};
 pub use id::ObjectId;
 pub use lines::{Slice, locate_slice, render_slice};
 pub use name::{Handle, HandleKind, Name, Nickname, VersionSelector};
+pub(crate) use payload::payload_hash;
 pub use payload::{Payload, RESERVED_FIELDS, Redaction, RedactionReason, file_fields, file_type};
 pub use reference::{DynamicReference, Origin, Reference, StaticReference};
 pub use source::{OtherSource, Source};

@@ -24,8 +24,8 @@ mod transaction;
 mod verified;
 
 pub use archive::{
-    ExportOptions, Exported, ImportOptions, Imported, LeftOut, OnProgress, Progress, Redacted,
-    Scope, Stage, redact_json, redact_text,
+    ChangedLatest, ExportOptions, Exported, ImportOptions, Imported, IsExcluded, LeftOut,
+    OnProgress, PartedSession, Progress, Redacted, Scope, Stage, redact_json, redact_text,
 };
 pub use backend::{
     Backend, Expected, Garbage, Item, Lost, Op, Outcome, Part, PlacedItem, Put, Receipt,

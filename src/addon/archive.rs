@@ -1,7 +1,8 @@
 //! Archives: the methods `exportArchive` and `importArchive` of `Maintenance`.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
@@ -10,7 +11,8 @@ use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::maintenance::Maintenance;
 use crate::object::ObjectId;
-use crate::store::{ExportOptions, Exported, ImportOptions, Imported, LeftOut, Scope};
+use crate::source::Exclude;
+use crate::store::{self, ExportOptions, Exported, ImportOptions, Imported, LeftOut, Scope};
 
 /// What to write into an archive, and where.
 #[napi(object)]
@@ -58,11 +60,15 @@ pub struct ImportArchiveOptions {
     pub path: String,
     /// Longest line to accept, in bytes. Default: 268,435,456 (256 MiB).
     pub max_line_bytes: Option<u32>,
+    /// Whether to only report what would happen. Default: false.
+    pub dry_run: Option<bool>,
 }
 
 /// The result of an import.
 #[napi(object)]
 pub struct ImportedArchive {
+    /// Whether this is a dry run: then the rest is what would happen.
+    pub dry_run: bool,
     /// ID of the store that wrote the archive.
     pub store_id: String,
     /// Bytes read, uncompressed.
@@ -77,11 +83,43 @@ pub struct ImportedArchive {
     pub put_again: i64,
     /// Nicknames that were added.
     pub nicknames: i64,
+    /// Versions of which the store had only what an earlier archive left, and which are whole now.
+    pub restored: i64,
+    /// Objects that the store had and whose latest version is another now, by ID.
+    pub changed: Vec<ChangedLatest>,
+    /// Sessions that went on here in another way than in the archive. The one here is as it was.
+    pub parted: Vec<PartedSession>,
     /// Everything that was left out, and why.
     pub left_out: Vec<LeftOutOfImport>,
     /// Lines of kinds that this program does not know, which were skipped, by kind.
     #[napi(ts_type = "Record<string, number>")]
     pub unknown_lines: HashMap<String, i64>,
+}
+
+/// An object whose latest version is another than before an import.
+#[napi(object)]
+pub struct ChangedLatest {
+    /// ID of the object.
+    pub id: String,
+    /// Its type.
+    pub r#type: String,
+    /// Path of a file; `null` for other objects.
+    pub path: Option<String>,
+    /// When the version that was the latest was first written, in milliseconds since 1970.
+    pub before: i64,
+    /// When the version that is the latest now was first written, in milliseconds since 1970.
+    pub after: i64,
+    /// ID of the store that wrote it first.
+    pub store_id: String,
+}
+
+/// A session of an archive that is stored under an ID of its own.
+#[napi(object)]
+pub struct PartedSession {
+    /// ID of the session, in the archive and here.
+    pub id: String,
+    /// ID under which the archive's is stored.
+    pub stored_as: String,
 }
 
 /// Something in an archive that was not imported.
@@ -91,7 +129,7 @@ pub struct LeftOutOfImport {
     pub id: String,
     /// The reason.
     #[napi(
-        ts_type = "\"forgotten\" | \"other_object\" | \"unknown_type\" | \"redacted_here\" | \"without_items\" | \"nickname_taken\" | \"nickname_without_object\""
+        ts_type = "\"forgotten\" | \"other_object\" | \"unknown_type\" | \"redacted_here\" | \"without_items\" | \"excluded\" | \"parted\" | \"nickname_taken\" | \"nickname_without_object\""
     )]
     pub reason: String,
     /// The reason in words.
@@ -133,6 +171,11 @@ impl Maintenance {
     /// Imports the versions of an archive that the store does not have. The whole archive is checked first; if a line is wrong,
     /// nothing is written. Versions that the store has are not changed. After an interruption, import the archive again.
     ///
+    /// The latest version of an object is then the one that was first written last; `changed` lists those of which that is another
+    /// than before. A session that went on here in another way stays as it is, and the archive's becomes one of its own. Text of
+    /// files that the setting `exclude` names is left out, and so is what was forgotten here. A version from the future makes the
+    /// archive invalid.
+    ///
     /// Rejects with `MALFORMED_ARCHIVE`, `INVALID_ARGUMENT`, `FILE`, `CONFLICT`, `NO_SPACE`, `CLOSED`.
     #[napi(
         ts_args_type = "options: ImportArchiveOptions",
@@ -143,12 +186,18 @@ impl Maintenance {
         options: Given<ImportArchiveOptions>,
     ) -> AsyncTask<Blocking<ImportedArchive>> {
         let core = self.core.clone();
+        let settings = Arc::clone(&self.settings);
         blocking(move || {
             let options = options.named("options")?;
             let path = PathBuf::from(&options.path);
             let default = ImportOptions::default();
             let limit = options.max_line_bytes.map(|bytes| bytes as usize);
-            let options = ImportOptions { max_line_bytes: limit.unwrap_or(default.max_line_bytes) };
+            let exclude = Exclude::new(&settings.exclude_globs())?;
+            let options = ImportOptions {
+                max_line_bytes: limit.unwrap_or(default.max_line_bytes),
+                dry_run: options.dry_run.unwrap_or_default(),
+                is_excluded: Arc::new(move |path| exclude.excludes_name(Path::new(path))),
+            };
             core.import_archive_file(&path, &options, &mut |_| Ok(())).map(ImportedArchive::from)
         })
     }
@@ -173,6 +222,7 @@ impl From<Exported> for ExportedArchive {
 impl From<Imported> for ImportedArchive {
     fn from(imported: Imported) -> Self {
         Self {
+            dry_run: imported.dry_run,
             store_id: imported.store_id,
             bytes: number(imported.bytes),
             versions: number(imported.versions),
@@ -180,9 +230,31 @@ impl From<Imported> for ImportedArchive {
             present: number(imported.present),
             put_again: number(imported.put_again),
             nicknames: number(imported.nicknames),
+            restored: number(imported.restored),
+            changed: imported.changed.into_iter().map(ChangedLatest::from).collect(),
+            parted: imported.parted.into_iter().map(PartedSession::from).collect(),
             left_out: imported.left_out.into_iter().map(LeftOutOfImport::from).collect(),
             unknown_lines: numbers(imported.unknown_lines),
         }
+    }
+}
+
+impl From<store::ChangedLatest> for ChangedLatest {
+    fn from(changed: store::ChangedLatest) -> Self {
+        Self {
+            id: changed.id.as_str().to_owned(),
+            r#type: changed.kind.as_str().to_owned(),
+            path: changed.path,
+            before: changed.before.time.0,
+            after: changed.after.time.0,
+            store_id: changed.after.store_id,
+        }
+    }
+}
+
+impl From<store::PartedSession> for PartedSession {
+    fn from(parted: store::PartedSession) -> Self {
+        Self { id: parted.id.as_str().to_owned(), stored_as: parted.stored_as.as_str().to_owned() }
     }
 }
 

@@ -1,15 +1,19 @@
 //! `Store.maintenance`: what a person does to a store now and then, apart from its daily use. The methods are in `archive`,
 //! `doctor` and `forget`.
 
+use std::sync::Arc;
+
 use napi_derive::napi;
 
 use super::store::Store;
+use crate::settings::Settings;
 use crate::store;
 
 /// Maintenance of a store: checks, archives, forgetting, garbage collection, statistics. See `Store.maintenance`.
 #[napi]
 pub struct Maintenance {
     pub(super) core: store::Store,
+    pub(super) settings: Arc<Settings>,
 }
 
 #[napi]
@@ -17,6 +21,6 @@ impl Store {
     /// Checks, archives, forgetting, garbage collection and statistics of this store. All of it works while the store is in use.
     #[napi(getter, catch_unwind)]
     pub fn maintenance(&self) -> Maintenance {
-        Maintenance { core: self.core.clone() }
+        Maintenance { core: self.core.clone(), settings: Arc::clone(&self.settings) }
     }
 }

@@ -35,22 +35,32 @@ impl Payload {
     /// strings by path ([`FieldPath`]), so that a change of them changes the hash. The key is absent if there are
     /// none.
     pub fn content_hash(&self, items_hash: Option<&Hash>) -> Result<Hash> {
-        let mut document = self.fields.clone();
-        let integers = inexact_integers(&self.fields);
-        if !integers.is_empty() {
-            document.insert("integers".into(), json!(integers));
-        }
-        document.insert("content".into(), json!(self.content));
-        if let Some(hash) = items_hash {
-            document.insert("items".into(), json!(hash));
-        }
-        if !self.additional.is_empty() {
-            let hash = |(name, text): (&String, &String)| (name.clone(), json!(Hash::of(text)));
-            let hashes = self.additional.iter().map(hash).collect();
-            document.insert("additional".into(), Value::Object(hashes));
-        }
-        Ok(Hash::of(canonical_json(&Value::Object(document))?))
+        let hash = |(name, text): (&String, &String)| (name.clone(), Hash::of(text));
+        let additional = self.additional.iter().map(hash).collect();
+        payload_hash(&self.fields, self.content.as_deref(), items_hash, &additional)
     }
+}
+
+/// As [`Payload::content_hash`], from the hashes of the additional contents.
+pub(crate) fn payload_hash(
+    fields: &Map<String, Value>,
+    content: Option<&str>,
+    items_hash: Option<&Hash>,
+    additional: &BTreeMap<String, Hash>,
+) -> Result<Hash> {
+    let mut document = fields.clone();
+    let integers = inexact_integers(fields);
+    if !integers.is_empty() {
+        document.insert("integers".into(), json!(integers));
+    }
+    document.insert("content".into(), json!(content));
+    if let Some(hash) = items_hash {
+        document.insert("items".into(), json!(hash));
+    }
+    if !additional.is_empty() {
+        document.insert("additional".into(), json!(additional));
+    }
+    Ok(Hash::of(canonical_json(&Value::Object(document))?))
 }
 
 /// Names that no field may have: the hashed document uses them for the other parts of a payload.

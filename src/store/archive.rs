@@ -3,6 +3,7 @@
 //! `docs/archive-format.md` describes the format. An import checks the whole archive before it writes anything, and
 //! never changes what a store holds: it adds versions, or reports those that it left out.
 
+mod changed;
 mod checked;
 mod export;
 mod file;
@@ -11,17 +12,21 @@ mod import;
 mod json;
 mod lines;
 mod merge;
+mod nicknames;
+mod parting;
 mod prefix;
 mod reader;
 mod redact;
+mod restore;
 mod scope;
 mod standing;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::object::ObjectId;
+use crate::object::{ObjectId, ObjectType, Origin};
 
 pub use redact::{Redacted, redact_json, redact_text};
 
@@ -95,23 +100,32 @@ pub struct Exported {
     pub redactions: BTreeMap<&'static str, u64>,
 }
 
+/// Says of a file's path whether its text must not be stored.
+pub type IsExcluded = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
 /// Options of an import.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct ImportOptions {
     /// Longest line, in bytes: a line is held in memory while it is checked.
     pub max_line_bytes: usize,
+    /// Only report what would happen. Default: no.
+    pub dry_run: bool,
+    /// Files whose text is not taken. Default: none.
+    pub is_excluded: IsExcluded,
 }
 
 impl Default for ImportOptions {
     /// 256 MiB: room for a document of 100 MB with its escapes.
     fn default() -> Self {
-        Self { max_line_bytes: 256 << 20 }
+        Self { max_line_bytes: 256 << 20, dry_run: false, is_excluded: Arc::new(|_| false) }
     }
 }
 
 /// Result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
+    /// Whether this is a dry run: then the figures are what would happen.
+    pub dry_run: bool,
     /// ID of the store that wrote the archive.
     pub store_id: String,
     /// Bytes read, uncompressed.
@@ -126,10 +140,41 @@ pub struct Imported {
     pub put_again: u64,
     /// Nicknames given.
     pub nicknames: u64,
+    /// Versions that the store had without the text that an earlier archive left out, and has whole now.
+    pub restored: u64,
+    /// Objects that the store had and that have another latest version now, by ID.
+    pub changed: Vec<ChangedLatest>,
+    /// Sessions that went on here in another way than in the archive.
+    pub parted: Vec<PartedSession>,
     /// Everything that was left out, with the reason, by object.
     pub left_out: Vec<LeftOut>,
     /// Number of lines of unknown kinds, by kind; these were skipped.
     pub unknown_lines: BTreeMap<String, u64>,
+}
+
+/// An object whose latest version is another than before an import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedLatest {
+    /// The object.
+    pub id: ObjectId,
+    /// Its type.
+    pub kind: ObjectType,
+    /// Path of a file.
+    pub path: Option<String>,
+    /// Origin of the version that was the latest.
+    pub before: Origin,
+    /// Origin of the version that is the latest now.
+    pub after: Origin,
+}
+
+/// A session of an archive that was imported under an ID of its own, because the store's session of that ID went on in another
+/// way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartedSession {
+    /// The session, in the archive and here.
+    pub id: ObjectId,
+    /// The session under which the archive's is stored.
+    pub stored_as: ObjectId,
 }
 
 /// Part of an archive that was not imported.
@@ -137,8 +182,8 @@ pub struct Imported {
 pub struct LeftOut {
     /// The object.
     pub id: ObjectId,
-    /// Stable lower-snake word: `forgotten`, `other_object`, `unknown_type`, `redacted_here`, `without_items`,
-    /// `nickname_taken`, `nickname_without_object`.
+    /// Stable lower-snake word: `forgotten`, `other_object`, `unknown_type`, `redacted_here`, `without_items`, `excluded`,
+    /// `parted`, `nickname_taken`, `nickname_without_object`.
     pub reason: &'static str,
     /// The reason in words.
     pub detail: String,

@@ -155,7 +155,7 @@ pub struct Receipt {
 /// A change of stored data. Only commands that a person runs (`forget`) use it; nothing else changes what is stored.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Replacement {
-    /// Removes text from a version. Its hashes, times and items stay.
+    /// Removes text from a version, or puts back what was removed. Its hashes, times and items stay.
     Version {
         /// The object.
         id: ObjectId,
@@ -167,8 +167,8 @@ pub enum Replacement {
         content: Option<(Hash, String)>,
         /// The new additional contents.
         additional: BTreeMap<String, (Hash, String)>,
-        /// The reason, and the payload hash of what is left.
-        redacted: Redaction,
+        /// The reason, and the payload hash of what is left; `None` if the version is whole again.
+        redacted: Option<Redaction>,
     },
     /// Removes text from an item that is or was in a list.
     Item {

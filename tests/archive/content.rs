@@ -114,7 +114,7 @@ fn a_document_of_100_mb_goes_through() {
     there.import(&archive);
     let version = there.store.get(&file, AsOf::Latest).unwrap().unwrap();
     assert!(there.store.content(&version).unwrap().unwrap() == text);
-    let options = ImportOptions { max_line_bytes: 1 << 20 };
+    let options = ImportOptions { max_line_bytes: 1 << 20, ..ImportOptions::default() };
     let path = std::path::Path::new("-");
     let refused =
         World::in_memory()

@@ -9,6 +9,7 @@ mod skip;
 
 mod content;
 mod document;
+mod foreign;
 mod fuzz;
 mod merge;
 mod redaction;

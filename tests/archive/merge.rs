@@ -13,9 +13,8 @@ use crate::world::World;
 enum Step {
     File(usize, u8),
     Toolcall(usize, u8),
-    /// A session's events and, maybe, a change of its chat.
+    /// Events of the store's own session and, maybe, a change of its chat: one that both write to parts.
     Session {
-        session: usize,
         events: u8,
         chat: Option<(u64, u8)>,
     },
@@ -29,11 +28,11 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = (bool, Step)> {
-    let session = (0..2usize, 1..4u8, prop::option::weighted(0.7, (0..12u64, 0..4u8)));
+    let session = (1..4u8, prop::option::weighted(0.7, (0..12u64, 0..4u8)));
     let step = prop_oneof![
         4 => (0..3usize, any::<u8>()).prop_map(|(file, text)| Step::File(file, text % 4)),
         2 => (0..2usize, any::<u8>()).prop_map(|(call, text)| Step::Toolcall(call, text % 4)),
-        8 => session.prop_map(|(session, events, chat)| Step::Session { session, events, chat }),
+        8 => session.prop_map(|(events, chat)| Step::Session { events, chat }),
         2 => (-50..50i64).prop_map(Step::Clock),
         3 => Just(Step::Take),
         1 => (0..2usize).prop_map(Step::TakeSession),
@@ -42,7 +41,7 @@ fn step() -> impl Strategy<Value = (bool, Step)> {
     (any::<bool>(), step)
 }
 
-fn perform(here: &World, there: &World, step: &Step, mark: usize) {
+fn perform(here: &World, there: &World, own: usize, step: &Step, mark: usize) {
     let items = |what: &str, count: u8| -> Vec<String> {
         (0..count).map(|number| format!(r#"{{"{what}":"{mark}.{number}"}}"#)).collect()
     };
@@ -52,9 +51,9 @@ fn perform(here: &World, there: &World, step: &Step, mark: usize) {
             let summary = format!("summary {text}");
             let _ = here.toolcall(&format!("call_{call}"), &format!("{text}"), Some(&summary));
         }
-        Step::Session { session, events, chat } => {
+        Step::Session { events, chat } => {
             let chat = chat.map(|(keep, add)| (keep, items("message", add)));
-            here.session(&format!("s{session}"), &items("event", *events), chat);
+            here.session(&format!("s{own}"), &items("event", *events), chat);
         }
         Step::Clock(by) => drop(here.clock.fetch_add(*by, Ordering::Relaxed)),
         Step::Take => take(here, there, Scope::Everything),
@@ -86,12 +85,12 @@ fn take(here: &World, there: &World, scope: Scope) {
 
 fn converge(a: &World, b: &World, past: &[Step], steps: &[(bool, Step)]) {
     for (mark, step) in past.iter().enumerate() {
-        perform(a, b, step, mark);
+        perform(a, b, mark % 2, step, mark);
     }
     take(b, a, Scope::Everything);
     for (mark, (is_here, step)) in (1_000..).zip(steps) {
         let (here, there) = if *is_here { (a, b) } else { (b, a) };
-        perform(here, there, step, mark);
+        perform(here, there, usize::from(*is_here), step, mark);
     }
     take(a, b, Scope::Everything);
     take(b, a, Scope::Everything);

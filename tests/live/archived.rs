@@ -75,7 +75,7 @@ proptest! {
 }
 
 #[test]
-fn a_session_that_went_on_on_two_machines_renders_all_its_calls_on_both() {
+fn a_session_that_went_on_on_two_machines_is_two_sessions_that_render_all_their_calls() {
     let mut here = Host::new(Settings::default());
     here.write_file("a.txt", "one\ntwo\n");
     here.user("begin");
@@ -98,16 +98,23 @@ fn a_session_that_went_on_on_two_machines_renders_all_its_calls_on_both() {
         here.user(text);
         sent.push((here.live.id().clone(), here.live.state().calls() + 1, here.send()));
     }
-    import(&there, &here.store, Scope::Everything, false);
-    import(&here.store, &there, Scope::Everything, false);
-    // The clock there was ahead: its version is the latest, on both machines, and whole with its chat.
-    for store in [&here.store, &there] {
-        assert_eq!(replay_call(store, other.id(), number).unwrap(), went_out);
-        let mut resumed = LiveSession::open(store.clone(), here.options()).unwrap();
-        let mut list = here.messages[..here.messages.len() - 4].to_vec();
-        list.push(json!({ "role": "user", "content": "over there", "timestamp": 900 }));
-        resumed.transform(&HostList::whole(&Value::from(list).to_string()), &info).unwrap();
-        assert_eq!(resumed.state().calls(), number + 1);
+    // Each machine goes on with its own, and has the other's beside it.
+    let copy = |imported: Imported| imported.parted[0].stored_as.clone();
+    let theirs = copy(import(&there, &here.store, Scope::Everything, false));
+    let ours = copy(import(&here.store, &there, Scope::Everything, false));
+    assert_eq!(replay_call(&here.store, &theirs, number).unwrap(), went_out);
+    assert_eq!(replay_call(&there, other.id(), number).unwrap(), went_out);
+    for (id, call, sent) in &sent {
+        for (store, session) in [(&here.store, id), (&there, &ours)] {
+            let replayed = replay_call(store, session, *call).unwrap();
+            let messages: Vec<Value> =
+                replayed.messages.iter().map(|m| serde_json::from_str(m).unwrap()).collect();
+            assert_eq!(messages, *sent);
+        }
+    }
+    for (store, calls) in [(&here.store, here.live.state().calls()), (&there, number)] {
+        let resumed = LiveSession::open(store.clone(), here.options()).unwrap();
+        assert_eq!(resumed.state().calls(), calls);
     }
 }
 

@@ -102,7 +102,7 @@ fn collecting_drops_contents_that_no_version_has_and_nothing_else() {
             fields: serde_json::Map::new(),
             content: None,
             additional: BTreeMap::new(),
-            redacted: redacted.clone(),
+            redacted: Some(redacted.clone()),
         };
         backend.replace(&[emptied], &[], newest).unwrap();
         let garbage = backend.garbage().unwrap();

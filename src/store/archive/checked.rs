@@ -17,6 +17,8 @@ pub(super) struct Archive {
     /// In the order of the store that wrote the archive.
     pub transactions: Vec<Vec<Member>>,
     pub nicknames: Vec<(Nickname, ObjectId)>,
+    /// The latest version of each object in the store that wrote the archive.
+    pub latest: HashMap<ObjectId, usize>,
     /// Lines of kinds that this program does not know, by kind.
     pub unknown_lines: BTreeMap<String, u64>,
     /// Bytes read, uncompressed.
@@ -46,6 +48,8 @@ pub(super) struct Entry {
     pub origin: Origin,
     pub key: Key,
     pub is_redacted: bool,
+    /// Whether it holds the text of a file that is excluded here.
+    pub is_excluded: bool,
     pub list: Option<List>,
     /// For a session its chat, for a chat its session; see [`super::merge`].
     pub partner: Option<ObjectId>,
@@ -77,6 +81,7 @@ impl Archive {
             versions: Vec::new(),
             transactions: Vec::new(),
             nicknames: Vec::new(),
+            latest: HashMap::new(),
             unknown_lines: BTreeMap::new(),
             bytes: 0,
             contents: HashMap::new(),

@@ -8,10 +8,10 @@ use std::path::Path;
 use super::lines::Lines;
 use super::merge::Merge;
 use super::standing::{Chunk, Refusal};
-use super::{ImportOptions, Imported, LeftOut, OnProgress, Progress, Stage, reader};
+use super::{ImportOptions, Imported, LeftOut, OnProgress, PartedSession, Progress, Stage, reader};
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Nickname, ObjectId, TxId};
-use crate::store::{Op, Outcome, Receipt, Store};
+use crate::object::{ObjectId, TxId};
+use crate::store::{Op, Receipt, Store};
 
 /// How often a chunk is planned again because others wrote to its objects meanwhile.
 const MAX_CONFLICTS: u32 = 1_000;
@@ -24,7 +24,9 @@ impl Store {
     /// whole transactions are then written, each atomically; an interrupted import can be run again.
     ///
     /// Versions keep their origin and get new transactions. Afterwards the latest version of an object is the one
-    /// with the latest origin time; for a chat, the one that belongs to its session's latest version.
+    /// with the latest origin time; of a session, the longest; of a chat, the one that belongs to its session's latest
+    /// version. A session that went on here in another way than in the archive stays as it is, and the archive's becomes a
+    /// session of its own.
     ///
     /// `input`: plain or zstd. `path`: used in error messages.
     ///
@@ -39,8 +41,9 @@ impl Store {
         progress: OnProgress<'_>,
     ) -> Result<Imported> {
         let lines = Lines::new(input, path, options.max_line_bytes)?;
-        let mut archive = reader::read(lines, progress)?;
+        let mut archive = reader::read(lines, self.now(), &options.is_excluded, progress)?;
         let report = Imported {
+            dry_run: options.dry_run,
             store_id: archive.header.store_id.clone(),
             bytes: archive.bytes,
             unknown_lines: archive.unknown_lines.clone(),
@@ -49,8 +52,10 @@ impl Store {
         let merge = Merge::new(self, &mut archive);
         let import = Import {
             store: self,
+            options,
             merge,
             report,
+            incomplete: Vec::new(),
             objects: BTreeSet::new(),
             refused: BTreeMap::new(),
             conflicts: 0,
@@ -59,12 +64,15 @@ impl Store {
     }
 }
 
-struct Import<'a> {
-    store: &'a Store,
-    merge: Merge<'a>,
-    report: Imported,
+pub(super) struct Import<'a> {
+    pub store: &'a Store,
+    pub options: &'a ImportOptions,
+    pub merge: Merge<'a>,
+    pub report: Imported,
+    /// Versions of the archive that the store has without some of their text, and their transactions there.
+    incomplete: Vec<(usize, TxId)>,
     objects: BTreeSet<ObjectId>,
-    refused: BTreeMap<(ObjectId, Refusal), u64>,
+    pub refused: BTreeMap<(ObjectId, Refusal), u64>,
     conflicts: u32,
 }
 
@@ -80,15 +88,13 @@ impl Import<'_> {
                 next = after;
             }
         }
-        // Chunks correct their own objects. This corrects those of an interrupted import, and orders between chunks.
-        let ids = self.merge.archive().versions.iter().map(|entry| entry.id.clone());
-        let ids: Vec<ObjectId> = ids.collect::<BTreeSet<_>>().into_iter().collect();
-        for ids in ids.chunks(SETTLED_AT_ONCE) {
-            while !{
-                let chunk = self.merge.plan_settling(ids)?;
-                self.commit(chunk)?
-            } {}
+        if !self.options.dry_run {
+            self.settle()?;
         }
+        self.copy_parted()?;
+        self.report.changed = self.merge.changed()?;
+        let incomplete = std::mem::take(&mut self.incomplete);
+        self.restore(&incomplete)?;
         self.give_nicknames()?;
         self.report.objects = self.objects.len() as u64;
         let refused = std::mem::take(&mut self.refused).into_iter();
@@ -100,10 +106,37 @@ impl Import<'_> {
         Ok(self.report)
     }
 
+    /// Chunks correct their own objects. This corrects those of an interrupted import, and orders between chunks.
+    fn settle(&mut self) -> Result<()> {
+        let ids = self.merge.archive().versions.iter().map(|entry| entry.id.clone());
+        let ids: Vec<ObjectId> = ids.collect::<BTreeSet<_>>().into_iter().collect();
+        for ids in ids.chunks(SETTLED_AT_ONCE) {
+            while !{
+                let chunk = self.merge.plan_settling(ids)?;
+                self.commit(chunk)?
+            } {}
+        }
+        Ok(())
+    }
+
+    /// Stores the sessions that went on here in another way as sessions of their own.
+    fn copy_parted(&mut self) -> Result<()> {
+        for session in self.merge.parted_sessions()? {
+            let stored_as = loop {
+                let (copy, chunk) = self.merge.plan_copy(&session)?;
+                if self.commit(chunk)? {
+                    break copy;
+                }
+            };
+            self.report.parted.push(PartedSession { id: session, stored_as });
+        }
+        Ok(())
+    }
+
     /// Writes a chunk; `false` if it has to be planned again.
     fn commit(&mut self, chunk: Chunk) -> Result<bool> {
         let transactions: Vec<&[Op]> = chunk.transactions.iter().map(Vec::as_slice).collect();
-        if !transactions.is_empty() {
+        if !transactions.is_empty() && !self.options.dry_run {
             match self.store.backend().commit_all(&transactions, self.store.now()) {
                 Ok(receipts) => self.merge.written(latest(&chunk, &receipts)),
                 Err(Error::Forgotten { id }) => {
@@ -124,38 +157,22 @@ impl Import<'_> {
         self.report.present += chunk.present;
         self.report.put_again += chunk.again;
         self.objects.extend(chunk.written);
+        self.incomplete.extend(chunk.incomplete);
         for (refusal, versions) in chunk.refused {
             *self.refused.entry(refusal).or_default() += versions;
         }
         Ok(true)
     }
 
-    fn give_nicknames(&mut self) -> Result<()> {
-        for (nickname, id) in self.merge.archive().nicknames.clone() {
-            let left_out = |reason, detail| LeftOut { id: id.clone(), reason, detail, versions: 0 };
-            if self.store.get(&id, AsOf::Latest)?.is_none() {
-                let detail = format!("`{}`: the object was not taken", nickname.as_str());
-                self.report.left_out.push(left_out("nickname_without_object", detail));
-                continue;
-            }
-            match self.give(&nickname, &id) {
-                Ok(Outcome::Written) => self.report.nicknames += 1,
-                Ok(Outcome::Unchanged(_)) => {}
-                Err(Error::InvalidNickname { reason, .. }) => {
-                    let detail = format!("`{}`: {reason}", nickname.as_str());
-                    self.report.left_out.push(left_out("nickname_taken", detail));
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+    /// Whether the archive brought the object.
+    pub(super) fn is_new(&self, id: &ObjectId) -> bool {
+        self.objects.contains(id)
     }
 
-    fn give(&self, nickname: &Nickname, id: &ObjectId) -> Result<Outcome> {
-        let op = Op::Name { nickname: nickname.clone(), id: Some(id.clone()) };
-        let receipt = self.store.backend().commit(&[op], self.store.now())?;
-        let outcome = receipt.outcomes.first().copied();
-        outcome.ok_or_else(|| Error::internal("an operation has no outcome"))
+    /// Counts a conflict with another writer; an error if there were too many.
+    pub(super) fn again_after(&mut self, error: Error) -> Result<()> {
+        self.conflicts += 1;
+        if self.conflicts > MAX_CONFLICTS { Err(error) } else { Ok(()) }
     }
 }
 
@@ -171,6 +188,11 @@ impl Refusal {
             Self::RedactedHere => (
                 "redacted_here",
                 "the store has it redacted and keeps it so; the archive has it whole",
+            ),
+            Self::Excluded => ("excluded", "the setting `exclude` keeps its text out of the store"),
+            Self::Parted => (
+                "parted",
+                "its session went on here in another way; the archive's is stored as one of its own",
             ),
             Self::WithoutItems => {
                 ("without_items", "it has no list of items, other versions of the object do")

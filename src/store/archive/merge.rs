@@ -14,7 +14,7 @@ use super::standing::{
     Chunk, Place, Placed, Refusal, Standing, chat_of, in_store, rank, session_of,
 };
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Hash, ObjectId, ObjectType, TxId};
+use crate::object::{AsOf, Hash, ObjectId, ObjectType, Origin, Redaction, RedactionReason, TxId};
 use crate::store::{Expected, Item, Op, Put, Splice, Store};
 
 /// Versions and items after which a chunk ends, unless restoring the latest versions would cost more than the chunk
@@ -26,10 +26,14 @@ const CHUNK_BYTES: u64 = 16 << 20;
 
 /// Plans what is written of an archive.
 pub(super) struct Merge<'a> {
-    store: &'a Store,
-    archive: &'a mut Archive,
-    objects: HashMap<ObjectId, Standing>,
+    pub(super) store: &'a Store,
+    pub(super) archive: &'a mut Archive,
+    pub(super) objects: HashMap<ObjectId, Standing>,
     forgotten: HashSet<ObjectId>,
+    /// Origin of the latest version before the import, of each object that the store had.
+    pub(super) before: HashMap<ObjectId, Origin>,
+    /// Whether a session went on here in another way than in the archive, as far as that was asked.
+    pub(super) parted: HashMap<ObjectId, bool>,
     /// Whether all transactions are written and only latest versions are restored.
     is_settling: bool,
 }
@@ -41,6 +45,8 @@ impl<'a> Merge<'a> {
             archive,
             objects: HashMap::new(),
             forgotten: HashSet::new(),
+            before: HashMap::new(),
+            parted: HashMap::new(),
             is_settling: false,
         }
     }
@@ -53,6 +59,7 @@ impl<'a> Merge<'a> {
     /// Drops what was read from the store, after the store changed or refused a chunk.
     pub(super) fn begin_anew(&mut self) {
         self.objects.clear();
+        self.parted.clear();
     }
 
     /// Skips this object from now on.
@@ -120,7 +127,7 @@ impl<'a> Merge<'a> {
         let mut sessions = Vec::new();
         for Member { version, .. } in members.iter().filter(|member| member.is_new) {
             let entry = self.archive.versions[*version].clone();
-            if self.is_taken(&entry, chunk)? {
+            if self.is_taken(*version, &entry, chunk)? {
                 let placed = self.in_archive(*version);
                 if let Some(op) = self.put(&entry.id, &placed, chunk)? {
                     chunk.written.push(entry.id.clone());
@@ -150,13 +157,17 @@ impl<'a> Merge<'a> {
     }
 
     /// Whether to write a version; counts it if not.
-    fn is_taken(&mut self, entry: &Entry, chunk: &mut Chunk) -> Result<bool> {
+    fn is_taken(&mut self, at: usize, entry: &Entry, chunk: &mut Chunk) -> Result<bool> {
         let found = self.store.backend().find_origin(&entry.id, &entry.origin)?;
         let found = found.iter().find(|version| version.content_hash == entry.content_hash);
         if let Some(version) = found {
             chunk.present += 1;
-            if version.redacted.is_some() && !entry.is_redacted {
-                chunk.refuse(&entry.id, Refusal::RedactedHere);
+            match version.redacted.as_ref().filter(|_| !entry.is_redacted) {
+                Some(redaction) if redaction.reason == RedactionReason::Forgotten => {
+                    chunk.refuse(&entry.id, Refusal::RedactedHere);
+                }
+                Some(_) => chunk.incomplete.push((at, version.tx_id)),
+                None => {}
             }
             return Ok(false);
         }
@@ -164,6 +175,10 @@ impl<'a> Merge<'a> {
             Some(Refusal::Forgotten)
         } else if entry.kind.is_none() {
             Some(Refusal::UnknownType)
+        } else if entry.is_excluded {
+            Some(Refusal::Excluded)
+        } else if self.is_parted(entry)? {
+            Some(Refusal::Parted)
         } else {
             self.load(&entry.id)?;
             let here = self.objects[&entry.id].identity_hash.as_ref();
@@ -176,7 +191,7 @@ impl<'a> Merge<'a> {
     }
 
     /// Reads an object's state from the store, unless it is known.
-    fn load(&mut self, id: &ObjectId) -> Result<()> {
+    pub(super) fn load(&mut self, id: &ObjectId) -> Result<()> {
         if self.objects.contains_key(id) {
             return Ok(());
         }
@@ -187,24 +202,32 @@ impl<'a> Merge<'a> {
             standing.latest = Some(latest.tx_id);
             standing.last = Some(in_store(latest));
             standing.newest = history.iter().map(in_store).max_by(|a, b| a.rank.cmp(&b.rank));
+            self.before.entry(id.clone()).or_insert_with(|| latest.origin.clone());
             standing.session = session_of(latest);
         }
         self.objects.insert(id.clone(), standing);
         Ok(())
     }
 
-    fn in_archive(&self, version: usize) -> Placed {
+    pub(super) fn in_archive(&self, version: usize) -> Placed {
         let entry = &self.archive.versions[version];
+        let items = entry.list.as_ref().map(super::checked::List::len);
+        let events = items.filter(|_| entry.kind == Some(ObjectType::Session));
         Placed {
             key: entry.key,
             place: Place::Archive(version),
-            items: entry.list.as_ref().map(super::checked::List::len),
-            rank: rank(&entry.origin, &entry.content_hash),
+            items,
+            rank: rank(events, &entry.origin, &entry.content_hash),
         }
     }
 
     /// Makes the operation that puts a version after those planned so far; `None` if it is refused.
-    fn put(&mut self, id: &ObjectId, placed: &Placed, chunk: &mut Chunk) -> Result<Option<Op>> {
+    pub(super) fn put(
+        &mut self,
+        id: &ObjectId,
+        placed: &Placed,
+        chunk: &mut Chunk,
+    ) -> Result<Option<Op>> {
         let last = self.objects[id].last.clone();
         let Ok(items) = self.splice(id, last.as_ref(), placed)? else {
             chunk.refuse(id, Refusal::WithoutItems);
@@ -215,6 +238,9 @@ impl<'a> Merge<'a> {
             Place::Store(tx_id) => self.put_of_store(id, tx_id)?,
         };
         put.items = items;
+        if put.envelope.id != *id {
+            self.store_as(&mut put, id, placed)?;
+        }
         let Some(object) = self.objects.get_mut(id) else {
             return Err(Error::internal(format!("`{id}` was not read")));
         };
@@ -234,8 +260,8 @@ impl<'a> Merge<'a> {
         }
         if let (Place::Archive(version), None) = (placed.place, &object.session) {
             let entry = &self.archive.versions[version];
-            let session = entry.partner.clone();
-            object.session = session.filter(|_| entry.kind == Some(ObjectType::Chat));
+            let is_chat = entry.kind == Some(ObjectType::Chat) && entry.id == *id;
+            object.session = entry.partner.clone().filter(|_| is_chat);
         }
         let added = put.items.iter().flat_map(|splice| &splice.add);
         chunk.rows += 1 + put.items.as_ref().map_or(0, |splice| splice.add.len() as u64);
@@ -245,7 +271,7 @@ impl<'a> Merge<'a> {
         Ok(Some(Op::Put(Box::new(put))))
     }
 
-    fn put_of_archive(&mut self, version: usize) -> Result<Put> {
+    pub(super) fn put_of_archive(&mut self, version: usize) -> Result<Put> {
         let line = self.archive.version(version)?;
         let envelope = envelope(&line)?;
         let envelope = envelope.ok_or_else(|| Error::internal("a version of unknown type"))?;
@@ -265,7 +291,10 @@ impl<'a> Merge<'a> {
             items: None,
             additional,
             origin: Some(line.origin),
-            redacted: line.redacted,
+            // What others had forgotten is not forgotten here: a whole version may take its place.
+            redacted: line
+                .redacted
+                .map(|redaction| Redaction { reason: RedactionReason::Secret, ..redaction }),
             expected: Expected::Any,
         })
     }
@@ -319,7 +348,13 @@ impl<'a> Merge<'a> {
     }
 
     /// Counts the items that two versions share, of the first `most`.
-    fn common_items(&self, id: &ObjectId, a: &Placed, b: &Placed, most: u64) -> Result<u64> {
+    pub(super) fn common_items(
+        &self,
+        id: &ObjectId,
+        a: &Placed,
+        b: &Placed,
+        most: u64,
+    ) -> Result<u64> {
         common_items(most, |at| Ok(self.hash_at(id, a, at)? == self.hash_at(id, b, at)?))
     }
 

@@ -11,28 +11,39 @@ use super::format::{
     NicknameLine, VersionLine,
 };
 use super::lines::Lines;
-use super::{Progress, Stage};
+use super::{IsExcluded, Progress, Stage};
 use crate::error::Result;
 use crate::object::item::partner;
-use crate::object::{Hash, Nickname, ObjectId, ObjectType, RunningHash, canonical_json};
+use crate::object::{
+    Hash, Nickname, ObjectId, ObjectType, RunningHash, Timestamp, canonical_json, payload_hash,
+};
 
 /// Lines between two reports of progress.
 const REPORT_LINES: u64 = 1_000;
 
-/// Reads and checks a whole archive.
+/// How far ahead of this machine's clock a version's time may be: clocks differ. A version of a later time would stay the latest
+/// until then, whatever is written meanwhile.
+const MAX_AHEAD_MS: i64 = 60 * 60 * 1_000;
+
+/// Reads and checks a whole archive. `now`: the time of this machine.
 ///
 /// # Errors
 /// `MALFORMED_ARCHIVE` with the line; `FILE`.
 pub(super) fn read(
     lines: Lines<'_>,
+    now: Timestamp,
+    is_excluded: &IsExcluded,
     progress: &mut dyn FnMut(Progress) -> Result<()>,
 ) -> Result<Archive> {
-    Reader::new(lines)?.read(progress)
+    Reader::new(lines, now, is_excluded)?.read(progress)
 }
 
 /// An archive that is read and checked line by line.
 struct Reader<'a> {
     lines: Lines<'a>,
+    /// No version may be later.
+    latest: Timestamp,
+    is_excluded: &'a IsExcluded,
     archive: Archive,
     /// The current transaction, and its objects so far.
     tx: Option<i64>,
@@ -52,7 +63,7 @@ struct OpenList {
 }
 
 impl<'a> Reader<'a> {
-    fn new(mut lines: Lines<'a>) -> Result<Self> {
+    fn new(mut lines: Lines<'a>, now: Timestamp, is_excluded: &'a IsExcluded) -> Result<Self> {
         if !lines.advance()? {
             return Err(lines.malformed("is missing: the archive is empty"));
         }
@@ -60,6 +71,8 @@ impl<'a> Reader<'a> {
         let archive = Archive::new(header)?;
         Ok(Self {
             lines,
+            latest: Timestamp(now.0.saturating_add(MAX_AHEAD_MS)),
+            is_excluded,
             archive,
             tx: None,
             in_transaction: HashSet::new(),
@@ -131,6 +144,7 @@ impl<'a> Reader<'a> {
         self.check_payload(&line)?;
         self.join(line.tx, &line.id, Member { version, is_new: true })?;
         let partner = kind.and_then(|kind| partner(kind, &line.fields));
+        let is_excluded = self.is_excluded(&line);
         let extent = self.archive.spool.push(self.lines.text()?)?;
         self.archive.versions.push(Entry {
             id: line.id,
@@ -140,12 +154,20 @@ impl<'a> Reader<'a> {
             origin: line.origin,
             key,
             is_redacted: line.redacted.is_some(),
+            is_excluded,
             list,
             partner,
             beside: None,
             line: extent,
         });
         Ok(())
+    }
+
+    /// Whether a version holds the text of a file that is excluded here.
+    fn is_excluded(&self, line: &VersionLine) -> bool {
+        let path = line.source.as_ref().and_then(|source| source.get("path")?.as_str());
+        let has_text = line.content.is_some() || !line.additional.is_empty();
+        has_text && line.kind == "file" && path.is_some_and(|path| (self.is_excluded)(path))
     }
 
     fn check_hashes(&self, line: &VersionLine) -> Result<()> {
@@ -159,6 +181,11 @@ impl<'a> Reader<'a> {
         }
         if line.origin.store_id.is_empty() {
             return Err(self.lines.malformed("names no origin"));
+        }
+        if line.origin.time > self.latest {
+            let time = line.origin.time;
+            let problem = format!("has the time `{time}`, over an hour after this machine's");
+            return Err(self.lines.malformed(problem));
         }
         Ok(())
     }
@@ -221,16 +248,9 @@ impl<'a> Reader<'a> {
                 return Err(self.lines.malformed(problem));
             }
         }
-        let mut document = line.fields.clone();
         let content = line.content.as_ref().map(|hash| self.archive.content(hash)).transpose()?;
-        document.insert("content".into(), content.into());
-        if let Some(items) = &line.items {
-            document.insert("items".into(), items.hash.as_str().into());
-        }
-        if !line.additional.is_empty() {
-            document.insert("additional".into(), serde_json::json!(line.additional));
-        }
-        let found = Hash::of(canonical_json(&document)?);
+        let items = line.items.as_ref().map(|items| &items.hash);
+        let found = payload_hash(&line.fields, content.as_deref(), items, &line.additional)?;
         let redacted = line.redacted.as_ref().map(|redaction| &redaction.found_hash);
         let says = redacted.unwrap_or(&line.content_hash);
         if found == *says {
@@ -339,6 +359,7 @@ impl<'a> Reader<'a> {
             return Err(self.lines.malformed(problem));
         }
         self.close_transaction();
+        self.archive.latest = std::mem::take(&mut self.standing);
         self.archive.bytes = self.lines.bytes();
         if self.lines.advance()? {
             return Err(self.lines.malformed("stands behind the last one"));

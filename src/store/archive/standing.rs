@@ -21,6 +21,10 @@ pub(super) enum Refusal {
     RedactedHere,
     /// It has no items, but the object's other versions do.
     WithoutItems,
+    /// It holds text of a file that is excluded here.
+    Excluded,
+    /// It belongs to a session that went on in another way here.
+    Parted,
 }
 
 /// Transactions that are written together.
@@ -34,6 +38,8 @@ pub(super) struct Chunk {
     /// Versions written again.
     pub again: u64,
     pub refused: BTreeMap<(ObjectId, Refusal), u64>,
+    /// Versions of the archive that the store has without some of their text, and their transactions there.
+    pub incomplete: Vec<(usize, TxId)>,
     pub rows: u64,
     pub bytes: u64,
 }
@@ -57,9 +63,9 @@ pub(super) struct Placed {
     pub rank: Rank,
 }
 
-/// Order of versions by origin time, then store, transaction and hash. The greatest is the right latest version, the
-/// same in every store.
-pub(super) type Rank = (Timestamp, String, TxId, Hash);
+/// Order of versions by origin time, then store, transaction and hash; of a session's, by the number of events first: a session
+/// only grows. The greatest is the right latest version, the same in every store.
+pub(super) type Rank = (u64, Timestamp, String, TxId, Hash);
 
 /// The state of an object after everything planned so far.
 #[derive(Debug, Default)]
@@ -88,13 +94,18 @@ pub(super) fn in_store(version: &Version) -> Placed {
         key: Key::of(&version.envelope.id, &version.content_hash, &version.origin),
         place: Place::Store(version.tx_id),
         items: version.items_hash.as_ref().map(|_| version.item_count),
-        rank: rank(&version.origin, &version.content_hash),
+        rank: rank(
+            (version.envelope.kind == ObjectType::Session).then_some(version.item_count),
+            &version.origin,
+            &version.content_hash,
+        ),
     }
 }
 
-/// The rank of a version.
-pub(super) fn rank(origin: &Origin, content_hash: &Hash) -> Rank {
-    (origin.time, origin.store_id.clone(), origin.tx_id, content_hash.clone())
+/// The rank of a version. `events`: of a session.
+pub(super) fn rank(events: Option<u64>, origin: &Origin, content_hash: &Hash) -> Rank {
+    let events = events.unwrap_or_default();
+    (events, origin.time, origin.store_id.clone(), origin.tx_id, content_hash.clone())
 }
 
 /// The chat that a session's version names.

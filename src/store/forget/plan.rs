@@ -304,7 +304,7 @@ fn replacement(version: &Version, payload: &Payload) -> Result<Replacement> {
             .iter()
             .map(|(name, text)| (name.clone(), hashed(text)))
             .collect(),
-        redacted: Redaction { reason: RedactionReason::Forgotten, found_hash },
+        redacted: Some(Redaction { reason: RedactionReason::Forgotten, found_hash }),
     })
 }
 

@@ -11,6 +11,7 @@ use super::relation_index::Relations;
 use super::rows::{self, hash_value};
 use super::search_index::Terms;
 use super::write;
+use crate::error::Error;
 use crate::object::{Hash, ObjectId, TxId};
 use crate::store::{Item, Replacement, rules};
 
@@ -78,11 +79,15 @@ fn version(
     object: i64,
     replacement: &Replacement,
 ) -> Step<usize> {
-    let Replacement::Version { tx_id, fields, content, additional, redacted, .. } = replacement
+    let Replacement::Version { id, tx_id, fields, content, additional, redacted } = replacement
     else {
         return Ok(0);
     };
     for (hash, text) in content.iter().chain(additional.values()) {
+        // What is whole again must not bring back what was forgotten.
+        if redacted.is_none() && write::is_banned(connection, hash)? {
+            return Err(Error::Forgotten { id: id.clone() }.into());
+        }
         write::add_content(connection, packer, hash, text)?;
     }
     let hashes: BTreeMap<_, _> = additional.iter().map(|(name, (hash, _))| (name, hash)).collect();
@@ -93,7 +98,7 @@ fn version(
         ":fields": rows::stored_fields(write::json(fields)?, packer)?,
         ":content": content.as_ref().map(|(hash, _)| hash_value(hash)),
         ":additional": additional,
-        ":redacted": write::json(redacted)?,
+        ":redacted": redacted.as_ref().map(write::json).transpose()?,
         ":object": object,
         ":tx_id": tx_id.0,
     })?)

@@ -128,7 +128,7 @@ impl Writer<'_> {
             return Ok(Outcome::Unchanged(found.latest.tx_id));
         }
         for hash in rules::contents(put) {
-            if self.is_banned(hash)? {
+            if is_banned(self.transaction, hash)? {
                 return Err(Error::Forgotten { id: put.envelope.id.clone() }.into());
             }
         }
@@ -187,12 +187,6 @@ impl Writer<'_> {
             ":source": source,
             ":identity_hash": hash_value(&envelope.identity_hash),
         })?)
-    }
-
-    fn is_banned(&self, hash: &Hash) -> Step<bool> {
-        let mut statement =
-            self.transaction.prepare_cached("SELECT 1 FROM tombstone WHERE hash = :hash")?;
-        Ok(statement.exists(named_params! { ":hash": hash_value(hash) })?)
     }
 
     fn add_content(&self, hash: &Hash, text: &str) -> Step<()> {
@@ -374,6 +368,12 @@ pub(super) fn stored<'t>(packer: &Packer<'_>, text: &'t str) -> Step<Stored<'t>>
         return Ok(Stored::Packed(packer.add(text)?));
     }
     Ok(Stored::alone(text))
+}
+
+/// Whether a content was forgotten and must not be stored again.
+pub(super) fn is_banned(connection: &Connection, hash: &Hash) -> Step<bool> {
+    let mut statement = connection.prepare_cached("SELECT 1 FROM tombstone WHERE hash = :hash")?;
+    Ok(statement.exists(named_params! { ":hash": hash_value(hash) })?)
 }
 
 fn insert_content(connection: &Connection, hash: &Hash, text: &Stored<'_>) -> Step<()> {
