@@ -106,7 +106,7 @@ describe("the exports", () => {
       sandbox: null,
       keepResults: 4,
       collapseTokens: 1_000,
-      extraShare: 0.01,
+      extraShare: 0.03,
       extraTokens: 3_000,
       hazards: null,
       previewTokens: 1_000,

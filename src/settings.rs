@@ -123,7 +123,7 @@ impl Default for Settings {
             sandbox: None,
             keep_results: 4,
             collapse_tokens: 1_000,
-            extra_share: 0.01,
+            extra_share: 0.03,
             extra_tokens: 3_000,
             hazards: None,
             preview_tokens: 1_000,
