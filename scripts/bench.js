@@ -55,6 +55,8 @@ if (filter.length === 0) {
   codes.push((await run(process.execPath, [tracking, "10000", "50000"], { shown: true, env })).code);
   const resume = join(root, "scripts", "bench-resume.js");
   codes.push((await run(process.execPath, [resume], { shown: true, env })).code);
+  const growth = join(root, "scripts", "bench-growth.js");
+  codes.push((await run(process.execPath, [growth], { shown: true, env })).code);
 }
 console.log("\nRust and addon in the bench profile: the release with thin link-time optimisation");
 print(ratioTable, comparison(readCriterion, readVitest));

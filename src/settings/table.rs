@@ -90,7 +90,7 @@ pub const SETTINGS: &[SettingDoc] = &[
     setting(
         "extraShare",
         SettingType::Share,
-        "0.01",
+        "0.03",
         "Layout `log`: how far our bill may exceed the plain bill, as a share of it, see [The bound](#the-bound-on-the-bill)",
     ),
     setting(

@@ -41,7 +41,7 @@ fn version_1_opens_and_reads_as_it_was_written() {
     store.close().unwrap();
     let file = Connection::open(folder.path().join("store.sqlite")).unwrap();
     let version: i64 = file.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 2);
+    assert_eq!(version, 3);
 }
 
 #[test]

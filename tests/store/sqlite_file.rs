@@ -218,7 +218,7 @@ fn a_newer_schema_is_refused_with_both_numbers() {
     file.pragma_update(None, "user_version", 7).unwrap();
     file.close().unwrap();
     match open(&path).unwrap_err() {
-        Error::NewerSchema { found, known, .. } => assert_eq!((found, known), (7, 2)),
+        Error::NewerSchema { found, known, .. } => assert_eq!((found, known), (7, 3)),
         other => panic!("{other}"),
     }
 }

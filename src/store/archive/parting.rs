@@ -116,8 +116,9 @@ impl Merge<'_> {
             return Err(Error::internal(format!("`{id}` is no copy")));
         };
         for name in ["chat_ref", "session_ref"] {
-            if let Some(Value::String(partner)) = put.fields.get_mut(name) {
-                *partner = marked(&ObjectId::new(partner.as_str()), mark).as_str().to_owned();
+            if let Some(Value::String(partner)) = put.fields.get(name) {
+                let id = marked(&ObjectId::new(partner.as_str()), mark);
+                put.fields.insert(name.to_owned(), id.as_str().into());
             }
         }
         put.envelope = Envelope::unsourced(id.clone(), put.envelope.kind)?;

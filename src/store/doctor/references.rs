@@ -1,6 +1,6 @@
 //! Finds pinned references inside JSON by their shape, wherever they are. Must not know a host's formats.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -8,8 +8,9 @@ use crate::error::{Error, Result};
 use crate::object::{Hash, ObjectId, Origin, StaticReference};
 use crate::store::{Store, Version};
 
-/// Objects whose versions are cached, so that a file which every message refers to is not read each time.
-const REMEMBERED: usize = 20_000;
+/// Versions that are remembered, so that a file which every message refers to is not read each time. An object with more of them
+/// would be.
+const REMEMBERED: usize = 1_000_000;
 
 /// A pinned reference.
 enum Pinned {
@@ -20,36 +21,49 @@ enum Pinned {
     ByHash(ObjectId, Hash),
 }
 
-/// What references may say of a version.
+/// What references may say of the versions of an object. Hashes in short: a million of them are kept.
+#[derive(Default)]
 struct Known {
-    content_hash: Hash,
-    origin: Origin,
-    additional: Vec<Hash>,
-    /// Whether text was removed from it; which additional contents it had is then not known.
+    /// The `content_hash` of each version and the SHA-256 of each of its additional contents.
+    named: HashSet<u128>,
+    /// Content hash and origin of each version.
+    pinned: HashSet<u128>,
+    /// Whether text was removed from a version; which additional contents it had is then not known.
     is_redacted: bool,
+    versions: usize,
 }
 
 impl Known {
+    fn of(versions: Vec<Version>) -> Self {
+        let mut known = Self { versions: versions.len(), ..Self::default() };
+        for version in versions {
+            known.is_redacted |= version.redacted.is_some();
+            known.named.insert(short(&version.content_hash));
+            known.named.extend(version.additional.values().map(short));
+            known.pinned.insert(short_of(&version.content_hash, &version.origin));
+        }
+        known
+    }
+
     fn is_named(&self, hash: &Hash) -> bool {
-        self.content_hash == *hash || self.additional.contains(hash) || self.is_redacted
+        self.is_redacted || self.named.contains(&short(hash))
     }
 }
 
-impl From<Version> for Known {
-    fn from(version: Version) -> Self {
-        Self {
-            is_redacted: version.redacted.is_some(),
-            additional: version.additional.into_values().collect(),
-            content_hash: version.content_hash,
-            origin: version.origin,
-        }
-    }
+/// Half of a hash.
+fn short(hash: &Hash) -> u128 {
+    let bytes = hash.to_bytes().unwrap_or_default();
+    bytes.iter().take(16).fold(0, |number, byte| number << 8 | u128::from(*byte))
+}
+
+fn short_of(content_hash: &Hash, origin: &Origin) -> u128 {
+    short(&Hash::of(format!("{content_hash} {} {}", origin.store_id, origin.tx_id.0)))
 }
 
 /// Looks up the versions that references pin.
 pub(super) struct References<'a> {
     store: &'a Store,
-    known: HashMap<ObjectId, Vec<Known>>,
+    known: HashMap<ObjectId, Known>,
     remembered: usize,
     checked: u64,
 }
@@ -90,16 +104,12 @@ impl<'a> References<'a> {
             self.checked += 1;
             let problem = match pinned {
                 Pinned::ByHash(id, hash) => {
-                    let held = self.versions(&id)?.iter().any(|known| known.is_named(&hash));
+                    let held = self.versions(&id)?.is_named(&hash);
                     (!held).then(|| format!("refers to version `{hash}` of `{id}`"))
                 }
                 Pinned::Static(StaticReference { id, content_hash, origin }) => {
-                    let same = |known: &Known| {
-                        known.content_hash == content_hash
-                            && known.origin.store_id == origin.store_id
-                            && known.origin.tx_id == origin.tx_id
-                    };
-                    let held = self.versions(&id)?.iter().any(same);
+                    let pin = short_of(&content_hash, &origin);
+                    let held = self.versions(&id)?.pinned.contains(&pin);
                     (!held).then(|| {
                         format!(
                             "refers to version `{content_hash}` of `{id}`, from transaction {} of store `{}`",
@@ -115,7 +125,7 @@ impl<'a> References<'a> {
 
     /// What references may say of each version of an object, including those from before a move: a session refers to these by
     /// the file's present ID.
-    fn versions(&mut self, id: &ObjectId) -> Result<&[Known]> {
+    fn versions(&mut self, id: &ObjectId) -> Result<&Known> {
         if self.remembered > REMEMBERED {
             self.known.clear();
             self.remembered = 0;
@@ -127,9 +137,9 @@ impl<'a> References<'a> {
                 // Damage has its own finding; to a reference an unreadable version is absent.
                 known => known.unwrap_or_default(),
             };
-            let versions: Vec<Known> = history.into_iter().map(Known::from).collect();
-            self.remembered += versions.len() + 1;
-            self.known.insert(id.clone(), versions);
+            let known = Known::of(history);
+            self.remembered += known.versions + 1;
+            self.known.insert(id.clone(), known);
         }
         Ok(&self.known[id])
     }

@@ -4,6 +4,8 @@
 //! fields that name objects (`…_ref`, `…_refs`, `moved_from`, `forked_from`). What stands in the arguments of a tool call
 //! is arbitrary JSON and never looked at.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::{Pin, Properties, Relation, RelationKind, RelationPlace, Written, slashed};
@@ -64,12 +66,9 @@ pub(in crate::store) fn of_item(kind: ObjectType, position: u64, text: &str) -> 
 
 /// `None` where a document has neither tags nor front matter.
 fn properties(document: &Document) -> Option<Properties> {
-    let mut tags: Vec<String> = Vec::new();
-    for tag in &document.tags {
-        if !tags.contains(&tag.name) {
-            tags.push(tag.name.clone());
-        }
-    }
+    let mut seen = HashSet::new();
+    let new = document.tags.iter().filter(|tag| seen.insert(tag.name.as_str()));
+    let tags: Vec<String> = new.map(|tag| tag.name.clone()).collect();
     let front_matter = document.front_matter.as_ref().map(|matter| matter.fields.clone());
     (!tags.is_empty() || front_matter.is_some()).then_some(Properties { tags, front_matter })
 }

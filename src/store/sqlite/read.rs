@@ -187,12 +187,13 @@ pub(super) fn find_origin(
     id: &ObjectId,
     origin: &Origin,
 ) -> Step<Vec<Version>> {
-    // Two lookups in indexes: those that were written here name no origin.
+    // Two lookups in indexes: those that were written here name no origin. For the order, SQLite would rather walk all versions of
+    // the object.
     let sql = format!(
-        "SELECT {VERSION_COLUMNS} FROM version AS v JOIN object AS o ON o.object = v.object
+        "SELECT {VERSION_COLUMNS} FROM version AS v INDEXED BY version_origin JOIN object AS o ON o.object = v.object
          JOIN tx AS t ON t.tx_id = v.tx_id
          WHERE v.object = (SELECT object FROM object WHERE id = :id)
-         AND v.origin_store = :store AND v.origin_tx = :tx
+         AND v.origin_store IS NOT NULL AND v.origin_store = :store AND v.origin_tx = :tx
          UNION ALL SELECT {VERSION_COLUMNS} FROM version AS v JOIN object AS o ON o.object = v.object
          JOIN tx AS t ON t.tx_id = v.tx_id
          WHERE v.object = (SELECT object FROM object WHERE id = :id)

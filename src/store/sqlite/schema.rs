@@ -13,7 +13,7 @@ const APPLICATION_ID: i32 = 0x504C_4D50;
 
 /// One step per schema version, oldest first; `user_version` counts the steps that a file has behind it. Steps that were
 /// released are never changed.
-const STEPS: [&str; 2] = [V1, V2];
+const STEPS: [&str; 3] = [V1, V2, V3];
 
 /// Notes on version 1:
 /// - Hashes are 32 bytes. Text in `content` and `item` is TEXT as it is, or a BLOB holding one zstd frame.
@@ -198,6 +198,13 @@ CREATE TABLE relation_progress (
     version INTEGER NOT NULL
 ) STRICT;
 INSERT INTO relation_progress VALUES (0, 0);
+";
+
+/// Notes on version 3: a version of an object of many versions finds the rows that it takes over without looking at all of them.
+const V3: &str = "
+DROP INDEX search_row_object;
+CREATE INDEX search_row_object ON search_row (object, part, digest);
+CREATE INDEX search_row_latest ON search_row (object, part) WHERE latest = 1;
 ";
 
 /// Refuses files that are not ours or are newer than this program. Writes nothing.

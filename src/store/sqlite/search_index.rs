@@ -1,6 +1,8 @@
 //! Writes the search index: the terms of each version. Must not search, see `search`; `derived` fills and renews the
 //! index.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, named_params};
 
 use super::derived::{self, Entry};
@@ -124,7 +126,7 @@ impl Index<'_> {
         let keep = keep.unwrap_or(i64::MAX);
         self.transaction
             .prepare_cached(
-                "UPDATE search_row SET latest = 0
+                "UPDATE search_row INDEXED BY search_row_latest SET latest = 0
                  WHERE object = :object AND (part = -2 OR part >= :keep) AND latest = 1",
             )?
             .execute(named_params! { ":object": object, ":keep": keep })?;
@@ -214,18 +216,18 @@ impl Index<'_> {
         let mut statement = self.transaction.prepare_cached(
             "SELECT nickname, object FROM nickname WHERE :object IS NULL OR object = :object",
         )?;
-        let mut wanted = statement
+        // Nicknames of one object that differ in signs only share a row.
+        let mut wanted: BTreeMap<(i64, i64), Columns> = statement
             .query_map(named_params! { ":object": object }, |row| {
                 Ok((row.get::<_, i64>(1)?, Searched::nickname(&row.get::<_, String>(0)?).columns()))
             })?
             .filter_map(|found| match found {
-                Ok((object, columns)) => columns.map(|columns| Ok((object, columns))),
+                Ok((object, columns)) => {
+                    columns.map(|columns| Ok(((object, columns.digest()), columns)))
+                }
                 Err(error) => Some(Err(error)),
             })
-            .collect::<Result<Vec<(i64, Columns)>, _>>()?;
-        // Nicknames of one object that differ in signs only share a row.
-        wanted.sort_by_key(|(object, columns)| (*object, columns.digest()));
-        wanted.dedup();
+            .collect::<Result<_, _>>()?;
         let mut statement = self.transaction.prepare_cached(
             "SELECT object, digest FROM search_row
              WHERE part = -1 AND (:object IS NULL OR object = :object)",
@@ -234,16 +236,12 @@ impl Index<'_> {
             .query_map(named_params! { ":object": object }, |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<Result<Vec<(i64, i64)>, _>>()?;
         for (object, digest) in known {
-            let same = |(wanted, columns): &(i64, Columns)| {
-                *wanted == object && columns.digest() == digest
-            };
-            match wanted.iter().position(same) {
-                Some(place) => drop(wanted.remove(place)),
-                None => self.remove(object, Some((NICKNAME, digest)))?,
+            if wanted.remove(&(object, digest)).is_none() {
+                self.remove(object, Some((NICKNAME, digest)))?;
             }
         }
-        for (object, columns) in wanted {
-            self.add(object, 0, NICKNAME, None, Some(columns.digest()), &columns)?;
+        for ((object, digest), columns) in wanted {
+            self.add(object, 0, NICKNAME, None, Some(digest), &columns)?;
         }
         Ok(())
     }
