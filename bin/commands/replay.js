@@ -1,6 +1,7 @@
 // `palimpsest replay`: runs recorded sessions through the same code as live use and reports what they would have cost.
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { loadPackage } from "../../lib/load.js";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
 import { printError } from "../lib/errors.js";
 import { write, writeJson } from "../lib/output.js";
@@ -62,7 +63,7 @@ export const replay = {
     "palimpsest replay --prices openai --window 200000 --json a.jsonl",
   ],
   async run(given) {
-    const addon = await import("../../index.js");
+    const addon = await loadPackage();
     const [dump, tree] = [text(given, "dump"), text(given, "tree")];
     const options = /** @type {import("../../index.js").ReplayOptions} */ ({
       layout: text(given, "layout"),

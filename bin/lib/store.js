@@ -2,6 +2,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { loadPackage } from "../../lib/load.js";
 import { writeError } from "./output.js";
 
 /**
@@ -18,7 +19,7 @@ import { writeError } from "./output.js";
  * @returns {Promise<T>}
  */
 export async function withStore(given, work, { create = false } = {}) {
-  const addon = await import("../../index.js");
+  const addon = await loadPackage();
   const store = await addon.openStore({ ...(await storeOptions(given)), create });
   if (store.notice !== null) {
     await writeError(`palimpsest: ${store.notice}\n`);
@@ -35,13 +36,13 @@ export async function withStore(given, work, { create = false } = {}) {
  * @param {Given} given
  */
 export async function storePath(given) {
-  const addon = await import("../../index.js");
+  const addon = await loadPackage();
   return addon.storePath(await storeOptions(given));
 }
 
 /** @param {Given} given */
 async function storeOptions(given) {
-  const { loadSettings } = await import("../../index.js");
+  const { loadSettings } = await loadPackage();
   const agentDir = piAgentDir();
   return { path: given.store, settings: await loadSettings({ agentDir }), agentDir };
 }
