@@ -144,8 +144,8 @@ test("/context shows the bill in rpc and in print mode", async () => {
   await pi.prompt("hi");
   const shown = pi.waitFor((record) => record.type === "extension_ui_request" && record.method === "notify");
   await pi.send({ type: "prompt", message: "/context" });
-  expect((await shown).message).toMatch(/^window .*\nbill .* against .* plain \(1\.\d\d\), 1 calls, prices: openai\n/);
+  expect((await shown).message).toMatch(/^window .*\nbill .*, plain Pi .* \(1\.\d\d\); 1 call, prices: openai\n/);
   await pi.close();
   const { code, stderr } = await runPi(sandbox, ["-e", extension, "--continue", "-p", "/context"]);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("epoch   0\n") });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("epochs  0\n") });
 });
