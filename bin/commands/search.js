@@ -4,7 +4,7 @@ import { text, wholeNumber } from "../lib/arguments.js";
 import { plural, types } from "../lib/describe.js";
 import { isTerminal, styled, write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
-import { withStore } from "../lib/store.js";
+import { findSession, withStore } from "../lib/store.js";
 import { oneLine, shownId } from "../lib/table.js";
 
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
@@ -38,7 +38,7 @@ export const search = {
     await withStore(given, async (store) => {
       const options = {
         types: type === undefined ? undefined : [type],
-        session: session === undefined ? undefined : await store.find(session),
+        session: session === undefined ? undefined : await findSession(store, session),
         pathPrefix: path === undefined ? undefined : resolve(path),
         allVersions: given.values["all-versions"] === true,
         limit,

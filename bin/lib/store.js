@@ -32,6 +32,49 @@ export async function withStore(given, work, { create = false } = {}) {
 }
 
 /**
+ * The ID of the object with a name. Of a session, the type at the start of its ID may be missing, as in the list of sessions.
+ * @param {Store} store
+ * @param {string} name
+ */
+export async function findObject(store, name) {
+  try {
+    return await store.find(name);
+  } catch (error) {
+    const found = isUnknown(error) ? await store.find(`session:${name}`).catch(ifUnknown) : undefined;
+    if (found === undefined) {
+      throw error;
+    }
+    return found;
+  }
+}
+
+/**
+ * The ID of a session: by its name, the harness's session ID, or `latest`.
+ * @param {Store} store
+ * @param {string} name
+ */
+export async function findSession(store, name) {
+  const sessions = await store.sessions();
+  const isIt = (/** @type {import("../../index.js").SessionInfo} */ { id, hostSessionId }, /** @type {number} */ at) =>
+    id === name || hostSessionId === name || (name === "latest" && at === 0);
+  const [found, ...others] = sessions.filter(isIt);
+  return found !== undefined && others.length === 0 ? found.id : findObject(store, name);
+}
+
+/** @param {unknown} error */
+function isUnknown(error) {
+  return /** @type {{ code?: unknown } | null} */ (error)?.code === "UNKNOWN_NAME";
+}
+
+/** @param {unknown} error */
+function ifUnknown(error) {
+  if (isUnknown(error)) {
+    return undefined;
+  }
+  throw error;
+}
+
+/**
  * Path of the store, for commands that do not open it.
  * @param {Given} given
  */
