@@ -1271,7 +1271,9 @@ export declare function loadSettings(places: SettingsPlaces): Promise<Settings>
 export interface MessageAbout {
   /** Position in the chat, from 0; null for messages that are not in the chat, such as ours. */
   position: number | null
-  /** Handle of the object whose content or result the message is. */
+  /** ID of the object whose content or result the message is. */
+  object: string | null
+  /** Handle of that object. */
   handle: string | null
   /** Handle of the file that it shows or that the call changed. */
   fileHandle: string | null
