@@ -207,7 +207,7 @@ describe("palimpsest replay", () => {
     expect(stdout.split("\t").slice(0, 3)).toEqual(["31", plain.sum.bill.ratio.toFixed(3), ratio]);
     expect(stdout).toContain(`\noracle: bill ${ratio} of plain in sum`);
     const refused = at.failure("replay", "one.jsonl", "--oracle", "--layout", "pools");
-    expect(refused).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining("`oracle`") });
+    expect(refused).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining("`--oracle`") });
   });
 
   test("replays each session of a database, or the one that is named", () => {
@@ -230,7 +230,7 @@ describe("palimpsest replay", () => {
     const at = desk();
     transcriptIn(at.folder, "one.jsonl", writtenSession(2));
     const { code, message } = at.failure("replay", "one.jsonl", ...options);
-    expect({ code, message }).toEqual({ code: "INVALID_ARGUMENT", message: expect.stringContaining(`\`${named}\``) });
+    expect({ code, message }).toEqual({ code: "INVALID_ARGUMENT", message: expect.stringContaining(`\`--${named}\``) });
   });
 
   test("writes no two sessions to one dump", () => {

@@ -25,7 +25,7 @@ export const show = {
     metadata: { type: "boolean", text: "print the metadata of the version instead" },
   },
   notes: [
-    "Of a chat, prints the messages, and of a session the events, each as a line of JSON. Fails for an object without content\n(binary, too large, deleted).",
+    "Of a chat, prints the messages, and of a session the events, each as a line of JSON. Fails for an object without content\n(binary, too large, deleted). Of a tool call that read a file, prints which lines it read; their text is in the file.",
   ],
   json: "Version & { text: string }, or Version & { items: unknown[] }; with --metadata Version",
   examples: ["palimpsest show src/main.rs@-1 --lines 1-40", "palimpsest show call_7 | less"],
@@ -50,7 +50,7 @@ export const show = {
       }
       const content = await store.content(version.id, { at: version.txId, field, lines });
       if (content === null) {
-        throw withoutContent(version);
+        throw withoutContent(name, version);
       }
       if (given.json) {
         return writeJson({ ...version, text: content });
@@ -93,12 +93,23 @@ function itemRange(lines, count) {
   return [Number(first) - 1, Math.min(Number(last ?? first), count)];
 }
 
-/** @param {import("../../index.js").Version} version */
-function withoutContent(version) {
-  const reason = typeof version.fields.no_content === "string" ? ` (${version.fields.no_content})` : "";
-  return Object.assign(new Error(`\`${version.id}\` has no content${reason}`), {
+/** What to do about a file without content, by the reason. @type {Record<string, string>} */
+const hints = {
+  not_read: "a listing or a command named it, and nobody read it; `palimpsest index` stores it",
+  excluded: "the setting `exclude` names it, so that its text is never stored",
+};
+
+/**
+ * @param {string} name as it was given
+ * @param {import("../../index.js").Version} version
+ */
+function withoutContent(name, { fields, redacted }) {
+  const reason = redacted ?? (typeof fields.no_content === "string" ? fields.no_content : undefined);
+  const words = reason === undefined ? "" : ` (${reason.replaceAll("_", " ")})`;
+  return Object.assign(new Error(`\`${name}\` has no content${words}`), {
     code: "NO_CONTENT",
-    hint: "`--metadata` shows what is known of it, `palimpsest history` its other versions",
+    hint:
+      hints[reason ?? ""] ?? "`--metadata` shows what is known of it, `palimpsest history` lists its other versions",
   });
 }
 

@@ -224,5 +224,6 @@ fn sessions_are_found_by_id_host_id_prefix_or_as_the_latest() {
     assert_eq!(newest_call(&none, never.id()).unwrap_err().code(), "NOT_FOUND");
     let error = inspect_call(&host.store, &second, 9).unwrap_err();
     assert_eq!(error.code(), "NOT_FOUND");
+    assert_eq!(error.to_string(), format!("`{second}` has no call 9: it has made calls 1 to 2"));
     assert_eq!(inspect_call(&none, &ObjectId::session("x"), 1).unwrap_err().code(), "NOT_FOUND");
 }

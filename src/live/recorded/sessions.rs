@@ -85,7 +85,7 @@ pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
 /// # Errors
 /// `NOT_FOUND` if it has made none.
 pub fn newest_call(store: &Store, session: &ObjectId) -> Result<u64> {
-    let none = || Error::NotFound { id: session.clone(), at: "with a call".to_owned() };
+    let none = || Error::NoCall { session: session.clone(), number: 1, calls: 0 };
     let version = store.get(session, AsOf::Latest)?.ok_or_else(none)?;
     Some(calls(store, &version)?).filter(|number| *number > 0).ok_or_else(none)
 }
