@@ -6,7 +6,7 @@ import { withStore } from "../lib/store.js";
 /** @type {import("../lib/arguments.js").Command} */
 export const diff = {
   name: "diff",
-  usage: "NAME [A [B]]",
+  usage: "NAME [A [B]] [--context N]",
   summary: "Compare two versions of an object, by lines",
   arguments: [1, 3],
   options: { context: { type: "string", value: "N", text: "unchanged lines around each change; default: 3" } },

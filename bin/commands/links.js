@@ -1,6 +1,6 @@
 // `palimpsest links`: the relations from an object to others, or to it.
 import { text, UsageError } from "../lib/arguments.js";
-import { writeJson } from "../lib/output.js";
+import { noteNothing, writeJson } from "../lib/output.js";
 import { withStore } from "../lib/store.js";
 import { shownId, writeTable } from "../lib/table.js";
 
@@ -40,6 +40,9 @@ export const links = {
       }
       const from = back ? ["FROM"] : [];
       const rows = found.map((link) => [...(back ? [shownId(link.from)] : []), ...row(link)]);
+      if (rows.length === 0) {
+        await noteNothing(back ? "nothing links to it" : "it has no links");
+      }
       await writeTable([...from, "KIND", "PLACE", "LINE", "WRITTEN", "TARGET"], rows);
     });
   },

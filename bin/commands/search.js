@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { text, wholeNumber } from "../lib/arguments.js";
 import { plural, types } from "../lib/describe.js";
-import { isTerminal, styled, write, writeError, writeJson } from "../lib/output.js";
+import { isTerminal, noteNothing, styled, write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { findSession, withStore } from "../lib/store.js";
 import { oneLine, shownId } from "../lib/table.js";
@@ -51,6 +51,9 @@ export const search = {
       const more = found.total - found.hits.length;
       if (isTerminal() && more > 0) {
         await write(`${plural(more, "hit")} more${found.complete ? "" : " at least"}\n`);
+      }
+      if (found.hits.length === 0) {
+        await noteNothing("nothing found");
       }
       if (found.unindexed > 0) {
         await writeError(
