@@ -32,7 +32,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
   // Opening and closing take turns: in RPC mode a session starts twice, and a shutdown may come while it is still opening.
   let turn: Promise<void> = Promise.resolve();
   let keyAttempted: string | undefined;
-  // Why it is off. Notices at the start of a resumed session stand above its messages, where nobody sees them.
+  // Why it is off. `/context` says it again, since Pi shows what is said at the start of a resumed session above its messages.
   let offBecause: string | undefined;
 
   function inTurn(action: () => Promise<void>): Promise<void> {
@@ -211,9 +211,10 @@ async function showReport(ctx: ExtensionContext, current: Current | undefined, o
   }
 }
 
-async function reportOf({ session }: Current): Promise<string> {
+async function reportOf({ session, notices }: Current): Promise<string> {
   try {
-    return contextReport(session.status(), await session.ledger());
+    const report = contextReport(session.status(), await session.ledger());
+    return [report, ...notices.map((notice) => `notice  ${notice}`)].join("\n");
   } catch (error) {
     return `Palimpsest: the ledger cannot be read: ${describe(error)}`;
   }

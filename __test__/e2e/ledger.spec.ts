@@ -138,6 +138,16 @@ test("where it reports its counts × 1.15, estimates are within 0.5 % of them af
   expect(worst).toBeLessThan(0.005);
 });
 
+test("/context repeats what was said when the session started", async () => {
+  const mounts = [{ agentPrefix: "/workspace", canonicalPrefix: "/nonexistent/project" }];
+  const { sandbox } = await start([{ text: "Hello." }], { palimpsest: { mounts } });
+  const { code, stderr } = await runPi(sandbox, ["-e", extension, "-p", "hi"]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("Palimpsest: ") });
+  const again = await runPi(sandbox, ["-e", extension, "--continue", "-p", "/context"]);
+  const notice = stderr.trim().replace("Palimpsest: ", "notice  ");
+  expect(again.stderr).toContain(`epochs  0\n${notice}\n`);
+});
+
 test("/context shows the bill in rpc and in print mode", async () => {
   const { sandbox } = await start([{ text: "Hello." }, { text: "Again." }]);
   const pi = startPiRpc(sandbox, ["-e", extension]);
