@@ -657,7 +657,7 @@ export declare class Store {
    * Rejects with `INVALID_ARGUMENT` if `text` holds no word to search for, and with `UNSUPPORTED` if the store has no index.
    */
   search(text: string, options?: SearchOptions): Promise<SearchResults>
-  /** Lists the sessions, last written first. */
+  /** Lists the sessions, last written first, without those that were forgotten. */
   sessions(): Promise<SessionInfo[]>
   /** ID of the store, made when it was created. */
   get id(): string

@@ -43,7 +43,7 @@ pub struct SessionInfo {
 
 #[napi]
 impl Store {
-    /// Lists the sessions, last written first.
+    /// Lists the sessions, last written first, without those that were forgotten.
     #[napi(ts_return_type = "Promise<SessionInfo[]>")]
     pub fn sessions(&self) -> AsyncTask<Blocking<Vec<SessionInfo>>> {
         let store = self.core.clone();

@@ -3,11 +3,12 @@
 
 use palimpsest::live::{
     Change, Inspected, LiveSession, Since, compare_calls, find_session, inspect_call, newest_call,
+    sessions,
 };
 use palimpsest::object::{AsOf, ObjectId, Payload};
 use palimpsest::session::{Treatment, WithheldReason};
 use palimpsest::settings::Settings;
-use palimpsest::store::{Expected, Store};
+use palimpsest::store::{Expected, ForgetOptions, Store};
 use serde_json::{Value, json};
 
 use crate::host::Host;
@@ -191,6 +192,23 @@ fn inspecting_a_withheld_place_gives_its_reason() {
     assert_eq!((place.message, place.reason), (2, WithheldReason::Excluded));
     let digest = palimpsest::object::Hash::of(sent[2].to_string());
     assert_eq!(place.digest.as_ref(), Some(&digest));
+}
+
+#[test]
+fn a_forgotten_session_is_neither_listed_nor_the_latest() {
+    let mut host = Host::new(Settings::default());
+    host.user("begin");
+    host.send();
+    let first = host.live.id().clone();
+    host.fork("session-22");
+    host.send();
+    let second = host.live.id().clone();
+    host.store.forget(&second, ForgetOptions { dry_run: false, everywhere: false }).unwrap();
+    let listed: Vec<ObjectId> =
+        sessions(&host.store).unwrap().into_iter().map(|found| found.version.envelope.id).collect();
+    assert_eq!(listed, std::slice::from_ref(&first));
+    assert_eq!(find_session(&host.store, "latest").unwrap(), first);
+    assert_eq!(find_session(&host.store, "session-22").unwrap_err().code(), "FORGOTTEN");
 }
 
 #[test]

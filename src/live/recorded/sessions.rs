@@ -32,9 +32,10 @@ pub struct SessionSummary {
     pub parted: bool,
 }
 
-/// Lists the sessions, the one written last first.
+/// Lists the sessions, the one written last first. Forgotten ones are none.
 pub fn sessions(store: &Store) -> Result<Vec<SessionSummary>> {
-    let found = documents(store)?.into_iter().map(|version| summary(store, version));
+    let known = documents(store)?.into_iter().filter(|version| !is_forgotten(version));
+    let found = known.map(|version| summary(store, version));
     let mut found: Vec<SessionSummary> = found.collect::<Result<_>>()?;
     found.sort_by_key(|session| std::cmp::Reverse(session.version.tx_id));
     Ok(found)
@@ -59,7 +60,8 @@ pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
             !name.is_empty() && names.iter().any(|full| full.starts_with(name))
         }];
     let found: Vec<&Version> = if name == "latest" {
-        all.iter().max_by_key(|version| version.tx_id).into_iter().collect()
+        let known = all.iter().filter(|version| !is_forgotten(version));
+        known.max_by_key(|version| version.tx_id).into_iter().collect()
     } else {
         let mut found = named.iter().map(|is| all.iter().filter(|v| is(v)).collect::<Vec<_>>());
         found.find(|found| !found.is_empty()).unwrap_or_default()
