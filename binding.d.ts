@@ -1579,7 +1579,7 @@ export interface SessionInfo {
   state: "active" | "paused"
   /** When it was first opened, in RFC 3339, UTC. */
   started: string
-  /** When it was last written. */
+  /** When it was last written; of an imported session, in the store that it comes from. */
   updated: string
   /** Calls to the model, including those of the parent before a fork. */
   calls: number

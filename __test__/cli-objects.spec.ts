@@ -275,6 +275,16 @@ describe("a session", () => {
   });
 });
 
+test("an imported session was last written where it comes from", async () => {
+  const at = desk();
+  await withSession(at);
+  const [own] = at.json<{ sessions: SessionInfo[] }>("sessions").sessions;
+  expect(at.run("export", "all.jsonl").status).toBe(0);
+  expect(at.run("import", "all.jsonl", "--store", "other.sqlite").status).toBe(0);
+  const [imported] = at.json<{ sessions: SessionInfo[] }>("sessions", "--store", "other.sqlite").sessions;
+  expect([imported.id, imported.updated]).toEqual([own.id, own.updated]);
+});
+
 describe("search", () => {
   test("finds texts with their place and lines, of old versions on request", async () => {
     const at = withTwoVersions();

@@ -24,7 +24,7 @@ pub struct SessionInfo {
     pub state: String,
     /// When it was first opened, in RFC 3339, UTC.
     pub started: String,
-    /// When it was last written.
+    /// When it was last written; of an imported session, in the store that it comes from.
     pub updated: String,
     /// Calls to the model, including those of the parent before a fork.
     pub calls: i64,
@@ -65,7 +65,7 @@ fn info(session: &live::SessionSummary) -> SessionInfo {
         cwd: field("cwd"),
         state: field("state"),
         started: session.started.to_string(),
-        updated: version.system_time.to_string(),
+        updated: version.origin.time.to_string(),
         calls: count(session.calls),
         parent_id: session.parent.as_ref().map(ToString::to_string),
         origin: session.parent.as_ref().map(|_| origin.to_owned()),
