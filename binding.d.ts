@@ -569,6 +569,13 @@ export declare class Store {
    */
   find(name: string, options?: NameOptions): Promise<string>
   /**
+   * Resolves a handle of a session, such as `t17`, to the full ID of its object.
+   *
+   * `session`: as in `recordedCall`. Rejects with `INVALID_ARGUMENT` if `handle` has another form, with `UNKNOWN_NAME` if the
+   * session gave no such handle, and as `recordedCall` for the session.
+   */
+  findHandle(session: string, handle: string): Promise<string>
+  /**
    * Gives an object a nickname, and resolves to the object's full ID. A nickname has 1 to 64 characters, no white space, none of
    * `@ / \ [ ] :`, and does not look like a handle or an ID.
    *

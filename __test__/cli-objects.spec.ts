@@ -251,7 +251,8 @@ describe("a name that means nothing", () => {
     const at = withTwoVersions();
     await withSession(at);
     expect(at.failure("show", "b.md").hint).toContain("`palimpsest objects` lists all objects");
-    expect(at.failure("show", "t17").hint).toContain("handles exist only inside a session");
+    expect(at.failure("show", "t1").hint).toContain("name that with `--session`");
+    expect(at.failure("forget", "t1").hint).toContain("handles exist only inside a session");
     expect(at.failure("ledger", "nobody").hint).toBe("`palimpsest sessions` lists the sessions");
     expect(at.failure("objects", "--as-of", "yesterday").message).toMatch(/^`--as-of` is `yesterday`; /);
   });
@@ -273,6 +274,18 @@ describe("a session", () => {
     expect(readFileSync(join(at.folder, "one.jsonl"), "utf8")).not.toContain(uuid);
     expect(at.failure("forget", "latest")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
   });
+});
+
+test("a handle names an object of the session that is given", async () => {
+  const at = desk();
+  await withSession(at);
+  expect(at.run("show", "t1", "--session", "latest").stdout).toBe("done\n");
+  expect(at.json<{ id: string }>("history", "t1", "--session", "s").id).toBe("call_1");
+  expect(at.json<{ id: string }>("links", "t1", "--session", "s").id).toBe("call_1");
+  expect(at.failure("show", "t1@-1", "--session", "s").message).toBe("`t1` has no version 1 before the latest");
+  expect(at.failure("show", "t2", "--session", "s")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+  expect(at.failure("show", "t1", "--session", "nobody")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+  expect(at.failure("diff", "call_1", "--session", "s")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
 });
 
 test("an imported session was last written where it comes from", async () => {

@@ -1,5 +1,6 @@
 // Errors of the command line: message and hint in its words, their JSON form, and exit codes.
 import { writeError, writeJson } from "./output.js";
+import { handleOption } from "./store.js";
 import { oneLine } from "./table.js";
 
 /**
@@ -75,9 +76,11 @@ function inWordsOf({ command, name }, code, { message, hint }) {
  * @param {import("./arguments.js").Command} command
  * @param {string} message
  */
-function howToName({ usage }, message) {
+function howToName({ usage, options }, message) {
   if (/`[fts]\d+(@[^`]*)?`$/.test(message)) {
-    return "handles exist only inside a session: `palimpsest context SESSION --why` has the IDs of its tool calls and the paths of its files";
+    return options.session === handleOption
+      ? "a handle is one of a session: name that with `--session`, such as `--session latest`"
+      : "handles exist only inside a session: `palimpsest context SESSION --why` has the IDs and paths that they stand for";
   }
   return usage.startsWith("SESSION")
     ? "`palimpsest sessions` lists the sessions"

@@ -48,6 +48,28 @@ export async function findObject(store, name) {
   }
 }
 
+/** The option of commands that take a NAME, which may then be a handle. @type {import("./arguments.js").Option} */
+export const handleOption = {
+  type: "string",
+  value: "SESSION",
+  text: "NAME is a handle of this session, such as t17, f3 or s2",
+};
+
+/**
+ * The name that was given; with `--session`, the ID behind a handle of that session in its place.
+ * @param {Store} store
+ * @param {Given} given
+ */
+export async function givenName(store, given) {
+  const [name] = given.positionals;
+  const session = given.values.session;
+  if (typeof session !== "string") {
+    return name;
+  }
+  const [, handle, version] = /^([^@]*)(@.*)?$/.exec(name) ?? [];
+  return `${await store.findHandle(session, handle ?? name)}${version ?? ""}`;
+}
+
 /**
  * The ID of a session: by its name, the harness's session ID, or `latest`.
  * @param {Store} store

@@ -2,10 +2,10 @@
 //! calls; after a restart, for forks and branches, and for calls that failed open.
 
 use palimpsest::live::{
-    Change, Inspected, LiveSession, Since, compare_calls, find_session, inspect_call, newest_call,
-    sessions,
+    Change, Inspected, LiveSession, Since, compare_calls, find_handle, find_session, inspect_call,
+    newest_call, sessions,
 };
-use palimpsest::object::{AsOf, ObjectId, Payload};
+use palimpsest::object::{AsOf, Handle, ObjectId, Payload};
 use palimpsest::session::{Treatment, WithheldReason};
 use palimpsest::settings::Settings;
 use palimpsest::store::{Expected, ForgetOptions, Store};
@@ -236,6 +236,8 @@ fn sessions_are_found_by_id_host_id_prefix_or_as_the_latest() {
         assert_eq!(find(name).unwrap_err().code(), code, "{name}");
     }
     assert_eq!(newest_call(&host.store, &second).unwrap(), 2);
+    let handle = |text: &str| find_handle(&host.store, &second, Handle::parse(text).unwrap());
+    assert_eq!(handle("t1").unwrap_err().code(), "UNKNOWN_NAME");
     let none = Store::open(":memory:").unwrap();
     assert_eq!(find_session(&none, "latest").unwrap_err().code(), "UNKNOWN_NAME");
     let never = LiveSession::open(none.clone(), host.options()).unwrap();

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::live::journal::is_forgotten;
-use crate::object::{AsOf, ObjectId, ObjectType, Timestamp};
-use crate::session::Opened;
+use crate::live::journal::{is_forgotten, read_events};
+use crate::object::{AsOf, Handle, ObjectId, ObjectType, Timestamp};
+use crate::session::{Opened, Session};
 use crate::store::{Store, Version};
 
 /// Candidates that an ambiguous name lists.
@@ -80,6 +80,17 @@ pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
             Err(Error::AmbiguousName { name: name.to_owned(), candidates })
         }
     }
+}
+
+/// The object behind a handle of a session.
+///
+/// # Errors
+/// `UNKNOWN_NAME` if the session gave no such handle.
+pub fn find_handle(store: &Store, session: &ObjectId, handle: Handle) -> Result<ObjectId> {
+    let state = Session::replay(&read_events(store, session, AsOf::Latest)?);
+    let entry = state.index().by_handle(handle);
+    let id = entry.map(|entry| entry.id.clone());
+    id.ok_or_else(|| Error::UnknownName { name: handle.to_string() })
 }
 
 /// The number of a session's newest call.
