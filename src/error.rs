@@ -281,6 +281,9 @@ impl Error {
             Self::TooFewNeeds { .. } => {
                 "use more or longer sessions; until then, the built-in weights are better"
             }
+            Self::InvalidSettings { .. } => {
+                "`docs/settings.md` of palimpsest has all settings, what each must be, and the names of prices"
+            }
             Self::NewerSchema { .. } => "update palimpsest",
             Self::StoreCorrupt { .. } => {
                 "`palimpsest doctor` lists what is damaged; `palimpsest doctor --set-aside` moves the file away, so \

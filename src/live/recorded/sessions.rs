@@ -74,7 +74,8 @@ pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
             let describe = |version: &&Version| {
                 let field = |name| version.fields.get(name).and_then(Value::as_str);
                 let cwd = field("cwd").unwrap_or_default();
-                format!("{} {} {cwd}", id(version), field("harness").unwrap_or_default())
+                let harness = field("harness").unwrap_or_default();
+                format!("{} {harness} {cwd}", id(version)).trim_end().to_owned()
             };
             let candidates = several.iter().take(MAX_CANDIDATES).map(describe).collect();
             Err(Error::AmbiguousName { name: name.to_owned(), candidates })
