@@ -569,6 +569,13 @@ export declare class Store {
    */
   find(name: string, options?: NameOptions): Promise<string>
   /**
+   * Resolves a handle of a session, such as `t17`, to the full ID of its object.
+   *
+   * `session`: as in `recordedCall`. Rejects with `INVALID_ARGUMENT` if `handle` has another form, with `UNKNOWN_NAME` if the
+   * session gave no such handle, and as `recordedCall` for the session.
+   */
+  findHandle(session: string, handle: string): Promise<string>
+  /**
    * Gives an object a nickname, and resolves to the object's full ID. A nickname has 1 to 64 characters, no white space, none of
    * `@ / \ [ ] :`, and does not look like a handle or an ID.
    *
@@ -657,7 +664,7 @@ export declare class Store {
    * Rejects with `INVALID_ARGUMENT` if `text` holds no word to search for, and with `UNSUPPORTED` if the store has no index.
    */
   search(text: string, options?: SearchOptions): Promise<SearchResults>
-  /** Lists the sessions, last written first. */
+  /** Lists the sessions, last written first, without those that were forgotten. */
   sessions(): Promise<SessionInfo[]>
   /** ID of the store, made when it was created. */
   get id(): string
@@ -1271,7 +1278,9 @@ export declare function loadSettings(places: SettingsPlaces): Promise<Settings>
 export interface MessageAbout {
   /** Position in the chat, from 0; null for messages that are not in the chat, such as ours. */
   position: number | null
-  /** Handle of the object whose content or result the message is. */
+  /** ID of the object whose content or result the message is. */
+  object: string | null
+  /** Handle of that object. */
   handle: string | null
   /** Handle of the file that it shows or that the call changed. */
   fileHandle: string | null
@@ -1577,7 +1586,7 @@ export interface SessionInfo {
   state: "active" | "paused"
   /** When it was first opened, in RFC 3339, UTC. */
   started: string
-  /** When it was last written. */
+  /** When it was last written; of an imported session, in the store that it comes from. */
   updated: string
   /** Calls to the model, including those of the parent before a fork. */
   calls: number

@@ -47,6 +47,7 @@ describe("the exports", () => {
       "diff",
       "expand",
       "find",
+      "findHandle",
       "get",
       "history",
       "id",

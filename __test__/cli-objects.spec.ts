@@ -1,6 +1,6 @@
 // The commands that read objects, as processes of their own, on real stores: show, names, lists, search, diff.
 import { spawn, spawnSync } from "node:child_process";
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Difference, ObjectLink, SearchResults, SessionInfo, Version } from "../index.js";
@@ -246,6 +246,58 @@ describe("lists", () => {
   });
 });
 
+describe("a name that means nothing", () => {
+  test("is answered with what can be done on the command line", async () => {
+    const at = withTwoVersions();
+    await withSession(at);
+    expect(at.failure("show", "b.md").hint).toContain("`palimpsest objects` lists all objects");
+    expect(at.failure("show", "t1").hint).toContain("name that with `--session`");
+    expect(at.failure("forget", "t1").hint).toContain("handles exist only inside a session");
+    expect(at.failure("ledger", "nobody").hint).toBe("`palimpsest sessions` lists the sessions");
+    expect(at.failure("objects", "--as-of", "yesterday").message).toMatch(/^`--as-of` is `yesterday`; /);
+  });
+});
+
+describe("a session", () => {
+  const uuid = "0189abcd-1234-7abc-8def-0123456789ab";
+
+  test("is named by the first digits of its ID, or by `latest`, wherever one is meant", async () => {
+    const at = desk();
+    await withSession(at, uuid);
+    await withSession(at, "0189abce-1234-7abc-8def-0123456789ab");
+    for (const name of ["0189abcd", "0189abcd-1234", "session:0189abcd", `session:${uuid}`]) {
+      expect(at.json("export", "one.jsonl", "--session", name)).toMatchObject({ objects: 3 });
+      expect(at.json("forget", name)).toMatchObject({ dryRun: true });
+      expect(at.json<SearchResults>("search", "done", "--session", name).total).toBeGreaterThan(0);
+    }
+    expect(at.run("export", "one.jsonl", "--session", "latest").status).toBe(0);
+    expect(readFileSync(join(at.folder, "one.jsonl"), "utf8")).not.toContain(uuid);
+    expect(at.failure("forget", "latest")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+  });
+});
+
+test("a handle names an object of the session that is given", async () => {
+  const at = desk();
+  await withSession(at);
+  expect(at.run("show", "t1", "--session", "latest").stdout).toBe("done\n");
+  expect(at.json<{ id: string }>("history", "t1", "--session", "s").id).toBe("call_1");
+  expect(at.json<{ id: string }>("links", "t1", "--session", "s").id).toBe("call_1");
+  expect(at.failure("show", "t1@-1", "--session", "s").message).toBe("`t1` has no version 1 before the latest");
+  expect(at.failure("show", "t2", "--session", "s")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+  expect(at.failure("show", "t1", "--session", "nobody")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+  expect(at.failure("diff", "call_1", "--session", "s")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+});
+
+test("an imported session was last written where it comes from", async () => {
+  const at = desk();
+  await withSession(at);
+  const [own] = at.json<{ sessions: SessionInfo[] }>("sessions").sessions;
+  expect(at.run("export", "all.jsonl").status).toBe(0);
+  expect(at.run("import", "all.jsonl", "--store", "other.sqlite").status).toBe(0);
+  const [imported] = at.json<{ sessions: SessionInfo[] }>("sessions", "--store", "other.sqlite").sessions;
+  expect([imported.id, imported.updated]).toEqual([own.id, own.updated]);
+});
+
 describe("search", () => {
   test("finds texts with their place and lines, of old versions on request", async () => {
     const at = withTwoVersions();
@@ -297,6 +349,7 @@ describe("diff", () => {
     at.run("index", "a.md");
     const error = at.failure("diff", "a.md");
     expect(error).toMatchObject({ status: 3, code: "NOT_FOUND" });
-    expect(error.message).toContain("has no version before transaction 1");
+    expect(error.message).toBe("`a.md` has no version before transaction 1");
+    expect(error.hint).toBe("`palimpsest history a.md` lists its versions");
   });
 });

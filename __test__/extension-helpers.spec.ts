@@ -186,23 +186,23 @@ describe("the report of /context", () => {
   test("names the bill beside plain Pi's, what is in it, and what epochs saved", () => {
     expect(contextReport(status, ledger)).toBe(
       [
-        "window  34.1k tokens of messages; 60.0k plain; 12 active, 0 pinned",
-        "bill    $0.750 against $1.500 plain (0.50), 42 calls, prices: model",
-        "        sent 900.0k, cached 90 %; plain 2.00M, cached 95 %",
-        "        of it tools and guidance of ours $0.012",
-        "        reported $0.735 for 42 calls (900.0k tokens), estimated $0.720",
-        "        of it 2 requests to keep the cache $0.030",
+        "window  34.1k tokens of messages, plain Pi 60.0k; 12 active, 0 pinned",
+        "bill    $0.750, plain Pi $1.500 (0.50); 42 calls, prices: model",
+        "        of it $0.012 for our tools and guidance",
+        "tokens  900.0k sent in all, 90 % cached; plain Pi 2.00M, 95 % cached",
+        "        the provider reports 900.0k and $0.735 for 42 calls, which were estimated at $0.720",
+        "        of it $0.030 for 2 requests to keep the cache",
         "        1 call went out with Pi's own messages and is not counted",
         "faults  0",
-        "epoch   2",
-        "        2 at call 30: 9000 of 12000 tokens collapsible; freed 9.0k, saved -$0.002",
+        "epochs  2",
+        "        2 at call 30: 9000 of 12000 tokens collapsible; freed 9.0k, $0.002 not yet earned back",
       ].join("\n"),
     );
   });
 
   test("counts in tokens where nobody knows a price, and says so before the first call", () => {
     const unpriced = { ...ledger, prices: { name: "openai", prices: { read: 0.1, write: 1 } } };
-    expect(contextReport(status, unpriced)).toContain("bill    250.0k against 500.0k plain");
+    expect(contextReport(status, unpriced)).toContain("bill    250.0k uncached input tokens, plain Pi 500.0k (0.50);");
     expect(contextReport(status, { ...ledger, calls: 0 })).toBe("No call yet.");
   });
 });

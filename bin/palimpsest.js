@@ -17,10 +17,12 @@ async function main(given) {
   const end = given.indexOf("--");
   const json = given.slice(0, end < 0 ? undefined : end).includes("--json");
   const [name, ...rest] = commandFirst(given);
+  /** @type {import("./lib/errors.js").Asked | undefined} */
+  let asked;
   try {
     if (name === undefined || name === "--help" || name === "-h" || name === "help") {
-      const asked = name === "help" ? rest.find((argument) => !argument.startsWith("-")) : undefined;
-      await write(asked === undefined ? overview() : commandHelp(commandNamed(asked)));
+      const about = name === "help" ? rest.find((argument) => !argument.startsWith("-")) : undefined;
+      await write(about === undefined ? overview() : commandHelp(commandNamed(about)));
       return name === undefined ? 2 : 0;
     }
     if (name === "--version") {
@@ -29,13 +31,14 @@ async function main(given) {
     }
     const command = commandNamed(name);
     const parsed = parseArguments(command, rest);
+    asked = { command, name: parsed.positionals[0] };
     if (parsed.help) {
       await write(commandHelp(command));
       return 0;
     }
     return (await command.run(parsed)) ?? 0;
   } catch (error) {
-    await printError(error, json);
+    await printError(error, json, asked);
     return exitCode(error);
   }
 }

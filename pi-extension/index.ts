@@ -32,6 +32,8 @@ export default function palimpsest(pi: ExtensionAPI): void {
   // Opening and closing take turns: in RPC mode a session starts twice, and a shutdown may come while it is still opening.
   let turn: Promise<void> = Promise.resolve();
   let keyAttempted: string | undefined;
+  // Why it is off. `/context` says it again, since Pi shows what is said at the start of a resumed session above its messages.
+  let offBecause: string | undefined;
 
   function inTurn(action: () => Promise<void>): Promise<void> {
     const next = turn.then(action);
@@ -45,18 +47,22 @@ export default function palimpsest(pi: ExtensionAPI): void {
     }
     await close();
     keyAttempted = sessionKey(ctx);
+    offBecause = undefined;
     const failures = createFailures(agentDir, ctx);
     let live: Live | undefined;
     try {
       const addon = await loadAddon();
       live = await openLive(addon, agentDir, ctx);
       if (live === undefined) {
+        offBecause = "the setting `enabled` is false";
         return;
       }
       current = start(addon, live, failures, ctx);
       showStatus(ctx, current);
     } catch (error) {
       current = undefined;
+      offBecause = isForgotten(error) ? "you had it forgotten" : describe(error);
+      showOff(ctx);
       if (isForgotten(error)) {
         failures.notice("off for this session, which you had forgotten; Pi works as without it");
         return;
@@ -114,7 +120,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
   pi.on("tool_execution_end", (event) => current?.observer.ended(event));
   pi.registerCommand("context", {
     description: "Show the window, the bill beside plain Pi's, and what each epoch saved",
-    handler: (_args, ctx) => showReport(ctx, current),
+    handler: (_args, ctx) => showReport(ctx, current, offBecause),
   });
 }
 
@@ -195,8 +201,9 @@ function modelOf({ model }: ExtensionContext) {
 }
 
 /** Answers `/context`: in the user interface, else on stderr, since stdout is for the answers of the model. */
-async function showReport(ctx: ExtensionContext, current: Current | undefined): Promise<void> {
-  const text = current === undefined ? "Palimpsest is off in this session" : await reportOf(current);
+async function showReport(ctx: ExtensionContext, current: Current | undefined, offBecause?: string): Promise<void> {
+  const off = `Palimpsest is off in this session${offBecause === undefined ? "" : `: ${offBecause}`}`;
+  const text = current === undefined ? off : await reportOf(current);
   if (ctx.hasUI) {
     ctx.ui.notify(text, "info");
   } else {
@@ -204,11 +211,23 @@ async function showReport(ctx: ExtensionContext, current: Current | undefined): 
   }
 }
 
-async function reportOf({ session }: Current): Promise<string> {
+async function reportOf({ session, notices }: Current): Promise<string> {
   try {
-    return contextReport(session.status(), await session.ledger());
+    const report = contextReport(session.status(), await session.ledger());
+    return [report, ...notices.map((notice) => `notice  ${notice}`)].join("\n");
   } catch (error) {
     return `Palimpsest: the ledger cannot be read: ${describe(error)}`;
+  }
+}
+
+/** Says in the status line that Palimpsest is off although it should be on. */
+function showOff(ctx: ExtensionContext): void {
+  try {
+    if (ctx.hasUI) {
+      ctx.ui.setStatus(statusKey, "palimpsest off, /context says why");
+    }
+  } catch {
+    // The host may be shutting down.
   }
 }
 

@@ -15,25 +15,26 @@ export function contextReport(status: SessionStatus, ledger: Ledger): string {
 
 function windowLines({ windowTokens, plainTokens, activeObjects, pinnedObjects }: SessionStatus): string[] {
   const objects = `${activeObjects} active, ${pinnedObjects} pinned`;
-  return [`window  ${shortCount(windowTokens)} tokens of messages; ${shortCount(plainTokens)} plain; ${objects}`];
+  return [`window  ${shortCount(windowTokens)} tokens of messages, plain Pi ${shortCount(plainTokens)}; ${objects}`];
 }
 
 function billLines(ledger: Ledger): string[] {
   const { bill, plainBill, overhead, ours, plain, prices, warming, faults, reported, plainCompactions } = ledger;
   const cost = (value: number) => money(value, prices?.usdPerMillion);
+  const unit = prices?.usdPerMillion === undefined ? " uncached input tokens" : "";
   const lines = [
-    `bill    ${cost(bill)} against ${cost(plainBill)} plain (${ratio(bill, plainBill)}), ${ledger.calls} calls, prices: ${prices?.name ?? "-"}`,
-    `        sent ${shortCount(ours.sent)}, cached ${percent(ours.cached, ours.sent)}; plain ${shortCount(plain.sent)}, cached ${percent(plain.cached, plain.sent)}${plainCompactions > 0 ? `, ${plainCompactions} compactions` : ""}`,
-    `        of it tools and guidance of ours ${cost(overhead)}`,
+    `bill    ${cost(bill)}${unit}, plain Pi ${cost(plainBill)} (${ratio(bill, plainBill)}); ${counted(ledger.calls, "call")}, prices: ${prices?.name ?? "-"}`,
+    `        of it ${cost(overhead)} for our tools and guidance`,
+    `tokens  ${shortCount(ours.sent)} sent in all, ${percent(ours.cached, ours.sent)} cached; plain Pi ${shortCount(plain.sent)}, ${percent(plain.cached, plain.sent)} cached${plainCompactions > 0 ? `, ${counted(plainCompactions, "compaction")}` : ""}`,
   ];
   if (reported.calls > 0) {
     const sent = shortCount(reported.input + reported.cacheRead + reported.cacheWrite);
     lines.push(
-      `        reported ${cost(reported.cost)} for ${reported.calls} calls (${sent} tokens), estimated ${cost(reported.estimatedCost)}`,
+      `        the provider reports ${sent} and ${cost(reported.cost)} for ${counted(reported.calls, "call")}, which were estimated at ${cost(reported.estimatedCost)}`,
     );
   }
   if (warming.requests > 0) {
-    lines.push(`        of it ${warming.requests} requests to keep the cache ${cost(warming.cost)}`);
+    lines.push(`        of it ${cost(warming.cost)} for ${counted(warming.requests, "request")} to keep the cache`);
   }
   if (ledger.failedCalls > 0) {
     const were =
@@ -51,9 +52,9 @@ function epochLines({ epoch, epochs, prices }: Ledger): string[] {
   const earlier = epochs.length - shown.length;
   const lines = shown.map(
     ({ number, call, reason, freed, saved }) =>
-      `        ${number} at call ${call}: ${reason}; freed ${shortCount(freed)}, saved ${money(saved, prices?.usdPerMillion)}`,
+      `        ${number} at call ${call}: ${reason}; freed ${shortCount(freed)}, ${savedSoFar(saved, prices?.usdPerMillion)}`,
   );
-  return [`epoch   ${epoch}${earlier > 0 ? ` (the first ${earlier} are not listed)` : ""}`, ...lines];
+  return [`epochs  ${epoch}${earlier > 0 ? ` (the first ${earlier} are not listed)` : ""}`, ...lines];
 }
 
 /** A cost: in dollars if the price of a token is known, else in uncached input tokens. */
@@ -63,6 +64,16 @@ function money(cost: number, usdPerMillion: number | undefined): string {
   }
   const dollars = (cost * usdPerMillion) / 1_000_000;
   return `${dollars < 0 ? "-" : ""}$${Math.abs(dollars).toFixed(3)}`;
+}
+
+/** An epoch costs the rewrite first, and earns it back with every call after it. */
+function savedSoFar(saved: number, usdPerMillion: number | undefined): string {
+  const amount = money(Math.abs(saved), usdPerMillion);
+  return saved < 0 ? `${amount} not yet earned back` : `saved ${amount} so far`;
+}
+
+function counted(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? "" : "s"}`;
 }
 
 function ratio(cost: number, plain: number): string {

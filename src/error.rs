@@ -23,6 +23,16 @@ pub enum Error {
         /// The requested version or time, in words.
         at: String,
     },
+    /// The session made no call with this number.
+    #[error("`{session}` has no call {number}: it has made {}", calls_text(*calls))]
+    NoCall {
+        /// The session.
+        session: ObjectId,
+        /// The number that was asked for.
+        number: u64,
+        /// The number of its newest call; 0 if it has made none.
+        calls: u64,
+    },
     /// No object has this name.
     #[error("nothing is named `{name}`")]
     UnknownName {
@@ -223,7 +233,7 @@ impl Error {
     /// Stable code in upper snake case, for programs.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::NotFound { .. } => "NOT_FOUND",
+            Self::NotFound { .. } | Self::NoCall { .. } => "NOT_FOUND",
             Self::UnknownName { .. } => "UNKNOWN_NAME",
             Self::AmbiguousName { .. } => "AMBIGUOUS_NAME",
             Self::InvalidNickname { .. } => "INVALID_NICKNAME",
@@ -270,6 +280,9 @@ impl Error {
             }
             Self::TooFewNeeds { .. } => {
                 "use more or longer sessions; until then, the built-in weights are better"
+            }
+            Self::InvalidSettings { .. } => {
+                "`docs/settings.md` of palimpsest has all settings, what each must be, and the names of prices"
             }
             Self::NewerSchema { .. } => "update palimpsest",
             Self::StoreCorrupt { .. } => {
@@ -339,6 +352,14 @@ fn quoted(names: &[String]) -> String {
 /// The rest of the message if there are similar names.
 fn near_text(names: &[String]) -> String {
     if names.is_empty() { String::new() } else { format!("; near it: {}", quoted(names)) }
+}
+
+fn calls_text(calls: u64) -> String {
+    match calls {
+        0 => "none".to_owned(),
+        1 => "call 1 alone".to_owned(),
+        _ => format!("calls 1 to {calls}"),
+    }
 }
 
 fn winner_text(winner: Option<TxId>) -> String {

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -95,6 +96,19 @@ describe("settings that are wrong", () => {
     expect(finished.stderr).toContain("INVALID_SETTINGS");
   });
 
+  test("stay in sight where there is a UI", async () => {
+    const { sandbox } = await start(steps, { files });
+    writeFileSync(join(sandbox.agentDir, "palimpsest.json"), `{"layuot": "log"}`);
+    const pi = startPiRpc(sandbox, ["-e", extension]);
+    await pi.prompt("read a.txt");
+    const shown = pi.waitFor(({ method, notifyType }) => method === "notify" && notifyType === "info");
+    await pi.send({ type: "prompt", message: "/context" });
+    expect((await shown).message).toMatch(/^Palimpsest is off in this session: .*`layuot` is not a setting/);
+    await pi.close();
+    const status = pi.records.filter((record) => record.statusKey === "palimpsest").map((record) => record.statusText);
+    expect(status).toEqual(["palimpsest off, /context says why"]);
+  });
+
   test("of a project count only when it is trusted", async () => {
     const { model, sandbox } = await start(steps, {
       files: { ...files, ".pi/settings.json": "{}", ".pi/palimpsest.json": `{"layuot": "log"}` },
@@ -113,6 +127,17 @@ describe("an addon that throws", () => {
     const finished = await runPi(sandbox, ["-e", join(copy, "pi-extension", "index.ts"), "-p", "read a.txt"]);
     await expectPlainPi(model, sandbox, finished);
     expect(errorsLog(sandbox)).toContain("no binary for this platform");
+  });
+
+  test("because it was not built", async () => {
+    const copy = copyOfPackage();
+    for (const name of readdirSync(copy).filter((each) => each.endsWith(".node"))) {
+      rmSync(join(copy, name));
+    }
+    const { model, sandbox } = await start(steps, { files });
+    const finished = await runPi(sandbox, ["-e", join(copy, "pi-extension", "index.ts"), "-p", "read a.txt"]);
+    await expectPlainPi(model, sandbox, finished);
+    expect(finished.stderr).toContain("is not built (NO_ADDON); hint: run `npm install` and `npm run build` in `");
   });
 
   test("because its binary is broken", async () => {

@@ -138,14 +138,24 @@ test("where it reports its counts × 1.15, estimates are within 0.5 % of them af
   expect(worst).toBeLessThan(0.005);
 });
 
+test("/context repeats what was said when the session started", async () => {
+  const mounts = [{ agentPrefix: "/workspace", canonicalPrefix: "/nonexistent/project" }];
+  const { sandbox } = await start([{ text: "Hello." }], { palimpsest: { mounts } });
+  const { code, stderr } = await runPi(sandbox, ["-e", extension, "-p", "hi"]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("Palimpsest: ") });
+  const again = await runPi(sandbox, ["-e", extension, "--continue", "-p", "/context"]);
+  const notice = stderr.trim().replace("Palimpsest: ", "notice  ");
+  expect(again.stderr).toContain(`epochs  0\n${notice}\n`);
+});
+
 test("/context shows the bill in rpc and in print mode", async () => {
   const { sandbox } = await start([{ text: "Hello." }, { text: "Again." }]);
   const pi = startPiRpc(sandbox, ["-e", extension]);
   await pi.prompt("hi");
   const shown = pi.waitFor((record) => record.type === "extension_ui_request" && record.method === "notify");
   await pi.send({ type: "prompt", message: "/context" });
-  expect((await shown).message).toMatch(/^window .*\nbill .* against .* plain \(1\.\d\d\), 1 calls, prices: openai\n/);
+  expect((await shown).message).toMatch(/^window .*\nbill .*, plain Pi .* \(1\.\d\d\); 1 call, prices: openai\n/);
   await pi.close();
   const { code, stderr } = await runPi(sandbox, ["-e", extension, "--continue", "-p", "/context"]);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("epoch   0\n") });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("epochs  0\n") });
 });

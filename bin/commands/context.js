@@ -22,7 +22,10 @@ export const context = {
   options: {
     call: { type: "string", value: "N", text: "number of the call, from 1; default: the newest" },
     diff: { type: "string", value: "M", text: "show what changed since call M, message by message" },
-    why: { type: "boolean", text: "show how each message is shown and since when, instead of its text" },
+    why: {
+      type: "boolean",
+      text: "show how each message is shown and since when, and the IDs of tool calls, instead of texts",
+    },
   },
   notes: [
     "SESSION is the ID of a session, the host's session ID, a unique prefix, or `latest`. The call is rendered again\nfrom the store and checked against the recorded hash. Where the store does not hold a message, its place is marked.",
@@ -89,7 +92,7 @@ function request({ hash, messages }) {
 function body(call, why) {
   const messages = call.messages.map((message, at) => {
     const text = why ? reasons(call.about[at]) : `${shown(message)}\n`;
-    return `${heading(call, at)}${text}\n`;
+    return `${heading(call, at, { why })}${text}\n`;
   });
   if (why) {
     return messages.join("");
@@ -120,12 +123,14 @@ function changed({ change, old, new: now, count, diff }, earlier, later, why) {
     return `${title(`${range(now)} kept${place} · ${plural(count, "message")}`)}\n`;
   }
   if (change === "changed" && now !== null) {
-    return `${heading(later, now, "changed")}${because}${coloured(diff ?? "")}\n`;
+    return `${heading(later, now, { what: "changed", why })}${because}${coloured(diff ?? "")}\n`;
   }
   if (change === "inserted" && now !== null) {
-    return `${heading(later, now, "inserted")}${because}${signed("+", later.messages[now])}\n`;
+    return `${heading(later, now, { what: "inserted", why })}${because}${signed("+", later.messages[now])}\n`;
   }
-  return old === null ? "" : `${heading(earlier, old, "removed")}${signed("-", earlier.messages[old])}\n`;
+  return old === null
+    ? ""
+    : `${heading(earlier, old, { what: "removed", why })}${signed("-", earlier.messages[old])}\n`;
 }
 
 /**
@@ -138,17 +143,17 @@ function signed(sign, message) {
 }
 
 /**
- * Number, role and handles of a message.
+ * Number, role and handles of a message; with `why` also the ID by which other commands know the object.
  * @param {RecordedCall} call
  * @param {number} at
- * @param {string} [what]
+ * @param {{ what?: string, why: boolean }} options
  */
-function heading(call, at, what) {
-  const { handle, fileHandle, path, withheld } = call.about[at];
+function heading(call, at, { what, why }) {
+  const { object, handle, fileHandle, path, withheld } = call.about[at];
   const { role, toolName } = parsed(call.messages[at]);
   const words = [
     `${at + 1} ${what === undefined ? "" : `${what} · `}${role ?? "message"}${toolName === undefined ? "" : ` ${toolName}`}`,
-    ...(handle === null ? [] : [handle]),
+    ...(handle === null ? [] : [why && object !== null ? `${handle} ${object}` : handle]),
     ...(fileHandle === null ? [] : [`${fileHandle} ${path}`]),
     ...(withheld === null ? [] : [`not in the store: ${withheld}`]),
   ];

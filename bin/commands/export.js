@@ -3,7 +3,7 @@ import { text, UsageError } from "../lib/arguments.js";
 import { plural } from "../lib/describe.js";
 import { write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
-import { withStore } from "../lib/store.js";
+import { findSession, withStore } from "../lib/store.js";
 
 /** @type {import("../lib/arguments.js").Command} */
 export const exportArchive = {
@@ -21,7 +21,7 @@ export const exportArchive = {
     "An archive is JSON Lines, described in docs/archive-format.md. `palimpsest import` reads it. An existing FILE is replaced\nonce the archive is complete. `-` is stdout; counts then go to stderr.",
   ],
   json: "ExportedArchive & { path: string }",
-  examples: ["palimpsest export backup.jsonl.zst", "palimpsest export - --session session:0189ab12 --redact | less"],
+  examples: ["palimpsest export backup.jsonl.zst", "palimpsest export - --session latest --redact | less"],
   async run(given) {
     const [path] = given.positionals;
     const session = text(given, "session");
@@ -36,7 +36,7 @@ export const exportArchive = {
       const found = await withProgress("exporting", async () =>
         store.maintenance.exportArchive({
           path,
-          session: session && (await store.find(session)),
+          session: session && (await findSession(store, session)),
           object: object && (await store.find(object)),
           redact: given.values.redact === true,
           compress: given.values.compress === true ? true : undefined,

@@ -2,8 +2,8 @@
 import { plural } from "../lib/describe.js";
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
-import { withStore } from "../lib/store.js";
-import { pairs, writeTable } from "../lib/table.js";
+import { findObject, withStore } from "../lib/store.js";
+import { pairs, shownId, writeTable } from "../lib/table.js";
 
 /** Other objects that are listed for people; `--json` has all. */
 const shownHolders = 20;
@@ -25,11 +25,11 @@ export const forget = {
     "Removes contents, fields, items and nicknames, and the text in the search index and in call records, from the file on\ndisk too. Hashes stay, so that the text is not stored again. Forgetting a session includes its chat, system prompt and\ntool calls, and the text of files that no other session knows; reading such a file stores it again. The host's own\nsession file still holds the text; remove it yourself.",
   ],
   json: "ForgetReport",
-  examples: ["palimpsest forget session:0189ab12", "palimpsest forget .env --everywhere --yes"],
+  examples: ["palimpsest forget 0189ab12-5c01", "palimpsest forget .env --everywhere --yes"],
   async run(given) {
     const options = { dryRun: given.values.yes !== true, everywhere: given.values.everywhere === true };
     await withStore(given, async (store) => {
-      const target = await store.find(given.positionals[0]);
+      const target = await findObject(store, given.positionals[0]);
       const report = await withProgress("forgetting", () => store.maintenance.forget(target, options));
       return given.json ? writeJson(report) : print(report);
     });
@@ -54,7 +54,9 @@ async function print(report) {
   );
   if (holders.length > 0) {
     await write(`\nSome of its lines also stand in these; --everywhere removes them there too:\n`);
-    const rows = holders.slice(0, shownHolders).map(({ object, type, lines }) => [object, type, plural(lines, "line")]);
+    const rows = holders
+      .slice(0, shownHolders)
+      .map(({ object, type, lines }) => [shownId(object), type, plural(lines, "line")]);
     await writeTable(["OBJECT", "TYPE", "LINES"], rows);
     const more = holders.length - shownHolders;
     await write(more > 0 ? `and ${plural(more, "object")} more\n` : "");

@@ -1,7 +1,7 @@
 // `palimpsest history`: the versions of an object.
 import { size } from "../lib/describe.js";
 import { writeJson } from "../lib/output.js";
-import { withStore } from "../lib/store.js";
+import { givenName, handleOption, withStore } from "../lib/store.js";
 import { shownTime, writeTable } from "../lib/table.js";
 
 /** Digits of a hash that a terminal shows. */
@@ -10,16 +10,16 @@ const shownDigits = 12;
 /** @type {import("../lib/arguments.js").Command} */
 export const history = {
   name: "history",
-  usage: "NAME",
+  usage: "NAME [--session SESSION]",
   summary: "List the versions of an object, newest first, including those before a move",
   arguments: [1, 1],
-  options: {},
+  options: { session: handleOption },
   notes: ["Columns: transaction, time, hash of the version, size; for a file that moved, also its path at the time."],
   json: "{ id: string, versions: Version[] }",
   examples: ["palimpsest history README.md"],
   async run(given) {
     await withStore(given, async (store) => {
-      const versions = await store.history(given.positionals[0]);
+      const versions = await store.history(await givenName(store, given));
       if (given.json) {
         return writeJson({ id: versions[0].id, versions });
       }

@@ -9,7 +9,7 @@ const outcomes = /** @type {const} */ (["created", "updated", "unchanged", "dele
 /** @type {import("../lib/arguments.js").Command} */
 export const index = {
   name: "index",
-  usage: "PATH… [--all]",
+  usage: "PATH… [--all] [--verbose]",
   summary: "Store the files at and under the paths, as they are now",
   arguments: [1, Number.POSITIVE_INFINITY],
   options: {

@@ -1,6 +1,7 @@
 // `palimpsest learn`: learns from recorded sessions how likely outputs and steps are needed again.
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { loadPackage } from "../../lib/load.js";
 import { text, UsageError } from "../lib/arguments.js";
 import { plural } from "../lib/describe.js";
 import { write, writeError, writeJson } from "../lib/output.js";
@@ -31,7 +32,7 @@ export const learn = {
     "palimpsest learn --caution 20 a.jsonl b.jsonl",
   ],
   async run(given) {
-    const addon = await import("../../index.js");
+    const addon = await loadPackage();
     const found = await transcripts(addon, given.positionals);
     const caution = positive(given, "caution");
     const stepCaution = positive(given, "step-caution");

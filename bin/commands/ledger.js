@@ -45,8 +45,8 @@ async function writeSums({ epochs, ...ledger }) {
       sent: sums(ours),
       plain: `${sums(plain)}, ${plural(ledger.plainCompactions, "compaction")}`,
       overhead: whole(overhead),
-      warming: `${plural(warming.requests, "request")}, ${whole(warming.cost)}; plain ${whole(warming.plainCost)}`,
-      faults: `${faults.count}, ${whole(faults.cost)}`,
+      warming: `${plural(warming.requests, "request")}, cost ${whole(warming.cost)}; plain cost ${whole(warming.plainCost)}`,
+      faults: `${faults.count}, cost ${whole(faults.cost)}`,
       reported: `${plural(reported.calls, "call")}, ${whole(input)} tokens, ${whole(reported.cacheRead)} cached; cost ${whole(reported.cost)}, estimated ${whole(reported.estimatedCost)}`,
     }),
   );

@@ -1,16 +1,17 @@
 // `palimpsest links`: the relations from an object to others, or to it.
 import { text, UsageError } from "../lib/arguments.js";
-import { writeJson } from "../lib/output.js";
-import { withStore } from "../lib/store.js";
+import { noteNothing, writeJson } from "../lib/output.js";
+import { givenName, handleOption, withStore } from "../lib/store.js";
 import { shownId, writeTable } from "../lib/table.js";
 
 /** @type {import("../lib/arguments.js").Command} */
 export const links = {
   name: "links",
-  usage: "NAME [--back] [--part PART] [--as-of TX|TIME]",
+  usage: "NAME [--session SESSION] [--back] [--part PART] [--as-of TX|TIME]",
   summary: "List the links, tags and references of an object",
   arguments: [1, 1],
   options: {
+    session: handleOption,
     back: { type: "boolean", text: "list the relations to the object instead" },
     part: {
       type: "string",
@@ -25,7 +26,6 @@ export const links = {
   json: "{ id: string, links: ObjectLink[] }",
   examples: ["palimpsest links notes/plan.md", "palimpsest links notes/plan.md --back --json"],
   async run(given) {
-    const [name] = given.positionals;
     const at = text(given, "as-of");
     const part = text(given, "part");
     const back = given.values.back === true;
@@ -33,13 +33,16 @@ export const links = {
       throw new UsageError("`--part` belongs to `--back`", "give both, or neither");
     }
     await withStore(given, async (store) => {
-      const id = await store.find(name);
+      const id = await store.find(await givenName(store, given));
       const found = back ? await store.backlinks(id, { at, part }) : await store.links(id, { at });
       if (given.json) {
         return writeJson({ id, links: found });
       }
       const from = back ? ["FROM"] : [];
       const rows = found.map((link) => [...(back ? [shownId(link.from)] : []), ...row(link)]);
+      if (rows.length === 0) {
+        await noteNothing(back ? "nothing links to it" : "it has no links");
+      }
       await writeTable([...from, "KIND", "PLACE", "LINE", "WRITTEN", "TARGET"], rows);
     });
   },

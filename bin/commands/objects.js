@@ -1,7 +1,7 @@
 // `palimpsest objects`: the objects of the store, by their metadata.
 import { text, wholeNumber } from "../lib/arguments.js";
 import { size, types, what } from "../lib/describe.js";
-import { writeJson } from "../lib/output.js";
+import { noteNothing, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { withStore } from "../lib/store.js";
 import { shownId, shownTime, writeTable } from "../lib/table.js";
@@ -34,6 +34,9 @@ export const objects = {
       const found = await withProgress("reading", () => store.query(text(given, "query") ?? "", options));
       if (given.json) {
         return writeJson({ objects: found });
+      }
+      if (found.length === 0) {
+        await noteNothing("nothing found");
       }
       const rows = found.map((version) => [
         shownId(version.id),

@@ -1,12 +1,14 @@
 // `palimpsest replay`: runs recorded sessions through the same code as live use and reports what they would have cost.
+import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
+import { loadPackage } from "../../lib/load.js";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
 import { printError } from "../lib/errors.js";
-import { write, writeJson } from "../lib/output.js";
+import { write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { piAgentDir } from "../lib/store.js";
-import { writeTable } from "../lib/table.js";
+import { oneLine, writeTable } from "../lib/table.js";
 import { transcripts } from "../lib/transcripts.js";
 
 /**
@@ -45,13 +47,14 @@ export const replay = {
     tree: {
       type: "string",
       value: "DIR",
-      text: "snapshots of the working folder: DIR/NAME/call-N and DIR/NAME/result-ID, see below",
+      text: "snapshots of the working folder: DIR/NAME/call-N and DIR/NAME/result-ID, see above",
     },
     dump: { type: "string", value: "DIR", text: "write the requests to DIR/NAME.jsonl.gz, one line per call" },
     html: { type: "string", value: "FILE", text: "write an HTML page with windows, bills, epochs and faults" },
   },
   notes: [
-    "FILE is a session file of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI or OpenCode, plain or gzipped, the database of\nOpenCode (`opencode.db`, or `opencode.db#ID` for one of its sessions), or a folder with any of these. Stores nothing and\nreads no other file. The bill counts input only, in multiples of the price of one uncached input token, beside that of the\nplain host, which compacts if there is a window. A fault is a call that needed a line which was not in the window: strict\nfaults are lines of outputs that came from one place, own faults are lines that the model or a person wrote. Sessions of\nfewer than 15 calls are left out of the sum. Exit code 1 if a file could not be replayed; the others are replayed all the\nsame.",
+    "FILE is a session file of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI or OpenCode, plain or gzipped, the database of\nOpenCode (`opencode.db`, or `opencode.db#ID` for one of its sessions), or a folder with any of these. Stores nothing and\nreads no other file. The bill counts input only, in multiples of the price of one uncached input token, beside that of the\nplain host, which compacts if there is a window. A fault is a call that needed a line which was not in the window: strict\nfaults are lines of outputs that came from one place, own faults are lines that the model or a person wrote. Sessions of\nfewer than 15 calls are left out of the sum, the median and the worst. Exit code 1 if a file could not be\nreplayed; the others are replayed all the same.",
+    "Columns: calls; bill as a share of plain; tokens sent, ours/plain; longest request, ours/plain; epochs; share of our tokens\nthat was cached; faults (raw: all), strict faults, own faults; faults of the plain host; session.",
     "With --oracle, each session is also played by the same rules with knowledge in the place of guesses: what no later call\nneeds may leave at once, what is needed stays until then, or leaves and is brought back where that is cheaper. The column\n`oracle` and a line below the table have its bill as a ratio of plain: about what better guessing could still save.",
     "What a session file shows of files (whole reads, writes, and edits of known files) is laid in a folder for temporary\nfiles, and the session finds it there as it would live; no path of the session file is opened. What it does not show,\nsuch as a file that a command changed, is not known: the last line says how many tool calls may differ from live use for\nthat. With snapshots nothing is unknown. DIR/NAME holds those of the session NAME (the last column): `call-N` is the working\nfolder as it was when request N went out, from 0, and `result-ID` as it was when the tool call with that ID ended (write\n`_` for any character but letters, digits, `.`, `-` and `_`). Where only `result-ID` is missing, a command is taken to\nhave left the folder as the next request found it. Links in snapshots are left out.",
   ],
@@ -62,7 +65,7 @@ export const replay = {
     "palimpsest replay --prices openai --window 200000 --json a.jsonl",
   ],
   async run(given) {
-    const addon = await import("../../index.js");
+    const addon = await loadPackage();
     const [dump, tree] = [text(given, "dump"), text(given, "tree")];
     const options = /** @type {import("../../index.js").ReplayOptions} */ ({
       layout: text(given, "layout"),
@@ -81,6 +84,11 @@ export const replay = {
       refuseTwins(found.map(({ name }) => name));
     }
     const paths = found.map(({ path }) => path);
+    for (const { name } of tree === undefined ? [] : found) {
+      if (!existsSync(join(tree ?? "", name))) {
+        await writeError(`palimpsest: there are no snapshots of \`${oneLine(name)}\` in \`${oneLine(tree ?? "")}\`\n`);
+      }
+    }
     const { files, failed } = await replayAll(paths, (file) => addon.replayFile(file, options));
     const report = await addon.replayReport(files, options);
     const html = text(given, "html");
@@ -93,7 +101,9 @@ export const replay = {
       for (const { error } of failed) {
         await printError(error, false);
       }
-      await print(report);
+      if (files.length > 0) {
+        await print(report);
+      }
     }
     return failed.length === 0 ? 0 : 1;
   },
@@ -173,7 +183,7 @@ async function print({ files, sum, prices, layout, window }) {
     `faults: ${of(sum.faults.raw)} of calls, strict ${of(sum.faults.strict)}, own words ${of(sum.faults.ownWords)}; the host alone ${of(sum.plainFaults.raw)}\n`,
   );
   await write(
-    `${layout}, ${prices}, ${limit}: bill ${ratio(sum.bill.ratio)} of plain in sum, median ${ratio(sum.median)}, worst ${ratio(sum.worst)}; ${sum.leftOut} of ${sum.files} left out\n`,
+    `${layout}, ${prices}, ${limit}: bill ${ratio(sum.bill.ratio)} of plain in sum, median ${ratio(sum.median)}, worst ${ratio(sum.worst)}; ${sum.leftOut} of ${sum.files} sessions left out: fewer than 15 calls\n`,
   );
   if (sum.oracle) {
     const { bill, median, worst, faults } = sum.oracle;

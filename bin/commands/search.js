@@ -1,13 +1,16 @@
 // `palimpsest search`: full text over contents, paths, arguments of tools and messages.
 import { resolve } from "node:path";
 import { text, wholeNumber } from "../lib/arguments.js";
-import { plural, types } from "../lib/describe.js";
-import { isTerminal, styled, write, writeError, writeJson } from "../lib/output.js";
+import { plural, types, what } from "../lib/describe.js";
+import { isTerminal, noteNothing, styled, write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
-import { withStore } from "../lib/store.js";
+import { findSession, withStore } from "../lib/store.js";
 import { oneLine, shownId } from "../lib/table.js";
 
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
+
+/** Characters of a tool call and its arguments that a terminal shows. */
+const shownTitle = 80;
 
 /** @type {import("../lib/arguments.js").Command} */
 export const search = {
@@ -38,7 +41,7 @@ export const search = {
     await withStore(given, async (store) => {
       const options = {
         types: type === undefined ? undefined : [type],
-        session: session === undefined ? undefined : await store.find(session),
+        session: session === undefined ? undefined : await findSession(store, session),
         pathPrefix: path === undefined ? undefined : resolve(path),
         allVersions: given.values["all-versions"] === true,
         limit,
@@ -47,10 +50,16 @@ export const search = {
       if (given.json) {
         return writeJson(found);
       }
-      await write(found.hits.map(isTerminal() ? forPeople : forTools).join(""));
+      const shown = isTerminal()
+        ? await Promise.all(found.hits.map((hit) => forPeople(store, hit)))
+        : found.hits.map(forTools);
+      await write(shown.join(""));
       const more = found.total - found.hits.length;
       if (isTerminal() && more > 0) {
         await write(`${plural(more, "hit")} more${found.complete ? "" : " at least"}\n`);
+      }
+      if (found.hits.length === 0) {
+        await noteNothing("nothing found");
       }
       if (found.unindexed > 0) {
         await writeError(
@@ -61,10 +70,15 @@ export const search = {
   },
 };
 
-/** @param {SearchHit} hit */
-function forPeople({ id, type, name, txId, latest, place, lines, segment }) {
+/**
+ * @param {import("../../index.js").Store} store
+ * @param {SearchHit} hit
+ */
+async function forPeople(store, { id, type, name, txId, latest, place, lines, segment }) {
   const where = segment === null ? place : `${place}  in ${segment}`;
-  const head = `${styled("bold", oneLine(name ?? id))}  ${type} ${shownId(id)}${latest ? "" : `@${txId}`}  ${where}`;
+  // The name of a tool says little without what it was called with.
+  const title = type === "toolcall" ? what(await store.get(id, { at: txId })).slice(0, shownTitle) : (name ?? id);
+  const head = `${styled("bold", oneLine(title))}  ${type} ${shownId(id)}${latest ? "" : `@${txId}`}  ${where}`;
   const quoted = lines.map((line) => `  ${line.line}: ${marked(line)}`);
   return `${[head, ...quoted].join("\n")}\n`;
 }

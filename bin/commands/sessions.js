@@ -1,7 +1,10 @@
 // `palimpsest sessions`: the sessions of the store.
-import { writeJson } from "../lib/output.js";
+import { isTerminal, noteNothing, writeJson } from "../lib/output.js";
 import { withStore } from "../lib/store.js";
 import { shownTime, writeTable } from "../lib/table.js";
+
+/** Characters of a UUID that a terminal shows of a session: the time at which it began, to the millisecond. */
+const shownCharacters = 13;
 
 /** @type {import("../lib/arguments.js").Command} */
 export const sessions = {
@@ -22,8 +25,12 @@ export const sessions = {
         return writeJson({ sessions: found });
       }
       const headings = ["SESSION", "CALLS", "STATE", "UPDATED", "FOLDER", "HARNESS", "STARTED", "ORIGIN"];
-      const rows = found.map((session) => [
-        session.id,
+      if (found.length === 0) {
+        await noteNothing("there are no sessions yet");
+      }
+      const ids = shownIds(found.map(({ id }) => id));
+      const rows = found.map((session, at) => [
+        ids[at],
         String(session.calls),
         session.state,
         shownTime(session.updated),
@@ -36,3 +43,17 @@ export const sessions = {
     });
   },
 };
+
+/**
+ * The IDs, on a terminal shortened to what still names the session.
+ * @param {string[]} ids
+ */
+function shownIds(ids) {
+  const keys = ids.map((id) => id.replace(/^session:/, ""));
+  const short = (/** @type {string} */ key) => key.slice(0, shownCharacters);
+  return ids.map((id, at) => {
+    const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(keys[at]);
+    const isUnique = keys.filter((key) => key.startsWith(short(keys[at]))).length === 1;
+    return isTerminal() && isUuid && isUnique ? short(keys[at]) : id;
+  });
+}

@@ -2,7 +2,7 @@
 import { text, UsageError } from "../lib/arguments.js";
 import { what } from "../lib/describe.js";
 import { write, writeJson } from "../lib/output.js";
-import { withStore } from "../lib/store.js";
+import { givenName, handleOption, withStore } from "../lib/store.js";
 import { pairs } from "../lib/table.js";
 
 /** Items printed at a time: a chat can be larger than memory should hold. */
@@ -11,10 +11,11 @@ const pageSize = 500;
 /** @type {import("../lib/arguments.js").Command} */
 export const show = {
   name: "show",
-  usage: "NAME [--as-of TX|TIME] [--lines A-B] [--field NAME] [--metadata]",
+  usage: "NAME [--session SESSION] [--as-of TX|TIME] [--lines A-B] [--field NAME] [--metadata]",
   summary: "Print the content of an object, unchanged",
   arguments: [1, 1],
   options: {
+    session: handleOption,
     "as-of": {
       type: "string",
       value: "TX|TIME",
@@ -25,15 +26,14 @@ export const show = {
     metadata: { type: "boolean", text: "print the metadata of the version instead" },
   },
   notes: [
-    "Of a chat, prints the messages, and of a session the events, each as a line of JSON. Fails for an object without content\n(binary, too large, deleted).",
+    "Of a chat, prints the messages, and of a session the events, each as a line of JSON. Fails for an object without content\n(binary, too large, deleted). Of a tool call that read a file, prints which lines it read: their text is in the file.",
   ],
   json: "Version & { text: string }, or Version & { items: unknown[] }; with --metadata Version",
-  examples: ["palimpsest show src/main.rs@-1 --lines 1-40", "palimpsest show call_7 | less"],
+  examples: ["palimpsest show src/main.rs@-1 --lines 1-40", "palimpsest show t17 --session latest | less"],
   async run(given) {
     const at = text(given, "as-of");
     const lines = text(given, "lines");
     const field = text(given, "field");
-    const [name] = given.positionals;
     if (given.values.metadata === true && (lines !== undefined || field !== undefined)) {
       throw new UsageError(
         "`--metadata` shows no content, and so no lines and no field of it",
@@ -41,7 +41,7 @@ export const show = {
       );
     }
     await withStore(given, async (store) => {
-      const version = await store.get(name, { at });
+      const version = await store.get(await givenName(store, given), { at });
       if (given.values.metadata === true) {
         return given.json ? writeJson(version) : write(metadata(version));
       }
@@ -50,7 +50,7 @@ export const show = {
       }
       const content = await store.content(version.id, { at: version.txId, field, lines });
       if (content === null) {
-        throw withoutContent(version);
+        throw withoutContent(given.positionals[0], version);
       }
       if (given.json) {
         return writeJson({ ...version, text: content });
@@ -93,12 +93,23 @@ function itemRange(lines, count) {
   return [Number(first) - 1, Math.min(Number(last ?? first), count)];
 }
 
-/** @param {import("../../index.js").Version} version */
-function withoutContent(version) {
-  const reason = typeof version.fields.no_content === "string" ? ` (${version.fields.no_content})` : "";
-  return Object.assign(new Error(`\`${version.id}\` has no content${reason}`), {
+/** What to do about a file without content, by the reason. @type {Record<string, string>} */
+const hints = {
+  not_read: "a listing or a command named it, and nobody read it; `palimpsest index` stores it",
+  excluded: "the setting `exclude` names it, so that its text is never stored",
+};
+
+/**
+ * @param {string} name as it was given
+ * @param {import("../../index.js").Version} version
+ */
+function withoutContent(name, { fields, redacted }) {
+  const reason = redacted ?? (typeof fields.no_content === "string" ? fields.no_content : undefined);
+  const words = reason === undefined ? "" : ` (${reason.replaceAll("_", " ")})`;
+  return Object.assign(new Error(`\`${name}\` has no content${words}`), {
     code: "NO_CONTENT",
-    hint: "`--metadata` shows what is known of it, `palimpsest history` its other versions",
+    hint:
+      hints[reason ?? ""] ?? "`--metadata` shows what is known of it, `palimpsest history` lists its other versions",
   });
 }
 

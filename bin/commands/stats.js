@@ -31,7 +31,7 @@ export const stats = {
           contents: found.contents,
           "bytes of text": found.plainBytes,
           "bytes of the file": found.fileBytes,
-          "bytes of the log": found.logBytes,
+          "bytes of the write-ahead log": found.logBytes,
           "bytes free": found.freeBytes,
           "oldest transaction": found.oldest ? `${found.oldest.txId}, ${found.oldest.time}` : "none",
           "newest transaction": found.newest ? `${found.newest.txId}, ${found.newest.time}` : "none",

@@ -88,7 +88,8 @@ function parse(given, options, hint) {
   } catch (error) {
     // Node appends advice of its own after the first sentence.
     const [problem] = (error instanceof Error ? error.message : String(error)).split(/\.\s/);
-    throw new UsageError(problem.replaceAll("'", "`"), hint);
+    const quoted = problem.replaceAll("'", "`");
+    throw new UsageError(`${quoted.charAt(0).toLowerCase()}${quoted.slice(1)}`, hint);
   }
 }
 

@@ -1,6 +1,12 @@
-// Errors of the command line: message and hint, their JSON form, and exit codes.
+// Errors of the command line: message and hint in its words, their JSON form, and exit codes.
 import { writeError, writeJson } from "./output.js";
+import { handleOption } from "./store.js";
 import { oneLine } from "./table.js";
+
+/**
+ * What was asked for when an error came: the command, and its first argument as it was given.
+ * @typedef {{ command: import("./arguments.js").Command, name: string | undefined }} Asked
+ */
 
 /** Codes of the addon that mean that a name stands for nothing, or for several things. */
 const notFound = ["NOT_FOUND", "UNKNOWN_NAME", "AMBIGUOUS_NAME"];
@@ -22,9 +28,11 @@ export function exitCode(error) {
  * Prints an error: a JSON document on stdout with --json, else lines on stderr.
  * @param {unknown} error
  * @param {boolean} json
+ * @param {Asked} [asked]
  */
-export async function printError(error, json) {
-  const { code, message, hint, candidates, causes } = coded(error);
+export async function printError(error, json, asked) {
+  const { code, candidates, causes, ...said } = coded(error);
+  const { message, hint } = asked === undefined ? said : inWordsOf(asked, code, said);
   if (json) {
     const more = { ...(candidates && { candidates }), ...(causes.length > 0 && { causes }) };
     await writeJson({ error: { code, message, hint: hint ?? null, ...more } });
@@ -36,6 +44,47 @@ export async function printError(error, json) {
     lines.push(`hint: ${hint}`);
   }
   await writeError(lines.map((line) => `${line}\n`).join(""));
+}
+
+/**
+ * The addon speaks of IDs, of arguments of its methods and of handles. Here a person typed a name and options.
+ * @param {Asked} asked
+ * @param {string} code
+ * @param {{ message: string, hint?: string }} said
+ */
+function inWordsOf({ command, name }, code, { message, hint }) {
+  if (code === "UNKNOWN_NAME") {
+    return { message, hint: howToName(command, message) };
+  }
+  if (code === "NOT_FOUND" && name !== undefined && message.includes(" has no version ")) {
+    const shown = name.replace(/@[^@]*$/, "");
+    return {
+      message: message.replace(/^object `[^`]*`/, () => `\`${shown}\``),
+      hint: `\`palimpsest history ${shown}\` lists its versions`,
+    };
+  }
+  if (code === "INVALID_ARGUMENT") {
+    const option = (/** @type {string} */ argument) => (argument === "at" ? "as-of" : argument);
+    const named = (/** @type {string} */ all, /** @type {string} */ argument) =>
+      option(argument) in command.options ? `\`--${option(argument)}\`` : all;
+    return { message: message.replace(/^`(\w+)`/, named), hint };
+  }
+  return { message, hint };
+}
+
+/**
+ * @param {import("./arguments.js").Command} command
+ * @param {string} message
+ */
+function howToName({ usage, options }, message) {
+  if (/`[fts]\d+(@[^`]*)?`$/.test(message)) {
+    return options.session === handleOption
+      ? "a handle is one of a session: name that with `--session`, such as `--session latest`"
+      : "handles exist only inside a session: `palimpsest context SESSION --why` has the IDs and paths that they stand for";
+  }
+  return usage.startsWith("SESSION")
+    ? "`palimpsest sessions` lists the sessions"
+    : "use its path, ID or nickname; `palimpsest objects` lists all objects, `palimpsest search` finds them";
 }
 
 /**

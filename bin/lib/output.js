@@ -29,6 +29,16 @@ export function writeError(text) {
 }
 
 /**
+ * Tells a person that a command found nothing; other tools see that there is no output.
+ * @param {string} text
+ */
+export async function noteNothing(text) {
+  if (isTerminal()) {
+    await writeError(`${text}\n`);
+  }
+}
+
+/**
  * Writes a JSON document.
  * @param {unknown} document
  */

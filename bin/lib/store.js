@@ -2,6 +2,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { loadPackage } from "../../lib/load.js";
 import { writeError } from "./output.js";
 
 /**
@@ -18,7 +19,7 @@ import { writeError } from "./output.js";
  * @returns {Promise<T>}
  */
 export async function withStore(given, work, { create = false } = {}) {
-  const addon = await import("../../index.js");
+  const addon = await loadPackage();
   const store = await addon.openStore({ ...(await storeOptions(given)), create });
   if (store.notice !== null) {
     await writeError(`palimpsest: ${store.notice}\n`);
@@ -31,17 +32,82 @@ export async function withStore(given, work, { create = false } = {}) {
 }
 
 /**
+ * The ID of the object with a name. Of a session, the type at the start of its ID may be missing, as in the list of sessions.
+ * @param {Store} store
+ * @param {string} name
+ */
+export async function findObject(store, name) {
+  try {
+    return await store.find(name);
+  } catch (error) {
+    const found = isUnknown(error) ? await store.find(`session:${name}`).catch(ifUnknown) : undefined;
+    if (found === undefined) {
+      throw error;
+    }
+    return found;
+  }
+}
+
+/** The option of commands that take a NAME, which may then be a handle. @type {import("./arguments.js").Option} */
+export const handleOption = {
+  type: "string",
+  value: "SESSION",
+  text: "NAME is a handle of this session, such as t17, f3 or s2",
+};
+
+/**
+ * The name that was given; with `--session`, the ID behind a handle of that session in its place.
+ * @param {Store} store
+ * @param {Given} given
+ */
+export async function givenName(store, given) {
+  const [name] = given.positionals;
+  const session = given.values.session;
+  if (typeof session !== "string") {
+    return name;
+  }
+  const [, handle, version] = /^([^@]*)(@.*)?$/.exec(name) ?? [];
+  return `${await store.findHandle(session, handle ?? name)}${version ?? ""}`;
+}
+
+/**
+ * The ID of a session: by its name, the harness's session ID, or `latest`.
+ * @param {Store} store
+ * @param {string} name
+ */
+export async function findSession(store, name) {
+  const sessions = await store.sessions();
+  const isIt = (/** @type {import("../../index.js").SessionInfo} */ { id, hostSessionId }, /** @type {number} */ at) =>
+    id === name || hostSessionId === name || (name === "latest" && at === 0);
+  const [found, ...others] = sessions.filter(isIt);
+  return found !== undefined && others.length === 0 ? found.id : findObject(store, name);
+}
+
+/** @param {unknown} error */
+function isUnknown(error) {
+  return /** @type {{ code?: unknown } | null} */ (error)?.code === "UNKNOWN_NAME";
+}
+
+/** @param {unknown} error */
+function ifUnknown(error) {
+  if (isUnknown(error)) {
+    return undefined;
+  }
+  throw error;
+}
+
+/**
  * Path of the store, for commands that do not open it.
  * @param {Given} given
  */
 export async function storePath(given) {
-  const addon = await import("../../index.js");
+  const addon = await loadPackage();
   return addon.storePath(await storeOptions(given));
 }
 
 /** @param {Given} given */
 async function storeOptions(given) {
-  const { loadSettings } = await import("../../index.js");
+  const { loadSettings } = await loadPackage();
   const agentDir = piAgentDir();
   return { path: given.store, settings: await loadSettings({ agentDir }), agentDir };
 }

@@ -10,7 +10,8 @@ import { UsageError } from "./arguments.js";
 export async function transcripts(addon, given) {
   const found = await addon.findSessions(given.map((path) => resolve(path)));
   if (found.length === 0) {
-    throw new UsageError("there is no transcript", "name session files, or folders that hold some");
+    const where = given.map((path) => `\`${path}\``).join(", ");
+    throw new UsageError(`there is no session file in ${where}`, "name session files, or folders that hold some");
   }
   return found;
 }

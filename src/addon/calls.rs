@@ -74,7 +74,9 @@ pub struct RecordedCall {
 pub struct MessageAbout {
     /// Position in the chat, from 0; null for messages that are not in the chat, such as ours.
     pub position: Option<i64>,
-    /// Handle of the object whose content or result the message is.
+    /// ID of the object whose content or result the message is.
+    pub object: Option<String>,
+    /// Handle of that object.
     pub handle: Option<String>,
     /// Handle of the file that it shows or that the call changed.
     pub file_handle: Option<String>,
@@ -228,6 +230,7 @@ fn message_about(about: &About, withheld: Option<&Place>) -> MessageAbout {
     let epoch = since.and_then(|since| since.epoch.as_ref());
     MessageAbout {
         position: about.at.map(count),
+        object: about.object.as_ref().map(ToString::to_string),
         handle: about.handle.map(|handle| handle.to_string()),
         file_handle: file.map(|(handle, _)| handle.to_string()),
         path: file.map(|(_, path)| path.clone()),

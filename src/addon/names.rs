@@ -12,7 +12,8 @@ use super::settings::own_filesystem;
 use super::store::Store;
 use super::version::{At, selector};
 use crate::error::{Error, Result};
-use crate::object::Nickname;
+use crate::live;
+use crate::object::{Handle, Nickname};
 use crate::settings::Settings;
 use crate::source::{Namespace, Place};
 use crate::store;
@@ -93,6 +94,26 @@ impl Store {
             let options = options.named("options")?.unwrap_or_default();
             let found = names.place(options.cwd)?.find(&names.store, &name.named("name")?)?;
             Ok(found.id.to_string())
+        })
+    }
+
+    /// Resolves a handle of a session, such as `t17`, to the full ID of its object.
+    ///
+    /// `session`: as in `recordedCall`. Rejects with `INVALID_ARGUMENT` if `handle` has another form, with `UNKNOWN_NAME` if the
+    /// session gave no such handle, and as `recordedCall` for the session.
+    #[napi(ts_args_type = "session: string, handle: string", ts_return_type = "Promise<string>")]
+    pub fn find_handle(
+        &self,
+        session: Given<String>,
+        handle: Given<String>,
+    ) -> AsyncTask<Blocking<String>> {
+        let store = self.core.clone();
+        blocking(move || {
+            let text = handle.named("handle")?;
+            let form = || Error::argument("handle", format!("is `{text}`; it must be like `t17`"));
+            let handle = Handle::parse(&text).ok_or_else(form)?;
+            let session = live::find_session(&store, &session.named("session")?)?;
+            Ok(live::find_handle(&store, &session, handle)?.to_string())
         })
     }
 

@@ -124,20 +124,19 @@ fn replaying(options: ReplayOptions) -> Result<(Replaying, String)> {
     let name = options.prices.unwrap_or_else(|| "anthropic".to_owned());
     let prices = Prices::preset(&name).ok_or_else(|| {
         let known: Vec<&str> = Prices::presets().collect();
-        Error::argument(
-            "prices",
-            format!("`{name}` is no price table; there are {}", known.join(", ")),
-        )
+        Error::argument("prices", format!("is `{name}`; it must be one of {}", known.join(", ")))
     })?;
     let replaying = Replaying {
         layout: match options.layout {
             None => Some(Layout::Log),
             Some(name) if name == "plain" => None,
-            Some(name) => Some(named("layout", name)?),
+            Some(name) => Some(named("layout", name, "`log`, `pools` or `plain`")?),
         },
         prices,
         window_tokens: tokens("window", options.window)?,
-        counter: options.tokens.map_or(Ok(Counter::Characters), |name| named("tokens", name))?,
+        counter: options.tokens.map_or(Ok(Counter::Characters), |name| {
+            named("tokens", name, "`characters` or `bundled`")
+        })?,
         overhead_tokens: tokens("overheadTokens", options.overhead_tokens)?
             .unwrap_or(OVERHEAD_TOKENS),
         settings: settings_from(options.settings)?,
@@ -161,10 +160,10 @@ fn tokens(argument: &str, given: Option<i64>) -> Result<Option<u64>> {
     tokens.map_err(|_| Error::argument(argument, "must be a number of tokens"))
 }
 
-/// The variant with this name.
-fn named<T: serde::de::DeserializeOwned>(argument: &str, name: String) -> Result<T> {
-    serde_json::from_value(Value::from(name))
-        .map_err(|error| Error::argument(argument, error.to_string()))
+/// The variant with this name. `known`: all names, in words.
+fn named<T: serde::de::DeserializeOwned>(argument: &str, name: String, known: &str) -> Result<T> {
+    let problem = format!("is `{name}`; it must be {known}");
+    serde_json::from_value(Value::from(name)).map_err(|_| Error::argument(argument, problem))
 }
 
 fn to_json(value: &impl Serialize) -> Result<Json> {

@@ -24,7 +24,7 @@ pub struct SessionInfo {
     pub state: String,
     /// When it was first opened, in RFC 3339, UTC.
     pub started: String,
-    /// When it was last written.
+    /// When it was last written; of an imported session, in the store that it comes from.
     pub updated: String,
     /// Calls to the model, including those of the parent before a fork.
     pub calls: i64,
@@ -43,7 +43,7 @@ pub struct SessionInfo {
 
 #[napi]
 impl Store {
-    /// Lists the sessions, last written first.
+    /// Lists the sessions, last written first, without those that were forgotten.
     #[napi(ts_return_type = "Promise<SessionInfo[]>")]
     pub fn sessions(&self) -> AsyncTask<Blocking<Vec<SessionInfo>>> {
         let store = self.core.clone();
@@ -65,7 +65,7 @@ fn info(session: &live::SessionSummary) -> SessionInfo {
         cwd: field("cwd"),
         state: field("state"),
         started: session.started.to_string(),
-        updated: version.system_time.to_string(),
+        updated: version.origin.time.to_string(),
         calls: count(session.calls),
         parent_id: session.parent.as_ref().map(ToString::to_string),
         origin: session.parent.as_ref().map(|_| origin.to_owned()),

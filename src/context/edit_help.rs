@@ -74,8 +74,8 @@ pub fn help(target: &Target<'_>, old_texts: &[&str]) -> Option<String> {
             Place::Several(first, total) => {
                 let Target { handle, path, .. } = *target;
                 parts.push(forms::places_line(handle, path, &name, first, *total));
-                for place in first.iter().filter(|_| *total <= SHOWN_PLACES) {
-                    let range = around(*place, near::last_line(&lines));
+                let few: &[LineRange] = if *total <= SHOWN_PLACES { first } else { &[] };
+                for range in around_all(few, near::last_line(&lines)) {
                     let head = forms::showing_line(None, handle, path, &[range]);
                     parts.push(shown(target, &lines, range, (head, &wanted), &mut room));
                 }
@@ -91,6 +91,20 @@ pub fn help(target: &Target<'_>, old_texts: &[&str]) -> Option<String> {
         }
     }
     (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+/// Places, in order, with some lines around each. A line near two of them is in one range.
+fn around_all(places: &[LineRange], last_line: u64) -> Vec<LineRange> {
+    let mut ranges: Vec<LineRange> = Vec::new();
+    for range in places.iter().map(|place| around(*place, last_line)) {
+        match ranges.last_mut() {
+            Some(before) if range.first <= before.last + 1 => {
+                before.last = before.last.max(range.last);
+            }
+            _ => ranges.push(range),
+        }
+    }
+    ranges
 }
 
 /// A place with some lines around it.
@@ -251,6 +265,13 @@ mod tests {
         if x {
         }
         ");
+        let near = helped("a\nx\nx\nb\nc\nd\n", &["x"]);
+        assert_eq!(
+            near.matches("\n[f3] src/main.rs · lines 1-5\na\nx\nx\nb\nc").count(),
+            1,
+            "{near}"
+        );
+        assert_eq!(near.lines().count(), 7, "lines near both are shown once: {near}");
         let text = "}\n".repeat(24);
         assert_eq!(
             helped(&text, &["}"]),

@@ -233,7 +233,7 @@ fn paid(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
         let unspent: f64 = leaving.iter().map(Item::unspent).sum();
         let pays = gain >= terms.collapse_tokens && unspent >= cost;
         let reserve = standing.fault_risk(leaving);
-        let reason = format!("{gain} tokens have cost what rewriting costs, {cost:.0}");
+        let reason = format!("keeping {gain} tokens had cost as much as the rewrite, {cost:.0}");
         let may = pays && terms.bound.affords(cost + reserve);
         let leaving = leaving.to_vec();
         may.then_some(Cause { reason, reserve: Some(reserve), leaving, from: 0 })
@@ -267,7 +267,7 @@ fn soon(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     }
     let (leaving, from, gain, again) = found?;
     let reserve = standing.fault_risk(leaving);
-    let reason = format!("{gain} tokens can go, and only {again} are read again");
+    let reason = format!("{gain} tokens can go, only {again} are read again");
     let may = terms.bound.affords(standing.rewrite_cost(&suffix, from, gain) + reserve);
     may.then(|| Cause { reason, reserve: Some(reserve), leaving: leaving.to_vec(), from })
 }

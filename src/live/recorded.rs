@@ -11,7 +11,7 @@ pub use self::call::{Place, Replayed, replay_call};
 pub use self::inspect::{
     About, Change, Inspected, Payload, Prompt, Since, compare_calls, inspect_call,
 };
-pub use self::sessions::{SessionSummary, find_session, newest_call, sessions};
+pub use self::sessions::{SessionSummary, find_handle, find_session, newest_call, sessions};
 pub(super) use self::slots::{apply_edits, recorded_slots, slots_of};
 use super::journal::{read_events, refers_to_chat, stored_words};
 use crate::context::statement::{self, Statement};

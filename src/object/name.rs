@@ -163,9 +163,11 @@ impl Name {
         Handle::parse(&self.text)
     }
 
-    /// The name as an ID prefix, if it has that form: at least 8 hexadecimal digits or dashes.
+    /// The name as an ID prefix, if it has that form: at least 8 hexadecimal digits or dashes, for a session, a chat and so on
+    /// behind the type that its ID begins with (`session:0189abcd`).
     pub fn id_prefix(&self) -> Option<&str> {
-        looks_like_hex(&self.text).then_some(self.text.as_str())
+        let digits = self.text.split_once(':').map_or(&*self.text, |(_, digits)| digits);
+        looks_like_hex(digits).then_some(self.text.as_str())
     }
 }
 

@@ -2,12 +2,13 @@
 //! calls; after a restart, for forks and branches, and for calls that failed open.
 
 use palimpsest::live::{
-    Change, Inspected, LiveSession, Since, compare_calls, find_session, inspect_call, newest_call,
+    Change, Inspected, LiveSession, Since, compare_calls, find_handle, find_session, inspect_call,
+    newest_call, sessions,
 };
-use palimpsest::object::{AsOf, ObjectId, Payload};
+use palimpsest::object::{AsOf, Handle, ObjectId, Payload};
 use palimpsest::session::{Treatment, WithheldReason};
 use palimpsest::settings::Settings;
-use palimpsest::store::{Expected, Store};
+use palimpsest::store::{Expected, ForgetOptions, Store};
 use serde_json::{Value, json};
 
 use crate::host::Host;
@@ -194,6 +195,23 @@ fn inspecting_a_withheld_place_gives_its_reason() {
 }
 
 #[test]
+fn a_forgotten_session_is_neither_listed_nor_the_latest() {
+    let mut host = Host::new(Settings::default());
+    host.user("begin");
+    host.send();
+    let first = host.live.id().clone();
+    host.fork("session-22");
+    host.send();
+    let second = host.live.id().clone();
+    host.store.forget(&second, ForgetOptions { dry_run: false, everywhere: false }).unwrap();
+    let listed: Vec<ObjectId> =
+        sessions(&host.store).unwrap().into_iter().map(|found| found.version.envelope.id).collect();
+    assert_eq!(listed, std::slice::from_ref(&first));
+    assert_eq!(find_session(&host.store, "latest").unwrap(), first);
+    assert_eq!(find_session(&host.store, "session-22").unwrap_err().code(), "FORGOTTEN");
+}
+
+#[test]
 fn sessions_are_found_by_id_host_id_prefix_or_as_the_latest() {
     let mut host = Host::new(Settings::default());
     host.user("begin");
@@ -218,11 +236,14 @@ fn sessions_are_found_by_id_host_id_prefix_or_as_the_latest() {
         assert_eq!(find(name).unwrap_err().code(), code, "{name}");
     }
     assert_eq!(newest_call(&host.store, &second).unwrap(), 2);
+    let handle = |text: &str| find_handle(&host.store, &second, Handle::parse(text).unwrap());
+    assert_eq!(handle("t1").unwrap_err().code(), "UNKNOWN_NAME");
     let none = Store::open(":memory:").unwrap();
     assert_eq!(find_session(&none, "latest").unwrap_err().code(), "UNKNOWN_NAME");
     let never = LiveSession::open(none.clone(), host.options()).unwrap();
     assert_eq!(newest_call(&none, never.id()).unwrap_err().code(), "NOT_FOUND");
     let error = inspect_call(&host.store, &second, 9).unwrap_err();
     assert_eq!(error.code(), "NOT_FOUND");
+    assert_eq!(error.to_string(), format!("`{second}` has no call 9: it has made calls 1 to 2"));
     assert_eq!(inspect_call(&none, &ObjectId::session("x"), 1).unwrap_err().code(), "NOT_FOUND");
 }

@@ -96,6 +96,11 @@ fn a_name_that_fits_no_object_or_several_is_an_error_with_candidates() {
     assert_eq!(error.code(), "AMBIGUOUS_NAME");
     assert_eq!(error.candidates().len(), 8);
     assert_eq!(error.candidates()[0], "0189abcd-0 toolcall");
+    // The type that an ID begins with belongs to its prefix.
+    let session = toolcall(&store, "session:0189abce-77", "x").envelope.id;
+    assert_eq!(place().find(&store, "session:0189abce").unwrap().id, session);
+    assert_eq!(code(&store, "session:0189abc"), "UNKNOWN_NAME");
+    assert_eq!(code(&store, "chat:0189abce"), "UNKNOWN_NAME");
     // Short of 8 digits nothing is a prefix.
     assert_eq!(code(&store, "0189abc"), "UNKNOWN_NAME");
 }

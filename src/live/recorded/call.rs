@@ -129,7 +129,7 @@ impl FoundCall {
                 _ => {}
             }
         }
-        Err(missing())
+        Err(Error::NoCall { session: session.clone(), number, calls: before })
     }
 
     /// The messages as they went out, checked.

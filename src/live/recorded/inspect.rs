@@ -72,7 +72,9 @@ pub struct Payload {
 pub struct About {
     /// Its position in the chat; `None` for a message of ours, and one that the chat does not hold so.
     pub at: Option<u64>,
-    /// Handle of the call's object, of a tool result.
+    /// The call's object, of a tool result; the object whose content a message of ours shows.
+    pub object: Option<ObjectId>,
+    /// The handle of `object`.
     pub handle: Option<Handle>,
     /// Handle and path of the file that it shows or changed.
     pub file: Option<(Handle, String)>,
@@ -252,7 +254,8 @@ fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
     let (at, folded) = match slot {
         SlotRecord::Chat { chat, folded, .. } => (*chat, folded.as_deref().unwrap_or_default()),
         SlotRecord::Active { active, .. } => {
-            return About { handle: state.handle(active), ..About::default() };
+            let object = Some(active.clone());
+            return About { object, handle: state.handle(active), ..About::default() };
         }
         SlotRecord::Pool { .. } | SlotRecord::Message { .. } => return About::default(),
     };
@@ -277,6 +280,7 @@ fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
         folds.filter_map(|fold| Some((fold.line.clone(), history.folds.get(&fold.first)?.clone())));
     About {
         at: Some(at),
+        object: fact.and_then(|fact| fact.object.clone()),
         handle: fact.and_then(|fact| state.handle(fact.object.as_ref()?)),
         file,
         treatment: (is_result || since.is_some()).then(|| state.treatment(at).clone()),

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::live::journal::is_forgotten;
-use crate::object::{AsOf, ObjectId, ObjectType, Timestamp};
-use crate::session::Opened;
+use crate::live::journal::{is_forgotten, read_events};
+use crate::object::{AsOf, Handle, ObjectId, ObjectType, Timestamp};
+use crate::session::{Opened, Session};
 use crate::store::{Store, Version};
 
 /// Candidates that an ambiguous name lists.
@@ -32,9 +32,10 @@ pub struct SessionSummary {
     pub parted: bool,
 }
 
-/// Lists the sessions, the one written last first.
+/// Lists the sessions, the one written last first. Forgotten ones are none.
 pub fn sessions(store: &Store) -> Result<Vec<SessionSummary>> {
-    let found = documents(store)?.into_iter().map(|version| summary(store, version));
+    let known = documents(store)?.into_iter().filter(|version| !is_forgotten(version));
+    let found = known.map(|version| summary(store, version));
     let mut found: Vec<SessionSummary> = found.collect::<Result<_>>()?;
     found.sort_by_key(|session| std::cmp::Reverse(session.version.tx_id));
     Ok(found)
@@ -59,7 +60,8 @@ pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
             !name.is_empty() && names.iter().any(|full| full.starts_with(name))
         }];
     let found: Vec<&Version> = if name == "latest" {
-        all.iter().max_by_key(|version| version.tx_id).into_iter().collect()
+        let known = all.iter().filter(|version| !is_forgotten(version));
+        known.max_by_key(|version| version.tx_id).into_iter().collect()
     } else {
         let mut found = named.iter().map(|is| all.iter().filter(|v| is(v)).collect::<Vec<_>>());
         found.find(|found| !found.is_empty()).unwrap_or_default()
@@ -72,7 +74,8 @@ pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
             let describe = |version: &&Version| {
                 let field = |name| version.fields.get(name).and_then(Value::as_str);
                 let cwd = field("cwd").unwrap_or_default();
-                format!("{} {} {cwd}", id(version), field("harness").unwrap_or_default())
+                let harness = field("harness").unwrap_or_default();
+                format!("{} {harness} {cwd}", id(version)).trim_end().to_owned()
             };
             let candidates = several.iter().take(MAX_CANDIDATES).map(describe).collect();
             Err(Error::AmbiguousName { name: name.to_owned(), candidates })
@@ -80,12 +83,23 @@ pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
     }
 }
 
+/// The object behind a handle of a session.
+///
+/// # Errors
+/// `UNKNOWN_NAME` if the session gave no such handle.
+pub fn find_handle(store: &Store, session: &ObjectId, handle: Handle) -> Result<ObjectId> {
+    let state = Session::replay(&read_events(store, session, AsOf::Latest)?);
+    let entry = state.index().by_handle(handle);
+    let id = entry.map(|entry| entry.id.clone());
+    id.ok_or_else(|| Error::UnknownName { name: handle.to_string() })
+}
+
 /// The number of a session's newest call.
 ///
 /// # Errors
 /// `NOT_FOUND` if it has made none.
 pub fn newest_call(store: &Store, session: &ObjectId) -> Result<u64> {
-    let none = || Error::NotFound { id: session.clone(), at: "with a call".to_owned() };
+    let none = || Error::NoCall { session: session.clone(), number: 1, calls: 0 };
     let version = store.get(session, AsOf::Latest)?.ok_or_else(none)?;
     Some(calls(store, &version)?).filter(|number| *number > 0).ok_or_else(none)
 }
