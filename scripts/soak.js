@@ -1,0 +1,49 @@
+// `npm run soak -- MINUTES`: plays the property tests on fresh seeds for so long, 10 minutes by default. Rounds of all programs
+// follow each other; a round that began is played to its end. A failure is shown with its smallest input and the command that
+// plays it again, and ends the run with exit code 1.
+import { spawnSync } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { root, setUp } from "./setup.js";
+
+/** The programs with their property tests, and how many inputs each tries in a round where the test has no number of its own. */
+const programs = [
+  { test: "live", filters: ["properties::", "replayed::", "windows::no_request"], cases: 4 },
+  { test: "store", filters: ["model::", "query_model::", "search_model::", "relations_contract::"], cases: 64 },
+  { test: "archive", filters: ["merge::", "fuzz::"], cases: 48 },
+  { test: "graph", filters: ["markdown_properties::", "links::"], cases: 512 },
+  { test: "source", filters: ["tracking_properties::"], cases: 96 },
+];
+
+const [given = "10"] = process.argv.slice(2);
+const minutes = Number(given);
+if (!Number.isFinite(minutes) || minutes <= 0) {
+  console.error(`soak: \`${given}\` is no number of minutes`);
+  process.exit(2);
+}
+setUp(fileURLToPath(import.meta.url));
+const tests = programs.flatMap(({ test }) => ["--test", test]);
+run(["test", "--no-run", ...tests], {});
+
+const end = performance.now() + minutes * 60_000;
+let rounds = 0;
+do {
+  for (const { test, filters, cases } of programs) {
+    const seed = randomInt(2 ** 47);
+    const env = { PROPTEST_CASES: String(cases), PROPTEST_RNG_SEED: String(seed) };
+    const words = ["test", "--quiet", "--test", test, "--", ...filters];
+    if (!run(words, env)) {
+      const shown = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+      console.error(`soak: failed with seed ${seed}; again: ${shown.join(" ")} cargo ${words.join(" ")}`);
+      process.exit(1);
+    }
+  }
+  rounds += 1;
+} while (performance.now() < end);
+console.log(`soak: ${rounds} rounds of ${programs.length} programs passed`);
+
+/** @param {string[]} args @param {Record<string, string>} env */
+function run(args, env) {
+  const { status } = spawnSync("cargo", args, { cwd: root, stdio: "inherit", env: { ...process.env, ...env } });
+  return status === 0;
+}
