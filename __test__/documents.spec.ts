@@ -25,21 +25,24 @@ test("the README's example is the one that is type-checked, and it runs", () => 
 
 const pages = readdirSync(join(root, "docs")).map((name) => `docs/${name}`);
 
-describe.each(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", ...pages])("%s names", (name) => {
-  const text = read(name);
+describe.each(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", ...pages])(
+  "%s names",
+  (name) => {
+    const text = read(name);
 
-  test("commands that exist", () => {
-    const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
-    const commands = findAll(text, /\bnpm run ([\w:]+)/g);
-    expect(commands.filter((command) => scripts[command] === undefined)).toEqual([]);
-  });
+    test("commands that exist", () => {
+      const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+      const commands = findAll(text, /\bnpm run ([\w:]+)/g);
+      expect(commands.filter((command) => scripts[command] === undefined)).toEqual([]);
+    });
 
-  test("files that exist", () => {
-    const paths = findAll(text, /`((?:src|tests|benches|scripts|bin|pi-extension|__test__|\.ci)\/[\w./-]*)`/g);
-    const links = findAll(text, /\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g).map((link) => join(dirname(name), link));
-    expect([...paths, ...links].filter((path) => !existsSync(join(root, path)))).toEqual([]);
-  });
-});
+    test("files that exist", () => {
+      const paths = findAll(text, /`((?:src|tests|benches|scripts|bin|pi-extension|__test__|\.ci)\/[\w./-]*)`/g);
+      const links = findAll(text, /\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g).map((link) => join(dirname(name), link));
+      expect([...paths, ...links].filter((path) => !existsSync(join(root, path)))).toEqual([]);
+    });
+  },
+);
 
 test("the README lists the commands as their help does", () => {
   const { stdout } = spawnSync(pinnedNode(), [join(root, "bin", "palimpsest.js"), "--help"], { encoding: "utf8" });

@@ -49,6 +49,7 @@ pub use search::{
     SearchResults, SnippetLine,
 };
 use sqlite::IN_MEMORY;
+pub(crate) use sqlite::install_locks;
 pub use sqlite::{Journal, SqliteBackend};
 pub use stats::Stats;
 pub use transaction::Transaction;

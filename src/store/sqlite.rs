@@ -9,6 +9,7 @@ mod derived;
 mod erase;
 mod failure;
 mod integrity;
+mod locks;
 mod lost;
 mod mark;
 mod open;
@@ -31,6 +32,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 
 use self::failure::Step;
+pub(crate) use self::locks::install as install_locks;
 use self::mark::Mark;
 use super::{
     Backend, Garbage, Item, Lost, Op, PlacedItem, Query, Receipt, RelationIndex, Replacement,

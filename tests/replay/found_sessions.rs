@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use palimpsest::replay::transcript::find::find;
 use palimpsest::replay::transcript::{Format, Transcript};
+use palimpsest::store::SqliteBackend;
 use rusqlite::Connection;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -13,8 +14,10 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/transcripts").join(name)
 }
 
-/// A copy of a fixture in a folder that may be changed.
+/// A copy of a fixture in a folder that may be changed. Connections of the tests have the locks of the program's own: those are set up
+/// when it first uses SQLite, and a connection must not change its kind of locks meanwhile.
 fn copied(name: &str) -> (TempDir, PathBuf) {
+    SqliteBackend::in_memory().unwrap();
     let folder = TempDir::new().unwrap();
     let path = folder.path().join(name);
     fs::copy(fixture(name), &path).unwrap();

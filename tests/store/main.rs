@@ -24,6 +24,8 @@ mod damage;
 mod disk;
 mod doctor;
 mod documents;
+#[cfg(target_os = "linux")]
+mod file_locks;
 mod forget;
 mod front;
 #[cfg(target_os = "linux")]

@@ -288,7 +288,7 @@ fn acts_as_another_process_when_asked() {
 }
 
 /// Adds 1 to a counter `times` times: an update that were lost would be missing from the sum.
-fn count_up(store: &Store, times: usize) {
+pub(crate) fn count_up(store: &Store, times: usize) {
     let counter = toolcall("counter");
     let mut done = 0;
     while done < times {

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::failure::{self, Step};
 use super::mark::Mark;
-use super::{Journal, lost, query, schema};
+use super::{Journal, locks, lost, query, schema};
 use crate::error::{Error, Result};
 use crate::store::{Lost, Mounts};
 
@@ -166,6 +166,7 @@ fn connect(path: &Path) -> Step<Connection> {
 }
 
 fn connect_with(path: &Path, access: OpenFlags) -> Step<Connection> {
+    locks::install();
     // One thread at a time uses a connection, so SQLite's own mutexes are not needed.
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;

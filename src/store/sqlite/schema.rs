@@ -304,10 +304,11 @@ fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, name: &str) -> S
 
 #[cfg(test)]
 mod tests {
-    use super::super::failure;
+    use super::super::{failure, locks};
     use super::*;
 
     fn connect(path: &Path) -> Connection {
+        locks::install();
         let mut connection = Connection::open(path).unwrap();
         connection.busy_handler(Some(failure::wait_for_lock)).unwrap();
         connection.pragma_update(None, "journal_mode", "WAL").unwrap();

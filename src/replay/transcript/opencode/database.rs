@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::replay::transcript::Parts;
 use crate::replay::transcript::lines::object_of;
 use crate::replay::transcript::notes::Notes;
+use crate::store::install_locks;
 
 /// What a file of SQLite begins with.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -119,6 +120,7 @@ fn object(id: &str, data: &str, notes: &mut Notes) -> Option<Map<String, Value>>
 /// read as if nothing changed it, since SQLite would leave files of its own beside it. So it is where sharing fails, such as in a
 /// folder that may not be written.
 fn opened(path: &Path) -> rusqlite::Result<Connection> {
+    install_locks();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let shared = || Connection::open_with_flags(path, flags).and_then(checked);
     let alone = || {
