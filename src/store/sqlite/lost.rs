@@ -16,7 +16,7 @@ use crate::store::Lost;
 /// `tx_id` is part of portable identities and must never stand for two transactions.
 pub(super) fn note(writer: &mut Connection, store: &Migrated, mark: &Mark) -> Step<Option<Lost>> {
     if store.is_new {
-        return note_replaced(writer, mark);
+        return note_replaced(writer, &store.store_id, mark);
     }
     if missing(writer, &store.store_id, mark)?.is_none() {
         mark.raise(&store.store_id, newest(writer)?);
@@ -63,15 +63,17 @@ fn missing(connection: &Connection, store_id: &str, mark: &Mark) -> Step<Option<
     }))
 }
 
-/// A new store where a mark tells of another: that one's file is gone, or its log before anything was moved into the file.
-fn note_replaced(writer: &mut Connection, mark: &Mark) -> Step<Option<Lost>> {
-    let Some(replaced) = mark.any() else { return Ok(None) };
+/// A new store where a mark tells of another: that one's file is gone, or its log before anything was moved into the file. It may tell
+/// of the new one already, if another process has opened it since it was made.
+fn note_replaced(writer: &mut Connection, store_id: &str, mark: &Mark) -> Step<Option<Lost>> {
+    let Some(replaced) = mark.newest_of_others(store_id) else { return Ok(None) };
     let lost =
         Lost { store_id: replaced.store_id, from: TxId(1), to: replaced.tx_id, noticed: now() };
     let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
     record(&transaction, &lost)?;
     transaction.commit()?;
     mark.clear();
+    mark.raise(store_id, newest(writer)?);
     Ok(Some(lost))
 }
 
@@ -92,4 +94,40 @@ fn newest(connection: &Connection) -> Step<TxId> {
 fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::store::sqlite::{locks, schema};
+
+    fn new_store(path: &Path) -> (Connection, Migrated, Mark) {
+        locks::install();
+        let mut connection = Connection::open(path).unwrap();
+        let migrated = schema::migrate(&mut connection, path).unwrap();
+        (connection, migrated, Mark::open(path).unwrap().unwrap())
+    }
+
+    #[test]
+    fn a_store_that_another_process_opens_while_it_is_made_has_lost_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut writer, store, mark) = new_store(&folder.path().join("store.sqlite"));
+        mark.raise(&store.store_id, TxId(0));
+        assert_eq!(note(&mut writer, &store, &mark).unwrap(), None);
+        assert_eq!(mark.newest(&store.store_id), Some(TxId(0)), "the mark stays");
+    }
+
+    #[test]
+    fn a_store_in_the_place_of_another_says_so_even_then() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut writer, store, mark) = new_store(&folder.path().join("store.sqlite"));
+        mark.raise("another", TxId(7));
+        mark.raise(&store.store_id, TxId(0));
+        let lost = note(&mut writer, &store, &mark).unwrap().unwrap();
+        assert_eq!((lost.store_id.as_str(), lost.to), ("another", TxId(7)));
+        assert_eq!(mark.newest_of_others(&store.store_id), None);
+        assert_eq!(mark.newest(&store.store_id), Some(TxId(0)));
+    }
 }

@@ -83,9 +83,11 @@ impl Mark {
         self.records().filter(|record| record.store_id == store_id).map(|record| record.tx_id).max()
     }
 
-    /// The greatest record of any store.
-    pub(super) fn any(&self) -> Option<Record> {
-        self.records().max_by_key(|record| record.tx_id)
+    /// The greatest record of any store but `store_id`.
+    pub(super) fn newest_of_others(&self, store_id: &str) -> Option<Record> {
+        self.records()
+            .filter(|record| record.store_id != store_id)
+            .max_by_key(|record| record.tx_id)
     }
 
     /// Records that a transaction was acknowledged. Failures are ignored: the transaction itself is safe.
@@ -246,7 +248,8 @@ mod tests {
         bytes[2 * RECORD_BYTES + ID_BYTES] ^= 4;
         fs::write(path_of(&path), bytes).unwrap();
         assert_eq!(mark.newest("s"), Some(TxId(1)));
-        assert_eq!(mark.any().unwrap().store_id, "another");
+        assert_eq!(mark.newest_of_others("s").unwrap().store_id, "another");
+        assert_eq!(mark.newest_of_others("another").unwrap().tx_id, TxId(1));
     }
 
     #[test]
