@@ -810,7 +810,7 @@ export interface DiffOptions {
  * to a report that says so.
  *
  * Rejects with `STORE_UNAVAILABLE` (also if there is no such file, or if its schema is older than this program's),
- * `NEWER_SCHEMA`, `INVALID_ARGUMENT`.
+ * `NOT_PRIVATE`, `NEWER_SCHEMA`, `INVALID_ARGUMENT`.
  */
 export declare function doctor(path: string): Promise<DoctorReport>
 
@@ -1346,7 +1346,7 @@ export declare function openSession(store: Store, options: SessionOptions): Prom
 /**
  * Opens a store. Creates the file and its folder if they are missing, unless `create` is false.
  *
- * Rejects with `INVALID_ARGUMENT`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
+ * Rejects with `INVALID_ARGUMENT`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `NOT_PRIVATE`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
  */
 export declare function openStore(options?: StoreOptions | undefined | null): Promise<Store>
 
@@ -1662,7 +1662,7 @@ export interface SessionStatus {
  * `force`: also rename a store that is not damaged. Default: false.
  *
  * Rejects with `INVALID_ARGUMENT` if nothing is damaged, `STORE_UNAVAILABLE` if there is no such file or a store is open
- * there, in this process or another, `FILE`, `NEWER_SCHEMA`.
+ * there, in this process or another, `NOT_PRIVATE`, `FILE`, `NEWER_SCHEMA`.
  */
 export declare function setAside(path: string, force?: boolean | undefined | null): Promise<string>
 

@@ -33,7 +33,7 @@ test("a store that is whole is healthy, open or closed", async () => {
 test("a file that does not open is named with what can be done, and set aside when asked", async () => {
   const path = newPath();
   const garbage = "garbage ".repeat(1_000);
-  writeFileSync(path, garbage);
+  writeFileSync(path, garbage, { mode: 0o600 });
   const report = await doctor(path);
   expect(report.storeId).toBeUndefined();
   expect(report).toMatchObject({ healthy: false, damaged: true });

@@ -172,7 +172,7 @@ describe("openStore rejects", () => {
 
   test("a file that is no database, and leaves it as it is", async () => {
     const path = join(temporaryFolder(), "store.sqlite");
-    writeFileSync(path, "garbage ".repeat(1_000));
+    writeFileSync(path, "garbage ".repeat(1_000), { mode: 0o600 });
     const error = await rejection(() => openStore({ path }));
     expect(error).toMatchObject({ code: "STORE_CORRUPT", hint: expect.stringContaining("doctor --set-aside") });
   });

@@ -132,6 +132,7 @@ describe("the store", () => {
   test("that is damaged, a folder or described by wrong settings is named", () => {
     const at = desk();
     const damaged = at.write("damaged.sqlite", "this is no database at all, and it is longer than a header");
+    chmodSync(damaged, 0o600);
     expect(at.failure("stats", "--store", damaged)).toMatchObject({ status: 1, code: "STORE_CORRUPT" });
     expect(at.run("stats", "--store", damaged).stderr).toMatch(/^palimpsest: .*\n(caused by: .*\n)+hint: /);
     expect(readFileSync(damaged, "utf8")).toMatch(/^this is no database/);

@@ -1,13 +1,15 @@
-// The extension's pure parts.
-
+// The extension's parts that need no Pi.
+import { chmodSync, linkSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { ExtensionContext, MessageEndEvent } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
 import type { Ledger, Session, UsageReport } from "../pi-extension/addon.ts";
-import { describe as describeError } from "../pi-extension/failures.ts";
+import { createFailures, describe as describeError } from "../pi-extension/failures.ts";
 import { createObserver } from "../pi-extension/observe.ts";
 import { contextReport } from "../pi-extension/report.ts";
 import { statusLine } from "../pi-extension/status.ts";
 import { createUsageReporter } from "../pi-extension/usage.ts";
+import { temporaryFolder } from "./e2e/support.ts";
 
 const status = {
   calls: 3,
@@ -30,6 +32,34 @@ describe("the status line", () => {
 
   test("says only that it is on before the first call", () => {
     expect(statusLine({ ...status, calls: 0 })).toBe("palimpsest on");
+  });
+});
+
+describe.skipIf(process.platform === "win32")("the log", () => {
+  const report = (agentDir: string) =>
+    createFailures(agentDir, { hasUI: true, ui: { notify() {} } } as unknown as ExtensionContext).report("it", "odd");
+
+  test("is for its user only, also where an earlier one was not", async () => {
+    const agentDir = temporaryFolder();
+    const log = join(agentDir, "palimpsest", "errors.log");
+    await report(agentDir);
+    chmodSync(log, 0o644);
+    await report(agentDir);
+    expect(readFileSync(log, "utf8").match(/ it: odd\n/g)).toHaveLength(2);
+    expect([statSync(log), statSync(dirname(log))].map(({ mode }) => mode & 0o077)).toEqual([0, 0]);
+  });
+
+  test.each([
+    ["link", symlinkSync],
+    ["second name", linkSync],
+  ])("is not written through a %s that somebody planted", async (_what, plant) => {
+    const agentDir = temporaryFolder();
+    const victim = join(agentDir, "victim");
+    writeFileSync(victim, "not ours");
+    mkdirSync(join(agentDir, "palimpsest"));
+    plant(victim, join(agentDir, "palimpsest", "errors.log"));
+    await report(agentDir);
+    expect(readFileSync(victim, "utf8")).toBe("not ours");
   });
 });
 

@@ -1,5 +1,5 @@
 // `palimpsest replay` against an independent pricing of what it dumps, on the recorded sessions and on one written here.
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
@@ -13,6 +13,19 @@ const fixed = 4_000;
 const overhead = 276;
 
 const recordings = recordedData("transcripts");
+
+/** Plants a link in the place of a file that a command is to write; returns a check that it was not followed. */
+function plantLink(folder: string, name: string): () => void {
+  const [victim, planted] = [join(folder, "victim"), join(folder, name)];
+  writeFileSync(victim, "not ours");
+  mkdirSync(dirname(planted), { recursive: true });
+  symlinkSync(victim, planted);
+  return () => {
+    expect(readFileSync(victim, "utf8")).toBe("not ours");
+    const found = lstatSync(planted);
+    expect({ isFile: found.isFile(), forOthers: found.mode & 0o077 }).toEqual({ isFile: true, forOthers: 0 });
+  };
+}
 
 interface Setting {
   prices: keyof typeof tables;
@@ -148,6 +161,7 @@ describe("palimpsest replay", () => {
   test("prints one document and writes the requests where it is asked to", () => {
     const at = desk();
     transcriptIn(at.folder, "one.jsonl.gz", writtenSession(30));
+    const expectPrivate = plantLink(at.folder, join("out", "requests", "one.jsonl.gz"));
     const report = at.json<ReplayReport>("replay", "one.jsonl.gz", "--dump", "out/requests", "--layout", "plain");
     expect(report).toMatchObject({
       layout: "plain",
@@ -158,6 +172,7 @@ describe("palimpsest replay", () => {
     });
     expect(report.sum).toMatchObject({ files: 1, leftOut: 0, calls: 31, bill: { ratio: 1 }, median: 1, worst: 1 });
     const requests = [...dumped(join(at.folder, "out", "requests", "one.jsonl.gz"))];
+    expectPrivate();
     expect(requests.map(({ messages }) => messages.length)).toEqual(
       Array.from({ length: 31 }, (_, call) => 1 + 2 * call),
     );
@@ -169,10 +184,12 @@ describe("palimpsest replay", () => {
   test("writes a page that holds the report and loads nothing", () => {
     const at = desk();
     transcriptIn(at.folder, "<one>.jsonl", writtenSession(30));
+    const expectPrivate = plantLink(at.folder, "page.html");
     const { status, stderr } = at.run("replay", "<one>.jsonl", "--html", "page.html");
     expect({ status, problems: problems(stderr) }).toEqual({ status: 0, problems: [] });
     const page = readFileSync(join(at.folder, "page.html"), "utf8");
     expect(page).toMatch(/^<!doctype html>/);
+    expectPrivate();
     expect(page).toContain('"name":"\\u003cone>"');
     expect(page).not.toMatch(/<(link|img)|src=|https?:\/\/(?!www\.w3\.org\/2000\/svg")/);
   });

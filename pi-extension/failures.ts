@@ -1,6 +1,7 @@
 // Fail open: a failure of Palimpsest never reaches Pi. The user is notified of the first one in a session; all are logged with their
 // causes. Nothing in this file throws or rejects.
-import { appendFile, mkdir } from "node:fs/promises";
+import { constants } from "node:fs";
+import { mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 
@@ -60,8 +61,24 @@ function notify(ctx: ExtensionContext, message: string): void {
 async function log(file: string, text: string): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    await appendFile(file, text, { mode: 0o600 });
+    await append(file, text);
   } catch {
     // The log cannot be written, but the user was notified.
+  }
+}
+
+/** Appends to a file that is the user's alone. A link, and a file of another user or with another name, is left as it is. */
+async function append(file: string, text: string): Promise<void> {
+  const { O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_WRONLY } = constants;
+  const log = await open(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  try {
+    const found = await log.stat();
+    const isOurs = found.uid === (process.geteuid?.() ?? found.uid);
+    if (found.isFile() && found.nlink === 1 && isOurs) {
+      await log.chmod(0o600);
+      await log.appendFile(text);
+    }
+  } finally {
+    await log.close();
   }
 }

@@ -191,6 +191,14 @@ pub enum Error {
         /// The store.
         path: PathBuf,
     },
+    /// A file of ours, or its folder, is not its user's alone.
+    #[error("`{path}` is not private: {problem}")]
+    NotPrivate {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong, in words.
+        problem: &'static str,
+    },
     /// The disk is full.
     #[error("no space left for the store `{path}`")]
     NoSpace {
@@ -200,7 +208,7 @@ pub enum Error {
     /// A file outside the store cannot be read or written.
     #[error("cannot {act} `{path}`: {}", file_problem(source))]
     File {
-        /// `read`, `write`, `create`, `move`.
+        /// `read`, `write`, `create`, `move`, `check`.
         act: &'static str,
         /// The file.
         path: PathBuf,
@@ -253,6 +261,7 @@ impl Error {
             Self::StoreUnavailable { .. } => "STORE_UNAVAILABLE",
             Self::StoreCorrupt { .. } => "STORE_CORRUPT",
             Self::ReadOnly { .. } => "READ_ONLY",
+            Self::NotPrivate { .. } => "NOT_PRIVATE",
             Self::NoSpace { .. } => "NO_SPACE",
             Self::File { .. } => "FILE",
             Self::Unsupported { .. } => "UNSUPPORTED",
@@ -294,6 +303,11 @@ impl Error {
             }
             Self::StoreUnavailable { .. } => {
                 "check the path, or set PALIMPSEST_STORE to another path"
+            }
+            Self::NotPrivate { .. } => {
+                "a store has to be yours alone: `chmod 600` its files and `chmod go-w` its folder if they are yours, name the \
+                 file that a link leads to, put a copy in the place of a file with two names, or set PALIMPSEST_STORE to a path \
+                 in a folder of your own"
             }
             Self::NoSpace { .. } => "free some space on the disk",
             Self::Internal { .. } => "please report this, with the text of the error",

@@ -13,6 +13,7 @@ mod lineage;
 pub(crate) mod mount_table;
 mod names;
 mod network;
+pub(crate) mod private;
 mod put;
 mod query;
 mod relations;

@@ -1,7 +1,6 @@
 // Whatever breaks in Palimpsest, Pi works as without it: its own messages and tools, one notice, the cause in the log.
 import {
   chmodSync,
-  chownSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -60,7 +59,7 @@ describe("a store that cannot be used", () => {
 
   test("a corrupt file", async () => {
     const { model, sandbox } = await start(steps, { files });
-    writeFileSync(storeFile(sandbox), "garbage ".repeat(4_000));
+    writeFileSync(storeFile(sandbox), "garbage ".repeat(4_000), { mode: 0o600 });
     const finished = await runPi(sandbox, ["-e", extension, "-p", "read a.txt"]);
     await expectPlainPi(model, sandbox, finished);
     expect(errorsLog(sandbox)).toContain("STORE_CORRUPT");
@@ -75,10 +74,7 @@ describe("a store that cannot be used", () => {
     cpSync(join(earlier.sandbox.agentDir, "palimpsest"), folder, { recursive: true });
     const launcher = asOtherUser(sandbox.dir);
     for (const name of readdirSync(folder)) {
-      chmodSync(join(folder, name), 0o444);
-      if (launcher.length > 0) {
-        chownSync(join(folder, name), 0, 0);
-      }
+      chmodSync(join(folder, name), 0o400);
     }
     const finished = await runPi(sandbox, ["-e", extension, "-p", "read a.txt"], { launcher });
     await expectPlainPi(model, sandbox, finished);

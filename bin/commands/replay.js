@@ -1,11 +1,11 @@
 // `palimpsest replay`: runs recorded sessions through the same code as live use and reports what they would have cost.
 import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { loadPackage } from "../../lib/load.js";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
 import { printError } from "../lib/errors.js";
 import { write, writeError, writeJson } from "../lib/output.js";
+import { writePrivate } from "../lib/private-file.js";
 import { withProgress } from "../lib/progress.js";
 import { piAgentDir } from "../lib/store.js";
 import { oneLine, writeTable } from "../lib/table.js";
@@ -93,7 +93,7 @@ export const replay = {
     const report = await addon.replayReport(files, options);
     const html = text(given, "html");
     if (html !== undefined) {
-      await writeFile(resolve(html), await addon.replayPage(report));
+      await writePrivate(resolve(html), await addon.replayPage(report));
     }
     if (given.json) {
       await writeJson({ ...report, failed: failed.map(({ file, error }) => ({ file, error: shown(error) })) });

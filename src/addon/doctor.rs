@@ -72,7 +72,7 @@ pub struct DoctorFinding {
 /// to a report that says so.
 ///
 /// Rejects with `STORE_UNAVAILABLE` (also if there is no such file, or if its schema is older than this program's),
-/// `NEWER_SCHEMA`, `INVALID_ARGUMENT`.
+/// `NOT_PRIVATE`, `NEWER_SCHEMA`, `INVALID_ARGUMENT`.
 #[napi(ts_args_type = "path: string", ts_return_type = "Promise<DoctorReport>")]
 pub fn doctor(path: Given<String>) -> AsyncTask<Blocking<DoctorReport>> {
     blocking(move || doctor::check_file(Path::new(&path.named("path")?)).map(DoctorReport::from))
@@ -84,7 +84,7 @@ pub fn doctor(path: Given<String>) -> AsyncTask<Blocking<DoctorReport>> {
 /// `force`: also rename a store that is not damaged. Default: false.
 ///
 /// Rejects with `INVALID_ARGUMENT` if nothing is damaged, `STORE_UNAVAILABLE` if there is no such file or a store is open
-/// there, in this process or another, `FILE`, `NEWER_SCHEMA`.
+/// there, in this process or another, `NOT_PRIVATE`, `FILE`, `NEWER_SCHEMA`.
 #[napi(
     ts_args_type = "path: string, force?: boolean | undefined | null",
     ts_return_type = "Promise<string>"

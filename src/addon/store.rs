@@ -41,7 +41,7 @@ pub struct Store {
 
 /// Opens a store. Creates the file and its folder if they are missing, unless `create` is false.
 ///
-/// Rejects with `INVALID_ARGUMENT`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
+/// Rejects with `INVALID_ARGUMENT`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `NOT_PRIVATE`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
 #[napi(
     ts_args_type = "options?: StoreOptions | undefined | null",
     ts_return_type = "Promise<Store>"

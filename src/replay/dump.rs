@@ -9,6 +9,7 @@ use flate2::write::GzEncoder;
 
 use super::play::{Change, Sent};
 use crate::error::{Error, Result};
+use crate::store::private;
 
 /// A dump that is being written.
 #[derive(Debug)]
@@ -20,13 +21,13 @@ pub struct Dump {
 }
 
 impl Dump {
-    /// Begins `<name>.jsonl.gz` in a folder. A missing folder is created; an existing file is replaced.
+    /// Begins `<name>.jsonl.gz` in a folder, for its user only. A missing folder is created; an existing file is replaced.
     ///
     /// # Errors
     /// `FILE` if it cannot be created.
     pub fn create(folder: &Path, name: &str) -> Result<Self> {
         let path = folder.join(format!("{name}.jsonl.gz"));
-        let made = std::fs::create_dir_all(folder).and_then(|()| File::create(&path));
+        let made = private::create_folder(folder).and_then(|()| private::replace(&path));
         let file = made.map_err(|source| failed(&path, source))?;
         let out = GzEncoder::new(BufWriter::new(file), Compression::fast());
         Ok(Self { path, out, messages: Vec::new() })

@@ -3,7 +3,6 @@
 //! The ID of every stored file depends on the filesystem ID, so how it is made must never change.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +11,7 @@ use uuid::Uuid;
 use super::container::{Clues, Container};
 use crate::error::{Error, Result};
 use crate::object::Hash;
+use crate::store::private;
 
 /// Name of the file in the data folder that keeps the ID of a machine without one.
 const ID_FILE: &str = "filesystem-id";
@@ -185,8 +185,8 @@ fn read_id(path: &Path) -> Option<String> {
 /// Reads the ID under a lock, or writes a new one. Thanks to the lock all processes see the first one's ID, and the
 /// next process completes what a crash left unwritten.
 fn make_id(folder: &Path, path: &Path) -> std::io::Result<String> {
-    create_folder(folder)?;
-    let mut file = open_for_user_only(path)?;
+    private::create_folder(folder)?;
+    let mut file = private::open(path, true)?;
     file.lock()?;
     let mut text = String::new();
     file.read_to_string(&mut text)?;
@@ -202,22 +202,6 @@ fn make_id(folder: &Path, path: &Path) -> std::io::Result<String> {
 
 fn parse_id(text: &str) -> Result<String, ()> {
     Uuid::parse_str(text.trim()).map(|id| id.to_string()).map_err(|_| ())
-}
-
-fn create_folder(folder: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-fn open_for_user_only(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 #[cfg(test)]
@@ -333,7 +317,7 @@ mod tests {
     fn an_unwritten_id_file_is_completed_and_a_foreign_one_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(ID_FILE);
-        std::fs::write(&path, "").unwrap();
+        private::create_new(&path).unwrap();
         let id = kept_id(folder.path()).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{id}\n"));
         std::fs::write(&path, "something else").unwrap();

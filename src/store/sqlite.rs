@@ -80,13 +80,13 @@ impl SqliteBackend {
     ///
     /// # Errors
     /// `STORE_UNAVAILABLE` if it is a directory, cannot be created, belongs to another program or stays busy for 10 s;
-    /// `STORE_CORRUPT` if it is not a database or is damaged; `NEWER_SCHEMA`; `READ_ONLY` if a write would fail;
-    /// `NO_SPACE`.
+    /// `STORE_CORRUPT` if it is not a database or is damaged; `NOT_PRIVATE` if it, its folder or a file beside it is not its user's
+    /// alone, or is a link; `NEWER_SCHEMA`; `READ_ONLY` if a write would fail; `NO_SPACE`.
     pub fn open(path: &Path) -> Result<Self> {
         let path = absolute(path)?;
-        open::create(&path)?;
-        let opened = open::writer(&path)?;
-        let readers = vec![slot(open::reader(&path)?), slot(open::reader(&path)?)];
+        let real = open::create(&path)?;
+        let opened = open::writer(&real)?;
+        let readers = vec![slot(open::reader(&real)?), slot(open::reader(&real)?)];
         Ok(Self {
             path,
             store_id: opened.store_id,

@@ -380,3 +380,17 @@ fn the_time_of_an_origin_is_no_part_of_the_identity() {
         there.store.resolve(&Reference::Static(pinned)).unwrap();
     }
 }
+
+#[test]
+#[cfg(unix)]
+fn an_archive_takes_the_place_of_a_link_and_leaves_what_it_leads_to() {
+    let here = World::in_memory().with_history();
+    let folder = tempfile::tempdir().unwrap();
+    let (path, victim) = (folder.path().join("all.jsonl"), folder.path().join("victim"));
+    std::fs::write(&victim, "not ours").unwrap();
+    std::os::unix::fs::symlink(&victim, &path).unwrap();
+    let options = ExportOptions { scope: Scope::Everything, redact: false, compress: false };
+    here.store.export_archive_file(&path, &options, &mut |_| Ok(())).unwrap();
+    assert_eq!(std::fs::read(&victim).unwrap(), b"not ours");
+    assert!(path.symlink_metadata().unwrap().is_file());
+}

@@ -8,6 +8,8 @@ use palimpsest::object::{AsOf, Envelope, ObjectId, ObjectType, Payload, TxId};
 use palimpsest::store::{Expected, Lost, SqliteBackend, Store};
 use tempfile::TempDir;
 
+use crate::private_file;
+
 const WRITES: i64 = 60;
 
 fn open(path: &Path) -> Store {
@@ -95,7 +97,7 @@ fn a_flipped_byte_anywhere_in_the_log_is_noticed_if_it_costs_a_transaction() {
         fs::copy(beside(&path, "-ack"), beside(&copy, "-ack")).unwrap();
         let mut wal = wal.clone();
         wal[place] ^= 0x10;
-        fs::write(beside(&copy, "-wal"), wal).unwrap();
+        private_file::write(&beside(&copy, "-wal"), wal);
         let store = open(&copy);
         let (kept, lost) = (whole_until(&store), store.lost().unwrap());
         assert_eq!(lost.is_empty(), kept == WRITES, "byte {place}");

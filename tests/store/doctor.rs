@@ -13,6 +13,8 @@ use rusqlite::Connection;
 use serde_json::json;
 use tempfile::TempDir;
 
+use crate::private_file;
+
 fn file() -> Envelope {
     let source = Source::Filesystem { filesystem_id: "fs".into(), path: "/a.md".into() };
     Envelope::sourced(ObjectType::File, source).unwrap()
@@ -204,7 +206,7 @@ fn a_flipped_byte_in_the_file_is_named_wherever_it_matters() {
     for place in (0..bytes.len()).step_by(bytes.len() / 240) {
         let mut damaged = bytes.clone();
         damaged[place] ^= 0x21;
-        fs::write(&copy, damaged).unwrap();
+        private_file::write(&copy, damaged);
         let report = match doctor::check_file(&copy) {
             Ok(report) => report,
             // A byte of the header: no store of ours, or a newer one.
@@ -306,7 +308,7 @@ fn only_a_damaged_store_is_set_aside_unless_it_is_forced() {
     assert!(!path.exists() && dump(&aside).is_ok());
     assert_eq!(doctor::check_file(&path).unwrap_err().code(), "STORE_UNAVAILABLE");
     for damage in ["no database", "SQLite format 3\0 and no more"] {
-        fs::write(&path, damage.repeat(1_000)).unwrap();
+        private_file::write(&path, damage.repeat(1_000));
         let error = SqliteBackend::open(&path).unwrap_err();
         assert!(error.hint().unwrap().contains("doctor --set-aside"), "{}", error.report());
         let report = doctor::check_file(&path).unwrap();

@@ -12,6 +12,7 @@ use palimpsest::{Error, Result};
 use rusqlite::Connection;
 
 use crate::child::only;
+use crate::private_file;
 
 const PAGE: usize = 4_096;
 
@@ -154,7 +155,7 @@ fn old_store_on_small_disk(folder: &Path, free: usize, fixture: &Path) {
     let folder = folder.join(format!("old-{free}"));
     fs::create_dir(&folder).unwrap();
     let path = folder.join("store.sqlite");
-    fs::copy(fixture, &path).unwrap();
+    private_file::copy(fixture, &path);
     let ballast = leave_free(&folder, free);
     if let Err(error) = open(&path) {
         is_full(&error);

@@ -2,7 +2,6 @@
 //! did not acknowledge is there as a whole or not at all.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,6 +12,7 @@ use palimpsest::store::{Expected, Store, doctor};
 use rusqlite::Connection;
 
 use crate::child::only;
+use crate::private_file;
 
 /// Rounds on one store, each going on where the last was killed.
 const ROUNDS: u64 = 14;
@@ -250,7 +250,7 @@ fn an_older_store_survives_kills_while_it_is_brought_up_to_date() {
     for round in 0..ROUNDS {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.sqlite");
-        fs::copy(&fixture, &path).unwrap();
+        private_file::copy(&fixture, &path);
         let time = Duration::from_micros(numbers.below(30_000));
         let acknowledged = run_and_kill(&path, false, time);
         let state = std::panic::catch_unwind(|| {

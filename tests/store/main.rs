@@ -11,6 +11,8 @@ mod child;
 mod data;
 #[path = "../common/ops.rs"]
 mod ops;
+#[path = "../common/private_file.rs"]
+mod private_file;
 #[path = "../common/privilege.rs"]
 mod privilege;
 #[path = "../common/recordings.rs"]
@@ -24,7 +26,7 @@ mod damage;
 mod disk;
 mod doctor;
 mod documents;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod file_locks;
 mod forget;
 mod front;
@@ -35,6 +37,8 @@ mod kill;
 mod locomo;
 mod model;
 mod names;
+#[cfg(unix)]
+mod private;
 mod query;
 mod query_model;
 mod relations_contract;

@@ -7,11 +7,13 @@ use palimpsest::object::{AsOf, Nickname, ObjectId, ObjectType, Reference, TxId};
 use palimpsest::store::{SearchQuery, Store, doctor};
 use rusqlite::Connection;
 
+use crate::private_file;
+
 fn open(fixture: &str) -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-    std::fs::copy(fixtures.join(fixture), &path).unwrap();
+    private_file::copy(&fixtures.join(fixture), &path);
     let store = Store::open(path.to_str().unwrap()).unwrap();
     (folder, store)
 }
@@ -50,7 +52,7 @@ fn programs_that_bring_one_file_up_to_date_at_once_agree() {
     for _ in 0..12 {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.sqlite");
-        std::fs::copy(&fixture, &path).unwrap();
+        private_file::copy(&fixture, &path);
         // Threads with connections of their own, as processes have.
         let opened: Vec<Store> = std::thread::scope(|scope| {
             let open = || Store::open(path.to_str().unwrap()).unwrap();
@@ -69,7 +71,7 @@ fn a_file_that_is_only_looked_at_keeps_its_schema() {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-v1.sqlite");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");
-    std::fs::copy(&fixture, &path).unwrap();
+    private_file::copy(&fixture, &path);
     let error = doctor::check_file(&path).unwrap_err();
     assert_eq!(error.code(), "STORE_UNAVAILABLE");
     assert!(error.to_string().contains("schema is 1"), "{error}");

@@ -13,6 +13,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use crate::child::only;
+use crate::private_file::{self, make_private};
 use crate::privilege::is_privileged;
 
 /// A folder and the path of a store in it that is not made yet.
@@ -146,7 +147,7 @@ fn a_path_below_a_file_cannot_be_created() {
 fn a_file_that_is_no_database_is_reported_and_left_alone() {
     let (_folder, path) = place();
     for text in ["x", "plain text\n", &"not a database ".repeat(1_000)] {
-        fs::write(&path, text).unwrap();
+        private_file::write(&path, text);
         assert_eq!(code(&path), "STORE_CORRUPT");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
@@ -160,7 +161,7 @@ fn a_file_that_is_no_database_is_reported_and_left_alone() {
 #[test]
 fn an_empty_file_becomes_a_store() {
     let (_folder, path) = place();
-    fs::write(&path, "").unwrap();
+    private_file::write(&path, "");
     write(&open(&path).unwrap(), "a", "text").unwrap();
 }
 
@@ -201,10 +202,13 @@ fn damage_behind_the_first_page_is_reported_when_it_is_read() {
 #[test]
 fn a_database_of_another_program_is_left_alone() {
     let (_folder, path) = place();
+    // Sets the locks up, whose kind must not change while a connection is open.
+    SqliteBackend::in_memory().unwrap();
     let file = Connection::open(&path).unwrap();
     file.execute_batch("CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('mine')")
         .unwrap();
     file.close().unwrap();
+    make_private(&path);
     let before = fs::read(&path).unwrap();
     assert_eq!(code(&path), "STORE_UNAVAILABLE");
     assert_eq!(fs::read(&path).unwrap(), before);
@@ -397,7 +401,7 @@ fn a_stopped_process_that_holds_the_file_blocks_no_read_and_no_write_for_ever() 
 
 #[cfg(unix)]
 mod permissions {
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{PermissionsExt, chown};
 
     use super::*;
 
@@ -414,12 +418,17 @@ mod permissions {
         code.unwrap_or_else(|| panic!("no answer in {text}")).to_owned()
     }
 
-    /// A closed store in a folder with the given permissions, for a user who may own neither.
+    /// A closed store in a folder with the given permissions, of the user whom they bind.
     fn store_with_modes(folder_mode: u32, file_mode: u32) -> (TempDir, PathBuf) {
         let (folder, path) = place();
         let store = open(&path).unwrap();
         write(&store, "a", "text").unwrap();
         store.close().unwrap();
+        if is_privileged() {
+            for owned in [folder.path(), &path, &path.with_file_name("store.sqlite-ack")] {
+                chown(owned, Some(65_534), Some(65_534)).unwrap();
+            }
+        }
         set_mode(&path, file_mode);
         set_mode(folder.path(), folder_mode);
         (folder, path)
@@ -427,20 +436,20 @@ mod permissions {
 
     #[test]
     fn a_file_that_cannot_be_written_is_read_only() {
-        let (_folder, path) = store_with_modes(0o777, 0o444);
+        let (_folder, path) = store_with_modes(0o700, 0o400);
         assert_eq!(code_for_plain_user(&path), "READ_ONLY");
     }
 
     #[test]
     fn a_folder_that_cannot_be_written_makes_the_store_read_only() {
-        let (folder, path) = store_with_modes(0o555, 0o666);
+        let (folder, path) = store_with_modes(0o500, 0o600);
         assert_eq!(code_for_plain_user(&path), "READ_ONLY");
         set_mode(folder.path(), 0o755);
     }
 
     #[test]
     fn a_file_that_cannot_be_read_is_unavailable() {
-        let (_folder, path) = store_with_modes(0o777, 0o000);
+        let (_folder, path) = store_with_modes(0o700, 0o000);
         assert_eq!(code_for_plain_user(&path), "STORE_UNAVAILABLE");
     }
 

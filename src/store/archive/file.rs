@@ -12,8 +12,8 @@ use crate::store::Store;
 const STANDARD: &str = "-";
 
 impl Store {
-    /// Writes an archive to a file that only its user may read. An existing file is replaced once the archive is
-    /// complete and on disk; anything else, such as a pipe or a link, is written to directly. `-` is standard output.
+    /// Writes an archive to a file that only its user may read. An existing file, or a link to one, is replaced once the archive is
+    /// complete and on disk; anything else, such as a pipe, is written to directly. `-` is standard output.
     ///
     /// # Errors
     /// As [`Self::export_archive`].
@@ -28,7 +28,7 @@ impl Store {
         if path.as_os_str() == STANDARD {
             return self.export_archive(std::io::stdout().lock(), path, options, progress);
         }
-        if std::fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
+        if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
             let output = File::options().write(true).truncate(true).open(path);
             let output = BufWriter::new(output.map_err(fail("write"))?);
             return self.export_archive(output, path, options, progress);

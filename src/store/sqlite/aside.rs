@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 
 /// Files of SQLite and the mark beside the store's. They are moved first: SQLite would discard an old log beside a
 /// new file.
-const BESIDE: [&str; 4] = ["-shm", "-wal", "-journal", "-ack"];
+pub(super) const BESIDE: [&str; 4] = ["-shm", "-wal", "-journal", "-ack"];
 
 /// Moves the store at `path` to `NAME.corrupt-N`, with the files that belong to it, and returns the new path. N is
 /// the first free number.
@@ -54,7 +54,7 @@ fn free_place(path: &Path) -> PathBuf {
     }
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

@@ -6,7 +6,7 @@
 //! and never flushed: after a power cut it may be too low, never too high. Each open store holds a shared lock on the file,
 //! by which [`lock_alone`] finds out whether a store is in use.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 use crate::object::TxId;
+use crate::store::private;
 
 const SLOTS: usize = 64;
 
@@ -72,7 +73,7 @@ impl Mark {
 
     /// Opens the mark if there is one, and writes nothing.
     pub(super) fn open_read_only(store: &Path) -> Option<Self> {
-        let file = File::open(path_of(store)).ok()?;
+        let file = private::open_to_read(&path_of(store)).ok()?;
         // Without the lock the store can be set aside while it is read, which does no harm.
         let _ = file.try_lock_shared();
         Some(Self { file })
@@ -137,11 +138,7 @@ pub(super) fn lock_alone(store: &Path) -> io::Result<Option<File>> {
 }
 
 fn open_file(path: &Path, create: bool) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(create).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path)?;
+    let file = private::open(path, create)?;
     // Allocate the whole size at once, so that later writes need no space.
     if file.metadata()?.len() == 0 {
         write_at(&file, &[0; SLOTS * RECORD_BYTES], 0)?;

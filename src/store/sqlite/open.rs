@@ -1,6 +1,6 @@
-//! Opens the store's file: creates it for its user only, makes connections and sets them up. Must not read objects.
+//! Opens the store's file: creates it for its user only, refuses one that is not, makes connections and sets them up. Must not read objects.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -9,11 +9,12 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use uuid::Uuid;
 
+use super::aside::{BESIDE, with_suffix};
 use super::failure::{self, Step};
 use super::mark::Mark;
 use super::{Journal, locks, lost, query, schema};
 use crate::error::{Error, Result};
-use crate::store::{Lost, Mounts};
+use crate::store::{Lost, Mounts, private};
 
 /// Statements kept prepared per connection; there are about 25 in all.
 const STATEMENTS: usize = 32;
@@ -32,56 +33,82 @@ pub(super) struct Opened {
     pub lost: Option<Lost>,
 }
 
-/// Creates the file and its folders, accessible to their user only, if they are missing.
-pub(super) fn create(path: &Path) -> Result<()> {
-    // Closing any descriptor of a file drops all POSIX locks that the process holds on it, SQLite's too (sqlite.org,
-    // "How To Corrupt An SQLite Database File", 2.2). So no thread may open the file while another has just made it.
+/// Creates the file and its folders, accessible to their user only, if they are missing. Returns where the file is: its folder by
+/// its canonical path, so that there is no link in the way that was not checked.
+///
+/// # Errors
+/// `NOT_PRIVATE`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `NO_SPACE`.
+pub(super) fn create(path: &Path) -> Result<PathBuf> {
+    // Where SQLite has the locks of the process, closing any descriptor of a file drops them all (see `locks`). So no thread may open
+    // the file while another has just made it.
     static CREATING: Mutex<()> = Mutex::new(());
     let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
     let fail = |error: std::io::Error| match error.kind() {
         ErrorKind::StorageFull => Error::NoSpace { path: path.to_owned() },
-        _ => Error::StoreUnavailable {
-            path: path.to_owned(),
-            problem: "it cannot be created".to_owned(),
-            source: Some(error.into()),
-        },
+        _ => unavailable(path, "it cannot be created", Some(error)),
     };
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => {
-            let problem = "it is a directory".to_owned();
-            Err(Error::StoreUnavailable { path: path.to_owned(), problem, source: None })
-        }
-        // SQLite takes a file of one byte for an empty one (`unixFileSize`) and would write over it.
-        Ok(metadata) if metadata.len() == 1 => Err(Error::StoreCorrupt {
-            path: path.to_owned(),
-            source: "file is not a database".into(),
-        }),
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            if let Some(folder) = path.parent() {
-                create_folder(folder).map_err(fail)?;
+    if let Some(folder) = path.parent() {
+        private::create_folder(folder).map_err(fail)?;
+    }
+    let real = in_canonical_folder(path).map_err(fail)?;
+    match fs::symlink_metadata(&real) {
+        Ok(metadata) if metadata.is_dir() => Err(unavailable(path, "it is a directory", None)),
+        Ok(metadata) => {
+            check_private(&real)?;
+            // SQLite takes a file of one byte for an empty one (`unixFileSize`) and would write over it.
+            if metadata.len() == 1 {
+                let source = "file is not a database".into();
+                return Err(Error::StoreCorrupt { path: path.to_owned(), source });
             }
-            match create_file(path) {
+            Ok(real)
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            check_private(&real)?;
+            match private::create_new(&real) {
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(fail(error)),
-                _ => Ok(()),
+                _ => Ok(real),
             }
         }
         Err(error) => Err(fail(error)),
     }
 }
 
-/// Opens the connection that writes, checks the file and brings its schema up to date.
+/// Refuses a store that is not its user's alone, or whose folder or files beside it are not.
+fn check_private(real: &Path) -> Result<()> {
+    if let Some(folder) = real.parent() {
+        private::check_folder(folder)?;
+    }
+    private::check_file(real)?;
+    BESIDE.iter().try_for_each(|suffix| private::check_file(&with_suffix(real, suffix)))
+}
+
+/// Windows: the path as it is. Its canonical form is one that not every program takes, and links are not followed silently there.
+fn in_canonical_folder(path: &Path) -> std::io::Result<PathBuf> {
+    match (path.parent(), path.file_name()) {
+        _ if cfg!(windows) => Ok(path.to_owned()),
+        (Some(folder), Some(name)) => Ok(folder.canonicalize()?.join(name)),
+        _ => Ok(path.to_owned()),
+    }
+}
+
+fn unavailable(path: &Path, problem: &str, source: Option<std::io::Error>) -> Error {
+    Error::StoreUnavailable {
+        path: path.to_owned(),
+        problem: problem.to_owned(),
+        source: source.map(Into::into),
+    }
+}
+
+/// Opens the connection that writes, checks the file and brings its schema up to date. The path is that of [`create`].
 pub(super) fn writer(path: &Path) -> Result<Opened> {
-    // SQLite keeps its own files beside the file that symbolic links lead to.
-    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     // Open the mark first, so that the store is not set aside meanwhile. A missing one is created once the file is
     // known to be ours.
-    let mut mark = Mark::open_existing(&real)?;
+    let mut mark = Mark::open_existing(path)?;
     let mut open = || {
         let mut writer = connect(path)?;
         schema::check(&writer, path)?;
         if mark.is_none() {
-            mark = Mark::open(&real)?;
+            mark = Mark::open(path)?;
         }
         if writer.is_readonly("main")? {
             return Err(Error::ReadOnly { path: path.to_owned() }.into());
@@ -141,11 +168,13 @@ pub(super) struct Viewed {
 
 /// Opens connections that leave the file and its log as they are. Nothing is made, brought up to date or moved.
 pub(super) fn viewers(path: &Path) -> Result<Viewed> {
-    let real = path.canonicalize().map_err(|error| Error::StoreUnavailable {
-        path: path.to_owned(),
-        problem: "it cannot be found".to_owned(),
-        source: Some(error.into()),
-    })?;
+    let missing = |error| unavailable(path, "it cannot be found", Some(error));
+    let real = in_canonical_folder(path).map_err(missing)?;
+    if fs::symlink_metadata(&real).map_err(missing)?.is_dir() {
+        return Err(unavailable(path, "it is a directory", None));
+    }
+    check_private(&real)?;
+    let path = real.as_path();
     let view = || {
         let open = || -> Step<Connection> {
             let viewer = connect_with(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -157,7 +186,7 @@ pub(super) fn viewers(path: &Path) -> Result<Viewed> {
         Ok((readers, store_id))
     };
     let (readers, store_id) = failure::while_busy(view).map_err(|failure| failure.at(path))?;
-    Ok(Viewed { readers, store_id, mark: Mark::open_read_only(&real) })
+    Ok(Viewed { readers, store_id, mark: Mark::open_read_only(path) })
 }
 
 fn connect(path: &Path) -> Step<Connection> {
@@ -168,7 +197,7 @@ fn connect(path: &Path) -> Step<Connection> {
 fn connect_with(path: &Path, access: OpenFlags) -> Step<Connection> {
     locks::install();
     // One thread at a time uses a connection, so SQLite's own mutexes are not needed.
-    let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(failure::wait_for_lock))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
@@ -179,7 +208,7 @@ fn connect_with(path: &Path, access: OpenFlags) -> Step<Connection> {
 }
 
 fn set_journal(connection: &Connection, path: &Path) -> Step<Journal> {
-    // The folder, not the file: closing the file would drop SQLite's locks on it, and the folder is there by now.
+    // The folder, not the file: where SQLite has the locks of the process, closing the file would drop them.
     let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
     let is_remote = folder.is_some_and(|folder| Mounts::read().is_remote(&folder));
     let wanted = if is_remote { "DELETE" } else { "WAL" };
@@ -190,29 +219,13 @@ fn set_journal(connection: &Connection, path: &Path) -> Step<Journal> {
     Ok(if mode.eq_ignore_ascii_case("wal") { Journal::WriteAhead } else { Journal::Rollback })
 }
 
-fn create_folder(folder: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-fn create_file(path: &Path) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop)
-}
-
 /// Whether no file can be created beside the store's, found by trying. SQLite only reports that it could not open
 /// one.
 fn folder_is_read_only(path: &Path) -> bool {
     let probe: PathBuf = path.with_file_name(format!(".palimpsest-{}", Uuid::now_v7()));
-    match create_file(&probe) {
+    match private::create_new(&probe) {
         // Left behind, the probe would only be an empty file; there is nobody to tell.
-        Ok(()) => fs::remove_file(&probe).is_err(),
+        Ok(_) => fs::remove_file(&probe).is_err(),
         Err(error) => {
             matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
         }

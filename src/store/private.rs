@@ -1,0 +1,148 @@
+//! Files of ours belong to their user alone: how they are made and opened, and which are refused. A link that somebody planted in
+//! their place is never followed. Must not know what is in them.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// Refuses a file that is a link or no regular file, belongs to another user, has a second name, or can be read or changed by others.
+/// A missing file passes. Windows: links alone; there the folder's access list says who may do what.
+///
+/// # Errors
+/// `NOT_PRIVATE`; `FILE` if the system does not say what is there.
+pub(crate) fn check_file(path: &Path) -> Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) => refuse(path, problem_of_file(&found)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(Error::File { act: "check", path: path.to_owned(), source }),
+    }
+}
+
+/// Refuses a folder in which another user could put files in the place of ours. Follows links; a missing folder passes.
+///
+/// # Errors
+/// As [`check_file`].
+pub(crate) fn check_folder(path: &Path) -> Result<()> {
+    match fs::metadata(path) {
+        Ok(found) => refuse(path, owner::problem_of_folder(&found)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(Error::File { act: "check", path: path.to_owned(), source }),
+    }
+}
+
+/// Opens a file that [`check_file`] passes, for reading and writing; with `create`, makes a missing one.
+pub(crate) fn open(path: &Path, create: bool) -> io::Result<File> {
+    checked(options().read(true).write(true).create(create).truncate(false).open(path)?)
+}
+
+/// As [`open`], for reading alone.
+pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
+    checked(options().read(true).open(path)?)
+}
+
+/// Makes a file that is not there yet.
+pub(crate) fn create_new(path: &Path) -> io::Result<File> {
+    options().write(true).create_new(true).open(path)
+}
+
+/// Makes a file in the place of one that may be there, a link included. What a link leads to stays as it is.
+pub(crate) fn replace(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => create_new(path),
+    }
+}
+
+/// Makes a folder, and those above it, accessible to its user only, where they are missing.
+pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    owner::restrict(&mut options);
+    options
+}
+
+fn checked(file: File) -> io::Result<File> {
+    match problem_of_file(&file.metadata()?) {
+        None => Ok(file),
+        Some(problem) => Err(io::Error::new(ErrorKind::PermissionDenied, problem)),
+    }
+}
+
+fn refuse(path: &Path, problem: Option<&'static str>) -> Result<()> {
+    problem.map_or(Ok(()), |problem| Err(Error::NotPrivate { path: path.to_owned(), problem }))
+}
+
+fn problem_of_file(found: &Metadata) -> Option<&'static str> {
+    if found.is_symlink() {
+        Some("it is a link")
+    } else if !found.is_file() {
+        Some("it is no regular file")
+    } else {
+        owner::problem_of_file(found)
+    }
+}
+
+#[cfg(unix)]
+mod owner {
+    use std::fs::{Metadata, OpenOptions};
+    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+
+    const ROOT: u32 = 0;
+
+    /// For the user only; follows no link in the last place of the path, and waits for no other end of a pipe.
+    pub(super) fn restrict(options: &mut OpenOptions) {
+        options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    }
+
+    pub(super) fn problem_of_file(found: &Metadata) -> Option<&'static str> {
+        if found.uid() != user() {
+            Some("it belongs to another user")
+        } else if found.mode() & 0o077 != 0 {
+            Some("others may read or change it")
+        } else if found.nlink() > 1 {
+            Some("it has a second name (a hard link)")
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn problem_of_folder(found: &Metadata) -> Option<&'static str> {
+        if ![user(), ROOT].contains(&found.uid()) {
+            Some("the folder belongs to another user")
+        } else if found.mode() & 0o022 != 0 {
+            Some("others may put files into the folder")
+        } else {
+            None
+        }
+    }
+
+    #[expect(unsafe_code, reason = "the library has no safe call for this")]
+    fn user() -> u32 {
+        // SAFETY: the call takes nothing and always succeeds.
+        unsafe { libc::geteuid() }
+    }
+}
+
+#[cfg(not(unix))]
+mod owner {
+    use std::fs::{Metadata, OpenOptions};
+
+    pub(super) fn restrict(_options: &mut OpenOptions) {}
+
+    pub(super) fn problem_of_file(_found: &Metadata) -> Option<&'static str> {
+        None
+    }
+
+    pub(super) fn problem_of_folder(_found: &Metadata) -> Option<&'static str> {
+        None
+    }
+}
