@@ -1,5 +1,23 @@
-// The package's entry: the native addon as `binding.js` loads it, with the session and the tools of `lib` in the place of their
+// The package's entry: the native addon as `lib/addon.js` found it, with the session and the tools of `lib` in the place of their
 // native sides. Its types are in `index.d.ts`.
-export * from "./binding.js";
+import { binding } from "./lib/addon.js";
+
 export { openSession, Session } from "./lib/session.js";
 export { tools } from "./lib/tools.js";
+export const {
+  __napiBindingTarget,
+  countTokens,
+  doctor,
+  findSessions,
+  learnHazards,
+  loadSettings,
+  Maintenance,
+  openStore,
+  replayFile,
+  replayPage,
+  replayReport,
+  Store,
+  setAside,
+  storePath,
+  Tracking,
+} = binding;

@@ -1,6 +1,6 @@
 // The class `Session`: reads what the host gives, keeps the order of its calls, and crosses to the native side once per method.
 // Decides nothing about contexts. What the methods promise is documented in `index.d.ts`.
-import * as binding from "../binding.js";
+import { binding } from "./addon.js";
 import { listSnapshot, snapshot } from "./arguments.js";
 import { Listeners, watchFileCheck } from "./events.js";
 import { patched, payloadJson } from "./payload.js";
@@ -9,6 +9,7 @@ import { Request } from "./request.js";
 
 /**
  * @import * as api from "../index.js"
+ * @import { Session as NativeSession } from "../binding.js"
  * @import { Answer } from "./request.js"
  */
 
@@ -19,7 +20,7 @@ export async function openSession(store, options) {
 
 /**
  * The native side of a session; undefined for what is no session.
- * @type {(session: unknown) => binding.Session | undefined}
+ * @type {(session: unknown) => NativeSession | undefined}
  */
 export let nativeSession;
 
@@ -35,7 +36,7 @@ export class Session {
       typeof session === "object" && session !== null && #native in session ? session.#native : undefined;
   }
 
-  /** @param {binding.Session} native */
+  /** @param {NativeSession} native */
   constructor(native) {
     if (!(native instanceof binding.Session)) {
       throw new TypeError("`Session` has no public constructor: call `openSession`");

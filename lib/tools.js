@@ -1,5 +1,5 @@
 // The tools for the model: their definitions come from the native side, which executes them in a session.
-import * as binding from "../binding.js";
+import { binding } from "./addon.js";
 import { invalidArgument } from "./arguments.js";
 import { nativeSession } from "./session.js";
 

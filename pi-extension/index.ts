@@ -9,6 +9,7 @@ import {
   type ToolCallEvent,
 } from "@earendil-works/pi-coding-agent";
 import { type Addon, loadAddon } from "./addon.ts";
+import { type Copy, servingCopy, standsAside } from "./copies.ts";
 import { createFailures, describe, type Failures } from "./failures.ts";
 import { type Live, openLive, sessionKey } from "./live.ts";
 import { createObserver, type Observer } from "./observe.ts";
@@ -26,8 +27,16 @@ interface Current extends Live {
 
 const statusKey = "palimpsest";
 
+/** Whether the user was told that this copy does not serve. */
+let saidOff = false;
+
 export default function palimpsest(pi: ExtensionAPI): void {
   const agentDir = getAgentDir();
+  const first = servingCopy(pi);
+  if (first !== undefined) {
+    pi.on("session_start", (_event, ctx) => sayOff(first, createFailures(agentDir, ctx)));
+    return;
+  }
   let current: Current | undefined;
   // Opening and closing take turns: in RPC mode a session starts twice, and a shutdown may come while it is still opening.
   let turn: Promise<void> = Promise.resolve();
@@ -122,6 +131,13 @@ export default function palimpsest(pi: ExtensionAPI): void {
     description: "Show the window, the bill beside plain Pi's, and what each epoch saved",
     handler: (_args, ctx) => showReport(ctx, current, offBecause),
   });
+}
+
+function sayOff(first: Copy, failures: Failures): void {
+  if (!saidOff) {
+    saidOff = true;
+    failures.notice(standsAside(first));
+  }
 }
 
 /** Whether the user had this session forgotten. That is no failure, and nothing of it is stored again. */
