@@ -180,7 +180,9 @@ function describeOutputs() {
 /** One hash over everything that the addon is built from. */
 function hashSources() {
   const single = ["Cargo.toml", "Cargo.lock", "build.rs", "rust-toolchain.toml", "package.json"];
-  const inSrc = readdirSync(join(root, "src"), { recursive: true }).map((name) => join("src", String(name)));
+  const inSrc = ["src", "crates"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name))),
+  );
   const hash = createHash("sha256");
   for (const name of [...single, ...inSrc].sort()) {
     const file = join(root, name);

@@ -69,12 +69,12 @@ impl Counter {
 /// same count.
 pub fn count(text: &str) -> u64 {
     if text.len() <= EXACT_BYTES {
-        return count_exactly(text);
+        return o200k::count(text);
     }
     let (mut tokens, mut bytes) = (0, 0);
     for window in windows(text) {
         bytes += window.len() as u64;
-        tokens += count_exactly(&text[window]);
+        tokens += o200k::count(&text[window]);
     }
     // Both factors fit: at most 2^20 tokens times the length of a text that is in memory.
     let scaled = u128::from(tokens) * text.len() as u128 / u128::from(bytes.max(1));
@@ -83,11 +83,7 @@ pub fn count(text: &str) -> u64 {
 
 /// Loads the tokenizer's tables (tens of milliseconds), so that the first count does not wait for them.
 pub fn preload() {
-    count_exactly("warm");
-}
-
-fn count_exactly(text: &str) -> u64 {
-    bpe_openai::o200k_base().count(text) as u64
+    o200k::count("warm");
 }
 
 /// The sampled windows of a text longer than all of them together: in order, on character boundaries.

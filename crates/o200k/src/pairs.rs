@@ -1,0 +1,173 @@
+//! Byte-pair encoding.
+//!
+//! A text is split into pieces (words, numbers, signs, white space), and in each piece the neighbours that make the token of
+//! the lowest rank are merged until no two make one. A heap finds them, so that a piece of n bytes takes n log n steps: a
+//! minified file or base64 is one piece.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::LazyLock;
+
+use regex_automata::meta::Regex;
+use regex_automata::{Anchored, Input};
+
+use crate::vocabulary::Vocabulary;
+
+/// The pieces, as tiktoken's `o200k_base` has them (`tiktoken_ext/openai_public.py`), but for `\s+(?!\S)`, which a regular
+/// expression without look-ahead cannot say: [`BEFORE_TEXT`] takes its place.
+const PIECES: [&str; 3] = [
+    concat!(
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+$",
+    ),
+    r"\s+\s",
+    r"\s+",
+];
+/// Which of the pieces is white space before text: its last character belongs to what follows.
+const BEFORE_TEXT: usize = 1;
+
+static SPLIT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new_many(&PIECES).expect("the program's own expressions can be compiled")
+});
+static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::unpack);
+
+/// Counts the tokens of a text. Special tokens count as plain text. A text of n bytes takes n log n steps at most.
+///
+/// # Panics
+/// If a text without white space has 4 GiB or more.
+pub fn count(text: &str) -> u64 {
+    let (vocabulary, mut scratch) = (&*VOCABULARY, Scratch::default());
+    let mut rest = text;
+    let mut tokens = 0;
+    while let Some(length) = piece(rest) {
+        tokens += scratch.count(vocabulary, &rest.as_bytes()[..length]);
+        rest = &rest[length..];
+    }
+    tokens
+}
+
+/// Bytes of the first piece of a text; `None` of an empty one.
+fn piece(text: &str) -> Option<usize> {
+    let found = SPLIT.find(Input::new(text).anchored(Anchored::Yes))?;
+    let last = text[..found.end()]
+        .chars()
+        .next_back()
+        .filter(|_| found.pattern().as_usize() == BEFORE_TEXT);
+    Some(found.end() - last.map_or(0, char::len_utf8))
+}
+
+/// What merging a piece needs, kept from piece to piece.
+#[derive(Default)]
+struct Scratch {
+    /// The parts of the piece by their first byte: where each ends and where the one before begins. A part that was merged into
+    /// the one before has no end.
+    parts: Vec<Part>,
+    /// Pairs by the rank of the token that they make, then from left to right: the first byte, and the end of the second part
+    /// when the pair was found.
+    pairs: BinaryHeap<Reverse<(u32, u32, u32)>>,
+}
+
+#[derive(Clone, Copy)]
+struct Part {
+    end: u32,
+    before: u32,
+}
+
+const MERGED: u32 = 0;
+
+impl Scratch {
+    /// Tokens of a piece.
+    fn count(&mut self, vocabulary: &Vocabulary, piece: &[u8]) -> u64 {
+        if vocabulary.rank(piece).is_some() {
+            return 1;
+        }
+        let length = u32::try_from(piece.len()).expect("a piece has less than 4 GiB");
+        self.parts.clear();
+        self.parts.extend((0..length).map(|at| Part { end: at + 1, before: at.saturating_sub(1) }));
+        self.pairs.clear();
+        for at in 0..length {
+            self.pair(vocabulary, piece, at);
+        }
+        let mut tokens = u64::from(length);
+        while let Some(Reverse((_, at, end))) = self.pairs.pop() {
+            if !self.stands(at, end) {
+                continue;
+            }
+            let second = self.parts[at as usize].end;
+            self.parts[second as usize].end = MERGED;
+            self.parts[at as usize].end = end;
+            if let Some(next) = self.parts.get_mut(end as usize) {
+                next.before = at;
+            }
+            tokens -= 1;
+            self.pair(vocabulary, piece, at);
+            if at > 0 {
+                self.pair(vocabulary, piece, self.parts[at as usize].before);
+            }
+        }
+        tokens
+    }
+
+    /// Notes the pair that the part at a byte makes with the next one, if that is a token.
+    fn pair(&mut self, vocabulary: &Vocabulary, piece: &[u8], at: u32) {
+        let second = self.parts[at as usize].end;
+        let Some(Part { end, .. }) = self.parts.get(second as usize) else { return };
+        if let Some(rank) = vocabulary.rank(&piece[at as usize..*end as usize]) {
+            self.pairs.push(Reverse((rank, at, *end)));
+        }
+    }
+
+    /// Whether a pair still consists of two parts.
+    fn stands(&self, at: u32, end: u32) -> bool {
+        let second = self.parts[at as usize].end;
+        second != MERGED && second < end && self.parts[second as usize].end == end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(mut text: &str) -> Vec<&str> {
+        let mut pieces = Vec::new();
+        while let Some(length) = piece(text) {
+            pieces.push(&text[..length]);
+            text = &text[length..];
+        }
+        pieces
+    }
+
+    #[test]
+    fn white_space_before_a_word_belongs_to_it() {
+        assert_eq!(
+            pieces("a  b\n\n c12345 d's  "),
+            ["a", " ", " b", "\n\n", " c", "123", "45", " d's", "  "]
+        );
+        assert_eq!(pieces("\u{3000}\u{3000}x"), ["\u{3000}", "\u{3000}x"]);
+    }
+
+    #[test]
+    fn counts_are_those_that_tiktoken_publishes() {
+        // The first is common knowledge; the others are printed by OpenAI's cookbook "How to count tokens with tiktoken".
+        for (text, tokens) in [
+            ("", 0),
+            ("hello world", 2),
+            ("antidisestablishmentarianism", 6),
+            ("2 + 2 = 4", 7),
+            ("お誕生日おめでとう", 8),
+        ] {
+            assert_eq!(count(text), tokens, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_megabyte_without_white_space_is_counted() {
+        // As the crate `bpe-openai` counts them.
+        for (piece, tokens) in
+            [("a", 131_072), ("é", 524_288), ("=", 16_384), ("日", 174_763), ("xQ9", 1_048_575)]
+        {
+            assert_eq!(count(&piece.repeat((1 << 20) / piece.len())), tokens, "{piece:?}");
+        }
+    }
+}
