@@ -11,7 +11,6 @@ use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::maintenance::Maintenance;
 use crate::object::ObjectId;
-use crate::source::Exclude;
 use crate::store::{self, ExportOptions, Exported, ImportOptions, Imported, LeftOut, Scope};
 
 /// What to write into an archive, and where.
@@ -192,7 +191,7 @@ impl Maintenance {
             let path = PathBuf::from(&options.path);
             let default = ImportOptions::default();
             let limit = options.max_line_bytes.map(|bytes| bytes as usize);
-            let exclude = Exclude::new(&settings.exclude_globs())?;
+            let exclude = settings.excluded()?;
             let options = ImportOptions {
                 max_line_bytes: limit.unwrap_or(default.max_line_bytes),
                 dry_run: options.dry_run.unwrap_or_default(),

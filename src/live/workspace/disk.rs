@@ -60,7 +60,7 @@ pub(in crate::live) struct Disk {
 
 impl Disk {
     pub(super) fn open(options: Arc<OpenSession>, key: &str) -> Result<Self> {
-        let exclude = Exclude::new(&options.settings.exclude_globs())?;
+        let exclude = options.settings.excluded()?;
         let namespace = options.files.namespace(&options, key)?;
         let agent_cwd = namespace.agent_folder(&options.cwd);
         Ok(Self { options, namespace, agent_cwd, exclude })
