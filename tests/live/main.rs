@@ -41,6 +41,7 @@ mod recorded_runs;
 mod replayed;
 mod script;
 mod script_files;
+mod secrets;
 mod segments;
 mod shapes;
 mod tracked;
