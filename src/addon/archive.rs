@@ -175,7 +175,7 @@ impl Maintenance {
     /// files that the setting `exclude` names is left out, and so is what was forgotten here. A version from the future makes the
     /// archive invalid.
     ///
-    /// Rejects with `MALFORMED_ARCHIVE`, `INVALID_ARGUMENT`, `FILE`, `CONFLICT`, `NO_SPACE`, `CLOSED`.
+    /// Rejects with `MALFORMED_ARCHIVE`, `ARCHIVE_EXPANDS`, `INVALID_ARGUMENT`, `FILE`, `CONFLICT`, `NO_SPACE`, `CLOSED`.
     #[napi(
         ts_args_type = "options: ImportArchiveOptions",
         ts_return_type = "Promise<ImportedArchive>"
