@@ -21,6 +21,7 @@ mod economics;
 mod excerpts;
 mod failing;
 mod folded;
+mod forged;
 mod found;
 mod harnesses;
 mod host;
