@@ -256,6 +256,31 @@ fn a_persons_command_is_judged_as_the_models() {
 
 #[cfg(unix)]
 #[test]
+fn a_link_to_an_excluded_file_is_excluded_whatever_its_name_says() {
+    use std::os::unix::fs::symlink;
+
+    for (tool, args) in [
+        ("bash", json!({ "command": "cat notes.txt" })),
+        ("bash", json!({ "command": "cat open/server.txt" })),
+        ("bash", json!({ "command": "cd open && cat server.txt" })),
+        ("bash", json!({ "command": "cat n*.txt" })),
+        ("read", json!({ "path": "notes.txt" })),
+        ("read", json!({ "path": "two.txt" })),
+        ("grep", json!({ "pattern": "KEY", "path": "notes.txt" })),
+    ] {
+        let mut project = Project::new();
+        let link = |to: &str, name: &str| symlink(to, project.host.path(name)).unwrap();
+        link(".env", "notes.txt");
+        link("notes.txt", "two.txt");
+        link("sub", "open");
+        link("server.pem", "sub/server.txt");
+        let output = format!("A=1\nKEY={SECRET}\n");
+        assert!(!project.stores(tool, &args, &output, SECRET), "{tool} {args}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn another_name_of_an_excluded_file_is_excluded_too() {
     for (tool, args) in [
         ("bash", json!({ "command": "cat notes.txt" })),
