@@ -166,11 +166,19 @@ fn a_name_that_only_looks_like_an_excluded_file_is_none() {
         "cat .env.example",
         "cat conf/example.env",
         "cat src/environment.ts src/env.rs",
-        "ls *",
         "cat src/*",
+        "echo $((6 * 7))",
+        "sqlite3 db 'SELECT * FROM t'",
+        "python3 -c \"re.sub('.*', '', x)\"",
         "cargo test env::",
     ];
     assert_eq!(others(commands.map(|command| (command, text.clone())), true), [""; 0]);
+    let mut visible = Project::with(Settings::default(), &["k.pem"]);
+    let args = json!({ "command": "echo $((6 * 7)) 'SELECT * FROM t'" });
+    assert!(visible.stores("bash", &args, &text, SECRET), "a star in a program");
+    let mut hidden = Project::with(Settings::default(), &[".env"]);
+    let args = json!({ "command": "wc -l *" });
+    assert!(hidden.stores("bash", &args, &text, SECRET), "a star does not match .env");
     let cases = [
         ("ls -a", format!(".\n..\n.env\nsrc\n{SECRET}\n")),
         ("git status --short", format!("?? .env\n M src/main.rs {SECRET}\n")),

@@ -295,6 +295,10 @@ impl Withholding<'_> {
         }
         let by_word = |(index, word): (usize, &PathWord)| {
             let mut places = names.folders.iter().map(|folder| folder.join(&word.text));
+            if word.is_code && !word.text.contains(char::is_alphanumeric) {
+                // `6 * 7`, `SELECT *`, `.*`.
+                return false;
+            }
             if word.is_code && may_be_member(&word.text) {
                 return index < MAX_LOOKED_UP
                     && places.any(|place| disk.is_there(&place) && disk.is_excluded(&place));
