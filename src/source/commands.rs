@@ -112,7 +112,9 @@ impl PlacedCommand {
             // A program's name without a slash is looked for in `PATH`.
             let is_path = *place > before || word.redirect.is_some();
             let is_program = *place == before && word.text.contains('/');
-            !goes && !is_pattern && !word.is_computed && (is_path || is_program)
+            // A quoted `*` stands for no name, and has none itself.
+            let is_mark = !word.is_plain && !word.text.contains(char::is_alphanumeric);
+            !goes && !is_pattern && !is_mark && !word.is_computed && (is_path || is_program)
         });
         named.flat_map(|(_, word)| {
             let value = word.text.split_once('=').map(|(_, value)| value);

@@ -21,6 +21,8 @@ pub struct PathWord {
     /// Whether it stands in the text of a program or begins an option, where a name with dots may be a member of something:
     /// `process.env`.
     pub is_code: bool,
+    /// Whether it is a whole word of a command, in which `*` may stand for names; a quoted one has something else in it too.
+    pub is_whole: bool,
 }
 
 /// The words of a command line that may be paths, each once: first those of its commands as a shell reads them, braces
@@ -119,13 +121,14 @@ impl Words {
             let is_program = program_text.is_some_and(|given| std::ptr::eq(given, word));
             let is_code = is_program || has_code(text);
             let is_option = text.starts_with('-');
-            self.add(text, is_code || is_option);
+            let is_whole = !is_code && (word.is_plain || text.contains(char::is_alphanumeric));
+            self.add(text, is_code || is_option, is_whole);
             for piece in pieces(text) {
-                self.add(piece, is_code || (is_option && !text.contains('=')));
+                self.add(piece, is_code || (is_option && !text.contains('=')), false);
             }
             if !is_code {
                 for expanded in expanded(text) {
-                    self.add(&expanded, false);
+                    self.add(&expanded, false, true);
                 }
             }
         }
@@ -136,21 +139,22 @@ impl Words {
         for piece in pieces(line) {
             match self.patterns.get_mut(piece).filter(|count| **count > 0) {
                 Some(count) => *count -= 1,
-                None => self.add(piece, true),
+                None => self.add(piece, true, false),
             }
         }
     }
 
-    fn add(&mut self, text: &str, is_code: bool) {
+    fn add(&mut self, text: &str, is_code: bool, is_whole: bool) {
         if text.is_empty() {
             return;
         }
         if let Some(place) = self.places.get(text) {
             self.list[*place].is_code &= is_code;
+            self.list[*place].is_whole |= is_whole;
             return;
         }
         self.places.insert(text.to_owned(), self.list.len());
-        self.list.push(PathWord { text: text.to_owned(), is_code });
+        self.list.push(PathWord { text: text.to_owned(), is_code, is_whole });
     }
 }
 
@@ -237,6 +241,24 @@ mod tests {
         has("cat ${x:-k.pem} $(cat a) <<< `cat b`", &["k.pem?", "a", "b"]);
         has("bash -c \"cat a.pem\"", &["a.pem"]);
         has("sed -n /process.env/p a; awk '/b.key/' c", &["/process.env/p?", "a", "/b.key/?", "c"]);
+    }
+
+    #[test]
+    fn a_star_stands_for_names_in_whole_words_alone() {
+        let wild = |line: &str| {
+            path_words(line).iter().any(|word| word.is_whole && word.text.contains('*'))
+        };
+        for line in ["cat *", "cat .e*", "find . -name '.e*'", "bash -c 'cat *'", "cat {a,b}*"] {
+            assert!(wild(line), "{line}");
+        }
+        for line in
+            ["x a@*/b $((6 * 7))", "x '*' \"***\"", "python -c 'f(\"s*\", 2 * x)'", "grep 's*' a"]
+        {
+            let words = path_words(line);
+            let found =
+                words.iter().filter(|word| word.is_whole && word.text.starts_with(['*', 's']));
+            assert_eq!(found.count(), 0, "{line}: {words:?}");
+        }
     }
 
     #[test]

@@ -295,16 +295,16 @@ impl Withholding<'_> {
         }
         let by_word = |(index, word): (usize, &PathWord)| {
             let mut places = names.folders.iter().map(|folder| folder.join(&word.text));
-            if word.is_code && !word.text.contains(char::is_alphanumeric) {
-                // `6 * 7`, `SELECT *`, `.*`.
-                return false;
-            }
             if word.is_code && may_be_member(&word.text) {
                 return index < MAX_LOOKED_UP
                     && places.any(|place| disk.is_there(&place) && disk.is_excluded(&place));
             }
+            let leads_there = || {
+                let is_wild = word.is_whole && disk.is_excluded_given(&word.text);
+                is_wild || disk.resolve(&word.text).is_ok_and(|path| disk.is_excluded(&path))
+            };
             places.any(|place| disk.excludes_name(&place))
-                || (index < MAX_LOOKED_UP && disk.is_excluded_given(&word.text))
+                || (index < MAX_LOOKED_UP && leads_there())
         };
         let by_path = |(index, path): (usize, &PathBuf)| {
             disk.excludes_name(path)
