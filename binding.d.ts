@@ -154,6 +154,7 @@ export interface Settings {
   promptTokensPerSecond: number;
   prices: string | Record<string, string | PriceTable>;
   exclude: string[] | null;
+  excludeAlso: string[] | null;
 }
 
 /** A folder that an agent in a sandbox sees under another path. All prefixes are absolute paths. */
@@ -434,7 +435,7 @@ export declare class Maintenance {
    * files that the setting `exclude` names is left out, and so is what was forgotten here. A version from the future makes the
    * archive invalid.
    *
-   * Rejects with `MALFORMED_ARCHIVE`, `INVALID_ARGUMENT`, `FILE`, `CONFLICT`, `NO_SPACE`, `CLOSED`.
+   * Rejects with `MALFORMED_ARCHIVE`, `ARCHIVE_EXPANDS`, `INVALID_ARGUMENT`, `FILE`, `CONFLICT`, `NO_SPACE`, `CLOSED`.
    */
   importArchive(options: ImportArchiveOptions): Promise<ImportedArchive>
   /**

@@ -39,8 +39,8 @@ export declare class Session {
    * change come back as the host's own objects. The array that comes back, and every other message in it, belongs to the caller.
    * Calls run one after another, in the order in which they were made.
    *
-   * Rejects with `INVALID_ARGUMENT` if `messages` is no array or cannot be written as JSON, with `CLOSED`, and with what the store
-   * reports. Then send the host's own messages and call `recordFailedCall`.
+   * Rejects with `INVALID_ARGUMENT` if `messages` is no array, is longer than 100,000 or cannot be written as JSON, with `CLOSED`, and
+   * with what the store reports. Then send the host's own messages and call `recordFailedCall`.
    */
   transformContext<M extends { role: string } = Message>(
     messages: readonly M[],

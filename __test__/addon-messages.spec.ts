@@ -31,6 +31,25 @@ describe("a list that is no array", () => {
   });
 });
 
+describe("a list that is too long", () => {
+  const late = [user("one")];
+  late[1_000_000] = user("two");
+  test.each([
+    { name: "a million holes", list: new Array(1_000_000) },
+    { name: "as many holes as an array takes", list: new Array(2 ** 32 - 1) },
+    { name: "a million holes before a message", list: late },
+    { name: "a million nulls", list: new Array(1_000_000).fill(null) },
+  ])("of $name is refused at once", async ({ list }) => {
+    const s = await session();
+    const start = performance.now();
+    const error = await rejection(() => s.transformContext(wrong(list)));
+    expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(error.message).toBe(`\`messages\` is a list of ${list.length}, at most 100000 are taken`);
+    expect(performance.now() - start).toBeLessThan(1_000);
+    expect(await s.transformContext([user("on")])).toHaveLength(1);
+  });
+});
+
 describe("messages of any shape pass through", () => {
   const sparse = new Array<Message>(3);
   sparse[1] = user("in the middle");

@@ -124,6 +124,7 @@ describe("the exports", () => {
       promptTokensPerSecond: 500,
       prices: "auto",
       exclude: null,
+      excludeAlso: null,
     });
     await session({ settings });
   });

@@ -1,10 +1,21 @@
 // The `palimpsest` command as a process of its own, on real stores: help, usage, place of the store, index.
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { IndexReport, StoreStats } from "../index.js";
-import { root } from "../scripts/setup.js";
-import { desk, withTwoVersions } from "./command.ts";
+import { pinnedNode, root } from "../scripts/setup.js";
+import { desk, program, withTwoVersions } from "./command.ts";
 
 describe("help", () => {
   test("fits one screen, and every command has its own with an example", () => {
@@ -231,6 +242,40 @@ describe("index", () => {
     console.log(`indexed 3,000 files in ${seconds.toFixed(1)} s (debug build)`);
     expect(seconds).toBeLessThan(20);
   });
+});
+
+test("under an open umask all that is made is its user's alone", () => {
+  const at = desk();
+  at.write("a.md", "x");
+  const run = (...args: string[]) => {
+    const words = [pinnedNode(), program, ...args].map((word) => `'${word}'`).join(" ");
+    const { status, stderr } = spawnSync("sh", ["-c", `umask 0; ${words}`], {
+      cwd: at.folder,
+      env: at.env,
+      encoding: "utf8",
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  };
+  run("index", ".");
+  run("export", "a.jsonl.zst");
+  const folder = dirname(at.store);
+  const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
+  expect([dirname(folder), folder].map(mode)).toEqual(["700", "700"]);
+  const files = [...readdirSync(folder).map((name) => join(folder, name)), join(at.folder, "a.jsonl.zst")];
+  expect(files.length).toBeGreaterThan(2);
+  expect(files.map(mode)).toEqual(files.map(() => "600"));
+});
+
+test("what looks like SQL is a text to look for and nothing else", () => {
+  const at = withTwoVersions();
+  for (const text of ["'; DROP TABLE object; --", 'x" OR 1=1 --', "') UNION SELECT * FROM version --", 'a*" NEAR(b']) {
+    expect([0, 1]).toContain(at.run("search", text).status);
+    expect(at.json<{ objects: unknown[] }>("objects", "--query", `path = ${JSON.stringify(text)}`).objects).toEqual([]);
+    expect(at.failure("objects", "--query", text)).toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(at.run("name", "a.md", text).status).toBeLessThan(2);
+  }
+  expect(at.json<{ objects: unknown[] }>("objects").objects).toHaveLength(1);
+  expect(at.run("doctor").status).toBe(0);
 });
 
 test("NO_COLOR and pipes get plain text", () => {

@@ -1,5 +1,8 @@
 // Reads what the host gives, which may be anything: what cannot be read is refused with an error that names the argument.
 
+/** Most messages of a list, far more than a conversation has: a longer one costs minutes and gigabytes before it fails. */
+const maxMessages = 100_000;
+
 /**
  * An error for an argument that is refused.
  * @param {string} message
@@ -52,5 +55,10 @@ export function listSnapshot(messages) {
   if (!reading("messages", () => Array.isArray(messages))) {
     throw invalidArgument("`messages` is no array");
   }
-  return reading("messages", () => /** @type {unknown[]} */ (messages).slice());
+  const list = /** @type {unknown[]} */ (messages);
+  const count = reading("messages", () => list.length);
+  if (count > maxMessages) {
+    throw invalidArgument(`\`messages\` is a list of ${count}, at most ${maxMessages} are taken`);
+  }
+  return reading("messages", () => list.slice());
 }

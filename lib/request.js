@@ -72,7 +72,11 @@ export class Request {
       this.#list.push(message);
     }
     for (const { at, remove, insert } of answer.edits) {
-      this.#slots.splice(at, remove, ...insert);
+      // Many arguments of one call would exceed the stack.
+      const behind = this.#slots.splice(at).slice(remove);
+      for (const slot of [...insert, ...behind]) {
+        this.#slots.push(slot);
+      }
     }
   }
 

@@ -4,6 +4,7 @@ import { constants } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { harmless } from "../lib/terminal.js";
 
 /** Reports and logs the failures of one session. */
 export interface Failures {
@@ -46,13 +47,20 @@ function withCauses(error: unknown): string {
   return cause === undefined ? own : `${own}\ncaused by ${withCauses(cause)}`;
 }
 
+/** Shows the user a text: in the user interface, else on stderr, since stdout is for the answers of the model. */
+export function tell(ctx: ExtensionContext, text: string, level: "info" | "warning"): void {
+  // It may name paths and commands, which hold what they like.
+  const shown = harmless(text);
+  if (ctx.hasUI) {
+    ctx.ui.notify(shown, level);
+  } else {
+    process.stderr.write(`${shown}\n`);
+  }
+}
+
 function notify(ctx: ExtensionContext, message: string): void {
   try {
-    if (ctx.hasUI) {
-      ctx.ui.notify(message, "warning");
-    } else {
-      process.stderr.write(`${message}\n`);
-    }
+    tell(ctx, message, "warning");
   } catch {
     // The host may be shutting down. The log still has the message.
   }

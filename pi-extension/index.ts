@@ -10,7 +10,7 @@ import {
 } from "@earendil-works/pi-coding-agent";
 import { type Addon, loadAddon } from "./addon.ts";
 import { type Copy, servingCopy, standsAside } from "./copies.ts";
-import { createFailures, describe, type Failures } from "./failures.ts";
+import { createFailures, describe, type Failures, tell } from "./failures.ts";
 import { type Live, openLive, sessionKey } from "./live.ts";
 import { createObserver, type Observer } from "./observe.ts";
 import { contextReport } from "./report.ts";
@@ -216,15 +216,10 @@ function modelOf({ model }: ExtensionContext) {
   return { provider, id, contextWindow, api, baseUrl, cost, promptCache, cacheRetention, cacheControlFormat };
 }
 
-/** Answers `/context`: in the user interface, else on stderr, since stdout is for the answers of the model. */
+/** Answers `/context`. */
 async function showReport(ctx: ExtensionContext, current: Current | undefined, offBecause?: string): Promise<void> {
   const off = `Palimpsest is off in this session${offBecause === undefined ? "" : `: ${offBecause}`}`;
-  const text = current === undefined ? off : await reportOf(current);
-  if (ctx.hasUI) {
-    ctx.ui.notify(text, "info");
-  } else {
-    process.stderr.write(`${text}\n`);
-  }
+  tell(ctx, current === undefined ? off : await reportOf(current), "info");
 }
 
 async function reportOf({ session, notices }: Current): Promise<string> {

@@ -85,6 +85,16 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
+    /// A compressed archive expands to far more than its size. Nothing of it was imported.
+    #[error(
+        "the archive expands to more than {limit} bytes in line {line}, far more than its size"
+    )]
+    ArchiveExpands {
+        /// Line, from 1.
+        line: u64,
+        /// Bytes that are taken of an archive of this size.
+        limit: u64,
+    },
     /// A file is not a session file of a supported agent.
     #[error("line {line} of `{}` {problem}", path.display())]
     MalformedTranscript {
@@ -249,6 +259,7 @@ impl Error {
             Self::Forgotten { .. } => "FORGOTTEN",
             Self::UnknownField { .. } => "UNKNOWN_FIELD",
             Self::MalformedArchive { .. } => "MALFORMED_ARCHIVE",
+            Self::ArchiveExpands { .. } => "ARCHIVE_EXPANDS",
             Self::MalformedTranscript { .. } => "MALFORMED_TRANSCRIPT",
             Self::TooFewNeeds { .. } => "TOO_FEW_NEEDS",
             Self::NotActivatable { .. } => "NOT_ACTIVATABLE",
@@ -282,6 +293,9 @@ impl Error {
                  compare with goes to the right of the operator"
             }
             Self::NoRoom { .. } => "give a line range or a pattern, or deactivate something first",
+            Self::ArchiveExpands { .. } => {
+                "if you trust it, decompress it (`zstd -d`) and import that"
+            }
             Self::MalformedTranscript { .. } => {
                 "supported are session files of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI and OpenCode, plain or \
                  gzipped, sessions of OpenCode's database as `FILE#SESSION`, and the neutral form: a line \

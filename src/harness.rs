@@ -14,7 +14,10 @@ mod touch;
 pub mod shell;
 
 pub use call::{Call, command_line};
-pub use kind::{ShellKind, ToolKind, shows_file, shows_nothing, shows_text_of_files};
+pub use kind::{
+    ShellKind, ToolKind, heads_matches, reads_named_files_only, shows_file, shows_nothing,
+    shows_text_of_files,
+};
 pub use notice::without_notice;
 pub use numbered::has_line_numbers;
 pub use patch::Patched;

@@ -18,7 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::object::{FieldPath, ObjectType};
-use crate::source::{self, DEFAULT_MAX_TEXT_BYTES, MountMapping, OwnFilesystem, data_folder};
+use crate::source::{
+    self, DEFAULT_MAX_TEXT_BYTES, Exclude, MountMapping, OwnFilesystem, data_folder,
+};
 use crate::store::{Condition, Query, Store};
 pub use exclude::DEFAULT_EXCLUDE;
 pub use kind::SettingType;
@@ -87,9 +89,12 @@ pub struct Settings {
     pub prompt_tokens_per_second: u64,
     /// What input tokens cost. Default `auto`: from the host's data about the model. Not in project files.
     pub prices: PriceSetting,
-    /// Globs of files whose text is never stored, see [`crate::source::Exclude`]. Default `None`: [`DEFAULT_EXCLUDE`]. The
-    /// user's list replaces the default; a project's list is added.
+    /// Globs of files whose text is never stored, see [`crate::source::Exclude`]. Default `None`: [`DEFAULT_EXCLUDE`], which the
+    /// user's list replaces.
     pub exclude: Option<Vec<String>>,
+    /// Globs of further files whose text is never stored, whatever `exclude` says. Default `None`. The list `exclude` of a project
+    /// is put before them. Not in project files.
+    pub exclude_also: Option<Vec<String>>,
 }
 
 /// How the session's sets become messages.
@@ -140,6 +145,7 @@ impl Default for Settings {
             prompt_tokens_per_second: 500,
             prices: PriceSetting::default(),
             exclude: None,
+            exclude_also: None,
         }
     }
 }
@@ -165,8 +171,13 @@ impl Settings {
         self.first_token_seconds.saturating_mul(self.prompt_tokens_per_second)
     }
 
-    /// The globs of files whose text is never stored.
-    pub fn exclude_globs(&self) -> Vec<String> {
-        self.exclude.clone().unwrap_or_else(|| DEFAULT_EXCLUDE.map(str::to_owned).to_vec())
+    /// The files whose text is never stored.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` naming a glob that cannot be read.
+    pub fn excluded(&self) -> Result<Exclude> {
+        let default = || DEFAULT_EXCLUDE.map(str::to_owned).to_vec();
+        let exclude = Exclude::new(&self.exclude.clone().unwrap_or_else(default))?;
+        Ok(exclude.and(Exclude::new(self.exclude_also.as_deref().unwrap_or_default())?))
     }
 }

@@ -29,7 +29,7 @@ mod volumes;
 mod walk;
 
 pub use batch::IndexedFile;
-pub use commands::names_in;
+pub use commands::{NamesInCommand, names_in, names_in_program};
 pub use discovery::{DiscoveryLimits, Naming, discovered_files, named_in_output};
 pub use exclude::Exclude;
 pub use file::{DEFAULT_MAX_TEXT_BYTES, FileReading, FileState, obstacle, open_file, read_file};

@@ -1,5 +1,6 @@
 // What the store of a real Pi session holds of excluded files and of outputs that Pi cut: every value of every table is
 // searched, decompressed where it is compressed.
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -10,6 +11,8 @@ import { runPi } from "../../scripts/lib/pi.js";
 import { expectPairedCalls, extension, start } from "./support.ts";
 
 const secret = "sk-7f3a9c";
+
+const missingRipgrep = spawnSync("rg", ["--version"]).status !== 0;
 
 function call(name: string, args: unknown) {
   return { name, args };
@@ -79,6 +82,40 @@ describe("an excluded file", () => {
     expect(JSON.stringify(after).split(secret).length).toBeGreaterThan(5);
     expect(holds(storeOf(sandbox.agentDir), secret)).toBe(held);
   });
+});
+
+test("an excluded file is not stored however a real command shows it", async () => {
+  const commands = [
+    "git init -q && git add -f .env k.pem && git -c user.name=a -c user.email=a@b commit -qm x && echo done",
+    "git show HEAD:.env",
+    "git cat-file -p HEAD:k.pem",
+    "git log -p --color=always",
+    "git grep --heading KEY",
+    "git grep --heading -n -e KEY HEAD",
+    "grep -rn KEY . --include='*.pem'",
+    `python3 -c "print(open('.env').read())"`,
+    `node -e "console.log(require('fs').readFileSync(\\"k.pem\\", 'utf8'))"`,
+    "find . -name .env -exec cat {} +",
+    "cat .{env,foo}; bash -c 'cat {k,l}.pem'",
+    "cp k.pem k.pem.bak; cp .env '#.env#'; cp .env prod.env; echo done",
+    "cat k.pem.bak",
+    "cat '#.env#'",
+    "cat prod.env",
+    "ln .env notes.txt; ln -s k.pem more.txt; echo done",
+    "cat notes.txt",
+    "head -n 9 more.txt",
+    "tail -n +1 notes.txt k.pem src.txt",
+    "echo stored-$((6 * 7))",
+    ...(missingRipgrep ? [] : ["rg --heading -uu KEY", "rg --json -uu KEY", "rg -p -uu KEY", "rg -uu --vimgrep KEY"]),
+  ];
+  const steps = [...commands.map((command) => ({ calls: [call("bash", { command })] })), { text: "Done." }];
+  const files = { ".env": `KEY=${secret}\n`, "k.pem": `KEY=${secret}\n`, "src.txt": "KEY of it all\n" };
+  const { model, sandbox } = await start(steps, { files });
+  expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stdout: "Done.\n", stderr: "" });
+  const shown = JSON.stringify(model.requests.at(-1)?.body.messages);
+  expect(shown.split(secret).length).toBeGreaterThan(commands.length - 3);
+  expect(holds(storeOf(sandbox.agentDir), secret)).toBe(false);
+  expect(holds(storeOf(sandbox.agentDir), "stored-42")).toBe(true);
 });
 
 test("an output that Pi cut is stored whole", async () => {

@@ -1,5 +1,11 @@
-// Writing to the terminal or a pipe. If the reader goes away, the program ends quietly, as other tools do.
+// Writing to the terminal or a pipe. A pipe gets every byte; on a terminal no text but ours can do more than be read. If the reader
+// goes away, the program ends quietly, as other tools do.
+import { randomUUID } from "node:crypto";
 import { styleText } from "node:util";
+import { harmless } from "../../lib/terminal.js";
+
+/** Stands for the escape character of our own styles until they are written: nobody who wrote a text can know it. */
+const ownEscape = `<${randomUUID()}>`;
 
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error) => {
@@ -11,7 +17,7 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 /**
- * Writes text unchanged; resolves when it is written.
+ * Writes text, into a pipe or file unchanged; resolves when it is written.
  * @param {string} text
  * @returns {Promise<void>}
  */
@@ -52,7 +58,8 @@ export function writeJson(document) {
  * @param {string} text
  */
 export function styled(style, text) {
-  return styleText(style, text, { stream: process.stdout });
+  const [begin, end] = styleText(style, "\0", { stream: process.stdout }).replaceAll("\u001b", ownEscape).split("\0");
+  return `${begin}${text}${end}`;
 }
 
 /** Whether a person reads along. */
@@ -66,5 +73,6 @@ export function isTerminal() {
  * @returns {Promise<void>}
  */
 function writeTo(stream, text) {
-  return text === "" ? Promise.resolve() : new Promise((done) => stream.write(text, () => done()));
+  const shown = (stream.isTTY ? harmless(text) : text).replaceAll(ownEscape, "\u001b");
+  return shown === "" ? Promise.resolve() : new Promise((done) => stream.write(shown, () => done()));
 }

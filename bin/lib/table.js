@@ -1,4 +1,5 @@
 // Rows of text: on a terminal aligned under headings, else separated by tabs, complete and without headings, for other tools.
+import { harmless } from "../../lib/terminal.js";
 import { isTerminal, styled, write } from "./output.js";
 
 /** Digits of an ID that a terminal shows: enough for a unique prefix. */
@@ -19,7 +20,7 @@ export async function writeTable(headings, rows) {
   if (rows.length === 0) {
     return;
   }
-  const all = [headings, ...rows.map((row) => row.map(oneLine))];
+  const all = [headings, ...rows.map((row) => row.map((cell) => harmless(oneLine(cell))))];
   const widths = headings.map((_, column) => Math.max(...all.map((row) => row[column].length)));
   const columns = process.stdout.columns || defaultColumns;
   const lines = all.map((row) => row.map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at]))));

@@ -11,7 +11,6 @@ use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::maintenance::Maintenance;
 use crate::object::ObjectId;
-use crate::source::Exclude;
 use crate::store::{self, ExportOptions, Exported, ImportOptions, Imported, LeftOut, Scope};
 
 /// What to write into an archive, and where.
@@ -176,7 +175,7 @@ impl Maintenance {
     /// files that the setting `exclude` names is left out, and so is what was forgotten here. A version from the future makes the
     /// archive invalid.
     ///
-    /// Rejects with `MALFORMED_ARCHIVE`, `INVALID_ARGUMENT`, `FILE`, `CONFLICT`, `NO_SPACE`, `CLOSED`.
+    /// Rejects with `MALFORMED_ARCHIVE`, `ARCHIVE_EXPANDS`, `INVALID_ARGUMENT`, `FILE`, `CONFLICT`, `NO_SPACE`, `CLOSED`.
     #[napi(
         ts_args_type = "options: ImportArchiveOptions",
         ts_return_type = "Promise<ImportedArchive>"
@@ -192,7 +191,7 @@ impl Maintenance {
             let path = PathBuf::from(&options.path);
             let default = ImportOptions::default();
             let limit = options.max_line_bytes.map(|bytes| bytes as usize);
-            let exclude = Exclude::new(&settings.exclude_globs())?;
+            let exclude = settings.excluded()?;
             let options = ImportOptions {
                 max_line_bytes: limit.unwrap_or(default.max_line_bytes),
                 dry_run: options.dry_run.unwrap_or_default(),

@@ -11,7 +11,7 @@ use napi_derive::napi;
 use super::argument::Given;
 use super::blocking::{Blocking, blocking, to_js};
 use super::store::Store;
-use crate::source::{self, Exclude, absolute_path};
+use crate::source::{self, absolute_path};
 
 /// How to index paths.
 #[napi(object)]
@@ -106,7 +106,7 @@ impl Store {
                 files: place.files,
                 all: options.all.unwrap_or(false),
                 max_text_bytes: settings.max_text_bytes,
-                exclude: Exclude::new(&settings.exclude_globs())?,
+                exclude: settings.excluded()?,
             };
             let report = source::index_paths(&names.store, &paths, &options, throttled(listener))?;
             Ok(converted(report))

@@ -17,7 +17,7 @@ use super::store::Store;
 use super::trackings::Trackings;
 use crate::error::Error;
 use crate::source::{
-    self, Exclude, IndexedFile, PollReason, TrackingEvent, Watching, absolute_path, canonical_path,
+    self, IndexedFile, PollReason, TrackingEvent, Watching, absolute_path, canonical_path,
 };
 
 /// Number of batches of events that can wait for the listener. When there are as many, the tracking waits too, and collects events
@@ -113,7 +113,7 @@ impl Store {
             let files = place.files;
             let mut tracking = source::TrackingOptions::at(move |path| files.opened_at(path));
             tracking.max_text_bytes = settings.max_text_bytes;
-            tracking.exclude = Exclude::new(&settings.exclude_globs())?;
+            tracking.exclude = settings.excluded()?;
             configure(&mut tracking.tracker, &options);
             let store = names.store.clone();
             let core = source::Tracking::start(store, tracking, move |events| {

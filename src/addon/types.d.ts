@@ -154,6 +154,7 @@ export interface Settings {
   promptTokensPerSecond: number;
   prices: string | Record<string, string | PriceTable>;
   exclude: string[] | null;
+  excludeAlso: string[] | null;
 }
 
 /** A folder that an agent in a sandbox sees under another path. All prefixes are absolute paths. */

@@ -108,6 +108,19 @@ impl<'a> Call<'a> {
         named.filter(|_| self.does == Does::Shell)
     }
 
+    /// The programs that a call without a command line runs: all texts that a shell's is given, of a tool that is not known those
+    /// that are named so.
+    pub fn programs(self) -> Vec<&'a str> {
+        let fields = self.args.as_object().into_iter().flatten();
+        let is_program = |name: &str| match self.does {
+            Does::Shell => true,
+            Does::Other => tools::PROGRAM.contains(&name),
+            _ => false,
+        };
+        let named = fields.filter(|(name, _)| is_program(name));
+        named.filter_map(|(_, value)| value.as_str()).collect()
+    }
+
     /// The globs of names that a search is kept to.
     pub fn name_globs(self) -> impl Iterator<Item = &'a str> {
         tools::NAME_GLOB.iter().filter_map(|name| self.args.get(*name)?.as_str())
@@ -325,6 +338,14 @@ mod tests {
             let args = json!({ name: "*.rs" });
             assert_eq!(Call::new("grep", &args).name_globs().collect::<Vec<_>>(), ["*.rs"]);
         }
+    }
+
+    #[test]
+    fn programs_are_found_in_tools_without_a_command_line() {
+        let args = json!({ "input": "read('.env')", "code": "x", "n": 5 });
+        assert_eq!(Call::new("exec", &args).programs(), ["read('.env')", "x"]);
+        assert_eq!(Call::new("python", &args).programs(), ["x"]);
+        assert_eq!(Call::new("read", &args).programs(), [""; 0]);
     }
 
     #[test]

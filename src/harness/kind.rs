@@ -81,6 +81,59 @@ pub fn shows_nothing(command: &Command) -> bool {
     program.is_empty() || programs::output(program) == Some(Output::Nothing)
 }
 
+/// Whether a command reads no files but those that its words name. `git` says of what it shows from which file it is.
+pub fn reads_named_files_only(command: &Command) -> bool {
+    if command.is_given_arguments() || command.words.iter().any(|word| word.is_computed) {
+        return false;
+    }
+    if command.runs_script() {
+        // Its commands stand in the line themselves.
+        return true;
+    }
+    if let Some(git) = command.git() {
+        return git_kind(&git) != ShellKind::Other;
+    }
+    let has_option = |letter: char, name: &str| {
+        let mut words = command.arguments().map(|word| &*word.text);
+        words.any(|text| text == name || (is_short_option(text) && text.contains(letter)))
+    };
+    let program = command.program();
+    match programs::output(program) {
+        Some(Output::Nothing) => !matches!(program, "source" | "." | "set" | "export"),
+        Some(Output::Files | Output::Lines | Output::Fields | Output::Counts) => true,
+        Some(Output::Matches) => {
+            let is_grep = program.ends_with("grep");
+            is_grep
+                && !has_option('r', "--recursive")
+                && !has_option('R', "--dereference-recursive")
+        }
+        Some(Output::Names) => !runs_commands(command),
+        Some(Output::Log | Output::Report) | None => program.is_empty(),
+    }
+}
+
+/// Whether a search puts the path of a file above the lines that it finds there, and not before each.
+pub fn heads_matches(command: &Command) -> bool {
+    let is_git_grep = command.git().is_some_and(|git| git.subcommand == "grep");
+    let heads = |word: &Word| {
+        matches!(&*word.text, "--heading" | "--group" | "--pretty")
+            || (command.program() == "rg" && is_short_option(&word.text) && word.text.contains('p'))
+    };
+    (is_git_grep || programs::is_search(command.program())) && command.arguments().any(heads)
+}
+
+/// `-rn`.
+fn is_short_option(word: &str) -> bool {
+    word.starts_with('-') && !word.starts_with("--")
+}
+
+/// `find -exec`.
+fn runs_commands(command: &Command) -> bool {
+    ["-exec", "-execdir", "-ok", "-x", "-X", "--exec", "--exec-batch"]
+        .iter()
+        .any(|word| command.has(word))
+}
+
 /// Whether a command line may change files: some program of it is not known to only show something, or its output goes to a
 /// file.
 pub(super) fn may_change_files(line: &str) -> bool {
@@ -105,9 +158,7 @@ fn may_change(command: &Command) -> bool {
     }
     match programs::output(program) {
         Some(Output::Nothing) => CHANGING.contains(&program),
-        Some(Output::Names) => {
-            ["-delete", "-exec", "-execdir"].iter().any(|word| command.has(word))
-        }
+        Some(Output::Names) => command.has("-delete") || runs_commands(command),
         Some(Output::Report) | None => true,
         Some(_) => false,
     }
@@ -263,6 +314,49 @@ mod tests {
             "cat a; bash -lc 'make'",
         ] {
             assert!(may_change_files(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn commands_that_read_what_they_do_not_name_are_known() {
+        let named_only =
+            |line: &str| shell::commands(line).all(|command| reads_named_files_only(&command));
+        for line in [
+            "cat a | head -n 3",
+            "grep -n x a; wc -l b",
+            "git show HEAD:a; git diff",
+            "find . -name a",
+            "bash -lc 'cat a'",
+            "cd x && ls",
+            "",
+        ] {
+            assert!(named_only(line), "{line}");
+        }
+        for line in [
+            "npm start",
+            "printenv",
+            "cat $a",
+            "grep -rn x",
+            "rg x",
+            "find . -name a -exec cat {} +",
+            "ls | xargs cat",
+            "git config -l",
+            ". ./a",
+            "bash run.sh",
+            "cat a; python3 -c 'x'",
+        ] {
+            assert!(!named_only(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn searches_that_head_their_matches_are_known() {
+        let heads = |line: &str| shell::commands(line).any(|command| heads_matches(&command));
+        for line in ["rg --heading x", "rg -np x", "git grep --heading x", "ag --group x"] {
+            assert!(heads(line), "{line}");
+        }
+        for line in ["rg x", "grep -P x a", "git log -p", "git grep x", "cp -p a b"] {
+            assert!(!heads(line), "{line}");
         }
     }
 

@@ -59,6 +59,34 @@ pub fn is_given_paths_only(program: &str) -> bool {
         )
 }
 
+/// Whether a program finds lines by a pattern, which is its first argument.
+pub(super) fn is_search(program: &str) -> bool {
+    output(program) == Some(Output::Matches)
+}
+
+/// Whether the first argument of a program is a program itself.
+pub(super) fn is_given_program(program: &str) -> bool {
+    matches!(program, "sed" | "awk" | "gawk" | "jq" | "yq")
+}
+
+/// Whether the next word is the value of this option of a search.
+pub(super) fn takes_value(program: &str, option: &str) -> bool {
+    #[rustfmt::skip]
+    let of_one = match program {
+        "rg" => matches!(
+            option,
+            "-g" | "-t" | "-T" | "-j" | "-M" | "-r" | "-d" | "-E" | "--glob" | "--iglob" | "--type" | "--type-not"
+            | "--max-depth" | "--sort" | "--color" | "--replace" | "--max-columns" | "--threads"
+        ),
+        "grep" | "egrep" | "fgrep" | "zgrep" => matches!(option, "--include" | "-D" | "-d"),
+        "ag" | "ack" => matches!(option, "-G"),
+        _ => false,
+    };
+    of_one
+        || matches!(option, "-A" | "-B" | "-C" | "-m")
+        || matches!(option, "--after-context" | "--before-context" | "--context" | "--max-count")
+}
+
 /// Whether a program is a shell.
 pub(super) fn is_shell(program: &str) -> bool {
     matches!(program, "bash" | "sh" | "zsh" | "dash" | "ksh" | "fish")

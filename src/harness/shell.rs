@@ -5,13 +5,13 @@
 //! crates that parse bash (`brush-parser`, `yash-syntax`) give nothing for a line that is cut or not closed, and recurse with
 //! its nesting; `shlex` knows neither operators nor redirections.
 
-use std::collections::HashSet;
-
 mod command;
+mod paths;
 mod scan;
 
 pub use command::{Command, Git};
 pub(super) use command::{base_name, is_command_flag};
+pub use paths::{PathWord, path_words, path_words_of, patterns, program_words};
 
 use scan::{Open, Token, Tokens};
 
@@ -67,22 +67,6 @@ pub fn commands(line: &str) -> impl Iterator<Item = Command> {
         Step::Run(command) => Some(command),
         Step::Enter | Step::Leave => None,
     })
-}
-
-/// The words of a command line that may be paths, in order, each once: as a shell reads them, and what stands between any
-/// marks, in the text of other programs and where a shell computes.
-pub fn path_words(line: &str) -> Vec<String> {
-    let commands: Vec<Command> = commands(line).collect();
-    path_words_of(line, commands.iter())
-}
-
-/// The same for a line that has been read; `commands`: those of the line.
-pub fn path_words_of<'a>(line: &str, commands: impl Iterator<Item = &'a Command>) -> Vec<String> {
-    let is_mark = |c: char| c.is_whitespace() || "'\"`;|&<>()=$,:{}".contains(c);
-    let between = line.split(is_mark).filter(|word| !word.is_empty()).map(str::to_owned);
-    let read = commands.flat_map(|command| &command.words).map(|word| word.text.clone());
-    let mut seen = HashSet::new();
-    between.chain(read).filter(|word| !word.is_empty() && seen.insert(word.clone())).collect()
 }
 
 fn script_within(line: &str, depth: u32) -> Vec<Step> {
@@ -382,14 +366,6 @@ mod tests {
         assert!(
             by_xargs.program() == "grep" && by_xargs.is_given_arguments() && !by_xargs.is_filter
         );
-    }
-
-    #[test]
-    fn whatever_may_be_a_path_is_found() {
-        let words = path_words("python -c \"open('.env')\";cat<.key");
-        assert_eq!(words, ["python", "-c", "open", ".env", "cat", ".key", "open('.env')"]);
-        let words = path_words("cat 'my key.pem' .e\"n\"v");
-        assert!(words.contains(&"my key.pem".to_owned()) && words.contains(&".env".to_owned()));
     }
 
     #[test]

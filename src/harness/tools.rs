@@ -45,6 +45,8 @@ pub(super) const PATHS: [&str; 3] = ["paths", "file_paths", "include"];
 pub(super) const NAME_GLOB: [&str; 3] = ["glob", "include", "include_pattern"];
 /// Arguments that hold a command: a line, or a list of words.
 pub(super) const COMMAND: [&str; 4] = ["command", "cmd", "script", "commands"];
+/// Arguments that hold a program in another language than a shell's.
+pub(super) const PROGRAM: [&str; 4] = ["code", "program", "source", "expression"];
 /// Arguments that hold the folder in which a command runs.
 pub(super) const FOLDER: [&str; 5] =
     ["cwd", "workdir", "directory", "dir_path", "working_directory"];

@@ -1,8 +1,13 @@
 //! The default of the setting `exclude`. Matching is in `source`.
 
-/// Files that hold secrets: `.env*` except templates, keys, and files in which programs keep passwords.
-pub const DEFAULT_EXCLUDE: [&str; 29] = [
+/// Files that hold secrets: `.env*` and `*.env` except templates, keys, and files in which programs keep passwords.
+pub const DEFAULT_EXCLUDE: [&str; 34] = [
     ".env*",
+    "*.env",
+    "!*example.env",
+    "!*sample.env",
+    "!*template.env",
+    "!*dist.env",
     "!.env*.example",
     "!.env*.sample",
     "!.env*.template",
@@ -60,6 +65,12 @@ mod tests {
             "/p/release.keystore",
             "/h/.docker/config.json",
             "/h/.kube/config",
+            "/p/prod.env",
+            "/p/.env~",
+            "/p/#.env#",
+            "/p/k.pem.bak",
+            "/h/.ssh/#id_rsa#",
+            "/h/.aws/credentials.old",
         ] {
             assert!(exclude.excludes(Path::new(path)), "{path}");
         }
@@ -68,6 +79,10 @@ mod tests {
             "/p/.env.local.sample",
             "/h/.ssh/id_ed25519.pub",
             "/p/environment",
+            "/p/example.env",
+            "/p/prod.sample.env",
+            "/p/#.env.example#",
+            "/p/main.rs.bak",
             "/p/src/env.rs",
             "/p/keys.md",
             "/p/credentials",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::validation::{self, MaySet, any_setting, project_setting};
-use super::{DEFAULT_EXCLUDE, SETTINGS_FILE, Settings};
+use super::{SETTINGS_FILE, Settings};
 use crate::error::{Error, Result};
 use crate::source::{FileState, absolute_path, canonical_path, read_file};
 
@@ -32,17 +32,16 @@ impl Settings {
             *path = absolute_path(path, folder).to_string_lossy().into_owned();
         }
         let mut project = read(project, project_setting)?;
-        if let Some(Value::Array(globs)) = project.get_mut("exclude") {
-            // The user's globs come last, and the last match decides: a cloned repository must not get stored what its user
-            // excludes.
-            globs.extend(match values.remove("exclude") {
-                Some(Value::Array(globs)) => globs,
-                _ => DEFAULT_EXCLUDE.map(Value::from).to_vec(),
-            });
+        if let Some(Value::Array(mut globs)) = project.remove("exclude") {
+            // A list of its own, so that no `!` of one takes back what another excludes: a cloned repository must not get stored
+            // what its user excludes, and what it excludes itself must count beside the default. The user's globs come last, and
+            // the last match decides.
+            if let Some(Value::Array(also)) = values.remove("excludeAlso") {
+                globs.extend(also);
+            }
+            values.insert("excludeAlso".to_owned(), Value::Array(globs));
         }
-        values.extend(
-            project.into_iter().filter(|(key, value)| key != "exclude" || !value.is_null()),
-        );
+        values.extend(project);
         let mut settings = Self::from_checked(values)?;
         if let (Some(hazards), Some(folder)) = (&mut settings.hazards, agent_dir) {
             *hazards = absolute_path(hazards, folder).to_string_lossy().into_owned();
@@ -213,14 +212,33 @@ mod tests {
 
     #[test]
     fn a_project_adds_to_what_is_excluded_and_takes_nothing_away() {
-        let project = r#"{"exclude": ["*.dump", "!**"]}"#;
-        let mine = Folders::new(Some(r#"{"exclude": ["*.mine"]}"#), Some(project)).load().unwrap();
-        assert_eq!(mine.exclude_globs(), ["*.dump", "!**", "*.mine"]);
-        let default = Folders::new(None, Some(project)).load().unwrap().exclude_globs();
-        assert_eq!(default[..2], ["*.dump", "!**"]);
-        assert_eq!(default[2..], DEFAULT_EXCLUDE);
-        let none = Folders::new(Some(r#"{"exclude": []}"#), Some(r#"{"exclude": null}"#)).load();
-        assert_eq!(none.unwrap().exclude_globs(), Vec::<String>::new());
+        let excludes = |user: Option<&str>, project: &str, name: &str| {
+            let project = json!({ "exclude": serde_json::from_str::<Value>(project).unwrap() });
+            let settings = Folders::new(user, Some(&project.to_string())).load().unwrap();
+            settings.excluded().unwrap().excludes_name(&Path::new("/p").join(name))
+        };
+        let (none, mine) = (None, Some(r#"{"exclude": ["*.mine"]}"#));
+        let also = Some(r#"{"excludeAlso": ["*.mine"]}"#);
+        for (user, project, name, expected) in [
+            (none, r#"[".env.example"]"#, ".env.example", true),
+            (none, r#"[".env.example"]"#, ".env.sample", false),
+            (none, r#"["**"]"#, ".env.example", true),
+            (none, r#"["**"]"#, "id_rsa.pub", true),
+            (none, r#"["*.dump", "!keep.dump"]"#, "a.dump", true),
+            (none, r#"["*.dump", "!keep.dump"]"#, "keep.dump", false),
+            (none, r#"["!**"]"#, ".env", true),
+            (none, "null", ".env", true),
+            (none, "[]", ".env", true),
+            (mine, r#"["*.dump", "!**"]"#, "a.mine", true),
+            (mine, r#"["*.dump"]"#, "a.dump", true),
+            (mine, r#"["*.dump"]"#, ".env", false),
+            (also, r#"["*.dump", "!**"]"#, "a.mine", true),
+            (also, r#"["*.dump"]"#, "a.dump", true),
+            (also, r#"["*.dump"]"#, ".env", true),
+            (Some(r#"{"exclude": []}"#), "null", ".env", false),
+        ] {
+            assert_eq!(excludes(user, project, name), expected, "{user:?} {project} {name}");
+        }
     }
 
     #[cfg(unix)]

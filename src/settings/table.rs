@@ -182,6 +182,12 @@ pub const SETTINGS: &[SettingDoc] = &[
         "exclude",
         SettingType::Globs,
         "null",
-        "Files whose text is never stored, as globs in the style of `.gitignore`; `null`: key files and `.env*`; a project's list is added to yours",
+        "Files whose text is never stored, as globs in the style of `.gitignore`; `null`: key files and `.env*`; a project's list is added to `excludeAlso`",
     ),
+    user_only(setting(
+        "excludeAlso",
+        SettingType::Globs,
+        "null",
+        "Further files whose text is never stored, whatever `exclude` says: to add to the default",
+    )),
 ];

@@ -7,10 +7,18 @@ use std::path::{Path, PathBuf};
 
 use super::absolute_path;
 use super::discovery::cut;
-use crate::harness::shell::{self, Command, Step, Word, path_words_of};
+use crate::harness::shell::{
+    self, Command, PathWord, Step, Word, path_words_of, patterns, program_words,
+};
+use crate::harness::{heads_matches, reads_named_files_only};
 
 /// Bytes of a line that are read: each `cd` may lengthen the folder of all commands behind it.
 const MAX_BYTES: usize = 32 << 10;
+
+/// Most folders of commands, and most commands of which is known what they may read.
+const MAX_FOLDERS: usize = 8;
+/// Most paths of a command that it may read.
+const MAX_REACHED: usize = 16;
 
 /// A command and where it runs.
 #[derive(Debug)]
@@ -43,12 +51,54 @@ pub(super) fn commands(line: &str, folder: &Path) -> Vec<PlacedCommand> {
     found
 }
 
-/// The words of a line that may be paths, and the absolute paths that the words of its commands may name here, in order.
-pub fn names_in(line: &str, folder: &Path) -> (Vec<String>, Vec<PathBuf>) {
+/// What a command line names, and what else it may read.
+#[derive(Debug, Default)]
+pub struct NamesInCommand {
+    /// Its words that may be paths.
+    pub words: Vec<PathWord>,
+    /// The absolute paths that the words of its commands may name here.
+    pub paths: Vec<PathBuf>,
+    /// Folders in which commands run, the one in which the line starts first.
+    pub folders: Vec<PathBuf>,
+    /// Files and folders from which commands may show text without naming the file: where they run, and what they are given.
+    pub reach: Vec<PathBuf>,
+    /// Whether a search puts the path of a file above its lines, not before each.
+    pub heads_matches: bool,
+}
+
+/// What a line names that starts in `folder`.
+pub fn names_in(line: &str, folder: &Path) -> NamesInCommand {
     let commands = commands(line, folder);
-    let words = path_words_of(line, commands.iter().map(|placed| &placed.command));
-    let here = commands.iter().filter(|placed| !placed.command.is_elsewhere);
-    (words, here.flat_map(PlacedCommand::paths).collect())
+    let all = || commands.iter().map(|placed| &placed.command);
+    let here = || commands.iter().filter(|placed| !placed.command.is_elsewhere);
+    let mut names = NamesInCommand {
+        words: path_words_of(line, all()),
+        paths: here().flat_map(PlacedCommand::paths).collect(),
+        folders: vec![folder.to_owned()],
+        reach: Vec::new(),
+        heads_matches: all().any(heads_matches),
+    };
+    for ran in here().filter_map(|placed| placed.folder.as_ref()) {
+        if names.folders.len() < MAX_FOLDERS && !names.folders.contains(ran) {
+            names.folders.push(ran.clone());
+        }
+    }
+    let reads = |placed: &&PlacedCommand| !reads_named_files_only(&placed.command);
+    for placed in here().filter(reads).take(MAX_FOLDERS) {
+        names.reach.push(placed.folder.clone().unwrap_or_else(|| folder.to_owned()));
+        names.reach.extend(placed.paths().take(MAX_REACHED));
+    }
+    names
+}
+
+/// What a program in another language than a shell's names, which runs in `folder`.
+pub fn names_in_program(text: &str, folder: &Path) -> NamesInCommand {
+    NamesInCommand {
+        words: program_words(text),
+        folders: vec![folder.to_owned()],
+        reach: vec![folder.to_owned()],
+        ..NamesInCommand::default()
+    }
 }
 
 impl PlacedCommand {
@@ -56,11 +106,15 @@ impl PlacedCommand {
     pub(super) fn paths(&self) -> impl Iterator<Item = PathBuf> {
         let goes = matches!(self.command.program(), "cd" | "pushd");
         let before = self.command.words.len() - self.command.from_program().len();
+        let patterns = patterns(&self.command);
         let named = self.command.words.iter().enumerate().filter(move |(place, word)| {
+            let is_pattern = patterns.iter().any(|pattern| std::ptr::eq(*pattern, *word));
             // A program's name without a slash is looked for in `PATH`.
             let is_path = *place > before || word.redirect.is_some();
             let is_program = *place == before && word.text.contains('/');
-            !goes && !word.is_computed && (is_path || is_program)
+            // A quoted `*` stands for no name, and has none itself.
+            let is_mark = !word.is_plain && !word.text.contains(char::is_alphanumeric);
+            !goes && !is_pattern && !is_mark && !word.is_computed && (is_path || is_program)
         });
         named.flat_map(|(_, word)| {
             let value = word.text.split_once('=').map(|(_, value)| value);

@@ -12,10 +12,11 @@ use super::commands::{PlacedCommand, commands};
 use super::{Location, resolve_path};
 use crate::harness::{shows_nothing, shows_text_of_files};
 
+mod origin;
 mod output;
 
+pub use origin::named_in_output;
 pub(super) use output::cut;
-pub use output::named_in_output;
 
 /// Bytes of an output that are read. Pi shows at most 50 KiB.
 const MAX_OUTPUT_BYTES: usize = 256 << 10;

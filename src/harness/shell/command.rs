@@ -118,6 +118,12 @@ impl Command {
         words.windows(3).find(is_script).map(|three| three[2].text.clone())
     }
 
+    /// The argument that is a program of `sed` or `awk`; `None` for other programs.
+    pub(super) fn program_text(&self) -> Option<&Word> {
+        let is_given = programs::is_given_program(self.program());
+        self.arguments().find(|word| is_given && !word.text.starts_with('-'))
+    }
+
     /// Whether it is a shell that reads its commands from a here document.
     pub(super) fn reads_script(&self) -> bool {
         programs::is_shell(self.program())

@@ -1,9 +1,9 @@
 //! Finds the messages whose text is not to be stored: shown from a file that is excluded or was forgotten, or given to one.
 //! They get a placeholder before anything else sees them, and go out as the host gave them.
 //!
-//! Best effort where a shell is at work: paths are looked for in the command and in what the output says of itself.
+//! Best effort where a shell is at work: paths are looked for in the command and in what the output says of itself. Where a
+//! command may read an excluded file without naming it, its output is withheld if it holds what looks like a secret.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -11,21 +11,40 @@ use serde_json::Value;
 use crate::context::host::{HostCall, HostMessage};
 use crate::context::placeholder::{attached_files, command_without_text, lacks_text, without_text};
 use crate::error::Result;
+use crate::harness::shell::PathWord;
 use crate::harness::{Call, ToolKind, command_line};
 use crate::live::journal::Journal;
 use crate::live::workspace::Workspace;
 use crate::object::ObjectId;
 use crate::session::{MessageKind, WithheldReason, is_own_tool};
-use crate::source;
+use crate::source::{self, NamesInCommand};
+use crate::store::redact_text;
 
 /// Words of a command that are looked up on disk, for links and wildcards; of others only the name is compared.
 const MAX_LOOKED_UP: usize = 64;
 /// Longest argument that may be a path.
 const MAX_PATH_BYTES: usize = 4_096;
+/// Ends of names that are usual in programs.
+const MEMBERS: [&str; 2] = ["env", "key"];
 
-/// A call's ID, and why what it is given or shows is not to be stored, if that is so. A call is judged once, by what the model
-/// asked for: its results follow it, also when they reach us after what is stored of the call has lost its text.
-type JudgedCall = (String, Option<WithheldReason>);
+/// What is known of a call. It is judged once, by what the model asked for: its results follow it, also when they reach us after
+/// what is stored of the call has lost its text.
+struct JudgedCall {
+    id: String,
+    /// Why what it is given or shows is not to be stored, if that is so.
+    reason: Option<WithheldReason>,
+    /// What its result is judged by.
+    command: Judged,
+}
+
+/// What is known of a command before its output is looked at.
+#[derive(Debug, Default)]
+struct Judged {
+    /// Where it may read files that it does not name.
+    reach: Vec<PathBuf>,
+    /// Whether the path of a file may stand above lines of it.
+    heads_matches: bool,
+}
 
 /// What finding such messages looks at.
 pub(in crate::live) struct Withholding<'a> {
@@ -72,7 +91,13 @@ impl Withholding<'_> {
 
     fn judge(&self, message: &HostMessage) -> Result<Vec<JudgedCall>> {
         let calls = message.calls.iter();
-        calls.map(|call| Ok((call.id.clone(), self.call_reason(call)?))).collect()
+        let judged = |call: &HostCall| {
+            let names = self.names_in_call(call);
+            let reason = self.call_reason(call, &names)?;
+            let command = Judged::of(names);
+            Ok(JudgedCall { id: call.id.clone(), reason, command })
+        };
+        calls.map(judged).collect()
     }
 
     /// The calls of a message without text that they give to a file which is not stored, and why; nothing if they give none.
@@ -83,8 +108,8 @@ impl Withholding<'_> {
     ) -> Option<(WithheldReason, Vec<HostCall>)> {
         let mut found = None;
         let mut calls = message.calls.clone();
-        for (call, (_, reason)) in calls.iter_mut().zip(judged) {
-            let Some(reason) = reason else { continue };
+        for (call, judged) in calls.iter_mut().zip(judged) {
+            let Some(reason) = &judged.reason else { continue };
             let args = self.args_without_text(call);
             if args != call.args {
                 found = found.or(Some(*reason));
@@ -122,8 +147,8 @@ impl Withholding<'_> {
         let mut judged = self.judge(&message)?;
         // What was taken out of a call may have been the name of the file.
         let reason = message.withheld.as_ref().map(|withheld| withheld.reason);
-        for (call, (_, known)) in message.calls.iter().zip(&mut judged) {
-            *known = known.or_else(|| reason.filter(|_| lacks_text(&call.args)));
+        for (call, known) in message.calls.iter().zip(&mut judged) {
+            known.reason = known.reason.or_else(|| reason.filter(|_| lacks_text(&call.args)));
         }
         Ok(judged)
     }
@@ -158,12 +183,21 @@ impl Withholding<'_> {
             return Ok(Some(WithheldReason::Forgotten));
         }
         // Local servers repeat IDs: any call of this one may be meant.
-        let reason = calls.iter().filter(|call| call.0 == *id).find_map(|call| call.1);
-        Ok(reason.or_else(|| self.text_reason(message)))
+        let mut meant = calls.iter().filter(|call| call.id == *id);
+        let reason = meant.clone().find_map(|call| call.reason);
+        let shows = |call: &JudgedCall| {
+            message.texts.iter().any(|text| self.shows_excluded(text, &call.command))
+        };
+        let reason = reason.or_else(|| self.text_reason(message));
+        Ok(reason.or_else(|| meant.any(shows).then_some(WithheldReason::Excluded)))
     }
 
     /// Why what a call is given or shows is not to be stored. Lists of paths show no text of files.
-    fn call_reason(&self, call: &HostCall) -> Result<Option<WithheldReason>> {
+    fn call_reason(
+        &self,
+        call: &HostCall,
+        commands: &[NamesInCommand],
+    ) -> Result<Option<WithheldReason>> {
         let (asked, disk) = (Call::new(&call.tool, &call.args), self.workspace.disk());
         let kind = asked.kind();
         if matches!(kind, ToolKind::List | ToolKind::Find) || is_own_tool(&call.tool) {
@@ -176,8 +210,6 @@ impl Withholding<'_> {
             }
         }
         let is_excluded = |path: &str| path.len() <= MAX_PATH_BYTES && disk.is_excluded_given(path);
-        let runs_on_excluded =
-            |command: String| self.names_excluded(&command, &disk.folder_of(asked));
         let is_named = match kind {
             ToolKind::Read | ToolKind::Edit | ToolKind::Write if !touches.is_empty() => {
                 touches.iter().any(|touch| is_excluded(touch.path))
@@ -187,13 +219,26 @@ impl Withholding<'_> {
                     asked.path().into_iter().chain(asked.paths()).chain(asked.name_globs());
                 named.any(is_excluded)
             }
-            // Tools that are not known may run commands too.
             _ => {
-                command_line(&call.args).is_some_and(runs_on_excluded)
+                commands.iter().any(|names| self.names_excluded(names))
                     || self.holds_excluded(&call.args)
             }
         };
         Ok(is_named.then_some(WithheldReason::Excluded))
+    }
+
+    /// What the command of a call names, or its program: tools that are not known may run commands too.
+    fn names_in_call(&self, call: &HostCall) -> Vec<NamesInCommand> {
+        let (asked, disk) = (Call::new(&call.tool, &call.args), self.workspace.disk());
+        if !disk.excludes_any() || is_own_tool(&call.tool) {
+            return Vec::new();
+        }
+        let folder = disk.folder_of(asked);
+        if let Some(line) = command_line(&call.args) {
+            return vec![source::names_in(&line, &folder)];
+        }
+        let in_program = |program| source::names_in_program(program, &folder);
+        asked.programs().into_iter().map(in_program).collect()
     }
 
     /// Whether a text says of itself that it is from a file that is excluded, or a person's command names one.
@@ -201,49 +246,73 @@ impl Withholding<'_> {
         if !self.workspace.disk().excludes_any() {
             return None;
         }
-        let is_excluded = |path: &str| {
-            path.len() <= MAX_PATH_BYTES && self.workspace.disk().excludes_name(Path::new(path))
-        };
-        let is_from = |text: &str| -> bool {
-            let named: HashSet<&str> = source::named_in_output(text).collect();
-            named.into_iter().any(is_excluded)
-        };
         let is_so = match message.key.role.as_str() {
-            "toolResult" => message.texts.iter().any(|text| is_from(text)),
-            "user" => message.texts.iter().any(|text| attached_files(text).any(is_excluded)),
-            "bashExecution" => {
-                let fields: Value = serde_json::from_str(&message.raw).unwrap_or_default();
-                let text =
-                    |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
-                let folder = self.workspace.disk().agent_cwd();
-                self.names_excluded(text("command"), folder) || is_from(text("output"))
-            }
+            "toolResult" => message.texts.iter().any(|text| self.is_from_excluded(text, false)),
+            "user" => message
+                .texts
+                .iter()
+                .any(|text| attached_files(text).any(|path| self.excludes_name(path))),
+            "bashExecution" => self.runs_on_excluded(&message.raw),
             _ => false,
         };
         is_so.then_some(WithheldReason::Excluded)
     }
 
-    /// Whether a command that starts in `folder` names a file that is excluded: by any of its words, or by a path from the
-    /// folder that it enters.
-    fn names_excluded(&self, command: &str, folder: &Path) -> bool {
+    /// Whether a command that a person ran names a file that is excluded or shows one.
+    fn runs_on_excluded(&self, message: &str) -> bool {
+        let fields: Value = serde_json::from_str(message).unwrap_or_default();
+        let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
+        let names = source::names_in(text("command"), self.workspace.disk().agent_cwd());
+        self.names_excluded(&names)
+            || self.is_from_excluded(text("output"), names.heads_matches)
+            || self.shows_excluded(text("output"), &Judged::of(vec![names]))
+    }
+
+    /// Whether an output says of itself that it is from a file that is excluded.
+    fn is_from_excluded(&self, text: &str, heads_matches: bool) -> bool {
+        let named = source::named_in_output(text, heads_matches);
+        named.iter().any(|path| self.excludes_name(path))
+    }
+
+    /// Whether an output, by what is known of its command, is from a file that is excluded, or may hold a secret of one.
+    fn shows_excluded(&self, text: &str, command: &Judged) -> bool {
+        let disk = self.workspace.disk();
+        (command.heads_matches && self.is_from_excluded(text, true))
+            || (!command.reach.is_empty()
+                && redact_text(text).text.is_some()
+                && command.reach.iter().any(|place| disk.excludes_within(place)))
+    }
+
+    fn excludes_name(&self, path: &str) -> bool {
+        path.len() <= MAX_PATH_BYTES && self.workspace.disk().excludes_name(Path::new(path))
+    }
+
+    /// Whether a command names a file that is excluded: by any of its words, or by a path from the folder that it enters.
+    fn names_excluded(&self, names: &NamesInCommand) -> bool {
         let disk = self.workspace.disk();
         if !disk.excludes_any() {
             return false;
         }
-        let (words, paths) = source::names_in(command, folder);
-        let known: HashSet<PathBuf> = words.iter().map(|word| folder.join(word)).collect();
-        let placed =
-            paths.iter().filter(|path| folder != disk.agent_cwd() || !known.contains(*path));
-        let mut placed = placed.filter_map(|path| path.to_str()).enumerate();
-        let is_excluded = |index: usize, path: &str| {
-            if index < MAX_LOOKED_UP {
-                disk.is_excluded_given(path)
-            } else {
-                disk.excludes_name(Path::new(path))
+        let by_word = |(index, word): (usize, &PathWord)| {
+            let mut places = names.folders.iter().map(|folder| folder.join(&word.text));
+            if word.is_code && may_be_member(&word.text) {
+                return index < MAX_LOOKED_UP
+                    && places.any(|place| disk.is_there(&place) && disk.is_excluded(&place));
             }
+            let leads_there = || {
+                let is_wild = word.is_whole && disk.is_excluded_given(&word.text);
+                is_wild || disk.resolve(&word.text).is_ok_and(|path| disk.is_excluded(&path))
+            };
+            places.any(|place| disk.excludes_name(&place))
+                || (index < MAX_LOOKED_UP && leads_there())
         };
-        words.iter().enumerate().any(|(index, word)| is_excluded(index, word))
-            || placed.any(|(index, path)| is_excluded(index, path))
+        let by_path = |(index, path): (usize, &PathBuf)| {
+            disk.excludes_name(path)
+                || path
+                    .to_str()
+                    .is_some_and(|path| index < MAX_LOOKED_UP && disk.is_excluded_given(path))
+        };
+        names.words.iter().enumerate().any(by_word) || names.paths.iter().enumerate().any(by_path)
     }
 
     /// Whether arguments hold the path of a file that is excluded.
@@ -260,6 +329,55 @@ impl Withholding<'_> {
             Value::Array(values) => values.iter().any(|value| self.holds_excluded(value)),
             Value::Object(fields) => fields.values().any(|value| self.holds_excluded(value)),
             _ => false,
+        }
+    }
+}
+
+impl Judged {
+    fn of(names: Vec<NamesInCommand>) -> Self {
+        let heads_matches = names.iter().any(|names| names.heads_matches);
+        Self { reach: names.into_iter().flat_map(|names| names.reach).collect(), heads_matches }
+    }
+}
+
+/// Whether a name in a program may be a member of something and not a file: `process.env`, `event.key`, `.Env.HOME`.
+fn may_be_member(name: &str) -> bool {
+    let is_name = |part: &str| {
+        part.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$'))
+            && part.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$'))
+    };
+    if let Some(rest) = name.strip_prefix('.') {
+        // A template's: `.env` is a file, `.Env` is not.
+        let mut letters = rest.chars();
+        return letters.next().is_some_and(char::is_uppercase)
+            && letters.next().is_some_and(char::is_lowercase);
+    }
+    let mut parts = name.trim_matches('/').rsplit('.');
+    let is_member = parts.next().is_some_and(|last| MEMBERS.contains(&last));
+    is_member && name.contains('.') && parts.all(is_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_told_from_files() {
+        for name in [
+            "process.env",
+            "import.meta.env",
+            "event.key",
+            ".Env",
+            ".Env.HOME",
+            "$x.env",
+            "/a.env/",
+        ] {
+            assert!(may_be_member(name), "{name}");
+        }
+        for name in
+            [".env", ".ENV", "conf/prod.env", "server.pem", "env", "a-b.env", "..env", ".env.local"]
+        {
+            assert!(!may_be_member(name), "{name}");
         }
     }
 }

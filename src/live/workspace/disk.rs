@@ -60,7 +60,7 @@ pub(in crate::live) struct Disk {
 
 impl Disk {
     pub(super) fn open(options: Arc<OpenSession>, key: &str) -> Result<Self> {
-        let exclude = Exclude::new(&options.settings.exclude_globs())?;
+        let exclude = options.settings.excluded()?;
         let namespace = options.files.namespace(&options, key)?;
         let agent_cwd = namespace.agent_folder(&options.cwd);
         Ok(Self { options, namespace, agent_cwd, exclude })
@@ -220,6 +220,12 @@ impl Disk {
         self.is_excluded(&path) || open().is_some_and(|open| self.exclude.excludes_some(&open))
     }
 
+    /// Whether a file that is known by path alone is at an agent's absolute path, or stands below it.
+    pub(in crate::live) fn excludes_within(&self, path: &Path) -> bool {
+        self.is_excluded(path)
+            || self.location(path).open.is_some_and(|open| self.exclude.excludes_within(&open))
+    }
+
     /// Where the regular file is that is at an absolute path now; `None` if there is none. It is not opened.
     pub(in crate::live) fn regular_file(&self, path: &Path) -> Option<Location> {
         if !self.namespace.is_here() {
@@ -254,7 +260,7 @@ impl Disk {
     }
 
     /// Whether there is something at an agent's absolute path.
-    fn is_there(&self, path: &Path) -> bool {
+    pub(in crate::live) fn is_there(&self, path: &Path) -> bool {
         self.location(path).open.is_some_and(|open| open.try_exists().unwrap_or(false))
     }
 

@@ -84,6 +84,7 @@ impl Workspace {
             let fields = journal.latest_fields(object)?.unwrap_or_default();
             let command = fields.get("args").and_then(|args| Call::new(&fact.tool, args).command());
             for word in path_words(&command.unwrap_or_default()).iter().take(MAX_WORDS) {
+                let word = &*word.text;
                 let literal = word.split(['*', '?', '[']).next().unwrap_or(word);
                 let (folder, start) = literal.rsplit_once('/').unwrap_or((".", literal));
                 let given = if literal == word { word } else { folder };

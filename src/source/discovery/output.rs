@@ -53,24 +53,6 @@ pub(super) fn folder_heading(line: &str) -> Option<&str> {
     line.strip_suffix(':').filter(|folder| !folder.is_empty() && folder.len() <= MAX_LINE_BYTES)
 }
 
-/// Paths in an output that say where its text comes from: `path:12: text`, `path-12- text` and `path:text` of a
-/// search, `==> path <==`, and the headings of a diff. Most are no paths: the caller checks.
-pub fn named_in_output(output: &str) -> impl Iterator<Item = &str> {
-    output.lines().flat_map(|line| {
-        let heading = ["+++ ", "--- ", "diff --git ", "==> "]
-            .iter()
-            .find_map(|mark| line.strip_prefix(mark))
-            .map(|rest| rest.trim_end_matches(" <=="));
-        let headed = heading.into_iter().flat_map(|rest| {
-            rest.split_whitespace().map(|path| without_side(path).unwrap_or(path))
-        });
-        // A sentence may contain a colon too.
-        let searched = line.split_once(':').map(|(path, _)| path);
-        let searched = searched.filter(|path| !path.contains(char::is_whitespace));
-        mark_offsets(line).map(|offset| &line[..offset]).chain(searched).chain(headed)
-    })
-}
-
 /// Offsets at which the path in a line of Pi's `grep` may end: before `:12: ` or `-12- `.
 pub(super) fn mark_offsets(line: &str) -> impl Iterator<Item = usize> {
     numbered_marks(line)
@@ -86,7 +68,7 @@ fn marks(text: &str) -> impl Iterator<Item = usize> {
 }
 
 /// Numbers between two marks: the offset of the first mark, and the text behind the second.
-fn numbered_marks(line: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(super) fn numbered_marks(line: &str) -> impl Iterator<Item = (usize, &str)> {
     line.match_indices([':', '-']).filter_map(|(offset, mark)| {
         let rest = &line[offset + 1..];
         let text = rest.trim_start_matches(|character: char| character.is_ascii_digit());
@@ -171,7 +153,7 @@ fn looks_like_path(text: &str) -> bool {
 }
 
 /// Removes git's quotes from a name: `"a\303\244.txt"`.
-fn unquoted(text: &str) -> Cow<'_, str> {
+pub(super) fn unquoted(text: &str) -> Cow<'_, str> {
     let inner = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     let Some(inner) = inner else { return Cow::Borrowed(text) };
     let mut bytes = Vec::with_capacity(inner.len());
@@ -202,7 +184,7 @@ fn unquoted(text: &str) -> Cow<'_, str> {
 }
 
 /// Removes colour sequences from a line.
-fn without_colours(line: &str) -> Cow<'_, str> {
+pub(super) fn without_colours(line: &str) -> Cow<'_, str> {
     if !line.contains('\u{1b}') {
         return Cow::Borrowed(line);
     }

@@ -31,7 +31,7 @@ impl Store {
     /// `input`: plain or zstd. `path`: used in error messages.
     ///
     /// # Errors
-    /// `MALFORMED_ARCHIVE` with the line, before anything is written; `FILE`; those of
+    /// `MALFORMED_ARCHIVE` with the line and `ARCHIVE_EXPANDS`, before anything is written; `FILE`; those of
     /// [`super::super::Backend::commit_all`]; `CONFLICT` if others kept changing an object of the archive.
     pub fn import_archive(
         &self,

@@ -1,9 +1,11 @@
 //! An archive as a stream of lines, and a temporary file for lines that are read again. Must not know the kinds of
 //! lines.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use sha2::{Digest, Sha256};
 
@@ -13,6 +15,15 @@ use crate::object::Hash;
 /// First bytes of a zstd frame (RFC 8878, section 3.1.1).
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
+/// Largest window of a frame, as a power of two: 32 MiB, which the decoder holds in memory. More take only `--ultra -21` and `--long`.
+const MAX_WINDOW_LOG: u32 = 25;
+/// Bytes to which a compressed archive may expand in any case, and by how many more for each byte of it. A text takes five times its
+/// size while it is checked and stored, so a small archive stays under 256 MiB with the program; text compresses to a tenth.
+const MAX_EXPANDED_BYTES: u64 = 32 << 20;
+const MAX_EXPANSION: u64 = 50;
+/// Capacity of a line that is kept for the next one.
+const KEPT_LINE_BYTES: usize = 1 << 20;
+
 /// Bytes buffered in memory before they are written to the temporary file.
 const SPOOL_BUFFER_BYTES: usize = 1 << 20;
 
@@ -20,7 +31,8 @@ const SPOOL_BUFFER_BYTES: usize = 1 << 20;
 pub(super) struct Lines<'a> {
     input: Box<dyn BufRead + 'a>,
     path: PathBuf,
-    is_compressed: bool,
+    /// Bytes read of a compressed archive; `None` for a plain one.
+    compressed: Option<Rc<Cell<u64>>>,
     max_bytes: usize,
     line: Vec<u8>,
     number: u64,
@@ -41,8 +53,12 @@ impl<'a> Lines<'a> {
         input.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut start).map_err(fail)?;
         let is_compressed = start == ZSTD_MAGIC;
         let whole = std::io::Cursor::new(start).chain(input);
-        let input: Box<dyn BufRead + 'a> = if is_compressed {
-            Box::new(BufReader::new(zstd::stream::read::Decoder::new(whole).map_err(fail)?))
+        let compressed = is_compressed.then(Rc::default);
+        let input: Box<dyn BufRead + 'a> = if let Some(read) = &compressed {
+            let counted = Counted { input: whole, read: Rc::clone(read) };
+            let mut decoder = zstd::stream::read::Decoder::new(counted).map_err(fail)?;
+            decoder.window_log_max(MAX_WINDOW_LOG).map_err(fail)?;
+            Box::new(BufReader::new(decoder))
         } else {
             Box::new(whole)
         };
@@ -51,7 +67,7 @@ impl<'a> Lines<'a> {
         Ok(Self {
             input,
             path,
-            is_compressed,
+            compressed,
             max_bytes,
             line: Vec::new(),
             number: 0,
@@ -63,10 +79,12 @@ impl<'a> Lines<'a> {
     /// Moves to the next line; `false` at the end of the archive.
     ///
     /// # Errors
-    /// `MALFORMED_ARCHIVE` for a line that is too long, unterminated or not UTF-8, or a damaged zstd frame; `FILE`.
+    /// `MALFORMED_ARCHIVE` for a line that is too long, unterminated or not UTF-8, or a damaged zstd frame; `ARCHIVE_EXPANDS`;
+    /// `FILE`.
     pub(super) fn advance(&mut self) -> Result<bool> {
         self.hasher.update(&self.line);
         self.line.clear();
+        self.line.shrink_to(KEPT_LINE_BYTES);
         self.number += 1;
         loop {
             let (used, is_done) = match self.input.fill_buf() {
@@ -85,11 +103,22 @@ impl<'a> Lines<'a> {
             if self.line.len() > self.max_bytes {
                 return Err(self.malformed(format!("is longer than {} bytes", self.max_bytes)));
             }
+            self.check_expansion()?;
             if is_done {
                 self.bytes += self.line.len() as u64;
                 return Ok(true);
             }
         }
+    }
+
+    /// Refuses an archive that is far larger than what is read of it: whoever made it wants memory or time of ours.
+    fn check_expansion(&self) -> Result<()> {
+        let Some(read) = &self.compressed else { return Ok(()) };
+        let limit = MAX_EXPANDED_BYTES + MAX_EXPANSION * read.get();
+        if self.bytes + self.line.len() as u64 <= limit {
+            return Ok(());
+        }
+        Err(Error::ArchiveExpands { line: self.number, limit })
     }
 
     /// The current line, without its line break.
@@ -120,10 +149,24 @@ impl<'a> Lines<'a> {
 
     /// The decoder reports damage as an I/O error.
     fn unreadable(&self, source: std::io::Error) -> Error {
-        if self.is_compressed {
+        if self.compressed.is_some() {
             return self.malformed(format!("cannot be decompressed: {source}"));
         }
         Error::File { act: "read", path: self.path.clone(), source }
+    }
+}
+
+/// A reader that says how much was read.
+struct Counted<R> {
+    input: R,
+    read: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let bytes = self.input.read(buffer)?;
+        self.read.set(self.read.get() + bytes as u64);
+        Ok(bytes)
     }
 }
 
@@ -156,13 +199,19 @@ impl Spool {
 
     /// Adds a line.
     pub(super) fn push(&mut self, line: &str) -> Result<Extent> {
-        let offset = self.written + self.waiting.len() as u64;
-        self.waiting.extend_from_slice(line.as_bytes());
+        let extent = Extent { offset: self.written + self.waiting.len() as u64, bytes: line.len() };
+        if line.len() >= SPOOL_BUFFER_BYTES {
+            // Not copied: it may be a large part of the archive.
+            self.flush()?;
+            self.write(line.as_bytes())?;
+        } else {
+            self.waiting.extend_from_slice(line.as_bytes());
+        }
         self.waiting.push(b'\n');
         if self.waiting.len() >= SPOOL_BUFFER_BYTES {
             self.flush()?;
         }
-        Ok(Extent { offset, bytes: line.len() })
+        Ok(extent)
     }
 
     /// Reads a line.
@@ -190,11 +239,18 @@ impl Spool {
         if self.waiting.is_empty() {
             return Ok(());
         }
+        let waiting = std::mem::take(&mut self.waiting);
+        self.write(&waiting)?;
+        self.waiting = waiting;
+        self.waiting.clear();
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let fail = |error| temporary("write", error);
         self.file.seek(SeekFrom::Start(self.written)).map_err(fail)?;
-        self.file.write_all(&self.waiting).map_err(fail)?;
-        self.written += self.waiting.len() as u64;
-        self.waiting.clear();
+        self.file.write_all(bytes).map_err(fail)?;
+        self.written += bytes.len() as u64;
         Ok(())
     }
 }

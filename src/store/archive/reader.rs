@@ -20,6 +20,8 @@ use crate::object::{
 
 /// Lines between two reports of progress.
 const REPORT_LINES: u64 = 1_000;
+/// Most kinds of lines that are not known: a later format has a few.
+const MAX_UNKNOWN_KINDS: usize = 100;
 
 /// How far ahead of this machine's clock a version's time may be: clocks differ. A version of a later time would stay the latest
 /// until then, whatever is written meanwhile.
@@ -28,7 +30,7 @@ const MAX_AHEAD_MS: i64 = 60 * 60 * 1_000;
 /// Reads and checks a whole archive. `now`: the time of this machine.
 ///
 /// # Errors
-/// `MALFORMED_ARCHIVE` with the line; `FILE`.
+/// `MALFORMED_ARCHIVE` with the line; `ARCHIVE_EXPANDS`; `FILE`.
 pub(super) fn read(
     lines: Lines<'_>,
     now: Timestamp,
@@ -100,10 +102,21 @@ impl<'a> Reader<'a> {
                 "nickname" => self.nickname()?,
                 "end" => return self.end(),
                 "header" => return Err(self.lines.malformed("is a second header")),
-                _ => *self.archive.unknown_lines.entry(kind).or_default() += 1,
+                _ => self.unknown(kind)?,
             }
         }
         Err(self.lines.malformed("is missing: the archive is cut off before its last line"))
+    }
+
+    /// Counts a line of a later format.
+    fn unknown(&mut self, kind: String) -> Result<()> {
+        let unknown = &mut self.archive.unknown_lines;
+        if unknown.len() == MAX_UNKNOWN_KINDS && !unknown.contains_key(&kind) {
+            let problem = format!("is of one more unknown kind after {MAX_UNKNOWN_KINDS}");
+            return Err(self.lines.malformed(problem));
+        }
+        *unknown.entry(kind).or_default() += 1;
+        Ok(())
     }
 
     fn line<T: DeserializeOwned>(&self) -> Result<T> {

@@ -1,0 +1,93 @@
+// What the command prints on a terminal, a real one: a content, a path or a name may hold anything, and can be nothing but read. Into
+// a pipe every byte goes as it is.
+import { spawnSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import { openSession, openStore } from "../index.js";
+import { harmless } from "../lib/terminal.js";
+import { pinnedNode } from "../scripts/setup.js";
+import { type Desk, desk, program } from "./command.ts";
+import { step, user } from "./sessions.ts";
+
+/** Clears the screen, sets the window's title, hides what follows, goes back to the start of the line, and turns it around. */
+const hostile = "\u001b[2J\u001b]0;owned\u0007\u009b8mhidden\rshown\b\u007f\u202egnp.exe\u2066\u200f\u061c";
+const spelt =
+  "\\u001b[2J\\u001b]0;owned\\u0007\\u009b8mhidden\\u000dshown\\u0008\\u007f\\u202egnp.exe\\u2066\\u200f\\u061c";
+
+const missingTerminal =
+  spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") !== true;
+
+/** What a command prints on a terminal of its own. */
+function onTerminal(at: Desk, ...args: string[]): string {
+  const quoted = [pinnedNode(), program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
+  const env = { ...at.env, TERM: "xterm", NO_COLOR: undefined, FORCE_COLOR: undefined, SHELL: "/bin/sh" };
+  const options = { cwd: at.folder, env, encoding: "utf8", timeout: 50_000, input: "" } as const;
+  const { stdout } = spawnSync("script", ["-qec", quoted.join(" "), "/dev/null"], options);
+  return stdout.replace(/\r+\n/g, "\n").replace(/^\^D[\b]*/, "");
+}
+
+/** What is left of a text without our own bold, red, green and yellow. */
+function withoutOurStyles(text: string): string {
+  return text.replace(new RegExp(`${"\u001b"}\\[(?:1|22|3[123]|39)m`, "g"), "");
+}
+
+async function hostileDesk(): Promise<Desk> {
+  const at = desk();
+  at.write("a.md", `one ${hostile}\r\n\ttwo\n`);
+  at.run("index", "a.md");
+  const store = await openStore({ path: at.store });
+  const session = await openSession(store, { harness: `test${hostile}`, sessionId: "s", cwd: at.folder });
+  await session.transformContext([user(`Run ${hostile}`), ...step(1, `done ${hostile}\n`)]);
+  await session.close();
+  await store.close();
+  return at;
+}
+
+describe.skipIf(missingTerminal)("on a terminal", () => {
+  test.each([
+    ["show", ["show", "a.md"]],
+    ["show --json", ["show", "a.md", "--json"]],
+    ["context", ["context", "latest"]],
+    ["context --json", ["context", "latest", "--json"]],
+    ["sessions", ["sessions"]],
+    ["objects", ["objects"]],
+    ["search", ["search", "one"]],
+    ["show of a chat", ["show", "chat:s"]],
+    ["show of an unknown name", ["show", `no${hostile}`]],
+  ])("%s prints nothing that does more than be read", async (_, args) => {
+    const at = await hostileDesk();
+    const printed = withoutOurStyles(onTerminal(at, ...args));
+    expect(printed.length).toBeGreaterThan(20);
+    expect(printed).not.toMatch(/(?![\n\t])[\p{Cc}\p{Bidi_Control}]/u);
+  });
+
+  test("a content is spelt out where it would act, and keeps its lines", async () => {
+    const at = await hostileDesk();
+    expect(onTerminal(at, "show", "a.md")).toBe(`one ${spelt}\n\ttwo\n`);
+    expect(JSON.parse(onTerminal(at, "show", "a.md", "--json")).text).toBe(`one ${hostile}\r\n\ttwo\n`);
+  });
+
+  test("our own styles are shown", async () => {
+    const at = await hostileDesk();
+    expect(onTerminal(at, "objects")).toMatch(new RegExp(`^${"\u001b"}\\[1mID `));
+  });
+
+  test("a path and a nickname are spelt out", () => {
+    const at = desk();
+    at.write("a\u001b[31m\u202eb.md", "x");
+    expect(onTerminal(at, "index", ".")).toContain("/a [31m\\u202eb.md\n");
+    expect(at.run("name", "a\u001b[31m\u202eb.md", "my\u202ename").status).toBe(0);
+    expect(onTerminal(at, "objects")).toContain("(my\\u202ename) ");
+  });
+});
+
+test("into a pipe every byte goes as it is", async () => {
+  const at = await hostileDesk();
+  expect(at.run("show", "a.md").stdout).toBe(`one ${hostile}\r\n\ttwo\n`);
+  expect(at.run("context", "latest").stdout).toContain(`Run ${hostile}`);
+});
+
+test("what is spelt out once is not spelt out again", () => {
+  expect(harmless(hostile)).toBe(spelt);
+  expect(harmless(spelt)).toBe(spelt);
+  expect(harmless("a\n\tb\r\nc é 👨‍👩‍👧 \\u001b")).toBe("a\n\tb\r\nc é 👨‍👩‍👧 \\u001b");
+});
