@@ -593,8 +593,8 @@ export declare class Store {
    * Writes a version of an object, unless the latest one has the same fields, contents and source hash. The items of chats and
    * sessions stay as they are.
    *
-   * Rejects with `CONFLICT` if `expected` is not the latest version, `FORGOTTEN` if the object was forgotten,
-   * `INVALID_ARGUMENT`, and with what the store reports.
+   * Rejects with `CONFLICT` if `expected` is not the latest version, even if that is equal; with `FORGOTTEN` if the object was
+   * forgotten, `INVALID_ARGUMENT`, and with what the store reports.
    */
   put(version: PutOptions): Promise<PutResult>
   /**

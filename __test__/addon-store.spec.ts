@@ -61,6 +61,7 @@ describe("a version", () => {
     const { version } = await to.put(call("one", { expected: 0 }));
     expect(await codeOf(() => to.put(call("two", { expected: 0 })))).toBe("CONFLICT");
     await to.put(call("two", { expected: version.txId }));
+    expect(await codeOf(() => to.put(call("two", { expected: version.txId })))).toBe("CONFLICT");
     expect(await codeOf(() => to.put(call("three", { expected: version.txId })))).toBe("CONFLICT");
   });
 

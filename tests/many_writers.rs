@@ -96,8 +96,6 @@ fn count_up(store: &Store, counter: &str) -> (bool, Duration) {
     });
     let mut payload = Payload::default();
     payload.fields.insert("number".into(), (number + 1).into());
-    // Who wrote: else two processes that write the same number would both be told that it is there.
-    payload.fields.insert("process".into(), std::process::id().into());
     let start = Instant::now();
     let mut transaction = store.begin();
     transaction.put(envelope, &payload, expected).unwrap();

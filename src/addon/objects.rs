@@ -130,8 +130,8 @@ impl Store {
     /// Writes a version of an object, unless the latest one has the same fields, contents and source hash. The items of chats and
     /// sessions stay as they are.
     ///
-    /// Rejects with `CONFLICT` if `expected` is not the latest version, `FORGOTTEN` if the object was forgotten,
-    /// `INVALID_ARGUMENT`, and with what the store reports.
+    /// Rejects with `CONFLICT` if `expected` is not the latest version, even if that is equal; with `FORGOTTEN` if the object was
+    /// forgotten, `INVALID_ARGUMENT`, and with what the store reports.
     #[napi(ts_args_type = "version: PutOptions", ts_return_type = "Promise<PutResult>")]
     pub fn put(&self, version: Given<PutOptions>) -> AsyncTask<Blocking<PutResult>> {
         let store = self.core.clone();

@@ -45,8 +45,8 @@ pub struct Version {
     pub redacted: Option<Redaction>,
 }
 
-/// The latest version that a put expects. A put that changes nothing is [`Outcome::Unchanged`] whatever it expects,
-/// so the second of two concurrent equal puts succeeds.
+/// The latest version that a put expects. It is compared first: of two writers that go from one version to equal ones,
+/// the second gets `CONFLICT`, or a counter that both raise would lose a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
     /// Anything: the put always succeeds.

@@ -55,15 +55,22 @@ impl Store {
             Some(tx_id) => Expected::Latest(TxId(tx_id)),
         };
         let id = envelope.id.clone();
-        // The items are kept, so it must be certain which version they belong to.
-        let present = self.get(&id, AsOf::Latest)?.filter(|version| version.items_hash.is_some());
-        let expected = match (expected, present) {
-            (Expected::Any, Some(version)) => Expected::Latest(version.tx_id),
-            (expected, _) => expected,
+        let outcomes = loop {
+            // The items are kept, so it must be certain which version they belong to.
+            let present = self.get(&id, AsOf::Latest)?;
+            let present = present.filter(|version| version.items_hash.is_some());
+            let base = match (expected, present) {
+                (Expected::Any, Some(version)) => Expected::Latest(version.tx_id),
+                (expected, _) => expected,
+            };
+            let mut transaction = self.begin();
+            transaction.put(envelope.clone(), &payload, base)?;
+            match transaction.commit() {
+                // Any version will do, and another process has just written one.
+                Err(Error::Conflict { .. }) if expected == Expected::Any => {}
+                outcomes => break outcomes?,
+            }
         };
-        let mut transaction = self.begin();
-        transaction.put(envelope, &payload, expected)?;
-        let outcomes = transaction.commit()?;
         match outcomes.outcomes.first() {
             Some(Outcome::Unchanged(tx_id)) => Ok((false, self.require(&id, AsOf::Tx(*tx_id))?)),
             _ => Ok((true, self.require(&id, AsOf::Tx(outcomes.tx_id))?)),

@@ -59,11 +59,6 @@ pub(super) fn writes(put: &Put, latest: Option<&Latest>) -> Result<bool> {
         if latest.forgotten {
             return Err(Error::Forgotten { id: id.clone() });
         }
-        let equal =
-            latest.content_hash == put.content_hash && latest.source_hash == put.source_hash;
-        if equal && put.origin.is_none() {
-            return Ok(false);
-        }
     }
     let winner = latest.map(|latest| latest.tx_id);
     let met = match put.expected {
@@ -73,6 +68,12 @@ pub(super) fn writes(put: &Put, latest: Option<&Latest>) -> Result<bool> {
     };
     if !met {
         return Err(Error::Conflict { id: id.clone(), winner });
+    }
+    let equal = |latest: &Latest| {
+        latest.content_hash == put.content_hash && latest.source_hash == put.source_hash
+    };
+    if put.origin.is_none() && latest.is_some_and(equal) {
+        return Ok(false);
     }
     let count = latest.map_or(0, |latest| latest.item_count);
     match &put.items {

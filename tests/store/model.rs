@@ -248,13 +248,6 @@ fn puts_twice(ops: &[Op]) -> bool {
 impl Snapshot {
     fn put(&mut self, put: &Put, tx_id: TxId, now: Timestamp) -> Result<Outcome, &'static str> {
         let latest = self.documents.get(&put.envelope.id);
-        if let Some(latest) = latest
-            && latest.put.content_hash == put.content_hash
-            && latest.put.source_hash == put.source_hash
-            && put.origin.is_none()
-        {
-            return Ok(Outcome::Unchanged(latest.tx_id));
-        }
         let met = match put.expected {
             Expected::Any => true,
             Expected::Absent => latest.is_none(),
@@ -262,6 +255,13 @@ impl Snapshot {
         };
         if !met {
             return Err("CONFLICT");
+        }
+        if let Some(latest) = latest
+            && latest.put.content_hash == put.content_hash
+            && latest.put.source_hash == put.source_hash
+            && put.origin.is_none()
+        {
+            return Ok(Outcome::Unchanged(latest.tx_id));
         }
         let mut items = latest.map_or_else(Vec::new, |latest| latest.items.clone());
         if let Some(splice) = &put.items {

@@ -302,8 +302,6 @@ pub(crate) fn count_up(store: &Store, times: usize) {
         });
         let mut payload = Payload::default();
         payload.fields.insert("number".into(), (number + 1).into());
-        // Who wrote: else two processes that write the same number would both be told that it is there.
-        payload.fields.insert("process".into(), std::process::id().into());
         let mut transaction = store.begin();
         transaction.put(counter.clone(), &payload, expected).unwrap();
         match transaction.commit() {

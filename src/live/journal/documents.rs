@@ -139,7 +139,7 @@ impl Journal {
         self.ids = ids;
         match self.start(Some((from.0.clone(), from.1)), cwd, aside) {
             Ok(()) => Ok(Some(())),
-            Err(Error::Conflict { id, .. }) if id == self.ids.session => Ok(None),
+            Err(Error::Conflict { id, .. }) if self.ids.contain(&id) => Ok(None),
             Err(error) => Err(error),
         }
     }
