@@ -173,7 +173,7 @@ impl Journal {
         let item = self.chat_item(at, message, None)?;
         let keep = self.staged.chat.as_ref().map_or(self.state.chat().len(), |change| change.keep);
         if at < keep {
-            let before = self.store.items(&self.ids.chat, self.stored.chat_at(), at..keep)?;
+            let before = self.items_for_a_copy(&self.ids.chat, self.stored.chat_at(), at..keep)?;
             let change = self.staged.chat.get_or_insert(ChatChange { keep, add: Vec::new() });
             change.add.splice(0..0, before);
             change.keep = at;

@@ -13,6 +13,7 @@ use palimpsest::store::{ForgetOptions, Store};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::failing::FailingBackend;
 use crate::host::{Host, uncached};
@@ -439,4 +440,73 @@ fn forgotten_text_is_not_stored_under_another_id() {
     host.restart();
     host.user("on");
     host.send();
+}
+
+/// A session in which a person had an output forgotten that the model and the person quote later on.
+fn session_with_a_quote_that_was_forgotten(settings: Settings) -> (Host, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.sqlite");
+    let store = Store::open(path.to_str().unwrap()).unwrap();
+    let mut host = Host::with_store(settings, store);
+    host.rewrites = true;
+    host.thinking = "What is left to do, and what was it that broke here? ".repeat(3);
+    let line = format!("the key of make is {SECRET}");
+    host.user("begin");
+    host.say("gladly");
+    host.user("look");
+    host.tool("bash", &json!({ "command": "make" }), &format!("{line}\nok"));
+    host.say(&format!("I see:\n{line}\nso it works"));
+    host.user(&format!("you wrote\n{line}\nand what now?"));
+    host.send();
+    for n in 0..9 {
+        host.tool("bash", &json!({ "command": format!("echo {n}") }), &n.to_string());
+        host.send();
+    }
+    host.live.close().unwrap();
+    let options = ForgetOptions { dry_run: false, everywhere: true };
+    host.store.forget(&ObjectId::new("call_1"), options).unwrap();
+    assert!(!holds_secret(&path));
+    host.crash();
+    (host, folder)
+}
+
+#[test]
+fn an_edit_of_an_early_message_keeps_what_was_taken_out_of_later_ones() {
+    for layout in [Layout::Log, Layout::Pools] {
+        let settings = Settings { layout, ..Settings::default() };
+        let (mut host, _folder) = session_with_a_quote_that_was_forgotten(settings);
+        for text in ["start", "go"] {
+            host.messages[0]["content"][0]["text"] = json!(text);
+            host.user("on");
+            host.send();
+            let call = replay_call(&host.store, host.live.id(), host.live.state().calls()).unwrap();
+            let shows = |at: &usize| host.sent[*at].to_string().contains(SECRET);
+            let expected: Vec<usize> = (0..host.sent.len()).filter(shows).collect();
+            let places: Vec<usize> = call.withheld.iter().map(|place| place.message).collect();
+            assert!(places == expected && places.len() >= 2, "{layout:?} {places:?} {expected:?}");
+        }
+        let calls = host.live.state().calls();
+        host.restart();
+        for call in 1..=calls {
+            replay_call(&host.store, host.live.id(), call).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_message_that_carries_folded_steps_and_of_which_text_was_taken_out_is_a_place_of_the_call() {
+    let settings = Settings { keep_results: 2, ..Settings::default() };
+    let (mut host, _folder) = session_with_a_quote_that_was_forgotten(settings);
+    host.messages[0]["content"][0]["text"] = json!("start");
+    host.user("on");
+    host.send();
+    host.window = 100;
+    host.tool("bash", &json!({ "command": "echo last" }), "last");
+    host.send();
+    let texts: Vec<String> = host.sent.iter().map(Value::to_string).collect();
+    let carrier = texts.iter().position(|text| text.contains(SECRET) && text.contains("steps: "));
+    let carrier = carrier.unwrap_or_else(|| panic!("{}", host.shown()));
+    let call = replay_call(&host.store, host.live.id(), host.live.state().calls()).unwrap();
+    assert!(reasons(&call).contains(&(carrier, WithheldReason::Redacted)), "{:?}", reasons(&call));
+    assert!(!call.verified, "what went out is known nowhere");
 }

@@ -160,8 +160,8 @@ pub(in crate::live) fn read_forgotten(
     Ok(HostMessage::from_stored(item.message.get(), Some(withheld), counter))
 }
 
-/// An item of which something was taken out, as an item of another chat: what is known of the message as it came stands
-/// in the item itself from now on.
+/// An item of which something was taken out, as a new item: what is known of the message as it came stands in the item
+/// itself from now on.
 pub(in crate::live) fn carry_over(item: &str, digest: &Hash, tokens: u64) -> Result<String> {
     let mut item: Item<'_> = serde_json::from_str(item).map_err(|error| unreadable(&error))?;
     if item.withheld.is_none() {

@@ -2,6 +2,7 @@
 //! named.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -174,17 +175,28 @@ impl Journal {
             self.record(event);
         }
         if self.store.get(&from.chat, at)?.is_some() {
-            let items = (0..).zip(self.store.list_items(&from.chat, at, 0..u64::MAX)?);
-            let add = items.map(|(place, item)| match self.state.chat().get(place) {
-                Some(known) if item.redacted.is_some() => {
-                    chat_item::carry_over(&item.text, &known.digest, known.tokens)
-                }
-                _ => Ok(item.text),
-            });
-            let add = add.collect::<Result<_>>()?;
+            let add = self.items_for_a_copy(&from.chat, at, 0..u64::MAX)?;
             self.staged.chat = Some(ChatChange { keep: 0, add });
         }
         Ok(())
+    }
+
+    /// Items of a chat whose messages the state holds, to be written anew. The marks of what was taken out of them stay
+    /// behind in the store, so such an item says so itself.
+    pub(super) fn items_for_a_copy(
+        &self,
+        chat: &ObjectId,
+        at: AsOf,
+        range: Range<u64>,
+    ) -> Result<Vec<String>> {
+        let items = (range.start..).zip(self.store.list_items(chat, at, range)?);
+        let copy = items.map(|(place, item)| match self.state.chat().get(place) {
+            Some(known) if item.redacted.is_some() => {
+                chat_item::carry_over(&item.text, &known.digest, known.tokens)
+            }
+            _ => Ok(item.text),
+        });
+        copy.collect()
     }
 
     /// Takes over the system prompt. Returns the `content_hash` of its version there, and of the one here, which names this

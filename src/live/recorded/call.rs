@@ -234,14 +234,19 @@ impl Call<'_> {
         match &recorded.slot {
             SlotRecord::Chat { chat, content: None, folded: None } => self.render_message(*chat),
             SlotRecord::Chat { chat, content, folded } => {
-                let (item, message, _) = self.message(*chat)?;
-                let is_redacted = recorded.is_redacted || item.redacted.is_some();
+                let (item, message, gap) = self.message(*chat)?;
+                // What the content lacks does not count where the record holds another.
+                let gap = gap.filter(|_| content.is_none());
+                let redacted = Some((WithheldReason::Redacted, None));
+                let withheld = withheld_of(item, &message, gap)
+                    .or_else(|| redacted.filter(|_| recorded.is_redacted));
                 let content = content.as_deref();
                 let message = match folded {
                     Some(lines) => message.with_content(&message.content_and_block(content, lines)),
                     None => message.with_content(content.unwrap_or_default()),
                 };
-                Ok(Rendered::redacted_if(is_redacted, message))
+                let digest = withheld.is_none().then(|| Hash::of(&message));
+                Ok(Rendered { message, withheld, digest })
             }
             SlotRecord::Pool { pool_add, time, .. } => {
                 let message = user_message(&pool_add.join("\n"), *time);
@@ -276,17 +281,13 @@ impl Call<'_> {
     /// A message of the chat as the host gave it.
     fn render_message(&self, at: u64) -> Result<Rendered> {
         let (item, message, gap) = self.message(at)?;
-        let withheld = match (&message.withheld, gap) {
-            (Some(withheld), _) => (withheld.reason, None),
-            (None, Some(gap)) => (gap.reason, Some(gap.object)),
-            (None, None) if item.redacted.is_some() => (WithheldReason::Redacted, None),
-            (None, None) => return Ok(Rendered::whole(message.raw)),
-        };
+        let withheld = withheld_of(item, &message, gap);
         let digest = match &message.withheld {
+            _ if withheld.is_none() => return Ok(Rendered::whole(message.raw)),
             Some(withheld) => Some(withheld.digest.clone()),
             None => self.digest_of(at),
         };
-        Ok(Rendered { message: message.raw, withheld: Some(withheld), digest })
+        Ok(Rendered { message: message.raw, withheld, digest })
     }
 
     fn message(&self, at: u64) -> Result<(&Item, HostMessage, Option<Gap>)> {
@@ -305,6 +306,19 @@ impl Call<'_> {
     /// SHA-256 of a message of the chat as it came, from the event that took it in.
     fn digest_of(&self, at: u64) -> Option<Hash> {
         Some(Session::replay(self.until).chat().get(at)?.digest.clone())
+    }
+}
+
+/// Why a message of the chat is not as it came, and the object whose text it lacks.
+fn withheld_of(
+    item: &Item,
+    message: &HostMessage,
+    gap: Option<Gap>,
+) -> Option<(WithheldReason, Option<ObjectId>)> {
+    match (&message.withheld, gap) {
+        (Some(withheld), _) => Some((withheld.reason, None)),
+        (None, Some(gap)) => Some((gap.reason, Some(gap.object))),
+        (None, None) => item.redacted.is_some().then_some((WithheldReason::Redacted, None)),
     }
 }
 
