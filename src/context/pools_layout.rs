@@ -10,7 +10,7 @@ use super::pools_window::{self, Share};
 use super::tokens::{self, Counter};
 use super::view::{Slot, user_message};
 use super::window::Marks;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::object::{Hash, ObjectId, file_type};
 use crate::session::{Active, ActiveView, IndexEntry, LineRange, Session, SlotRecord, Subject};
 
@@ -54,13 +54,12 @@ pub fn render(
             _ => Slot::of_host(index, *at, message, chat_reference(session, *at, message)),
         });
     }
-    let blocks = active.into_iter().filter_map(|object| Block::of(session, object, texts));
-    let blocks: Vec<(Block<'_>, Slot)> = blocks
-        .map(|block| {
-            let slot = block.slot(block.ranges(), time, limits.counter);
-            (block, slot)
-        })
-        .collect();
+    let mut blocks: Vec<(Block<'_>, Slot)> = Vec::with_capacity(active.len());
+    for object in active {
+        let Some(block) = Block::of(session, object, texts)? else { continue };
+        let slot = block.slot(block.ranges(), time, limits.counter);
+        blocks.push((block, slot));
+    }
     let shares = shares(session, &blocks, &slots, limits.marks);
     for ((block, slot), share) in blocks.into_iter().zip(shares) {
         slots.extend(match share {
@@ -80,10 +79,14 @@ struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    fn of(session: &Session, active: &'a Active, texts: &dyn Texts) -> Option<Self> {
-        let version = version_of(session, &active.id)?;
-        let text = texts.text(&active.id, &version).ok()?;
-        Some(Self { active, version, text })
+    /// `None` for an object without a text: a deleted file, say, or one that was forgotten.
+    fn of(session: &Session, active: &'a Active, texts: &dyn Texts) -> Result<Option<Self>> {
+        let Some(version) = version_of(session, &active.id) else { return Ok(None) };
+        match texts.text(&active.id, &version) {
+            Ok(text) => Ok(Some(Self { active, version, text })),
+            Err(Error::NotFound { .. } | Error::Forgotten { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The lines that are active; none if all are.

@@ -4,7 +4,8 @@ use crate::host::Host;
 use palimpsest::live::Wanted;
 use palimpsest::object::{AsOf, Nickname};
 use palimpsest::settings::{Layout, Settings};
-use palimpsest::store::Expected;
+use palimpsest::store::{Expected, Store};
+use rusqlite::Connection;
 use serde_json::json;
 
 fn host() -> Host {
@@ -120,4 +121,27 @@ fn an_objects_own_view_chooses_the_fields_of_its_line() {
     id=call_1 type=toolcall tool=read status=ok
     id=call_2 type=toolcall args.command=make
     ");
+}
+
+#[test]
+fn an_active_object_that_cannot_be_read_fails_the_call_and_is_not_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.sqlite");
+    let settings = Settings { layout: Layout::Pools, ..Settings::default() };
+    let mut host = Host::with_store(settings, Store::open(path.to_str().unwrap()).unwrap());
+    host.user("look");
+    host.tool("bash", &json!({ "command": "make" }), "built");
+    host.send();
+    host.restart();
+    let database = Connection::open(&path).unwrap();
+    let lose = "CREATE TABLE kept AS SELECT * FROM content; DELETE FROM content;";
+    database.execute_batch(lose).unwrap();
+    host.user("and now");
+    let error = host.transform().unwrap_err();
+    assert_eq!(error.code(), "STORE_CORRUPT");
+    host.live.record_failed_call(error.code());
+    let find = "INSERT INTO content SELECT * FROM kept; DROP TABLE kept;";
+    database.execute_batch(find).unwrap();
+    host.send();
+    assert!(host.shown().ends_with("ACTIVE_CONTENT id=call_1\nbuilt"), "{}", host.shown());
 }
