@@ -807,11 +807,12 @@ export interface DiffOptions {
 }
 
 /**
- * Checks the store at `path` as `Maintenance.doctor` does, and changes nothing. A file that is too damaged for `openStore` resolves
- * to a report that says so.
+ * Checks the store at `path` as `Maintenance.doctor` does, and changes nothing. A store that is too damaged for `openStore`
+ * resolves to a report that says so.
  *
- * Rejects with `STORE_UNAVAILABLE` (also if there is no such file, or if its schema is older than this program's),
- * `NOT_PRIVATE`, `NEWER_SCHEMA`, `INVALID_ARGUMENT`.
+ * Rejects with `STORE_UNAVAILABLE` (also if there is no such file, if it is another program's database, or if its schema is older
+ * than this program's), `STORE_CORRUPT` if it does not begin as a database does, `NOT_PRIVATE`,
+ * `NEWER_SCHEMA`, `INVALID_ARGUMENT`.
  */
 export declare function doctor(path: string): Promise<DoctorReport>
 
@@ -1660,10 +1661,10 @@ export interface SessionStatus {
  * Renames a damaged store, with the files that belong to it, to `NAME.corrupt-N`, and resolves to its new path. The next
  * `openStore` creates a new store. Nothing else calls this.
  *
- * `force`: also rename a store that is not damaged. Default: false.
+ * `force`: also rename a store that is not damaged, or a file that does not begin as a store does. Default: false.
  *
  * Rejects with `INVALID_ARGUMENT` if nothing is damaged, `STORE_UNAVAILABLE` if there is no such file or a store is open
- * there, in this process or another, `NOT_PRIVATE`, `FILE`, `NEWER_SCHEMA`.
+ * there, in this process or another, `FILE`, and as `doctor`.
  */
 export declare function setAside(path: string, force?: boolean | undefined | null): Promise<string>
 

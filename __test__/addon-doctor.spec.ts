@@ -32,22 +32,39 @@ test("a store that is whole is healthy, open or closed", async () => {
 
 test("a file that does not open is named with what can be done, and set aside when asked", async () => {
   const path = newPath();
-  const garbage = "garbage ".repeat(1_000);
-  writeFileSync(path, garbage, { mode: 0o600 });
+  await (await openStore({ path })).close();
+  // The header stays, the table of the tables goes.
+  const damaged = readFileSync(path).fill(7, 100, 4_000);
+  writeFileSync(path, damaged);
   const report = await doctor(path);
   expect(report.storeId).toBeUndefined();
   expect(report).toMatchObject({ healthy: false, damaged: true });
   expect(report.findings).toEqual([
     {
       kind: "file",
-      problem: expect.stringContaining("not a database"),
+      problem: expect.stringContaining("malformed"),
       advice: expect.stringContaining("--set-aside"),
     },
   ]);
   const place = await setAside(path);
   expect(place).toBe(`${path}.corrupt-1`);
-  expect(readFileSync(place, "utf8")).toBe(garbage);
+  expect(readFileSync(place)).toEqual(damaged);
   await (await openStore({ path })).close();
+});
+
+test("a file that is no store is renamed only if that is forced", async () => {
+  const path = newPath();
+  const text = "notes ".repeat(1_000);
+  writeFileSync(path, text, { mode: 0o600 });
+  for (const open of [() => doctor(path), () => setAside(path), () => openStore({ path })]) {
+    expect(await rejection(open)).toMatchObject({
+      code: "STORE_CORRUPT",
+      message: expect.stringContaining("is no store"),
+      hint: expect.stringMatching(/^check the path.* --set-aside --force/),
+    });
+  }
+  expect(readFileSync(path, "utf8")).toBe(text);
+  expect(readFileSync(await setAside(path, true), "utf8")).toBe(text);
 });
 
 test("a missing file and wrong arguments reject", async () => {

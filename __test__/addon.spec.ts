@@ -175,7 +175,7 @@ describe("openStore rejects", () => {
     const path = join(temporaryFolder(), "store.sqlite");
     writeFileSync(path, "garbage ".repeat(1_000), { mode: 0o600 });
     const error = await rejection(() => openStore({ path }));
-    expect(error).toMatchObject({ code: "STORE_CORRUPT", hint: expect.stringContaining("doctor --set-aside") });
+    expect(error).toMatchObject({ code: "STORE_CORRUPT", hint: expect.stringContaining("check the path") });
   });
 
   test("a store of a newer schema, with both numbers", async () => {

@@ -137,6 +137,18 @@ describe("doctor", () => {
     expect(at.failure("doctor", "--force")).toMatchObject({ status: 2, code: "USAGE" });
   });
 
+  test("leaves a file alone that is no store", () => {
+    const at = withTwoVersions();
+    const notes = `${at.store}-notes.txt`;
+    writeFileSync(notes, "my notes\n", { mode: 0o600 });
+    for (const command of [["doctor"], ["doctor", "--set-aside"], ["sessions"]]) {
+      const { status, code, message } = at.failure(...command, "--store", notes);
+      expect({ status, code }).toEqual({ status: 1, code: "STORE_CORRUPT" });
+      expect(message).toContain("is no store");
+    }
+    expect(readFileSync(notes, "utf8")).toBe("my notes\n");
+  });
+
   test("names what is damaged, exits with 1, and sets the store aside when told to", () => {
     const at = withTwoVersions();
     const database = new DatabaseSync(at.store);

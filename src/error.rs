@@ -188,9 +188,17 @@ pub enum Error {
         source: Option<BoxError>,
     },
     /// The store's file is damaged.
-    #[error("store `{path}` is not a database or is damaged")]
+    #[error("store `{path}` is damaged")]
     StoreCorrupt {
         /// The store.
+        path: PathBuf,
+        /// Cause.
+        source: BoxError,
+    },
+    /// The file does not begin as a database does: it is no store, or little is left of one.
+    #[error("file `{path}` is no store")]
+    NotAStore {
+        /// The file.
         path: PathBuf,
         /// Cause.
         source: BoxError,
@@ -270,7 +278,7 @@ impl Error {
             Self::HashMismatch { .. } => "HASH_MISMATCH",
             Self::NewerSchema { .. } => "NEWER_SCHEMA",
             Self::StoreUnavailable { .. } => "STORE_UNAVAILABLE",
-            Self::StoreCorrupt { .. } => "STORE_CORRUPT",
+            Self::StoreCorrupt { .. } | Self::NotAStore { .. } => "STORE_CORRUPT",
             Self::ReadOnly { .. } => "READ_ONLY",
             Self::NotPrivate { .. } => "NOT_PRIVATE",
             Self::NoSpace { .. } => "NO_SPACE",
@@ -311,6 +319,10 @@ impl Error {
             Self::StoreCorrupt { .. } => {
                 "`palimpsest doctor` lists what is damaged; `palimpsest doctor --set-aside` moves the file away, so \
                  that a new store can start"
+            }
+            Self::NotAStore { .. } => {
+                "check the path, or set PALIMPSEST_STORE to another path; if a store stood there, `palimpsest doctor \
+                 --set-aside --force` moves the file away, so that a new one can start"
             }
             Self::ReadOnly { .. } => {
                 "make the file and its folder writable, or set PALIMPSEST_STORE to another path"

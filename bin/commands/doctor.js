@@ -17,7 +17,7 @@ export const doctor = {
       type: "boolean",
       text: "rename a damaged store to NAME.corrupt-N, so that the next session creates a new one",
     },
-    force: { type: "boolean", text: "with --set-aside: rename the store even if it is not damaged" },
+    force: { type: "boolean", text: "with --set-aside: rename the file even if it is not damaged, or no store" },
   },
   notes: ["Only reads, unless --set-aside is given. Exit code 1 if something is wrong."],
   json: "DoctorReport; with --set-aside { path: string, setAside: string }",

@@ -68,11 +68,12 @@ pub struct DoctorFinding {
     pub advice: String,
 }
 
-/// Checks the store at `path` as `Maintenance.doctor` does, and changes nothing. A file that is too damaged for `openStore` resolves
-/// to a report that says so.
+/// Checks the store at `path` as `Maintenance.doctor` does, and changes nothing. A store that is too damaged for `openStore`
+/// resolves to a report that says so.
 ///
-/// Rejects with `STORE_UNAVAILABLE` (also if there is no such file, or if its schema is older than this program's),
-/// `NOT_PRIVATE`, `NEWER_SCHEMA`, `INVALID_ARGUMENT`.
+/// Rejects with `STORE_UNAVAILABLE` (also if there is no such file, if it is another program's database, or if its schema is older
+/// than this program's), `STORE_CORRUPT` if it does not begin as a database does, `NOT_PRIVATE`,
+/// `NEWER_SCHEMA`, `INVALID_ARGUMENT`.
 #[napi(ts_args_type = "path: string", ts_return_type = "Promise<DoctorReport>")]
 pub fn doctor(path: Given<String>) -> AsyncTask<Blocking<DoctorReport>> {
     blocking(move || doctor::check_file(Path::new(&path.named("path")?)).map(DoctorReport::from))
@@ -81,10 +82,10 @@ pub fn doctor(path: Given<String>) -> AsyncTask<Blocking<DoctorReport>> {
 /// Renames a damaged store, with the files that belong to it, to `NAME.corrupt-N`, and resolves to its new path. The next
 /// `openStore` creates a new store. Nothing else calls this.
 ///
-/// `force`: also rename a store that is not damaged. Default: false.
+/// `force`: also rename a store that is not damaged, or a file that does not begin as a store does. Default: false.
 ///
 /// Rejects with `INVALID_ARGUMENT` if nothing is damaged, `STORE_UNAVAILABLE` if there is no such file or a store is open
-/// there, in this process or another, `NOT_PRIVATE`, `FILE`, `NEWER_SCHEMA`.
+/// there, in this process or another, `FILE`, and as `doctor`.
 #[napi(
     ts_args_type = "path: string, force?: boolean | undefined | null",
     ts_return_type = "Promise<string>"

@@ -44,10 +44,10 @@ pub fn check(store: &Store) -> Result<Report> {
     Ok(examination.report)
 }
 
-/// Checks the store at `path` without changing it. A file too damaged to open gives a report with that one finding.
+/// Checks the store at `path` without changing it. A store too damaged to open gives a report with that one finding.
 ///
 /// # Errors
-/// Those of [`SqliteBackend::open_read_only`] except `STORE_CORRUPT`.
+/// Those of [`SqliteBackend::open_read_only`]; `STORE_CORRUPT` only for a file that does not begin as a database does.
 pub fn check_file(path: &Path) -> Result<Report> {
     let path = path.to_string_lossy();
     let store = match Store::open_read_only(&path) {
@@ -65,7 +65,7 @@ pub fn check_file(path: &Path) -> Result<Report> {
 }
 
 /// Moves a damaged store to `NAME.corrupt-N`, with the files that belong to it, and returns the new path. The next
-/// opening makes a new store. `force` moves it without checking it.
+/// opening makes a new store. `force` moves it without checking it, whatever it is.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if nothing in it is damaged; those of [`SqliteBackend::set_aside`] and [`check_file`].

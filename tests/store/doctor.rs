@@ -307,18 +307,58 @@ fn only_a_damaged_store_is_set_aside_unless_it_is_forced() {
     let aside = doctor::set_aside(&path, true).unwrap();
     assert!(!path.exists() && dump(&aside).is_ok());
     assert_eq!(doctor::check_file(&path).unwrap_err().code(), "STORE_UNAVAILABLE");
-    for damage in ["no database", "SQLite format 3\0 and no more"] {
-        private_file::write(&path, damage.repeat(1_000));
-        let error = SqliteBackend::open(&path).unwrap_err();
-        assert!(error.hint().unwrap().contains("doctor --set-aside"), "{}", error.report());
-        let report = doctor::check_file(&path).unwrap();
-        let [finding] = report.findings.as_slice() else { panic!("{:#?}", report.findings) };
-        assert_eq!((finding.kind, &report.store_id), (FindingKind::File, &None));
-        assert!(finding.kind.advice().contains("--set-aside"));
-        let aside = doctor::set_aside(&path, false).unwrap();
-        assert_eq!(fs::read_to_string(aside).unwrap(), damage.repeat(1_000));
-    }
+    // The header stays, the table of the tables goes.
+    let mut damaged = fs::read(&aside).unwrap();
+    damaged[100..4_000].fill(7);
+    private_file::write(&path, &damaged);
+    let error = SqliteBackend::open(&path).unwrap_err();
+    assert!(error.hint().unwrap().contains("doctor --set-aside"), "{}", error.report());
+    let report = doctor::check_file(&path).unwrap();
+    let [finding] = report.findings.as_slice() else { panic!("{:#?}", report.findings) };
+    assert_eq!((finding.kind, &report.store_id), (FindingKind::File, &None));
+    assert!(finding.kind.advice().contains("--set-aside"));
+    let aside = doctor::set_aside(&path, false).unwrap();
+    assert!(fs::read(aside).unwrap() == damaged);
     SqliteBackend::open(&path).unwrap();
+}
+
+/// The database of another program, the table of whose tables is damaged.
+fn foreign_database(path: &Path, application_id: i32) -> Vec<u8> {
+    let database = Connection::open(path).unwrap();
+    database.execute_batch("CREATE TABLE notes (text);").unwrap();
+    database.pragma_update(None, "application_id", application_id).unwrap();
+    drop(database);
+    let mut bytes = fs::read(path).unwrap();
+    bytes[100..4_000].fill(7);
+    bytes
+}
+
+#[test]
+fn a_file_that_does_not_begin_as_a_store_does_is_set_aside_only_if_that_is_forced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes.txt");
+    let foreign = [0, 7].map(|id| foreign_database(&folder.path().join(format!("{id}")), id));
+    let texts = ["x", "my notes\n", "SQLite format 3\0 and no more"]
+        .map(|text| text.repeat(999).into_bytes());
+    for bytes in texts.into_iter().chain([b"x".to_vec()]).chain(foreign) {
+        private_file::write(&path, &bytes);
+        let files = || fs::read_dir(folder.path()).unwrap().count();
+        let before = files();
+        for error in [
+            SqliteBackend::open(&path).unwrap_err(),
+            doctor::check_file(&path).unwrap_err(),
+            doctor::set_aside(&path, false).unwrap_err(),
+        ] {
+            assert!(["STORE_CORRUPT", "STORE_UNAVAILABLE"].contains(&error.code()), "{error}");
+            let hint = error.hint().unwrap();
+            assert!(hint.starts_with("check the path"), "{hint}");
+            assert!(!hint.contains("--set-aside") || hint.contains("--force"), "{hint}");
+        }
+        assert_eq!(files(), before, "nothing is left beside it");
+        assert!(fs::read(&path).unwrap() == bytes, "it is as it was");
+        let aside = doctor::set_aside(&path, true).unwrap();
+        assert!(fs::read(aside).unwrap() == bytes);
+    }
 }
 
 #[test]

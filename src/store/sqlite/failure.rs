@@ -87,7 +87,10 @@ impl Failure {
             Some(ErrorCode::DiskFull) => return Error::NoSpace { path },
             _ if full => return Error::NoSpace { path },
             Some(ErrorCode::ReadOnly) => return Error::ReadOnly { path },
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+            Some(ErrorCode::NotADatabase) => {
+                return Error::NotAStore { path, source: error.into() };
+            }
+            Some(ErrorCode::DatabaseCorrupt) => {
                 return Error::StoreCorrupt { path, source: error.into() };
             }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => "busy",

@@ -58,7 +58,7 @@ pub(super) fn create(path: &Path) -> Result<PathBuf> {
             // SQLite takes a file of one byte for an empty one (`unixFileSize`) and would write over it.
             if metadata.len() == 1 {
                 let source = "file is not a database".into();
-                return Err(Error::StoreCorrupt { path: path.to_owned(), source });
+                return Err(Error::NotAStore { path: path.to_owned(), source });
             }
             Ok(real)
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 use uuid::Uuid;
 
 use super::failure::Step;
@@ -220,14 +220,24 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Step<()> {
 fn check_snapshot(connection: &Transaction<'_>, path: &Path) -> Step<()> {
     let application_id: i32 = pragma(connection, "application_id")?;
     let found: i64 = pragma(connection, "user_version")?;
-    let tables: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    let empty = application_id == 0 && found == 0 && tables == 0;
+    let is_empty = || -> Step<bool> {
+        let sql = "SELECT count(*) FROM sqlite_schema";
+        match connection.query_row(sql, [], |row| row.get::<_, i64>(0)) {
+            // What is damaged here is another program's.
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+                Ok(false)
+            }
+            tables => Ok(tables? == 0),
+        }
+    };
     let known = known();
     if application_id == APPLICATION_ID && found > known {
         return Err(Error::NewerSchema { path: path.to_owned(), found, known }.into());
     }
-    if empty || (application_id == APPLICATION_ID && found > 0) {
+    if application_id == APPLICATION_ID && found > 0 {
+        return Ok(());
+    }
+    if application_id == 0 && found == 0 && is_empty()? {
         return Ok(());
     }
     let problem = "it is a database of another program".to_owned();
