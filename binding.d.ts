@@ -511,9 +511,9 @@ export declare class Store {
   /**
    * Renders what the model saw at a call again and checks it against the recorded hash.
    *
-   * `session`: ID of the session or its document, the host's session ID, a unique prefix, or `latest`.
+   * `session`: as in `findSession`.
    *
-   * Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, `FORGOTTEN`, with `NOT_FOUND` if there is no such call, and with
+   * Rejects as `findSession`, with `NOT_FOUND` if there is no such call, and with
    * `HASH_MISMATCH` if the store no longer gives what was sent.
    */
   recordedCall(session: string, options?: CallOptions): Promise<RecordedCall>
@@ -667,6 +667,14 @@ export declare class Store {
   search(text: string, options?: SearchOptions): Promise<SearchResults>
   /** Lists the sessions, last written first, without those that were forgotten. */
   sessions(): Promise<SessionInfo[]>
+  /**
+   * Resolves the name of a session to the ID of its document. A name is that ID with or without `session:`, the host's session
+   * ID, a prefix of either, or `latest`: the session that was last written in this store, closing not counted. Of sessions that
+   * parted from each other, host ID and prefix mean the one written last, and not a copy that an import made.
+   *
+   * Rejects with `UNKNOWN_NAME`, with `AMBIGUOUS_NAME`, whose `candidates` are the first 8 matches, and with `FORGOTTEN`.
+   */
+  findSession(name: string): Promise<string>
   /** ID of the store, made when it was created. */
   get id(): string
   /** Absolute path of the file, or `:memory:`. */
@@ -1588,7 +1596,7 @@ export interface SessionInfo {
   state: "active" | "paused"
   /** When it was first opened, in RFC 3339, UTC. */
   started: string
-  /** When it was last written; of an imported session, in the store that it comes from. */
+  /** When it was last written, closing not counted; of an imported session, in the store that it comes from. */
   updated: string
   /** Calls to the model, including those of the parent before a fork. */
   calls: number

@@ -48,6 +48,7 @@ describe("the exports", () => {
       "expand",
       "find",
       "findHandle",
+      "findSession",
       "get",
       "history",
       "id",

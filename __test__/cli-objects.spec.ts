@@ -288,6 +288,17 @@ test("a handle names an object of the session that is given", async () => {
   expect(at.failure("diff", "call_1", "--session", "s")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
 });
 
+test("`latest` is a session of this store, whatever was imported since", async () => {
+  const at = desk();
+  await withSession({ ...at, store: join(at.folder, "other.sqlite") }, "theirs");
+  await withSession(at, "ours");
+  expect(at.run("export", "all.jsonl", "--store", "other.sqlite").status).toBe(0);
+  expect(at.run("import", "all.jsonl").status).toBe(0);
+  expect(at.run("context", "latest").stdout).toContain("session:ours");
+  expect(at.run("export", "one.jsonl", "--session", "latest").status).toBe(0);
+  expect(readFileSync(join(at.folder, "one.jsonl"), "utf8")).not.toContain("theirs");
+});
+
 test("an imported session was last written where it comes from", async () => {
   const at = desk();
   await withSession(at);

@@ -26,7 +26,8 @@ mod verified;
 
 pub use archive::{
     ChangedLatest, ExportOptions, Exported, ImportOptions, Imported, IsExcluded, LeftOut,
-    OnProgress, PartedSession, Progress, Redacted, Scope, Stage, redact_json, redact_text,
+    OnProgress, PartedSession, Progress, Redacted, Scope, Stage, copied_from, redact_json,
+    redact_text,
 };
 pub use backend::{
     Backend, Expected, Garbage, Item, Lost, Op, Outcome, Part, PlacedItem, Put, Receipt,

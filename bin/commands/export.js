@@ -3,7 +3,7 @@ import { text, UsageError } from "../lib/arguments.js";
 import { plural } from "../lib/describe.js";
 import { write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
-import { findSession, withStore } from "../lib/store.js";
+import { withStore } from "../lib/store.js";
 
 /** @type {import("../lib/arguments.js").Command} */
 export const exportArchive = {
@@ -36,7 +36,7 @@ export const exportArchive = {
       const found = await withProgress("exporting", async () =>
         store.maintenance.exportArchive({
           path,
-          session: session && (await findSession(store, session)),
+          session: session && (await store.findSession(session)),
           object: object && (await store.find(object)),
           redact: given.values.redact === true,
           compress: given.values.compress === true ? true : undefined,

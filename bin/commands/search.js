@@ -4,7 +4,7 @@ import { text, wholeNumber } from "../lib/arguments.js";
 import { plural, types, what } from "../lib/describe.js";
 import { isTerminal, noteNothing, styled, write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
-import { findSession, withStore } from "../lib/store.js";
+import { withStore } from "../lib/store.js";
 import { oneLine, shownId } from "../lib/table.js";
 
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
@@ -41,7 +41,7 @@ export const search = {
     await withStore(given, async (store) => {
       const options = {
         types: type === undefined ? undefined : [type],
-        session: session === undefined ? undefined : await findSession(store, session),
+        session: session === undefined ? undefined : await store.findSession(session),
         pathPrefix: path === undefined ? undefined : resolve(path),
         allVersions: given.values["all-versions"] === true,
         limit,

@@ -70,19 +70,6 @@ export async function givenName(store, given) {
   return `${await store.findHandle(session, handle ?? name)}${version ?? ""}`;
 }
 
-/**
- * The ID of a session: by its name, the harness's session ID, or `latest`.
- * @param {Store} store
- * @param {string} name
- */
-export async function findSession(store, name) {
-  const sessions = await store.sessions();
-  const isIt = (/** @type {import("../../index.js").SessionInfo} */ { id, hostSessionId }, /** @type {number} */ at) =>
-    id === name || hostSessionId === name || (name === "latest" && at === 0);
-  const [found, ...others] = sessions.filter(isIt);
-  return found !== undefined && others.length === 0 ? found.id : findObject(store, name);
-}
-
 /** @param {unknown} error */
 function isUnknown(error) {
   return /** @type {{ code?: unknown } | null} */ (error)?.code === "UNKNOWN_NAME";

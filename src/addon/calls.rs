@@ -144,9 +144,9 @@ pub struct CallChange {
 impl Store {
     /// Renders what the model saw at a call again and checks it against the recorded hash.
     ///
-    /// `session`: ID of the session or its document, the host's session ID, a unique prefix, or `latest`.
+    /// `session`: as in `findSession`.
     ///
-    /// Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, `FORGOTTEN`, with `NOT_FOUND` if there is no such call, and with
+    /// Rejects as `findSession`, with `NOT_FOUND` if there is no such call, and with
     /// `HASH_MISMATCH` if the store no longer gives what was sent.
     #[napi(
         ts_args_type = "session: string, options?: CallOptions",

@@ -1,8 +1,9 @@
-//! Listing the sessions of a store.
+//! Listing and finding the sessions of a store.
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
+use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::store::Store;
 use super::version::count;
@@ -24,7 +25,7 @@ pub struct SessionInfo {
     pub state: String,
     /// When it was first opened, in RFC 3339, UTC.
     pub started: String,
-    /// When it was last written; of an imported session, in the store that it comes from.
+    /// When it was last written, closing not counted; of an imported session, in the store that it comes from.
     pub updated: String,
     /// Calls to the model, including those of the parent before a fork.
     pub calls: i64,
@@ -49,6 +50,17 @@ impl Store {
         let store = self.core.clone();
         blocking(move || Ok(live::sessions(&store)?.iter().map(info).collect()))
     }
+
+    /// Resolves the name of a session to the ID of its document. A name is that ID with or without `session:`, the host's session
+    /// ID, a prefix of either, or `latest`: the session that was last written in this store, closing not counted. Of sessions that
+    /// parted from each other, host ID and prefix mean the one written last, and not a copy that an import made.
+    ///
+    /// Rejects with `UNKNOWN_NAME`, with `AMBIGUOUS_NAME`, whose `candidates` are the first 8 matches, and with `FORGOTTEN`.
+    #[napi(ts_args_type = "name: string", ts_return_type = "Promise<string>")]
+    pub fn find_session(&self, name: Given<String>) -> AsyncTask<Blocking<String>> {
+        let store = self.core.clone();
+        blocking(move || Ok(live::find_session(&store, &name.named("name")?)?.to_string()))
+    }
 }
 
 fn info(session: &live::SessionSummary) -> SessionInfo {
@@ -65,7 +77,7 @@ fn info(session: &live::SessionSummary) -> SessionInfo {
         cwd: field("cwd"),
         state: field("state"),
         started: session.started.to_string(),
-        updated: version.origin.time.to_string(),
+        updated: session.updated.to_string(),
         calls: count(session.calls),
         parent_id: session.parent.as_ref().map(ToString::to_string),
         origin: session.parent.as_ref().map(|_| origin.to_owned()),

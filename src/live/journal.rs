@@ -8,6 +8,7 @@
 pub(super) mod chat_item;
 mod documents;
 mod events;
+mod family;
 mod segments;
 mod texts;
 mod versions;
@@ -22,6 +23,7 @@ pub(super) use self::chat_item::ContentFrom;
 use self::documents::Ids;
 pub(super) use self::documents::session_key;
 pub(super) use self::events::{read_event, read_events};
+pub(super) use self::family::{stem, written};
 pub(super) use self::segments::Segment;
 use self::texts::TextCache;
 pub(super) use self::versions::{FULL_OUTPUT, image_name, is_forgotten, no_text, stored_version};

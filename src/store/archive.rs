@@ -28,6 +28,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::object::{ObjectId, ObjectType, Origin};
 
+pub use parting::copied_from;
 pub use redact::{Redacted, redact_json, redact_text};
 
 /// What an archive contains.

@@ -1,9 +1,10 @@
 //! Sessions in another store: what was exported and imported renders every call as it went out, and can be gone on with.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use palimpsest::live::{CallInfo, HostList, LiveSession, replay_call};
-use palimpsest::object::{ObjectId, ObjectType};
+use palimpsest::live::{CallInfo, HostList, LiveSession, find_session, replay_call, sessions};
+use palimpsest::object::{ObjectId, ObjectType, Timestamp};
 use palimpsest::settings::{Layout, Settings};
 use palimpsest::store::{ExportOptions, ImportOptions, Imported, Scope, Store};
 use proptest::prelude::*;
@@ -81,7 +82,7 @@ fn a_session_that_went_on_on_two_machines_is_two_sessions_that_render_all_their_
     here.user("begin");
     here.read("a.txt", None, None);
     here.send();
-    let there = fresh().with_clock(std::sync::Arc::new(|| palimpsest::object::Timestamp(1_500)));
+    let there = fresh().with_clock(Arc::new(|| Timestamp(1_500)));
     import(&here.store, &there, Scope::Everything, false);
     // There it goes on with another answer, here with others.
     let mut other = LiveSession::open(there.clone(), here.options()).unwrap();
@@ -104,6 +105,13 @@ fn a_session_that_went_on_on_two_machines_is_two_sessions_that_render_all_their_
     let ours = copy(import(&here.store, &there, Scope::Everything, false));
     assert_eq!(replay_call(&here.store, &theirs, number).unwrap(), went_out);
     assert_eq!(replay_call(&there, other.id(), number).unwrap(), went_out);
+    for (store, copy) in [(&here.store, &theirs), (&there, &ours)] {
+        for name in ["session-1", "sess", "latest"] {
+            assert_eq!(find_session(store, name).unwrap(), *here.live.id(), "{name}");
+        }
+        let key = copy.as_str().trim_start_matches("session:");
+        assert_eq!(find_session(store, key).unwrap(), *copy);
+    }
     for (id, call, sent) in &sent {
         for (store, session) in [(&here.store, id), (&there, &ours)] {
             let replayed = replay_call(store, session, *call).unwrap();
@@ -116,6 +124,32 @@ fn a_session_that_went_on_on_two_machines_is_two_sessions_that_render_all_their_
         let resumed = LiveSession::open(store.clone(), here.options()).unwrap();
         assert_eq!(resumed.state().calls(), calls);
     }
+}
+
+#[test]
+fn the_latest_session_is_one_that_was_written_here_whatever_was_imported_since() {
+    let at = |time| Arc::new(move || Timestamp(time));
+    let store = |time, name: &str| {
+        let store = fresh().with_clock(at(time));
+        let mut host = Host::new(Settings::default());
+        host.restart_as(name);
+        let mut live = LiveSession::open(store.clone(), host.options()).unwrap();
+        let list = json!([{ "role": "user", "content": name, "timestamp": 1 }]);
+        live.transform(&HostList::whole(&list.to_string()), &CallInfo::default()).unwrap();
+        (store, live.id().clone())
+    };
+    let ((here, ours), (earlier, _), (later, theirs)) =
+        (store(20, "ours"), store(10, "earlier"), store(30, "a-later"));
+    let empty = fresh();
+    for from in [&later, &earlier] {
+        import(from, &here, Scope::Everything, false);
+        import(from, &empty, Scope::Everything, false);
+    }
+    assert_eq!(find_session(&here, "latest").unwrap(), ours);
+    assert_eq!(find_session(&empty, "latest").unwrap(), theirs, "nothing was written here");
+    let listed: Vec<i64> =
+        sessions(&here).unwrap().iter().map(|session| session.updated.0).collect();
+    assert_eq!(listed, [30, 20, 10]);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Two processes on one session: the one that finds it changed goes on as a session of its own, and nothing is lost.
 
-use palimpsest::live::{LiveSession, Wanted, replay_call};
+use palimpsest::live::{LiveSession, Wanted, find_session, replay_call, sessions};
 use palimpsest::object::{AsOf, ObjectId};
+use palimpsest::session::Reported;
 use palimpsest::settings::Settings;
 use serde_json::json;
 
@@ -102,4 +103,56 @@ fn a_session_may_be_opened_while_it_is_active() {
     assert_eq!(document.fields["state"], "active");
     let other = LiveSession::open(host.store.clone(), host.options()).unwrap();
     assert_eq!((other.id(), other.state().calls()), (host.live.id(), 1));
+}
+
+#[test]
+fn of_many_sessions_that_parted_the_one_written_last_is_resumed() {
+    let mut host = Host::new(Settings::default());
+    host.user("first");
+    host.send();
+    for n in 0..69 {
+        host.call_beside();
+        host.user(&format!("{n}"));
+        host.transform().unwrap();
+    }
+    let own = host.live.id().clone();
+    assert_eq!(own.as_str(), "session:session-1+70");
+    host.restart();
+    assert_eq!(*host.live.id(), own);
+}
+
+#[test]
+fn a_session_that_another_process_closes_later_is_not_the_one_written_last() {
+    let mut host = host();
+    let mut other = LiveSession::open(host.store.clone(), host.options()).unwrap();
+    other.deactivate("f1").unwrap();
+    host.user("second");
+    host.send();
+    let own = host.live.id().clone();
+    assert_eq!(own.as_str(), "session:session-1+2");
+    other.record_usage(Reported { input: 9, ..Reported::default() }).unwrap();
+    other.close().unwrap();
+    assert_eq!(find_session(&host.store, "latest").unwrap(), own);
+    assert_eq!(sessions(&host.store).unwrap()[0].version.envelope.id, own);
+    host.crash();
+    assert_eq!(*host.live.id(), own);
+}
+
+#[test]
+fn the_name_of_a_session_means_the_one_written_last_of_those_that_parted_from_it() {
+    let mut host = host();
+    let first = host.live.id().clone();
+    host.call_beside();
+    host.user("second");
+    host.send();
+    let second = host.live.id().clone();
+    let find = |name: &str| find_session(&host.store, name).unwrap();
+    for name in ["session-1", "sess", "session:sess", "session-1+", "session-1+2", "latest"] {
+        assert_eq!(find(name), second, "{name}");
+    }
+    assert_eq!(find(first.as_str()), first, "a whole ID is that of one session");
+    let mut origin = LiveSession::open(host.store.clone(), host.options()).unwrap();
+    assert_eq!(*origin.id(), second);
+    origin.close().unwrap();
+    assert_eq!(find("session-1"), second);
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::events::read_events;
+use super::family::{Written, stem, written};
 use super::texts::TextCache;
 use super::versions::is_forgotten;
 use super::{Activity, ChatChange, Journal, Staged, Stored, chat_item};
@@ -16,10 +17,7 @@ use crate::error::{Error, Result};
 use crate::live::OpenSession;
 use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType};
 use crate::session::{Event, Opened, Session};
-use crate::store::{Store, Version};
-
-/// Sessions that parted from one, among which the newest is looked for.
-const MAX_PARTED: usize = 64;
+use crate::store::{Store, Version, copied_from};
 
 /// IDs of the session's documents.
 #[derive(Debug, Clone)]
@@ -228,17 +226,22 @@ pub(in crate::live) fn session_key(store: &Store, options: &OpenSession) -> Resu
 
 /// The session of a key, or of those that parted from it the one that was written last.
 fn newest_of(store: &Store, options: &OpenSession, key: &str) -> Result<String> {
-    let mut newest =
-        (store.get(&ObjectId::session(key), AsOf::Latest)?.map(|v| v.tx_id), key.to_owned());
-    let parted = ObjectId::session(&format!("{key}+"));
-    for id in store.find_prefix(parted.as_str(), MAX_PARTED)? {
+    let origin = ObjectId::session(key);
+    let mut newest: Option<(Written, ObjectId)> = None;
+    let parted = store.find_prefix(&format!("{origin}+"), usize::MAX)?;
+    for id in std::iter::once(origin.clone()).chain(parted) {
         let Some(version) = store.get(&id, AsOf::Latest)? else { continue };
-        if is_of(&version, options) && newest.0.is_none_or(|tx_id| tx_id < version.tx_id) {
-            let key = id.as_str().strip_prefix("session:").unwrap_or_default();
-            newest = (Some(version.tx_id), key.to_owned());
+        let parted = || copied_from(&id).is_none() && stem(&id) == origin.as_str();
+        if id != origin && !(parted() && is_of(&version, options)) {
+            continue;
+        }
+        let written = written(store, &version)?;
+        if newest.as_ref().is_none_or(|(before, _)| *before < written) {
+            newest = Some((written, id));
         }
     }
-    Ok(newest.1)
+    let newest = newest.map_or(origin, |(_, id)| id);
+    Ok(newest.as_str().strip_prefix("session:").unwrap_or_default().to_owned())
 }
 
 /// Whether a session document is that of a host session in its folder.

@@ -1,15 +1,17 @@
 //! The sessions of a store, read from their documents and events. Opens none.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::live::journal::{is_forgotten, read_events};
+use crate::live::journal::{is_forgotten, read_events, stem, written};
 use crate::object::{AsOf, Handle, ObjectId, ObjectType, Timestamp};
 use crate::session::{Opened, Session};
-use crate::store::{Store, Version};
+use crate::store::{Store, Version, copied_from};
 
 /// Candidates that an ambiguous name lists.
 const MAX_CANDIDATES: usize = 8;
@@ -22,6 +24,8 @@ const PAGE: usize = 256;
 pub struct SessionSummary {
     /// The latest version of its document: harness, host session, working folder and state are fields of it.
     pub version: Version,
+    /// When it was written last, closing not counted; of an imported session, in the store that it comes from.
+    pub updated: Timestamp,
     /// When it was opened first.
     pub started: Timestamp,
     /// Calls to the model, those of a parent before a fork included.
@@ -37,34 +41,33 @@ pub fn sessions(store: &Store) -> Result<Vec<SessionSummary>> {
     let known = documents(store)?.into_iter().filter(|version| !is_forgotten(version));
     let found = known.map(|version| summary(store, version));
     let mut found: Vec<SessionSummary> = found.collect::<Result<_>>()?;
-    found.sort_by_key(|session| std::cmp::Reverse(session.version.tx_id));
+    found.sort_by_key(|session| Reverse((session.updated, session.version.tx_id)));
     Ok(found)
 }
 
-/// Finds a session by its ID, the host's session ID, a prefix of either that no other session has, or `latest`: the one
-/// written last.
+/// Finds a session by its ID, with or without `session:`, by the host's session ID, a prefix of either, or as `latest`: the one
+/// that was written last in this store. Of those that parted from one, host ID and prefix mean the one written last, and
+/// never the copy that an import made of a session beside it.
 ///
 /// # Errors
 /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `FORGOTTEN` where a person had it forgotten.
 pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
     let unknown = || Error::UnknownName { name: name.to_owned() };
     let all = documents(store)?;
-    let host = |version: &Version| {
-        version.fields.get("host_session").and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
-    let id = |version: &Version| version.envelope.id.as_str().to_owned();
-    let key = |version: &Version| id(version).trim_start_matches("session:").to_owned();
-    let named: [&dyn Fn(&Version) -> bool; 3] =
-        [&|version| id(version) == name, &|version| host(version) == name, &|version| {
+    let named: [&dyn Fn(&Version) -> bool; 4] = [
+        &|version| id(version) == name,
+        &|version| host(version) == name,
+        &|version| key(version) == name,
+        &|version| {
             let names = [id(version), key(version), host(version)];
             !name.is_empty() && names.iter().any(|full| full.starts_with(name))
-        }];
+        },
+    ];
     let found: Vec<&Version> = if name == "latest" {
-        let known = all.iter().filter(|version| !is_forgotten(version));
-        known.max_by_key(|version| version.tx_id).into_iter().collect()
+        latest(store, &all)?.into_iter().collect()
     } else {
         let mut found = named.iter().map(|is| all.iter().filter(|v| is(v)).collect::<Vec<_>>());
-        found.find(|found| !found.is_empty()).unwrap_or_default()
+        one_of_each_family(store, found.find(|found| !found.is_empty()).unwrap_or_default())?
     };
     match found.as_slice() {
         [] => Err(unknown()),
@@ -81,6 +84,44 @@ pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
             Err(Error::AmbiguousName { name: name.to_owned(), candidates })
         }
     }
+}
+
+fn id(version: &Version) -> &str {
+    version.envelope.id.as_str()
+}
+
+/// The ID without `session:`.
+fn key(version: &Version) -> &str {
+    id(version).strip_prefix("session:").unwrap_or_default()
+}
+
+/// The host's session ID.
+fn host(version: &Version) -> &str {
+    version.fields.get("host_session").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The session that was written last in this store, or where none was, anywhere.
+fn latest<'a>(store: &Store, all: &'a [Version]) -> Result<Option<&'a Version>> {
+    let known = all.iter().filter(|version| !is_forgotten(version));
+    let ranked = known.map(|version| Ok((written(store, version)?, version)));
+    let ranked: Vec<_> = ranked.collect::<Result<_>>()?;
+    let newest = ranked.into_iter().max_by_key(|(written, _)| (written.is_here, *written));
+    Ok(newest.map(|(_, version)| version))
+}
+
+/// Of the sessions that parted from one, and the copies of these, the one that a person means: no copy, and written last.
+fn one_of_each_family<'a>(store: &Store, found: Vec<&'a Version>) -> Result<Vec<&'a Version>> {
+    let known = found.iter().any(|version| !is_forgotten(version));
+    let mut families: BTreeMap<_, _> = BTreeMap::new();
+    for version in found.into_iter().filter(|version| !known || !is_forgotten(version)) {
+        let id = &version.envelope.id;
+        let rank = (copied_from(id).is_none(), written(store, version)?);
+        let family = families.entry((stem(id), host(version))).or_insert((rank, version));
+        if family.0 < rank {
+            *family = (rank, version);
+        }
+    }
+    Ok(families.into_values().map(|(_, version)| version).collect())
 }
 
 /// The object behind a handle of a session.
@@ -123,18 +164,8 @@ fn summary(store: &Store, version: Version) -> Result<SessionSummary> {
     let parent = opened.as_ref().and_then(|opened| opened.forked_from.clone());
     let parted = parent.as_ref().is_some_and(|parent| stem(&version.envelope.id) == stem(parent));
     let started = opened.map_or(version.system_time, |opened| opened.time);
-    Ok(SessionSummary { version, started, calls, parent, parted })
-}
-
-/// A session's ID without the mark of one that parted.
-fn stem(id: &ObjectId) -> &str {
-    // A number; earlier releases wrote eight hexadecimal digits.
-    let is_mark = |mark: &str| {
-        let is_old = mark.len() == 8 && mark.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_old || mark.parse::<u64>().is_ok_and(|number| number > 1)
-    };
-    let marked = id.as_str().rsplit_once('+').filter(|(_, mark)| is_mark(mark));
-    marked.map_or(id.as_str(), |(stem, _)| stem)
+    let updated = written(store, &version)?.time;
+    Ok(SessionSummary { version, updated, started, calls, parent, parted })
 }
 
 /// The number of the last call: call records stand near the end, so it is read backwards.

@@ -16,6 +16,13 @@ const SEPARATOR: char = '~';
 /// Digits of a mark.
 const MARK_DIGITS: usize = 8;
 
+/// The ID of which a session's is that of a copy; `None` if it is none.
+pub fn copied_from(session: &ObjectId) -> Option<&str> {
+    let (original, mark) = session.as_str().rsplit_once(SEPARATOR)?;
+    let is_mark = mark.len() == MARK_DIGITS && mark.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_mark.then_some(original)
+}
+
 impl Merge<'_> {
     /// Whether a version belongs to a session that went on here in another way: neither its events nor those of the archive's
     /// latest version begin with all of the other's.
