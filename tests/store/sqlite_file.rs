@@ -279,6 +279,7 @@ fn acts_as_another_process_when_asked() {
                 std::thread::park();
             }
         }
+        "open" => assert_eq!(open(&path).unwrap().notice(), None),
         "count" => count_up(&open(&path).unwrap(), 40),
         "write" => {
             let store = open(&path).unwrap();
@@ -308,6 +309,20 @@ pub(crate) fn count_up(store: &Store, times: usize) {
             Ok(_) => done += 1,
             Err(error) => assert_eq!(error.code(), "CONFLICT", "{}", error.report()),
         }
+    }
+}
+
+#[test]
+fn a_new_store_that_several_processes_open_at_once_misses_nothing() {
+    for _ in 0..8 {
+        let (_folder, path) = place();
+        let children: Vec<Child> = (0..8).map(|_| spawn("open", &path, false)).collect();
+        for child in children {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        let store = open(&path).unwrap();
+        assert_eq!((store.notice(), store.lost().unwrap()), (None, vec![]));
     }
 }
 
