@@ -9,6 +9,7 @@ pub(super) mod chat_item;
 mod documents;
 mod events;
 mod family;
+mod looks;
 mod segments;
 mod texts;
 mod versions;
@@ -24,6 +25,7 @@ use self::documents::Ids;
 pub(super) use self::documents::session_key;
 pub(super) use self::events::{read_event, read_events};
 pub(super) use self::family::{stem, written};
+use self::looks::Looks;
 pub(super) use self::segments::Segment;
 use self::texts::TextCache;
 pub(super) use self::versions::{FULL_OUTPUT, image_name, is_forgotten, no_text, stored_version};
@@ -33,7 +35,7 @@ use crate::context::host::HostMessage;
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Payload, TxId};
 use crate::session::{Event, Session};
-use crate::store::{Expected, Outcome, Store, Transaction};
+use crate::store::{Expected, Outcome, Store};
 
 /// See the module.
 #[derive(Debug)]
@@ -47,6 +49,7 @@ pub(super) struct Journal {
     staged: Staged,
     stored: Stored,
     texts: TextCache,
+    looks: Looks,
     /// Objects that the store reported as forgotten by a person.
     forgotten: HashSet<ObjectId>,
     /// Whether the state may hold what is not stored: it is read again before the next work.
@@ -261,6 +264,12 @@ impl Journal {
         self.staged.events.len()
     }
 
+    /// The reports of providers that wait to be stored.
+    pub(super) fn staged_reports(&self) -> Vec<Event> {
+        let is_report = |event: &&Event| matches!(event, Event::Reported(_));
+        self.staged.events.iter().filter(is_report).cloned().collect()
+    }
+
     /// Bytes of text that wait to be stored.
     pub(super) fn staged_text_bytes(&self) -> usize {
         let text = |payload: &Payload| payload.content.as_ref().map_or(0, String::len);
@@ -329,7 +338,7 @@ impl Journal {
         });
         let events = events.collect::<Result<Vec<String>>>()?;
         let written = events.len() as u64;
-        let mut transaction = self.put_objects(staged.objects)?;
+        let (mut transaction, puts) = self.put_objects(staged.objects)?;
         for (nickname, id) in staged.nicknames {
             transaction.name(nickname.clone(), None).name(nickname, Some(id));
         }
@@ -354,23 +363,9 @@ impl Journal {
         if changes_chat {
             self.stored.chat = outcomes.next().map(latest);
         }
+        self.wrote(puts, &receipt);
         self.texts.trim();
         Ok(())
-    }
-
-    /// Puts objects into a transaction. Where an object got several versions since the last commit, the earlier ones are
-    /// committed first: a transaction holds one version of an object.
-    fn put_objects(&self, objects: Vec<(Envelope, Payload, Expected)>) -> Result<Transaction<'_>> {
-        let mut transaction = self.store.begin();
-        let mut held = HashSet::new();
-        for (envelope, payload, expected) in objects {
-            if !held.insert(envelope.id.clone()) {
-                std::mem::replace(&mut transaction, self.store.begin()).commit()?;
-                held = HashSet::from([envelope.id.clone()]);
-            }
-            transaction.put(envelope, &payload, expected)?;
-        }
-        Ok(transaction)
     }
 
     fn session_fields(&self, activity: Activity) -> Map<String, Value> {

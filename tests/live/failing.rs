@@ -1,6 +1,7 @@
 //! A backend in memory that refuses to write while it is told to, and from which text can be taken out.
 
 use std::collections::HashSet;
+use std::fmt::{Debug, Formatter};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +19,8 @@ use palimpsest::store::{
 #[derive(Debug)]
 pub(crate) struct FailingBackend {
     pub(crate) fails: AtomicBool,
+    /// What another process does right before the next commit.
+    pub(crate) before_commit: Meanwhile,
     /// A text that reads no longer give, and why: contents with a secret have another text in its place, those that were
     /// forgotten are gone.
     pub(crate) taken_out: Mutex<Option<(String, RedactionReason)>>,
@@ -26,10 +29,34 @@ pub(crate) struct FailingBackend {
     memory: SqliteBackend,
 }
 
+/// Something to be done once.
+#[derive(Default)]
+pub(crate) struct Meanwhile(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+
+impl Meanwhile {
+    pub(crate) fn is(&self, act: impl FnOnce() + Send + 'static) {
+        *self.0.lock().unwrap() = Some(Box::new(act));
+    }
+
+    fn happens(&self) {
+        let act = self.0.lock().unwrap().take();
+        if let Some(act) = act {
+            act();
+        }
+    }
+}
+
+impl Debug for Meanwhile {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Meanwhile")
+    }
+}
+
 impl Default for FailingBackend {
     fn default() -> Self {
         Self {
             fails: AtomicBool::default(),
+            before_commit: Meanwhile::default(),
             taken_out: Mutex::default(),
             forgotten: Mutex::default(),
             memory: SqliteBackend::in_memory().unwrap(),
@@ -74,6 +101,7 @@ impl Backend for FailingBackend {
         if self.fails.load(Ordering::Relaxed) {
             return Err(Error::NoSpace { path: "memory".into() });
         }
+        self.before_commit.happens();
         for op in transactions.iter().copied().flatten() {
             if let Op::Put(put) = op
                 && self.forgotten.lock().unwrap().contains(&put.envelope.id)

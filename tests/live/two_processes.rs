@@ -1,11 +1,17 @@
 //! Two processes on one session: the one that finds it changed goes on as a session of its own, and nothing is lost.
 
-use palimpsest::live::{LiveSession, Wanted, find_session, replay_call, sessions};
+use std::sync::Arc;
+
+use palimpsest::live::{
+    CallInfo, HostList, LiveSession, OpenSession, Wanted, find_session, replay_call, sessions,
+};
 use palimpsest::object::{AsOf, ObjectId};
 use palimpsest::session::Reported;
 use palimpsest::settings::Settings;
+use palimpsest::store::Store;
 use serde_json::json;
 
+use crate::failing::FailingBackend;
 use crate::host::Host;
 
 fn host() -> Host {
@@ -155,4 +161,47 @@ fn the_name_of_a_session_means_the_one_written_last_of_those_that_parted_from_it
     assert_eq!(*origin.id(), second);
     origin.close().unwrap();
     assert_eq!(find("session-1"), second);
+}
+
+/// A host, and the backend of its store.
+fn watched() -> (Host, Arc<FailingBackend>) {
+    let backend = Arc::new(FailingBackend::default());
+    let store = Store::with_backend(Arc::clone(&backend) as _);
+    (Host::with_store(Settings::default(), store), backend)
+}
+
+/// Another session on the host's store.
+fn beside(host: &Host, name: &str) -> LiveSession {
+    let options = OpenSession { host_session: name.into(), ..host.options() };
+    LiveSession::open(host.store.clone(), options).unwrap()
+}
+
+#[test]
+fn two_sessions_that_use_one_call_id_at_once_have_an_object_each() {
+    let (mut host, backend) = watched();
+    let mut other = beside(&host, "session-9");
+    let list = |answer: &str| {
+        json!([
+            { "role": "user", "content": "go", "timestamp": 1 },
+            { "role": "assistant", "timestamp": 2, "content": [
+                { "type": "toolCall", "id": "call_0", "name": "bash", "arguments": { "command": answer } },
+            ] },
+            { "role": "toolResult", "toolCallId": "call_0", "toolName": "bash", "timestamp": 3,
+              "content": [{ "type": "text", "text": answer }], "isError": false },
+        ])
+    };
+    let theirs = list("theirs").to_string();
+    backend.before_commit.is(move || {
+        other.transform(&HostList::whole(&theirs), &CallInfo::default()).unwrap();
+    });
+    host.messages = list("ours").as_array().unwrap().clone();
+    host.send();
+    let id = ObjectId::new("call_0");
+    let of_id = host.store.history(&id).unwrap();
+    assert_eq!(of_id.len(), 1, "the other's object has no version of ours");
+    assert_eq!(host.store.content(&of_id[0]).unwrap().as_deref(), Some("theirs"));
+    let own = host.live.state().result(2).unwrap().object.clone().unwrap();
+    let latest = host.store.require(&own, AsOf::Latest).unwrap();
+    assert_eq!(latest.fields["provider_call_id"], "call_0");
+    assert_eq!(host.store.content(&latest).unwrap().as_deref(), Some("ours"));
 }

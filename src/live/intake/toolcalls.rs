@@ -95,7 +95,8 @@ impl Ingest<'_> {
             self.journal.remember_text(id, &version, text.as_str().into());
         }
         let envelope = Envelope::unsourced(id.clone(), ObjectType::Toolcall)?;
-        self.journal.stage_object(envelope, payload);
+        // Only if the ID is still free, or the call still this one.
+        self.journal.stage_seen(envelope, payload)?;
         Ok(version)
     }
 

@@ -6,10 +6,14 @@ use crate::error::{Error, Result};
 use crate::live::intake::Withholding;
 use crate::live::journal::Activity;
 use crate::live::workspace::{MAX_STAGED_TEXT_BYTES, Progress, Reconciled};
+use crate::session::Event;
+
+/// How often a work is done while other processes write versions of what it looks at.
+const MAX_TRIES: u32 = 10;
 
 impl LiveSession {
     /// Does work that ends with a commit. Where another process wrote to this session since, this one continues as a session
-    /// of its own and the work is done anew there. After a failed commit the state is as before the work.
+    /// of its own and the work is done anew there; it is also done anew where one wrote to an object that it looked at. After a failed commit the state is as before the work.
     pub(super) fn durably<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
         let result = self.attempt(work);
         self.reload_after_error(&result);
@@ -19,23 +23,44 @@ impl LiveSession {
     /// As [`Self::durably`], but leaves the state in doubt after a failed commit.
     pub(super) fn attempt<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
         self.reload_if_in_doubt()?;
+        let reports = self.journal.staged_reports();
         let mut parted = false;
+        let mut tries = 1;
         loop {
+            self.journal.begin_work()?;
             match work(self) {
                 Err(Error::Conflict { id, .. }) if self.journal.owns(&id) && !parted => {
-                    self.part()?;
+                    self.start_anew(Self::part, &reports)?;
                     parted = true;
+                }
+                // Another process wrote a version of it meanwhile: what was seen of it, or of its source, is looked at anew.
+                Err(Error::Conflict { id, .. }) if !self.journal.owns(&id) && tries < MAX_TRIES => {
+                    tries += 1;
+                    self.start_anew(Self::reload, &reports)?;
                 }
                 // It was forgotten since this process looked: the work is done anew without it.
                 Err(Error::Forgotten { id })
                     if !self.journal.owns(&id) && !self.journal.was_refused(&id) =>
                 {
                     self.journal.refuse(id);
-                    self.reload()?;
+                    self.start_anew(Self::reload, &reports)?;
                 }
                 result => return result,
             }
         }
+    }
+
+    /// Gives up what is staged, but for what providers reported before the work.
+    fn start_anew(
+        &mut self,
+        start: impl FnOnce(&mut Self) -> Result<()>,
+        reports: &[Event],
+    ) -> Result<()> {
+        start(self)?;
+        for report in reports {
+            self.journal.record(report.clone());
+        }
+        Ok(())
     }
 
     /// Continues as a session of its own: another process writes to this one.
