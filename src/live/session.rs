@@ -333,7 +333,7 @@ impl LiveSession {
     /// What the store reports.
     pub fn reconcile(&mut self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Reconciled> {
         self.reload_if_in_doubt()?;
-        let result = self.check_files(progress);
+        let result = self.attempt(|live| live.check_files(progress));
         if result.is_err() {
             self.journal.doubt();
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::file::FileReading;
+use super::file::{FileReading, FileState};
 use super::indexing::{self, IndexOutcome, Indexed, Latest};
 use super::location::Location;
 use super::walk::Problem;
@@ -32,11 +32,35 @@ pub struct IndexedFile {
     pub no_content: Option<String>,
 }
 
+/// A reading of a file, and the store's newest transaction before it.
+#[derive(Debug)]
+pub(super) struct Look {
+    reading: FileReading,
+    since: TxId,
+}
+
+impl Look {
+    /// Takes a reading. What the store gets from now on may be of another process that read the file later.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub(super) fn take(store: &Store, read: impl FnOnce() -> FileReading) -> Result<Self> {
+        let (since, _) = store.newest()?;
+        Ok(Self { reading: read(), since })
+    }
+
+    /// What was found.
+    pub(super) fn state(&self) -> &FileState {
+        &self.reading.state
+    }
+}
+
 /// Files for one transaction.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     files: Vec<Staged>,
     bytes: usize,
+    overtaken: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -44,6 +68,10 @@ struct Staged {
     file: IndexedFile,
     envelope: Envelope,
     payload: Payload,
+    /// The latest version before the look.
+    expected: Expected,
+    /// Where this process opened it.
+    open: PathBuf,
 }
 
 /// Result of writing a batch.
@@ -52,12 +80,15 @@ pub(super) struct Written {
     pub files: Vec<IndexedFile>,
     /// Files left out because a person had them forgotten.
     pub forgotten: Vec<Problem>,
+    /// Files left out because another process wrote a version since they were looked at: where this process opens them.
+    /// They have to be looked at again.
+    pub overtaken: Vec<PathBuf>,
 }
 
 impl Batch {
     /// Adds a file, or records that the store has its version already. `path`: the path for reports. `moved_from`:
     /// the object that the file was before it moved. Returns the expected outcome; `None` where nothing is known
-    /// about the file, see [`indexing::index`].
+    /// about the file, see [`indexing::index`], and where another process overtook the look.
     ///
     /// # Errors
     /// What the store reports; `INVALID_ARGUMENT` if the path is not UTF-8.
@@ -66,11 +97,19 @@ impl Batch {
         store: &Store,
         location: &Location,
         path: &Path,
-        reading: FileReading,
+        look: Look,
         moved_from: Option<&ObjectId>,
     ) -> Result<Option<&IndexedFile>> {
         let latest = store.get(&location.id()?, AsOf::Latest)?;
         let tx_id = latest.as_ref().map_or(TxId(0), |latest| latest.tx_id);
+        let open = location.open.clone().unwrap_or_else(|| path.to_owned());
+        let Look { reading, since } = look;
+        if tx_id > since {
+            self.overtaken.push(open);
+            return Ok(None);
+        }
+        let expected =
+            latest.as_ref().map_or(Expected::Absent, |latest| Expected::Latest(latest.tx_id));
         let Some(mut found) = indexing::index(location, reading, latest.map(Latest::from))? else {
             return Ok(None);
         };
@@ -85,7 +124,7 @@ impl Batch {
         if outcome != IndexOutcome::Unchanged {
             self.bytes += payload.content.as_ref().map_or(0, String::len);
         }
-        self.files.push(Staged { file, envelope, payload });
+        self.files.push(Staged { file, envelope, payload, expected, open });
         Ok(self.files.last().map(|staged| &staged.file))
     }
 
@@ -94,18 +133,24 @@ impl Batch {
         self.files.len()
     }
 
+    /// Whether nothing waits in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.overtaken.is_empty()
+    }
+
     /// Whether the batch is full.
     pub(super) fn is_full(&self) -> bool {
         self.files.len() >= BATCH_FILES || self.bytes >= BATCH_BYTES
     }
 
-    /// Writes the batch in one transaction and empties it. Leaves out what a person had forgotten.
+    /// Writes the batch in one transaction and empties it. Leaves out what a person had forgotten, and what another process
+    /// overtook.
     ///
     /// # Errors
     /// What the store reports; then nothing was written.
     pub(super) fn commit(&mut self, store: &Store) -> Result<Written> {
-        let mut files = std::mem::take(self).files;
-        let mut written = Written::default();
+        let Self { mut files, overtaken, .. } = std::mem::take(self);
+        let mut written = Written { overtaken, ..Written::default() };
         let receipt = loop {
             if files.is_empty() {
                 return Ok(written);
@@ -118,21 +163,20 @@ impl Batch {
                     let problem = "it was forgotten".to_owned();
                     written.forgotten.push(Problem { path: files.remove(at).file.path, problem });
                 }
+                Err(Error::Conflict { id, winner }) => {
+                    let Some(at) = files.iter().position(|staged| staged.file.id == id) else {
+                        return Err(Error::Conflict { id, winner });
+                    };
+                    written.overtaken.push(files.remove(at).open);
+                }
                 receipt => break receipt?,
             }
         };
         let tx_id = receipt.as_ref().map_or(TxId(0), |receipt| receipt.tx_id);
         let mut outcomes = receipt.map(|receipt| receipt.outcomes).unwrap_or_default().into_iter();
         for Staged { mut file, .. } in files {
-            let outcome = if is_written(&file) { outcomes.next() } else { None };
-            match outcome {
-                Some(Outcome::Written) => file.tx_id = tx_id,
-                // Another process wrote the file first.
-                Some(Outcome::Unchanged(tx_id)) => {
-                    file.tx_id = tx_id;
-                    file.outcome = IndexOutcome::Unchanged;
-                }
-                None => {}
+            if is_written(&file) && outcomes.next() == Some(Outcome::Written) {
+                file.tx_id = tx_id;
             }
             written.files.push(file);
         }
@@ -143,8 +187,8 @@ impl Batch {
 /// Writes the pending versions; `None` if there are none.
 fn put(store: &Store, files: &[Staged]) -> Result<Option<Receipt>> {
     let mut transaction = store.begin();
-    for Staged { envelope, payload, .. } in files.iter().filter(|staged| is_written(&staged.file)) {
-        transaction.put(envelope.clone(), payload, Expected::Any)?;
+    for staged in files.iter().filter(|staged| is_written(&staged.file)) {
+        transaction.put(staged.envelope.clone(), &staged.payload, staged.expected)?;
     }
     if transaction.is_empty() {
         return Ok(None);

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::batch::{Batch, IndexedFile};
-use super::file::{FileReading, FileState, read_file};
+use super::batch::{Batch, IndexedFile, Look};
+use super::file::{FileState, read_file};
 use super::indexing;
 use super::walk::{self, Met, Problem, WalkOptions};
 use super::{Exclude, Location, Namespace, canonical_path};
@@ -116,7 +116,10 @@ impl Work<'_> {
             return Ok(());
         }
         match met {
-            Met::File(path) => self.index(path)?,
+            Met::File(path) => {
+                self.index(path)?;
+                self.commit_if_full()?;
+            }
             Met::Skipped(problem) => self.report.skipped.push(problem),
             Met::Failed(problem) => self.report.failed.push(problem),
         }
@@ -131,15 +134,16 @@ impl Work<'_> {
         }
         let location = self.location(&path);
         let is_excluded = self.options.exclude.excludes(&path);
-        let reading = indexing::look(&location, is_excluded, self.options.max_text_bytes);
-        match &reading.state {
+        let read = || indexing::look(&location, is_excluded, self.options.max_text_bytes);
+        let look = Look::take(self.store, read)?;
+        match look.state() {
             FileState::Unreadable { reason } => self.fail(path, reason),
             FileState::NotAFile => {
                 self.report.skipped.push(Problem { path, problem: walk::NOT_A_FILE.to_owned() });
             }
-            // The file vanished while its folder was read.
+            // The file vanished while its folder was read; a known one is handled below.
             FileState::Missing => {}
-            _ => self.stage(&path, reading)?,
+            _ => self.stage(&path, look)?,
         }
         Ok(())
     }
@@ -155,23 +159,25 @@ impl Work<'_> {
             .collect();
         gone.sort();
         for path in gone {
-            if is_missing(&path) {
-                self.stage(&path, FileReading { state: FileState::Missing, stamp: None })?;
-            }
+            self.index_if_gone(&path)?;
+            self.commit_if_full()?;
         }
         Ok(())
     }
 
-    /// Adds a file to the batch, or records that the store has its version already.
-    fn stage(&mut self, path: &Path, reading: FileReading) -> Result<()> {
-        let location = self.location(path);
-        if let Some(file) =
-            self.batch.stage(self.store, &location, &location.path, reading, None)?
-        {
-            self.known.remove(&file.id);
+    fn index_if_gone(&mut self, path: &Path) -> Result<()> {
+        let look = Look::take(self.store, || read_file(path, 0))?;
+        match look.state() {
+            FileState::Missing => self.stage(path, look),
+            _ => Ok(()),
         }
-        if self.batch.is_full() {
-            self.commit()?;
+    }
+
+    /// Adds a file to the batch, or records that the store has its version already.
+    fn stage(&mut self, path: &Path, look: Look) -> Result<()> {
+        let location = self.location(path);
+        if let Some(file) = self.batch.stage(self.store, &location, &location.path, look, None)? {
+            self.known.remove(&file.id);
         }
         Ok(())
     }
@@ -180,10 +186,29 @@ impl Work<'_> {
         self.options.files.locate(path)
     }
 
+    fn commit_if_full(&mut self) -> Result<()> {
+        if self.batch.is_full() { self.commit() } else { Ok(()) }
+    }
+
+    /// Writes the batch. Files that another process overtook are looked at again.
     fn commit(&mut self) -> Result<()> {
-        let written = self.batch.commit(self.store)?;
-        self.report.files.extend(written.files);
-        self.report.skipped.extend(written.forgotten);
+        for looks in 1..=MAX_LOOKS {
+            let written = self.batch.commit(self.store)?;
+            self.report.files.extend(written.files);
+            self.report.skipped.extend(written.forgotten);
+            for path in written.overtaken {
+                if looks == MAX_LOOKS {
+                    self.fail(path, "other processes write versions of it all the time");
+                } else if is_missing(&path) {
+                    self.index_if_gone(&path)?;
+                } else {
+                    self.index(path)?;
+                }
+            }
+            if self.batch.is_empty() {
+                break;
+            }
+        }
         Ok(())
     }
 
@@ -191,6 +216,9 @@ impl Work<'_> {
         self.report.failed.push(Problem { path, problem: problem.to_owned() });
     }
 }
+
+/// How often a file is looked at while other processes write versions of it.
+const MAX_LOOKS: u32 = 10;
 
 fn is_missing(path: &Path) -> bool {
     read_file(path, 0).state == FileState::Missing

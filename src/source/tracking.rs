@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::batch::{Batch, IndexedFile, Written};
+use super::batch::{Batch, IndexedFile, Look, Written};
 use super::file::FileState;
 use super::indexing::{self, IndexOutcome};
 use super::tracker::{
@@ -267,8 +267,9 @@ impl Writer {
             return Ok(());
         }
         let is_excluded = self.is_excluded(path, &location);
-        let reading = indexing::look(&location, is_excluded, self.options.max_text_bytes);
-        match &reading.state {
+        let read = || indexing::look(&location, is_excluded, self.options.max_text_bytes);
+        let look = Look::take(&self.store, read)?;
+        match look.state() {
             // The file vanished just now; the tracker reports that once it knows.
             FileState::Missing if !is_gone => return Ok(()),
             // The file appeared just now. The tracker believes that it reported the file as deleted and would not
@@ -302,7 +303,7 @@ impl Writer {
             work.told.push(TrackingEvent::Resumed { path: path.to_owned() });
         }
         let moved_from = self.moved_from(path)?;
-        work.batch.stage(&self.store, &location, path, reading, moved_from.as_ref())?;
+        work.batch.stage(&self.store, &location, path, look, moved_from.as_ref())?;
         work.staged.insert(path.to_owned());
         Ok(())
     }
@@ -380,6 +381,7 @@ impl Writer {
                 None => TrackingEvent::Indexed(file),
             });
         }
+        work.reply.soon.extend(written.overtaken);
         for forgotten in written.forgotten {
             self.moves.remove(&forgotten.path);
             let (path, problem) = (Some(forgotten.path), forgotten.problem);

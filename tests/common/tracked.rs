@@ -23,9 +23,12 @@ pub(crate) struct Tracked {
 
 impl Tracked {
     pub(crate) fn new(change: impl FnOnce(&mut TrackingOptions)) -> Self {
+        Self::with_store(Store::open(":memory:").unwrap(), change)
+    }
+
+    pub(crate) fn with_store(store: Store, change: impl FnOnce(&mut TrackingOptions)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = canonical_path(folder.path());
-        let store = Store::open(":memory:").unwrap();
         let told = Arc::new(Mutex::new(Vec::new()));
         let mut options = TrackingOptions::here(FILESYSTEM);
         change(&mut options);

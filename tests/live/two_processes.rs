@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use palimpsest::live::{
-    CallInfo, HostList, LiveSession, OpenSession, Wanted, find_session, replay_call, sessions,
+    CallInfo, FinishedToolCall, HostList, LiveSession, OpenSession, Wanted, find_session,
+    replay_call, sessions,
 };
 use palimpsest::object::{AsOf, ObjectId};
 use palimpsest::session::Reported;
@@ -177,6 +178,34 @@ fn beside(host: &Host, name: &str) -> LiveSession {
 }
 
 #[test]
+fn a_look_at_a_file_that_another_process_overtook_does_not_become_the_latest() {
+    let (mut host, backend) = watched();
+    let path = host.path("a.txt");
+    let read = |text: &str| FinishedToolCall {
+        call: format!("read {text}"),
+        tool: "read".into(),
+        args: json!({ "path": "a.txt" }),
+        is_error: false,
+        text: text.into(),
+    };
+    for (look, newest) in [("one\n", "two\n"), ("three\n", "four\n")] {
+        host.write_file("a.txt", look);
+        let (path, finished) = (path.clone(), read(newest));
+        let mut theirs = beside(&host, newest);
+        // Between this session's look at the file and its commit.
+        backend.before_commit.is(move || {
+            std::fs::write(path, &finished.text).unwrap();
+            theirs.record_tool_call(&finished).unwrap();
+        });
+        host.live.record_tool_call(&read(look)).unwrap();
+        let file = host.live.state().index().entries()[0].id.clone();
+        let latest = host.store.require(&file, AsOf::Latest).unwrap();
+        assert_eq!(host.store.content(&latest).unwrap().as_deref(), Some(newest));
+        assert_eq!(*host.live.state().index().entries()[0].subject.version(), latest.content_hash);
+    }
+}
+
+#[test]
 fn two_sessions_that_use_one_call_id_at_once_have_an_object_each() {
     let (mut host, backend) = watched();
     let mut other = beside(&host, "session-9");
@@ -204,4 +233,33 @@ fn two_sessions_that_use_one_call_id_at_once_have_an_object_each() {
     let latest = host.store.require(&own, AsOf::Latest).unwrap();
     assert_eq!(latest.fields["provider_call_id"], "call_0");
     assert_eq!(host.store.content(&latest).unwrap().as_deref(), Some("ours"));
+}
+
+#[test]
+fn what_a_provider_reported_is_kept_when_another_process_is_faster() {
+    for parts in [false, true] {
+        let (mut host, backend) = watched();
+        host.user("go");
+        host.send();
+        host.live.record_usage(Reported { input: 77, ..Reported::default() }).unwrap();
+        let mut other = if parts {
+            LiveSession::open(host.store.clone(), host.options()).unwrap()
+        } else {
+            beside(&host, "session-9")
+        };
+        host.write_file("a.txt", "one\n");
+        let read = FinishedToolCall {
+            call: "call_1".into(),
+            tool: "read".into(),
+            args: json!({ "path": "a.txt" }),
+            is_error: false,
+            text: "one\n".into(),
+        };
+        let theirs = read.clone();
+        backend.before_commit.is(move || other.record_tool_call(&theirs).unwrap());
+        host.live.record_tool_call(&read).unwrap();
+        assert_eq!(host.live.id().as_str().ends_with("+2"), parts);
+        let stored = events(&host, host.live.id()).concat();
+        assert_eq!(stored.matches(r#""input":77"#).count(), 1, "{stored}");
+    }
 }

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use palimpsest::object::{AsOf, TxId};
+use palimpsest::object::{AsOf, Timestamp, TxId};
 use palimpsest::source::{
     Exclude, IndexOptions, IndexOutcome, IndexReport, Location, Namespace, canonical_path, index,
     index_paths, look,
@@ -235,4 +236,34 @@ fn the_text_of_an_excluded_file_is_not_stored() {
     assert_eq!(folder.index(&["."]), unchanged);
     std::fs::remove_file(folder.path("key.pem")).unwrap();
     assert_eq!(folder.index(&["."])[1], ("key.pem".to_owned(), "deleted"));
+}
+
+#[test]
+fn a_look_that_another_process_overtook_does_not_become_the_latest() {
+    let folder = Folder::new(&[("a.md", "old"), ("b.md", "b"), ("gone.md", "gone")]);
+    let path = folder.path("store.sqlite");
+    let open = || Store::open(path.to_str().unwrap()).unwrap();
+    let (root, theirs) = (folder.root.path().to_owned(), open());
+    index_paths(&theirs, std::slice::from_ref(&root), &options(false), |_| ()).unwrap();
+    fs::remove_file(root.join("gone.md")).unwrap();
+    folder.write("a.md", "newer");
+    // The clock is asked between the last look and the commit.
+    let meanwhile = std::sync::Mutex::new(Some(move || {
+        fs::write(root.join("a.md"), "newest").unwrap();
+        fs::write(root.join("gone.md"), "again").unwrap();
+        index_paths(&theirs, &[root], &options(false), |_| ()).unwrap();
+    }));
+    let clock = move || {
+        if let Some(act) = meanwhile.lock().unwrap().take() {
+            act();
+        }
+        Timestamp(1)
+    };
+    let store = open().with_clock(Arc::new(clock));
+    let folder = Folder { store, ..folder };
+    let outcomes = folder.index(&["."]);
+    assert_eq!(folder.content("a.md").as_deref(), Some("newest"));
+    assert_eq!(folder.content("gone.md").as_deref(), Some("again"));
+    assert_eq!(folder.versions("a.md"), 2);
+    assert_eq!(outcomes.len(), 3, "{outcomes:?}");
 }

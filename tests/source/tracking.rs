@@ -2,18 +2,19 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use crate::child::only;
 use crate::privilege::is_privileged;
 use crate::skip::skip;
 use crate::tracked::{FILESYSTEM, PATIENCE, Tracked};
-use palimpsest::object::AsOf;
+use palimpsest::object::{AsOf, Hash, Timestamp};
 use palimpsest::source::{
-    Exclude, Location, Signal, Tracking, TrackingEvent, TrackingOptions, Watching, canonical_path,
+    Exclude, FileReading, FileState, Latest, Location, Signal, Tracking, TrackingEvent,
+    TrackingOptions, Watching, canonical_path, index,
 };
-use palimpsest::store::Store;
+use palimpsest::store::{Expected, Store};
 
 impl Tracked {
     /// Waits until something was told that fits, and returns all that was told till then.
@@ -66,6 +67,34 @@ fn a_change_becomes_a_version_and_an_event() {
     assert_eq!(files.words(), ["updated a.txt"]);
     assert_eq!(files.content("a.txt").as_deref(), Some("two"));
     assert_eq!(files.tracking.status().attached, 1);
+}
+
+#[test]
+fn a_look_that_another_process_overtook_is_taken_again() {
+    let theirs = Store::open(":memory:").unwrap();
+    let overtaken: Arc<Mutex<Option<Location>>> = Arc::default();
+    let (store, next) = (theirs.clone(), Arc::clone(&overtaken));
+    // The clock is asked between the look and the commit: another process commits what it saw earlier.
+    let clock = move || {
+        if let Some(location) = next.lock().unwrap().take() {
+            let state = FileState::Text { text: "stale".into(), source_hash: Hash::of("stale") };
+            let reading = FileReading { state, stamp: None };
+            let latest = Latest::stored(&theirs, &location).unwrap();
+            let found = index(&location, reading, latest).unwrap().unwrap();
+            let mut transaction = theirs.begin();
+            transaction.put(found.envelope, &found.payload, Expected::Any).unwrap();
+            transaction.commit().unwrap();
+        }
+        Timestamp(1)
+    };
+    let files = Tracked::with_store(store.with_clock(Arc::new(clock)), |_| {});
+    files.track(&[("a.txt", "one")]);
+    *overtaken.lock().unwrap() = Some(Location::here(FILESYSTEM, files.path("a.txt")));
+    files.write("a.txt", "two");
+    files.settle();
+    let history = files.store.history(&files.id("a.txt")).unwrap();
+    let texts = history.iter().map(|version| files.store.content(version).unwrap().unwrap());
+    assert_eq!(texts.collect::<Vec<_>>(), ["two", "stale", "one"]);
 }
 
 #[test]

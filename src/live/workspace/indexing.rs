@@ -53,7 +53,7 @@ impl Workspace {
         let Some(found) = source::index(location, reading, journal.latest(&object)?)? else {
             return Ok(None);
         };
-        Ok(Some(self.record_version(journal, location, found, cause, call)))
+        self.record_version(journal, location, found, cause, call).map(Some)
     }
 
     /// Stages a version of a file and records the event.
@@ -64,7 +64,7 @@ impl Workspace {
         found: Indexed,
         cause: Cause,
         call: Option<&str>,
-    ) -> (ObjectId, Hash) {
+    ) -> Result<(ObjectId, Hash)> {
         let object = found.envelope.id.clone();
         let Indexed { envelope, payload, version, outcome, stamp } = found;
         let mut text: Option<Arc<str>> = payload.content.as_deref().map(Arc::from);
@@ -80,9 +80,9 @@ impl Workspace {
             journal.remember_text(&object, &version, Arc::clone(text));
         }
         if outcome != IndexOutcome::Unchanged {
-            journal.stage_object(envelope, payload);
+            journal.stage_seen(envelope, payload)?;
         } else if brings_nothing(journal, &object, &version, stamp, cause) {
-            return (object, version);
+            return Ok((object, version));
         }
         journal.record(Event::File(FileEvent {
             lines: text.map(|text| text.split('\n').count() as u64),
@@ -91,7 +91,7 @@ impl Workspace {
             moved,
             ..self.disk.file_event(object.clone(), location, version.clone(), cause)
         }));
-        (object, version)
+        Ok((object, version))
     }
 
     /// Records that a call touched a known file, when nothing new is known of it.

@@ -88,6 +88,6 @@ impl Workspace {
             return Ok(None);
         }
         let found = source::index_told(location, report, journal.latest(&object)?)?;
-        Ok(Some(self.record_version(journal, location, found, cause, Some(call))))
+        self.record_version(journal, location, found, cause, Some(call)).map(Some)
     }
 }
