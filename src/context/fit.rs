@@ -2,6 +2,8 @@
 //!
 //! The results are new, so no cache holds them and shortening them costs nothing. Must not touch what the model has seen.
 
+use std::collections::BTreeMap;
+
 use super::excerpt::rendered_tokens;
 use super::preview;
 use crate::context::tokens::Counter;
@@ -10,8 +12,8 @@ use crate::session::{LineRange, MessageKind, Piece, ResultFact, Session, Shows, 
 /// Least tokens to which a result is shortened: some lines, and the line that counts the others.
 const LEAST_TOKENS: u64 = 200;
 
-/// The results to shorten, as indexes in the window, and the tokens that each may have: the largest ones get the same. Empty
-/// if the request is small enough.
+/// The results to shorten, as indexes in the window, and the tokens that each may have: the largest ones get the same, and those
+/// that name lines of a shortened one, which may stand there no longer, keep what they have. Empty if the request is small enough.
 ///
 /// `shown`: tokens of each message of the window, in order. `most`: those that the request may have.
 pub fn too_long(session: &Session, shown: &[u64], most: u64) -> Vec<(usize, u64)> {
@@ -20,14 +22,41 @@ pub fn too_long(session: &Session, shown: &[u64], most: u64) -> Vec<(usize, u64)
         return Vec::new();
     }
     let newest = session.window().rev().zip(shown.iter().enumerate().rev());
-    let unanswered = newest.take_while(|((_, m), _)| !matches!(m.kind, MessageKind::Assistant));
-    let mut long: Vec<(usize, u64)> = unanswered
-        .filter(|((at, _), (_, tokens))| **tokens > LEAST_TOKENS && can_shorten(session, *at))
-        .map(|(_, (index, tokens))| (index, *tokens))
+    let unanswered = newest
+        .take_while(|((_, message), _)| !matches!(message.kind, MessageKind::Assistant))
+        .map(|((at, _), (index, tokens))| Unanswered { at, index, tokens: *tokens });
+    let unanswered: Vec<Unanswered> = unanswered.collect();
+    let is_large = |one: &&Unanswered| one.tokens > LEAST_TOKENS && can_shorten(session, one.at);
+    let large: Vec<&Unanswered> = unanswered.iter().filter(is_large).collect();
+    let cap = common_cap(large.iter().map(|one| one.tokens).collect(), excess);
+    let mut long: BTreeMap<u64, (usize, u64)> = large
+        .into_iter()
+        .filter(|one| one.tokens > cap)
+        .map(|one| (one.at, (one.index, cap)))
         .collect();
-    let cap = common_cap(long.iter().map(|(_, tokens)| *tokens).collect(), excess);
-    long.retain(|(_, tokens)| *tokens > cap);
-    long.into_iter().map(|(index, _)| (index, cap)).collect()
+    // A result stands behind those whose lines it names: one pass in order finds all.
+    for one in unanswered.iter().rev() {
+        if !long.contains_key(&one.at) && names_lines_of(session, one.at, &long) {
+            long.insert(one.at, (one.index, one.tokens));
+        }
+    }
+    long.into_values().collect()
+}
+
+/// A result that the model has not answered yet.
+struct Unanswered {
+    /// Its position in the chat.
+    at: u64,
+    /// Its index in the window.
+    index: usize,
+    /// Tokens that are shown of it.
+    tokens: u64,
+}
+
+/// Whether a result says that lines of it stand in one of these.
+fn names_lines_of(session: &Session, at: u64, long: &BTreeMap<u64, (usize, u64)>) -> bool {
+    let Treatment::Excerpt { pieces } = session.treatment(at) else { return false };
+    pieces.iter().any(|piece| matches!(piece, Piece::Standing { at, .. } if long.contains_key(at)))
 }
 
 /// The size to which the largest of these are cut so that they lose `excess` in all; at least [`LEAST_TOKENS`].

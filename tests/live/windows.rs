@@ -111,6 +111,26 @@ fn several_new_outputs_share_what_fits() {
 }
 
 #[test]
+fn a_new_output_names_no_lines_of_another_that_is_shortened_with_it() {
+    let mut host = host(32_000);
+    host.settings.preview_tokens = 0;
+    host.restart();
+    let long = text(1, 60_000);
+    let middle: Vec<&str> = long.lines().skip(3_000).take(200).collect();
+    let calls: Vec<(String, &str, Value)> = (0..2)
+        .map(|part| (host.next_id(), "bash", json!({ "command": format!("run {part}") })))
+        .collect();
+    host.call_all(&calls);
+    for ((id, tool, args), output) in calls.iter().zip([&long, &middle.join("\n")]) {
+        host.answer(id, tool, args, output, false);
+    }
+    // Checks that every line stands where the request says so.
+    host.send();
+    assert!(!newest(&host).contains(" as in t1"), "{}", newest(&host));
+    assert!(request_tokens(&host) <= 32_000, "{}", request_tokens(&host));
+}
+
+#[test]
 fn under_pressure_the_newest_outputs_leave_last() {
     let mut host = host(60_000);
     host.settings.preview_tokens = 0;
