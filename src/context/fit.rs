@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::excerpt::rendered_tokens;
 use super::preview;
 use crate::context::tokens::Counter;
-use crate::session::{LineRange, MessageKind, Piece, ResultFact, Session, Shows, Treatment};
+use crate::session::{LineRange, Piece, ResultFact, Session, Shows, Treatment};
 
 /// Least tokens to which a result is shortened: some lines, and the line that counts the others.
 const LEAST_TOKENS: u64 = 200;
@@ -21,11 +21,10 @@ pub fn too_long(session: &Session, shown: &[u64], most: u64) -> Vec<(usize, u64)
     if excess == 0 {
         return Vec::new();
     }
-    let newest = session.window().rev().zip(shown.iter().enumerate().rev());
-    let unanswered = newest
-        .take_while(|((_, message), _)| !matches!(message.kind, MessageKind::Assistant))
-        .map(|((at, _), (index, tokens))| Unanswered { at, index, tokens: *tokens });
-    let unanswered: Vec<Unanswered> = unanswered.collect();
+    let unanswered = session.unanswered().zip(shown.iter().enumerate().rev());
+    let unanswered: Vec<Unanswered> = unanswered
+        .map(|((at, _), (index, tokens))| Unanswered { at, index, tokens: *tokens })
+        .collect();
     let is_large = |one: &&Unanswered| one.tokens > LEAST_TOKENS && can_shorten(session, one.at);
     let large: Vec<&Unanswered> = unanswered.iter().filter(is_large).collect();
     let cap = common_cap(large.iter().map(|one| one.tokens).collect(), excess);

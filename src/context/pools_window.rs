@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use super::fit::common_cap;
 use super::window::Marks;
 use crate::object::ObjectId;
-use crate::session::{Active, MessageKind, Session};
+use crate::session::{Active, Session};
 
 /// How much of an active object is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,8 @@ pub fn shares(
     spent: u64,
     marks: Marks,
 ) -> Vec<Share> {
-    let unanswered = unanswered(session);
+    let unanswered: HashSet<&ObjectId> =
+        session.unanswered().filter_map(|(at, _)| session.result(at)?.text_of()).collect();
     let is_new = |place: &usize| unanswered.contains(&active[*place].0.id);
     let (new, mut standing): (Vec<usize>, Vec<usize>) = (0..active.len()).partition(is_new);
     let sizes: Vec<u64> = new.iter().map(|place| active[*place].1).collect();
@@ -61,11 +62,4 @@ pub fn shares(
         }
     }
     shares
-}
-
-/// The objects whose text the results show that the model has not answered yet.
-fn unanswered(session: &Session) -> HashSet<&ObjectId> {
-    let newest = session.window().rev();
-    let results = newest.take_while(|(_, message)| !matches!(message.kind, MessageKind::Assistant));
-    results.filter_map(|(at, _)| session.result(at)?.text_of()).collect()
 }

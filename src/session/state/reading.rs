@@ -144,6 +144,12 @@ impl Session {
         self.chat.window().iter().filter_map(|at| Some((*at, self.chat.get(*at)?)))
     }
 
+    /// The messages that the model has not answered yet, the newest first, with their positions.
+    pub fn unanswered(&self) -> impl Iterator<Item = (u64, &ChatMessage)> {
+        let newest = self.window().rev();
+        newest.take_while(|(_, message)| !matches!(message.kind, MessageKind::Assistant))
+    }
+
     /// The window's messages with their positions, without the folded ones.
     pub fn shown_window(&self) -> impl DoubleEndedIterator<Item = (u64, &ChatMessage)> {
         self.window().filter(|(at, _)| !self.folds.hide(*at))
