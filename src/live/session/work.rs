@@ -13,7 +13,8 @@ const MAX_TRIES: u32 = 10;
 
 impl LiveSession {
     /// Does work that ends with a commit. Where another process wrote to this session since, this one continues as a session
-    /// of its own and the work is done anew there; it is also done anew where one wrote to an object that it looked at. After a failed commit the state is as before the work.
+    /// of its own and the work is done anew there; it is also done anew where one wrote to an object that it looked at. After a
+    /// failed commit the state is as before the work.
     pub(super) fn durably<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
         let result = self.attempt(work);
         self.reload_after_error(&result);

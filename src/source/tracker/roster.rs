@@ -134,18 +134,12 @@ impl Roster {
     /// Follows a listener's reply.
     pub(super) fn obey(&mut self, reply: &TrackerReply, now: Duration) {
         for path in &reply.again {
-            if let Some(state) = self.state_mut(path) {
-                *state = State::Unknown;
-                self.doubt(path, Weight::Check, now + self.options.poll, now);
-            }
+            self.look_again(path, now + self.options.poll, now);
         }
         for path in &reply.soon {
-            self.set_state(path, State::Unknown);
-            if self.is_tracked(path) {
-                // It may still be being written.
-                self.doubt(path, Weight::Check, now + self.options.settle, now);
-                self.belongs_to_round(path);
-            }
+            // It may still be being written.
+            self.look_again(path, now + self.options.settle, now);
+            self.belongs_to_round(path);
         }
         for path in &reply.track {
             self.track(path, now);
@@ -153,6 +147,14 @@ impl Roster {
         }
         for path in &reply.found {
             self.moves.found(path);
+        }
+    }
+
+    /// Doubts a tracked file as if nothing were known of it.
+    fn look_again(&mut self, path: &Path, due: Duration, now: Duration) {
+        if let Some(state) = self.state_mut(path) {
+            *state = State::Unknown;
+            self.doubt(path, Weight::Check, due, now);
         }
     }
 

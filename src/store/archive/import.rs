@@ -144,8 +144,8 @@ impl Import<'_> {
                     self.merge.begin_anew();
                     return Ok(false);
                 }
-                Err(Error::Conflict { .. }) if self.conflicts < MAX_CONFLICTS => {
-                    self.conflicts += 1;
+                Err(error @ Error::Conflict { .. }) => {
+                    self.again_after(error)?;
                     self.merge.begin_anew();
                     return Ok(false);
                 }

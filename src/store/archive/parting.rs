@@ -58,9 +58,10 @@ impl Merge<'_> {
     /// The sessions that went on in another way, in order.
     pub(super) fn parted_sessions(&mut self) -> Result<Vec<ObjectId>> {
         let mut parted = Vec::new();
-        for version in self.archive.latest.values().copied().collect::<Vec<_>>() {
-            let entry = self.archive.versions[version].clone();
-            if entry.kind == Some(ObjectType::Session) && self.is_parted(&entry)? {
+        let latest = self.archive.latest.values().map(|version| &self.archive.versions[*version]);
+        let is_session = |entry: &&Entry| entry.kind == Some(ObjectType::Session);
+        for entry in latest.filter(is_session).cloned().collect::<Vec<_>>() {
+            if self.is_parted(&entry)? {
                 parted.push(entry.id);
             }
         }
