@@ -51,9 +51,14 @@ export const sessions = {
 function shownIds(ids) {
   const keys = ids.map((id) => id.replace(/^session:/, ""));
   const short = (/** @type {string} */ key) => key.slice(0, shownCharacters);
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const key of keys) {
+    counts.set(short(key), (counts.get(short(key)) ?? 0) + 1);
+  }
   return ids.map((id, at) => {
     const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(keys[at]);
-    const isUnique = keys.filter((key) => key.startsWith(short(keys[at]))).length === 1;
+    const isUnique = counts.get(short(keys[at])) === 1;
     return isTerminal() && isUuid && isUnique ? short(keys[at]) : id;
   });
 }
