@@ -194,8 +194,8 @@ fn inspecting_a_withheld_place_gives_its_reason() {
     assert_eq!(place.digest.as_ref(), Some(&digest));
 }
 
-#[test]
-fn a_forgotten_session_is_neither_listed_nor_the_latest() {
+/// A session and a fork of it, `session-22`, each with a call.
+fn with_fork() -> (Host, ObjectId, ObjectId) {
     let mut host = Host::new(Settings::default());
     host.user("begin");
     host.send();
@@ -203,6 +203,12 @@ fn a_forgotten_session_is_neither_listed_nor_the_latest() {
     host.fork("session-22");
     host.send();
     let second = host.live.id().clone();
+    (host, first, second)
+}
+
+#[test]
+fn a_forgotten_session_is_neither_listed_nor_the_latest() {
+    let (host, first, second) = with_fork();
     host.store.forget(&second, ForgetOptions { dry_run: false, everywhere: false }).unwrap();
     let listed: Vec<ObjectId> =
         sessions(&host.store).unwrap().into_iter().map(|found| found.version.envelope.id).collect();
@@ -213,13 +219,7 @@ fn a_forgotten_session_is_neither_listed_nor_the_latest() {
 
 #[test]
 fn sessions_are_found_by_id_host_id_prefix_or_as_the_latest() {
-    let mut host = Host::new(Settings::default());
-    host.user("begin");
-    host.send();
-    let first = host.live.id().clone();
-    host.fork("session-22");
-    host.send();
-    let second = host.live.id().clone();
+    let (host, first, second) = with_fork();
     let find = |name: &str| find_session(&host.store, name);
     for (name, expected) in [
         (first.as_str(), &first),

@@ -42,14 +42,20 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
+/// A file of somebody's in the folder of a store, and the free place of one of the store's files.
+fn victim_and_place(folder: &Path, path: &Path, suffix: &str) -> (PathBuf, PathBuf) {
+    let (victim, planted) = (folder.join("victim"), beside(path, suffix));
+    fs::write(&victim, "").unwrap();
+    set_mode(&victim, 0o600);
+    let _ = fs::remove_file(&planted);
+    (victim, planted)
+}
+
 #[test]
 fn a_link_in_the_place_of_a_file_is_not_followed() {
     for suffix in SUFFIXES {
         let (folder, path) = place();
-        let (victim, planted) = (folder.path().join("victim"), beside(&path, suffix));
-        fs::write(&victim, "").unwrap();
-        set_mode(&victim, 0o600);
-        let _ = fs::remove_file(&planted);
+        let (victim, planted) = victim_and_place(folder.path(), &path, suffix);
         symlink(&victim, &planted).unwrap();
         assert_eq!(problem(&path), format!("store.sqlite{suffix} it is a link"));
         assert_eq!(fs::read(&victim).unwrap(), b"", "{suffix}");
@@ -64,10 +70,7 @@ fn a_link_in_the_place_of_a_file_is_not_followed() {
 fn a_file_with_another_name_is_refused() {
     for suffix in SUFFIXES {
         let (folder, path) = place();
-        let (victim, planted) = (folder.path().join("victim"), beside(&path, suffix));
-        fs::write(&victim, "").unwrap();
-        set_mode(&victim, 0o600);
-        let _ = fs::remove_file(&planted);
+        let (victim, planted) = victim_and_place(folder.path(), &path, suffix);
         fs::hard_link(&victim, &planted).unwrap();
         let expected = format!("store.sqlite{suffix} it has a second name (a hard link)");
         assert_eq!(problem(&path), expected);
