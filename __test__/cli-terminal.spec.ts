@@ -19,7 +19,9 @@ const missingTerminal =
 /** What a command prints on a terminal of its own. */
 function onTerminal(at: Desk, ...args: string[]): string {
   const quoted = [pinnedNode(), program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
-  const env = { ...at.env, TERM: "xterm", NO_COLOR: undefined, FORCE_COLOR: undefined, SHELL: "/bin/sh" };
+  // Nothing else of this process's environment: `CI`, `NO_COLOR` and others of the kind turn colours off or on.
+  const { PATH, HOME, PI_CODING_AGENT_DIR } = at.env;
+  const env = { PATH, HOME, PI_CODING_AGENT_DIR, TERM: "xterm", SHELL: "/bin/sh" };
   const options = { cwd: at.folder, env, encoding: "utf8", timeout: 50_000, input: "" } as const;
   const { stdout } = spawnSync("script", ["-qec", quoted.join(" "), "/dev/null"], options);
   return stdout.replace(/\r+\n/g, "\n").replace(/^\^D[\b]*/, "");
