@@ -3,10 +3,10 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { invalidArgument, listSnapshot, reading, snapshot, toJson } from "../lib/arguments.js";
 import { Listeners, watchFileCheck } from "../lib/events.js";
-import { copyOf, equalsCopy } from "../lib/json.js";
+import { copyOf, equalsCopy, shareStrings } from "../lib/json.js";
 import { patched, payloadJson } from "../lib/payload.js";
 import { Queue } from "../lib/queue.js";
-import { type Answer, Request } from "../lib/request.js";
+import { type Answer, crossed, Request } from "../lib/request.js";
 import { user, wrong } from "./sessions.ts";
 
 describe("equalsCopy", () => {
@@ -44,7 +44,25 @@ describe("equalsCopy", () => {
     expect(equalsCopy({ constructor: Object }, {})).toBe(true);
     expect(equalsCopy({ toString: 1 }, {})).toBe(false);
     expect(equalsCopy({}, { toString: 1 })).toBe(false);
+    expect(equalsCopy(JSON.parse('{"__proto__":{}}'), { a: 1 })).toBe(false);
   });
+});
+
+test("shareStrings changes nothing that a copy says, whatever became of the value", () => {
+  const copy = () => JSON.parse('{"a":["x",{"b":"y"}],"c":"z","__proto__":"p","d":null}');
+  for (const value of [
+    copy(),
+    { a: "x", c: 1 },
+    { a: ["other", null], __proto__: null },
+    ["x"],
+    null,
+    "x",
+    undefined,
+  ]) {
+    const shared = copy();
+    shareStrings(value, shared);
+    expect(JSON.stringify(shared)).toBe(JSON.stringify(copy()));
+  }
 });
 
 test("copyOf shares nothing with its original", () => {
@@ -105,7 +123,7 @@ describe("a request", () => {
     const request = new Request();
     const list = [user("one"), user("two", 2)];
     const crossing = request.crossing(list, call);
-    request.apply(crossing, answer(1, { at: 0, remove: 0, insert: shown(0, 2) }));
+    request.apply(crossing, crossed(crossing, list), answer(1, { at: 0, remove: 0, insert: shown(0, 2) }));
     return { request, list, crossing };
   }
 
@@ -147,7 +165,11 @@ describe("a request", () => {
     const content = [{ type: "text", text: "[t1] shown above" }];
     const ours = { role: "user", content: "of ours" };
     const crossing = request.crossing(list, call);
-    request.apply(crossing, answer(2, { at: 1, remove: 1, insert: [{ message: ours }, { host: 1, content }] }));
+    request.apply(
+      crossing,
+      crossed(crossing, list),
+      answer(2, { at: 1, remove: 1, insert: [{ message: ours }, { host: 1, content }] }),
+    );
     const [first, second, third] = request.build(list) as [unknown, typeof ours, (typeof list)[number]];
     expect(first).toBe(list[0]);
     expect(second).toEqual(ours);
@@ -164,8 +186,24 @@ describe("a request", () => {
       { at: 0, remove: 1, insert: [] },
       { at: 1, remove: 0, insert: [{ host: 2 }] },
     ];
-    request.apply(request.crossing(list, call), answer(2, ...edits));
+    const crossing = request.crossing(list, call);
+    request.apply(crossing, crossed(crossing, list), answer(2, ...edits));
     expect(request.build(list)).toEqual([list[1], list[2]]);
+  });
+
+  test("keeps what crossed where a message cannot be read a second time", () => {
+    let reads = 0;
+    const once = {
+      role: "user",
+      get content() {
+        if (reads++ > 0) {
+          throw new Error("only once");
+        }
+        return "one";
+      },
+    };
+    const crossing = new Request().crossing([once], call);
+    expect(crossed(crossing, [once])).toEqual([{ role: "user", content: "one" }]);
   });
 
   test("has everything cross again once it is cleared", () => {

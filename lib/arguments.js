@@ -33,7 +33,11 @@ export function reading(argument, read) {
  * @returns {string | undefined} undefined for what JSON leaves out: undefined, functions, symbols
  */
 export function toJson(value) {
-  return JSON.stringify(value, (_key, item) => (typeof item === "string" ? item.toWellFormed() : item));
+  const json = JSON.stringify(value);
+  // Lone surrogates come out as escapes. Only where there may be some, every string is looked at.
+  return json?.includes("\\ud")
+    ? JSON.stringify(value, (_key, item) => (typeof item === "string" ? item.toWellFormed() : item))
+    : json;
 }
 
 /**

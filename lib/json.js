@@ -17,10 +17,25 @@ export function equalsCopy(value, copy) {
     return false;
   }
   if (Array.isArray(value) || Array.isArray(copy)) {
-    const areArrays = Array.isArray(value) && Array.isArray(copy);
-    return areArrays && value.length === copy.length && value.every((item, at) => equalsCopy(item, copy[at]));
+    return Array.isArray(value) && Array.isArray(copy) && equalItems(value, copy);
   }
   return equalFields(/** @type {Record<string, unknown>} */ (value), /** @type {Record<string, unknown>} */ (copy));
+}
+
+/**
+ * @param {unknown[]} value
+ * @param {unknown[]} copy
+ */
+function equalItems(value, copy) {
+  if (value.length !== copy.length) {
+    return false;
+  }
+  for (let at = 0; at < copy.length; at++) {
+    if (!equalsCopy(value[at], copy[at])) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /**
@@ -35,12 +50,41 @@ function equalFields(value, copy) {
     if (item === undefined || typeof item === "function") {
       continue;
     }
-    if (!Object.hasOwn(copy, key) || !equalsCopy(item, copy[key])) {
+    // All else that a plain object inherits are functions, which equal nothing here. Asking for each key is slow.
+    if (!equalsCopy(item, copy[key]) || (key === "__proto__" && !Object.hasOwn(copy, key))) {
       return false;
     }
     fields++;
   }
-  return fields === Object.keys(copy).length;
+  // Counting them in a loop allocates nothing.
+  for (const _ in copy) {
+    fields--;
+  }
+  return fields === 0;
+}
+
+/**
+ * Puts the strings of `value` in the place of equal ones of `copy`. One string is compared with itself without looking at its text,
+ * and takes memory once.
+ * @param {unknown} value the host's: any value
+ * @param {unknown} copy read from JSON
+ */
+export function shareStrings(value, copy) {
+  if (typeof value !== "object" || typeof copy !== "object" || value === null || copy === null) {
+    return;
+  }
+  const [theirs, ours] = [
+    /** @type {Record<string, unknown>} */ (value),
+    /** @type {Record<string, unknown>} */ (copy),
+  ];
+  for (const key in ours) {
+    const item = theirs[key];
+    if (typeof item !== "string") {
+      shareStrings(item, ours[key]);
+    } else if (item === ours[key]) {
+      ours[key] = item;
+    }
+  }
 }
 
 /**

@@ -1,7 +1,7 @@
 // The newest request of a session: which of the host's messages it was made of, and how. Finds what is new in the next list, so
 // that only that crosses to the native side, and applies the answer. Decides nothing.
 import { reading, toJson } from "./arguments.js";
-import { copyOf, equalsCopy } from "./json.js";
+import { copyOf, equalsCopy, shareStrings } from "./json.js";
 
 /** @import { CallInfo, SessionEvent } from "../index.js" */
 
@@ -62,13 +62,14 @@ export class Request {
   /**
    * Applies the answer to what crossed.
    * @param {Crossing} crossing
+   * @param {unknown[]} others what `crossing.messages` says, see {@link crossed}
    * @param {Answer} answer
    */
-  apply(crossing, answer) {
+  apply(crossing, others, answer) {
     this.#call = answer.call;
     this.#prompt = crossing.prompt;
     this.#list.length = crossing.skip;
-    for (const message of JSON.parse(crossing.messages)) {
+    for (const message of others) {
       this.#list.push(message);
     }
     for (const { at, remove, insert } of answer.edits) {
@@ -117,6 +118,22 @@ export class Request {
     }
     return count;
   }
+}
+
+/**
+ * The messages that crossed, as they were then; their strings are the host's own where these are the same.
+ * @param {Crossing} crossing
+ * @param {unknown[]} messages the host's list
+ * @returns {unknown[]}
+ */
+export function crossed(crossing, messages) {
+  const others = JSON.parse(crossing.messages);
+  try {
+    shareStrings(messages.slice(crossing.skip), others);
+  } catch {
+    // A getter that threw this time only. Nothing but memory is lost.
+  }
+  return others;
 }
 
 /**

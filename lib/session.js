@@ -5,7 +5,7 @@ import { listSnapshot, snapshot } from "./arguments.js";
 import { Listeners, watchFileCheck } from "./events.js";
 import { patched, payloadJson } from "./payload.js";
 import { Queue } from "./queue.js";
-import { Request } from "./request.js";
+import { crossed, Request } from "./request.js";
 
 /**
  * @import * as api from "../index.js"
@@ -66,14 +66,17 @@ export class Session {
   async #transform(messages, call) {
     const crossing = this.#request.crossing(messages, call);
     const { since, skip, messages: rest, call: info } = crossing;
-    const answer = /** @type {Answer | { resend: true }} */ (
-      JSON.parse(await this.#native.transform(since, skip, rest, info))
-    );
+    const [json, others] = await Promise.all([
+      this.#native.transform(since, skip, rest, info),
+      // Meanwhile the core works on another thread.
+      Promise.resolve().then(() => crossed(crossing, messages)),
+    ]);
+    const answer = /** @type {Answer | { resend: true }} */ (JSON.parse(json));
     if ("resend" in answer) {
       this.#request.clear();
       return this.#transform(messages, call);
     }
-    this.#request.apply(crossing, answer);
+    this.#request.apply(crossing, others, answer);
     for (const event of answer.events) {
       this.#listeners.emit(event);
     }

@@ -55,6 +55,10 @@ if (filter.length === 0) {
   codes.push((await run(process.execPath, [tracking, "10000", "50000"], { shown: true, env })).code);
   const resume = join(root, "scripts", "bench-resume.js");
   codes.push((await run(process.execPath, [resume], { shown: true, env })).code);
+  const session = join(root, "scripts", "bench-session.js");
+  codes.push((await run(process.execPath, [session], { shown: true, env })).code);
+  const pools = [session, "--layout", "pools", "--messages", "500"];
+  codes.push((await run(process.execPath, pools, { shown: true, env })).code);
   const growth = join(root, "scripts", "bench-growth.js");
   codes.push((await run(process.execPath, [growth], { shown: true, env })).code);
 }

@@ -24,6 +24,7 @@ mod prices;
 mod record;
 mod report;
 mod sets;
+mod showings;
 mod state;
 
 pub use absence::Amount;
@@ -50,7 +51,8 @@ pub use record::{
 };
 pub use report::{ReportKind, Reported};
 pub use sets::{Active, ActiveView, Known, Sets};
-pub use state::{Effect, Requests, Sent, Session, Showing};
+pub use showings::Showing;
+pub use state::{Effect, Requests, Sent, Session};
 
 /// For serde: whether a count says nothing.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]

@@ -100,7 +100,7 @@ pub fn folds_of(session: &Session, steps: &[Step]) -> Vec<Fold> {
     ranges.sort_by_key(|(range, _)| *range.start());
     let window = session.chat().window();
     let are_next = |last: u64, first: u64| {
-        let place = window.iter().rposition(|at| *at == last);
+        let place = session.chat().index_of(last);
         place.is_some_and(|place| window.get(place + 1) == Some(&first)) && last + 1 == first
     };
     let mut joined: Vec<(RangeInclusive<u64>, bool)> = Vec::new();

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -22,6 +23,9 @@ pub const MESSAGE_TOKENS: u64 = 1;
 /// Tokens counted for an image, whatever its size, as Pi estimates it; the real price depends on provider and size. If characters
 /// are counted, images count nothing.
 const IMAGE_TOKENS: u64 = 1_200;
+
+/// Members that hold text beside the content.
+const BESIDE: [&str; 3] = ["command", "output", "summary"];
 
 /// A tool call in an assistant message.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,12 +63,15 @@ pub struct HostMessage {
     pub is_readable: bool,
     /// Number of its images.
     pub images: u64,
-    /// Tokens of its blocks that are neither text nor images; `None` if it has none.
-    pub other_tokens: Option<u64>,
-    /// Its tokens.
-    pub tokens: u64,
-    /// How they are counted.
+    /// Whether it has blocks that are neither text nor images.
+    pub has_other_blocks: bool,
+    /// Texts beside the content: of a command that the person ran, of a summary.
+    beside: Vec<String>,
+    /// How its tokens are counted.
     pub counter: Counter,
+    /// Counting them takes longer than all else that is done with a message: only where they are asked for.
+    tokens: OnceLock<u64>,
+    digest: OnceLock<Hash>,
     /// Set if `raw` is a placeholder; the host's own message goes out.
     pub withheld: Option<Withheld>,
 }
@@ -109,16 +116,14 @@ impl HostMessage {
             thinking: Vec::new(),
             is_readable: false,
             images: 0,
-            other_tokens: None,
-            tokens: 0,
+            has_other_blocks: false,
+            beside: BESIDE.into_iter().filter_map(text).collect(),
             counter,
+            tokens: OnceLock::new(),
+            digest: OnceLock::new(),
             withheld: None,
         };
-        let mut units = frame_units(counter, &message.key.role) + message.read_content(&content);
-        for name in ["command", "output", "summary"] {
-            units += text(name).map_or(0, |text| counter.units(&text));
-        }
-        message.tokens = counter.tokens(units);
+        message.read_content(&content);
         if let Some(id) = text("toolCallId") {
             message.key.calls.push(id);
         }
@@ -144,9 +149,11 @@ impl HostMessage {
             thinking: Vec::new(),
             is_readable: false,
             images: 0,
-            other_tokens: None,
-            tokens: 0,
+            has_other_blocks: false,
+            beside: Vec::new(),
             counter,
+            tokens: OnceLock::from(0),
+            digest: OnceLock::new(),
             withheld: None,
         }
     }
@@ -155,27 +162,54 @@ impl HostMessage {
     pub fn from_stored(raw: &str, withheld: Option<Withheld>, counter: Counter) -> Self {
         let message = Self::parse(raw, counter);
         match withheld {
-            Some(withheld) => {
-                let (tokens, withheld) = (withheld.tokens, Some(withheld));
-                Self {
-                    tokens,
-                    is_readable: false,
-                    images: 0,
-                    other_tokens: None,
-                    withheld,
-                    ..message
-                }
-            }
+            Some(withheld) => Self {
+                tokens: OnceLock::from(withheld.tokens),
+                is_readable: false,
+                images: 0,
+                has_other_blocks: false,
+                withheld: Some(withheld),
+                ..message
+            },
             None => message,
         }
     }
 
     /// SHA-256 of the JSON as the host gave it.
-    pub fn digest(&self) -> Hash {
+    pub fn digest(&self) -> &Hash {
         match &self.withheld {
-            Some(withheld) => withheld.digest.clone(),
-            None => Hash::of(&self.raw),
+            Some(withheld) => &withheld.digest,
+            None => self.digest.get_or_init(|| Hash::of(&self.raw)),
         }
+    }
+
+    /// Its tokens.
+    pub fn tokens(&self) -> u64 {
+        *self.tokens.get_or_init(|| {
+            let texts = self.texts.iter().chain(&self.beside);
+            let units = frame_units(self.counter, &self.key.role)
+                + texts.map(|text| self.counter.units(text)).sum::<u64>()
+                + self.other_units()
+                + self.images * image_units(self.counter);
+            self.counter.tokens(units)
+        })
+    }
+
+    /// Takes its tokens from one who counted them before.
+    pub fn know_tokens(&self, tokens: u64) {
+        // Counted already, they are the same.
+        let _ = self.tokens.set(tokens);
+    }
+
+    /// Tokens of its blocks that are neither text nor images; `None` if it has none.
+    pub fn other_tokens(&self) -> Option<u64> {
+        self.has_other_blocks.then(|| self.counter.tokens(self.other_units()))
+    }
+
+    fn other_units(&self) -> u64 {
+        let units = |text: &str| self.counter.units(text);
+        let thinking = self.thinking.iter().map(|text| units(text));
+        let calls = self.calls.iter().map(|call| units(&call.tool) + units(&call.args.to_string()));
+        thinking.chain(calls).sum()
     }
 
     /// The JSON of the content.
@@ -200,7 +234,7 @@ impl HostMessage {
     /// Tokens of the message with another content.
     pub fn tokens_with(&self, content: &str) -> u64 {
         let role = Value::from(self.key.role.as_str());
-        Self::parse(&format!(r#"{{"role":{role},"content":{content}}}"#), self.counter).tokens
+        Self::parse(&format!(r#"{{"role":{role},"content":{content}}}"#), self.counter).tokens()
     }
 
     /// The content as JSON blocks without the surrounding brackets. `content`, if given, replaces the message's own.
@@ -229,7 +263,7 @@ impl HostMessage {
 
     /// Tokens of its blocks that are no text.
     pub fn tokens_beside_text(&self) -> u64 {
-        self.image_tokens() + self.other_tokens.unwrap_or(0)
+        self.image_tokens() + self.other_tokens().unwrap_or(0)
     }
 
     /// Tokens of its images.
@@ -245,58 +279,42 @@ impl HostMessage {
         said
     }
 
-    /// Collects texts and calls from the content; returns its units.
-    fn read_content(&mut self, content: &Value) -> u64 {
+    /// Collects texts and calls from the content.
+    fn read_content(&mut self, content: &Value) {
         let blocks = match content {
             Value::String(text) => {
                 self.texts.push(text.clone());
                 self.is_readable = true;
-                return self.counter.units(text);
+                return;
             }
             Value::Array(blocks) => blocks.as_slice(),
             Value::Null => &[],
-            _ => return 0,
+            _ => return,
         };
         self.is_readable = true;
-        let (mut text_units, mut other_units) = (0, None);
         for block in blocks {
             if let Some(text) = block_text(block) {
                 self.texts.push(text.to_owned());
-                text_units += self.counter.units(text);
             } else if block.get("type").is_some_and(|kind| kind == "image") {
                 self.images += 1;
             } else {
-                let own = self.read_other_block(block);
-                other_units = Some(other_units.unwrap_or_default() + own);
+                self.has_other_blocks = true;
+                self.read_other_block(block);
             }
         }
-        self.other_tokens = other_units.map(|units| self.counter.tokens(units));
-        let images = self.images * image_units(self.counter);
-        text_units + other_units.unwrap_or_default() + images
     }
 
-    /// Reads a block that is no text; returns its units.
-    fn read_other_block(&mut self, block: &Value) -> u64 {
-        let counter = self.counter;
-        let text = |name: &str| block.get(name).and_then(Value::as_str);
+    /// Reads a block that is no text. One of a type that is not known counts nothing.
+    fn read_other_block(&mut self, block: &Value) {
+        let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
-            Some("thinking") => {
-                let text = text("thinking").unwrap_or_default();
-                self.thinking.push(text.to_owned());
-                counter.units(text)
-            }
-            Some("toolCall") => {
-                let args = block.get("arguments").cloned().unwrap_or(Value::Null);
-                let tool = text("name").unwrap_or_default().to_owned();
-                let cost = counter.units(&tool) + counter.units(&args.to_string());
-                self.calls.push(HostCall {
-                    id: text("id").unwrap_or_default().to_owned(),
-                    tool,
-                    args,
-                });
-                cost
-            }
-            _ => 0,
+            "thinking" => self.thinking.push(text("thinking").to_owned()),
+            "toolCall" => self.calls.push(HostCall {
+                id: text("id").to_owned(),
+                tool: text("name").to_owned(),
+                args: block.get("arguments").cloned().unwrap_or(Value::Null),
+            }),
+            _ => {}
         }
     }
 }
@@ -378,7 +396,7 @@ mod tests {
             let raw = format!(r#"{{"role":"toolResult","content":{content}}}"#);
             let message = HostMessage::parse(&raw, Counter::Bundled);
             assert_eq!(message.text(), text, "{content}");
-            let found = (message.is_readable, message.images, message.other_tokens);
+            let found = (message.is_readable, message.images, message.other_tokens());
             assert_eq!(found, (is_readable, images, other_tokens), "{content}");
             assert_eq!(message.image_tokens(), images * IMAGE_TOKENS);
         }
@@ -419,7 +437,7 @@ mod tests {
         let message = HostMessage::parse(raw, Counter::Bundled);
         assert_eq!(message.key.calls, ["c1"]);
         assert_eq!(message.calls[0].args["path"], "a");
-        assert!(message.tokens > 4);
+        assert!(message.tokens() > 4);
     }
 
     #[test]
@@ -427,7 +445,7 @@ mod tests {
         let raw = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"☂"},{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"a"}},{"type":"image","data":"xxxx"}],"timestamp":3}"#;
         let message = HostMessage::parse(raw, Counter::Characters);
         // assistant 9, hm 2, one sign, read 4, {"path":"a"} 12
-        assert_eq!(message.tokens, 28_u64.div_ceil(4));
+        assert_eq!(message.tokens(), 28_u64.div_ceil(4));
         assert_eq!(message.tokens_with(r#"[{"type":"text","text":"abc"}]"#), 3);
     }
 }

@@ -1,6 +1,6 @@
 //! The layout `pools`: first the metadata pool, then the chat, then all active content. Pure; texts come in through [`Texts`].
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::content::{self, Images};
@@ -29,42 +29,49 @@ pub struct Limits {
     pub counter: Counter,
 }
 
+/// The slot of the message at an index of the window, `at` its position in the chat.
+pub fn chat_slot(session: &Session, index: usize, at: u64, message: &HostMessage) -> Slot {
+    match session.chat().get(at) {
+        Some(known) if known.is_volatile() => Slot::of_volatile(index, message),
+        _ => Slot::of_host(index, at, message, chat_reference(session, at, message)),
+    }
+}
+
 /// Renders the whole request, except the system prompt, which is the host's.
 ///
-/// `messages`: the messages of the window, in order. `metadata`: gives the metadata line of an object's latest version, if any.
+/// `chat`: the slots of the window, in order, see [`chat_slot`]. `before`: the request of the call before: content that stands in
+/// it is not counted again. `metadata`: gives the metadata line of an object's latest version, if any.
 pub fn render(
     session: &Session,
-    messages: &[(u64, &HostMessage)],
+    chat: Vec<Slot>,
+    before: &[Slot],
     limits: &Limits,
     texts: &dyn Texts,
     metadata: &dyn Fn(&ObjectId) -> Option<String>,
 ) -> Result<Vec<Slot>> {
-    let time = messages.last().and_then(|(_, message)| message.key.timestamp).unwrap_or(0);
+    let newest = session.window().next_back();
+    let time = newest.and_then(|(_, message)| message.key.timestamp).unwrap_or(0);
     let active = session.active_by_window(limits.per_turn, limits.turns);
-    let mut slots = Vec::with_capacity(messages.len() + active.len() + 1);
+    let mut slots = Vec::with_capacity(chat.len() + active.len() + 1);
     let lines = pool_lines(session, limits.pool_tokens, metadata);
     if !lines.is_empty() {
         let message = user_message(&lines.join("\n"), time);
         let record = SlotRecord::Pool { pool_keep: 0, pool_add: lines, time };
         slots.push(Slot::of_ours(record, message, limits.counter));
     }
-    for (index, (at, message)) in messages.iter().enumerate() {
-        slots.push(match session.chat().get(*at) {
-            Some(known) if known.is_volatile() => Slot::of_volatile(index, message),
-            _ => Slot::of_host(index, *at, message, chat_reference(session, *at, message)),
-        });
-    }
+    slots.extend(chat);
+    let maker = BlockMaker::new(before, time, limits.counter);
     let mut blocks: Vec<(Block<'_>, Slot)> = Vec::with_capacity(active.len());
     for object in active {
         let Some(block) = Block::of(session, object, texts)? else { continue };
-        let slot = block.slot(block.ranges(), time, limits.counter);
+        let slot = maker.slot(&block, block.ranges());
         blocks.push((block, slot));
     }
     let shares = shares(session, &blocks, &slots, limits.marks);
     for ((block, slot), share) in blocks.into_iter().zip(shares) {
         slots.extend(match share {
             Share::All => Some(slot),
-            Share::Tokens(most) => block.within(most, time, limits.counter),
+            Share::Tokens(most) => maker.within(&block, most),
             Share::None => None,
         });
     }
@@ -96,26 +103,50 @@ impl<'a> Block<'a> {
             ActiveView::Lines(ranges) => ranges.clone(),
         }
     }
+}
 
-    fn slot(&self, ranges: Vec<LineRange>, time: i64, counter: Counter) -> Slot {
-        let id = &self.active.id;
-        let message = user_message(&active_block(id, &self.text, &ranges), time);
-        let record =
-            SlotRecord::Active { active: id.clone(), version: self.version.clone(), ranges, time };
-        Slot::of_ours(record, message, counter)
+/// Makes the slots of active content.
+struct BlockMaker<'a> {
+    /// Those of the request before, by object, version and lines.
+    before: HashMap<(&'a ObjectId, &'a Hash, &'a [LineRange]), &'a Slot>,
+    time: i64,
+    counter: Counter,
+}
+
+impl<'a> BlockMaker<'a> {
+    fn new(before: &'a [Slot], time: i64, counter: Counter) -> Self {
+        let known = before.iter().filter_map(|slot| match &slot.record {
+            SlotRecord::Active { active, version, ranges, .. } => {
+                Some(((active, version, ranges.as_slice()), slot))
+            }
+            _ => None,
+        });
+        Self { before: known.collect(), time, counter }
+    }
+
+    fn slot(&self, block: &Block<'_>, ranges: Vec<LineRange>) -> Slot {
+        let (id, version, time) = (&block.active.id, &block.version, self.time);
+        let known = self.before.get(&(id, version, ranges.as_slice())).copied();
+        let message = user_message(&active_block(id, &block.text, &ranges), time);
+        let (active, version) = (id.clone(), version.clone());
+        let record = SlotRecord::Active { active, version, ranges, time };
+        match known {
+            Some(known) => known.at_another_time(record, message),
+            None => Slot::of_ours(record, message, self.counter),
+        }
     }
 
     /// As many of the first active lines as fit; `None` if not even one does.
-    fn within(&self, most: u64, time: i64, counter: Counter) -> Option<Slot> {
-        let mut ranges = self.ranges();
+    fn within(&self, block: &Block<'_>, most: u64) -> Option<Slot> {
+        let mut ranges = block.ranges();
         if ranges.is_empty() {
-            ranges.push(LineRange { first: 1, last: self.text.split('\n').count() as u64 });
+            ranges.push(LineRange { first: 1, last: block.text.split('\n').count() as u64 });
         }
         let (mut fits, mut too_many) = (0, ranges.iter().map(|range| range.len()).sum::<u64>());
         let mut slot = None;
         while too_many - fits > 1 {
             let lines = fits + (too_many - fits) / 2;
-            let tried = self.slot(first_lines(&ranges, lines), time, counter);
+            let tried = self.slot(block, first_lines(&ranges, lines));
             if tried.tokens <= most {
                 (fits, slot) = (lines, Some(tried));
             } else {

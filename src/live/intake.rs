@@ -171,7 +171,7 @@ impl Ingest<'_> {
             if known.is_volatile() && state.folds().hide(at) {
                 self.request.keep_volatile(at, message);
             }
-            if known.digest == message.digest() || known.is_volatile() {
+            if known.digest == *message.digest() || known.is_volatile() {
                 continue;
             }
             let at_index = index as u64;
@@ -210,9 +210,9 @@ impl Ingest<'_> {
         let at = self.journal.state().chat().len();
         self.journal.record(Event::Message {
             key: message.key.clone(),
-            digest: message.digest(),
+            digest: message.digest().clone(),
             kind,
-            tokens: message.tokens,
+            tokens: message.tokens(),
             withheld: message.withheld.is_some(),
         });
         let from = ingested.as_ref().and_then(|ingested| ingested.from.clone());

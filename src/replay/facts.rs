@@ -190,7 +190,7 @@ impl Facts {
         next: Option<&Path>,
     ) -> bool {
         // Numbered lines, several texts, and a text beside an image are never lines of a file as they stand there.
-        let is_text = message.images == 0 && message.other_tokens.is_none();
+        let is_text = message.images == 0 && !message.has_other_blocks;
         let [text] = message.texts.as_slice() else { return true };
         if !is_text || has_line_numbers(text) {
             return true;

@@ -68,6 +68,16 @@ impl Chat {
         &self.window
     }
 
+    /// Index in the window of the message at a position.
+    pub fn index_of(&self, at: u64) -> Option<usize> {
+        // Positions rise along the window, unless the host rearranged its list.
+        let place = self.window.partition_point(|position| *position < at);
+        match self.window.get(place) {
+            Some(found) if *found == at => Some(place),
+            _ => self.window.iter().rposition(|position| *position == at),
+        }
+    }
+
     /// Tokens of the host's list, as the host gave it.
     pub fn window_tokens(&self) -> u64 {
         self.window_tokens

@@ -1,6 +1,6 @@
 //! Folded steps: which messages they hide, and which user message carries their line.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::chat::{Chat, ChatMessage};
 use super::event::Fold;
@@ -11,6 +11,8 @@ use super::message::MessageKind;
 #[derive(Debug, Clone, Default)]
 pub struct Folds {
     by_first: BTreeMap<u64, Carried>,
+    /// The first positions of the folds whose lines a user message carries, by its position.
+    by_carrier: BTreeMap<u64, BTreeSet<u64>>,
 }
 
 /// A fold, with the position of the user message that carries its line.
@@ -39,8 +41,9 @@ impl Folds {
 
     /// The lines that a user message carries, in order and joined; `None` if it carries none.
     pub fn lines(&self, carrier: u64) -> Option<String> {
-        let here = self.by_first.values().filter(|carried| carried.carrier == carrier);
-        let lines: Vec<&str> = here.map(|carried| carried.fold.line.as_str()).collect();
+        let here = self.by_carrier.get(&carrier)?.iter();
+        let lines: Vec<&str> =
+            here.filter_map(|first| Some(self.by_first.get(first)?.fold.line.as_str())).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
@@ -53,21 +56,26 @@ impl Folds {
     /// Adds a fold, replacing those inside it. Does nothing if no user message can carry the line.
     pub(super) fn enter(&mut self, fold: &Fold, chat: &Chat) {
         let Some(carrier) = carrier(chat, fold.first) else { return };
-        self.by_first.retain(|first, _| !(fold.first..=fold.last).contains(first));
+        let inside = self.by_first.range(fold.first..=fold.last);
+        for first in inside.map(|(first, _)| *first).collect::<Vec<_>>() {
+            self.remove(first);
+        }
         self.by_first.insert(fold.first, Carried { fold: fold.clone(), carrier });
+        self.by_carrier.entry(carrier).or_default().insert(fold.first);
+    }
+
+    fn remove(&mut self, first: u64) -> Option<Fold> {
+        let Carried { fold, carrier } = self.by_first.remove(&first)?;
+        if let Some(here) = self.by_carrier.get_mut(&carrier) {
+            here.remove(&first);
+        }
+        Some(fold)
     }
 
     /// Drops the folds whose lines this message carries, because it no longer can; returns them.
     pub(super) fn drop_carried(&mut self, carrier: u64) -> Vec<Fold> {
-        let mut gone = Vec::new();
-        self.by_first.retain(|_, carried| {
-            let stays = carried.carrier != carrier;
-            if !stays {
-                gone.push(carried.fold.clone());
-            }
-            stays
-        });
-        gone
+        let here = self.by_carrier.remove(&carrier).unwrap_or_default();
+        here.into_iter().filter_map(|first| self.remove(first)).collect()
     }
 
     /// Drops the folds whose messages the window no longer holds in one piece, after the host rewrote its list.
@@ -88,13 +96,17 @@ impl Folds {
             }
             _ => false,
         });
+        self.by_carrier.clear();
+        for (first, carried) in &self.by_first {
+            self.by_carrier.entry(carried.carrier).or_default().insert(*first);
+        }
     }
 }
 
 /// The user message that carries the line for steps beginning at `first`: the last one before them, if it can carry lines.
 pub(super) fn carrier(chat: &Chat, first: u64) -> Option<u64> {
     let window = chat.window();
-    let place = window.iter().rposition(|at| *at == first)?;
+    let place = chat.index_of(first)?;
     let before = window[..place].iter().rev().filter_map(|at| Some((*at, chat.get(*at)?)));
     let (at, message) = before.into_iter().find(|(_, m)| matches!(m.kind, MessageKind::User))?;
     can_carry(message).then_some(at)

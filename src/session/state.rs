@@ -24,22 +24,8 @@ use super::message::{MessageKind, OutputClass, ResultFact, Shows};
 use super::places::Place;
 use super::report::ReportKind;
 use super::sets::{ActiveView, Sets};
+use super::showings::Showings;
 use crate::object::{Handle, Hash, ObjectId};
-
-/// Lines of an object that stand in the window at one message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Showing {
-    /// Position of the message.
-    pub at: u64,
-    /// The object.
-    pub object: ObjectId,
-    /// `content_hash` of the version shown.
-    pub version: Hash,
-    /// The lines shown, of that version.
-    pub ranges: Vec<LineRange>,
-    /// Where these lines are in the latest version; empty if they are gone.
-    pub now: Vec<LineRange>,
-}
 
 /// What a tool call did, recorded when it ran. Its result comes with the host's next list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +64,7 @@ pub struct Session {
     folds: Folds,
     /// The segments that the host compacted away and that are not in its list again.
     compacted: Vec<Handle>,
-    showings: BTreeMap<u64, Showing>,
+    showings: Showings,
     edited: BTreeMap<ObjectId, u32>,
     files: Files,
     links: Links,

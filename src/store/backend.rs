@@ -303,6 +303,17 @@ pub trait Backend: Debug + Send + Sync {
     /// Lists versions of `id`, newest first.
     fn history(&self, id: &ObjectId) -> Result<Vec<Version>>;
 
+    /// The newest version of `id` with this `content_hash`. `None` if there is none.
+    fn find_version(&self, id: &ObjectId, content_hash: &Hash) -> Result<Option<Version>> {
+        let mut versions = self.history(id)?.into_iter();
+        Ok(versions.find(|version| version.content_hash == *content_hash))
+    }
+
+    /// What was taken out of the latest version of `id`. `None` if nothing was, or if there is no such object.
+    fn redaction(&self, id: &ObjectId) -> Result<Option<Redaction>> {
+        Ok(self.get(id, AsOf::Latest)?.and_then(|version| version.redacted))
+    }
+
     /// Reads a content by its hash. `None` if the store does not hold it.
     fn content(&self, hash: &Hash) -> Result<Option<String>>;
 

@@ -9,8 +9,8 @@ use super::query::{Field, Query, unknown};
 use super::{Backend, IN_MEMORY, Journal, Lost, RelationIndex, SqliteBackend, Version};
 use crate::error::{Error, Result};
 use crate::object::{
-    AsOf, Nickname, ObjectId, ObjectType, StaticReference, Timestamp, TxId, VersionSelector,
-    metadata_view,
+    AsOf, Hash, Nickname, ObjectId, ObjectType, RedactionReason, StaticReference, Timestamp, TxId,
+    VersionSelector, metadata_view,
 };
 use serde_json::Value;
 
@@ -124,6 +124,17 @@ impl Store {
     /// move.
     pub fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
         self.backend.history(id)
+    }
+
+    /// The newest version of an object with this `content_hash`. `None` if there is none.
+    pub fn find_version(&self, id: &ObjectId, content_hash: &Hash) -> Result<Option<Version>> {
+        self.backend.find_version(id, content_hash)
+    }
+
+    /// Whether a person had an object forgotten.
+    pub fn is_forgotten(&self, id: &ObjectId) -> Result<bool> {
+        let redaction = self.backend.redaction(id)?;
+        Ok(redaction.is_some_and(|redaction| redaction.reason == RedactionReason::Forgotten))
     }
 
     /// Lists the latest versions of objects of one type in the order of their IDs, those after `after`; at most

@@ -40,7 +40,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::object::{
-    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Timestamp, TxId,
+    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, Timestamp, TxId,
 };
 
 /// How the file survives a crash.
@@ -215,6 +215,14 @@ impl Backend for SqliteBackend {
 
     fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
         self.read(|connection| read::history(connection, &self.store_id, id))
+    }
+
+    fn find_version(&self, id: &ObjectId, content_hash: &Hash) -> Result<Option<Version>> {
+        self.read(|connection| read::find_version(connection, &self.store_id, id, content_hash))
+    }
+
+    fn redaction(&self, id: &ObjectId) -> Result<Option<Redaction>> {
+        self.read(|connection| read::redaction(connection, id))
     }
 
     fn content(&self, hash: &Hash) -> Result<Option<String>> {

@@ -29,7 +29,7 @@ struct Sent {
 impl Sent {
     fn new(message: &Value) -> Rc<Self> {
         let json = message.to_string();
-        let tokens = HostMessage::parse(&json, COUNTER).tokens;
+        let tokens = HostMessage::parse(&json, COUNTER).tokens();
         Rc::new(Self { json, tokens })
     }
 }

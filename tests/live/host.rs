@@ -391,7 +391,7 @@ impl Host {
         let tokens = |messages: &[Value]| -> u64 {
             let parse =
                 |message: &Value| HostMessage::parse(&message.to_string(), Counter::Bundled);
-            messages.iter().map(|message| parse(message).tokens).sum()
+            messages.iter().map(|message| parse(message).tokens()).sum()
         };
         assert_eq!(bill.ours.messages, tokens(&self.sent), "tokens sent");
         if !bill.warm || self.settings.prices != Settings::default().prices {

@@ -47,6 +47,43 @@ fn an_empty_store_holds_nothing() {
 }
 
 #[test]
+fn a_version_is_found_by_its_hash_the_newest_where_it_was_put_again() {
+    on_each_backend(|backend| {
+        let id = file("/a").id;
+        let hash = |text: &str| put(file("/a"), text, Expected::Any).content_hash;
+        assert_eq!(backend.find_version(&id, &hash("x")).unwrap(), None);
+        for text in ["x", "y", "x", "z"] {
+            backend.commit(&[op(put(file("/a"), text, Expected::Any))], T).unwrap();
+        }
+        let found = |text: &str| backend.find_version(&id, &hash(text)).unwrap();
+        let history = backend.history(&id).unwrap();
+        assert_eq!(found("x").as_ref(), Some(&history[1]));
+        assert_eq!(found("y").as_ref(), Some(&history[2]));
+        assert_eq!(found("none"), None);
+        assert_eq!(backend.find_version(&id, &Hash::from_stored("no hash")).unwrap(), None);
+    });
+}
+
+#[test]
+fn the_redaction_of_an_object_is_that_of_its_latest_version() {
+    on_each_backend(|backend| {
+        let id = file("/a").id;
+        assert_eq!(backend.redaction(&id).unwrap(), None);
+        backend.commit(&[op(put(file("/a"), "x", Expected::Any))], T).unwrap();
+        assert_eq!(backend.redaction(&id).unwrap(), None);
+        let redaction = Redaction { reason: RedactionReason::Forgotten, found_hash: Hash::of("") };
+        let redacted =
+            Put { redacted: Some(redaction.clone()), ..put(file("/a"), "y", Expected::Any) };
+        backend.commit(&[op(redacted)], T).unwrap();
+        assert_eq!(backend.redaction(&id).unwrap(), Some(redaction));
+        assert_eq!(
+            backend.redaction(&id).unwrap(),
+            backend.get(&id, AsOf::Latest).unwrap().unwrap().redacted
+        );
+    });
+}
+
+#[test]
 fn a_version_comes_back_as_it_was_put() {
     on_each_backend(|backend| {
         let text = "line\n\0é👍".repeat(100);

@@ -32,7 +32,7 @@ impl Slot {
             Some(content) => {
                 (Hash::of(message.with_content(content)), message.tokens_with(content))
             }
-            None => (message.digest(), message.tokens),
+            None => (message.digest().clone(), message.tokens()),
         };
         let said = Said::of_message(message, content.as_deref());
         let record = SlotRecord::Chat { chat: at, content, folded: None };
@@ -65,9 +65,16 @@ impl Slot {
     /// A message of our own.
     pub fn of_ours(record: SlotRecord, message: String, counter: Counter) -> Self {
         let parsed = HostMessage::parse(&message, counter);
-        let (tokens, said) = (parsed.tokens, Said::of_message(&parsed, None));
+        let (tokens, said) = (parsed.tokens(), Said::of_message(&parsed, None));
         let digest = Hash::of(&message);
         Self { record, host: None, digest, message: Some(message), content: None, tokens, said }
+    }
+
+    /// A message of our own that says what this one says and has another time. `message`: its JSON.
+    #[must_use]
+    pub fn at_another_time(&self, record: SlotRecord, message: String) -> Self {
+        let digest = Hash::of(&message);
+        Self { record, digest, message: Some(message), ..self.clone() }
     }
 
     /// JSON from which the host's side builds the message: an index, maybe with a content to replace its own, or a message.

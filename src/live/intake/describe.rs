@@ -29,7 +29,7 @@ pub(super) fn brief_of(call: &HostCall, fact: &ResultFact, message: &HostMessage
 /// Fills in what a result's content says. `can_show`: whether `activate` can bring an image back; if not, images stay.
 pub(super) fn describe(message: &HostMessage, fact: ResultFact, can_show: bool) -> ResultFact {
     let images_stay = message.images > 0 && !can_show;
-    let kept_tokens = match message.other_tokens {
+    let kept_tokens = match message.other_tokens() {
         other if images_stay => Some(other.unwrap_or(0) + message.image_tokens()),
         other => other,
     };

@@ -30,7 +30,7 @@ impl Ingest<'_> {
         }
         let text = &*message.text();
         let beside = MESSAGE_TOKENS + message.tokens_beside_text();
-        let tokens = message.tokens.saturating_sub(beside);
+        let tokens = message.tokens().saturating_sub(beside);
         let counter = self.options.counter;
         let output = Output { at, fact, text, tokens, counter, args, said };
         let known = self.journal.state().chat().get(at);

@@ -59,7 +59,7 @@ impl Ingest<'_> {
 
     /// Takes in the changed text of a known message. A tool result's is a new version of its toolcall.
     pub(super) fn take_changed_text(&mut self, at: u64, message: &HostMessage) -> Result<()> {
-        let (tokens, digest) = (message.tokens, message.digest());
+        let (tokens, digest) = (message.tokens(), message.digest().clone());
         let withheld = message.withheld.is_some();
         let Some(fact) = self.journal.state().result(at).cloned() else {
             let known = self.journal.state().chat().get(at);
@@ -119,7 +119,7 @@ impl Ingest<'_> {
     ) -> Result<(Shows, Option<ContentFrom>)> {
         let own = (Shows::Own, None);
         // Beside an image, a text is about it.
-        let is_text = message.images == 0 && message.other_tokens.is_none();
+        let is_text = message.images == 0 && !message.has_other_blocks;
         if message.is_error || !message.is_readable || !is_text {
             return Ok(own);
         }

@@ -4,10 +4,13 @@
 //! Best effort where a shell is at work: paths are looked for in the command and in what the output says of itself. Where a
 //! command may read an excluded file without naming it, its output is withheld if it holds what looks like a secret.
 
+mod members;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use self::members::may_be_member;
 use crate::context::host::{HostCall, HostMessage};
 use crate::context::placeholder::{attached_files, command_without_text, lacks_text, without_text};
 use crate::error::Result;
@@ -24,8 +27,6 @@ use crate::store::redact_text;
 const MAX_LOOKED_UP: usize = 64;
 /// Longest argument that may be a path.
 const MAX_PATH_BYTES: usize = 4_096;
-/// Ends of names that are usual in programs.
-const MEMBERS: [&str; 2] = ["env", "key"];
 
 /// What is known of a call. It is judged once, by what the model asked for: its results follow it, also when they reach us after
 /// what is stored of the call has lost its text.
@@ -57,29 +58,42 @@ pub(in crate::live) struct Withholding<'a> {
 impl Withholding<'_> {
     /// Puts placeholders in the place of messages whose text is not to be stored. `skip`: number of messages of the window
     /// that stand before these.
+    ///
+    /// A message that the chat holds as it is was judged when it came: a resumed session judges only what is new.
     pub(in crate::live) fn withhold(
         &self,
         skip: usize,
         messages: &mut [HostMessage],
     ) -> Result<()> {
         let mut calls: Option<Vec<JudgedCall>> = None;
-        for (index, message) in (skip..).zip(messages.iter_mut()) {
+        for place in 0..messages.len() {
+            let (before, rest) = messages.split_at_mut(place);
+            let (index, message) = (skip + place, &mut rest[0]);
+            let is_known = self.is_known(index, message);
             let found = match message.key.role.as_str() {
+                "assistant" if is_known => {
+                    calls = None;
+                    None
+                }
                 "assistant" => {
                     let judged = calls.insert(self.judge(message)?);
                     self.calls_without_text(message, judged)
                 }
                 "toolResult" => {
-                    let calls = match &mut calls {
-                        Some(calls) => calls,
-                        none => none.insert(self.calls_before(skip)?),
-                    };
                     let reason = match self.known_reason(index, message)? {
-                        None => self.result_reason(message, calls)?,
+                        None if is_known => None,
+                        None => {
+                            let calls = match &mut calls {
+                                Some(calls) => calls,
+                                none => none.insert(self.calls_before(skip, before)?),
+                            };
+                            self.result_reason(message, calls)?
+                        }
                         reason => reason,
                     };
                     reason.map(|reason| (reason, Vec::new()))
                 }
+                _ if is_known => None,
                 _ => self.text_reason(message).map(|reason| (reason, Vec::new())),
             };
             if let Some((reason, calls)) = found {
@@ -87,6 +101,17 @@ impl Withholding<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the chat holds the message at an index of the list as it is, with its text. Then its tokens are known too.
+    fn is_known(&self, index: usize, message: &HostMessage) -> bool {
+        let chat = self.journal.state().chat();
+        let known = chat.window().get(index).and_then(|at| chat.get(*at));
+        let is_it = known.filter(|known| !known.withheld && known.digest == *message.digest());
+        if let Some(known) = is_it {
+            message.know_tokens(known.tokens);
+        }
+        is_it.is_some()
     }
 
     fn judge(&self, message: &HostMessage) -> Result<Vec<JudgedCall>> {
@@ -135,8 +160,12 @@ impl Withholding<'_> {
         }
     }
 
-    /// The calls that results at the head of a list answer: those of the newest answer among the first `skip` messages.
-    fn calls_before(&self, skip: usize) -> Result<Vec<JudgedCall>> {
+    /// The calls that a result answers: those of the newest answer `before` it in the list, or among the first `skip` messages.
+    fn calls_before(&self, skip: usize, before: &[HostMessage]) -> Result<Vec<JudgedCall>> {
+        let is_answer = |message: &&HostMessage| message.key.role == "assistant";
+        if let Some(answer) = before.iter().rev().find(is_answer) {
+            return self.judge(answer);
+        }
         let chat = self.journal.state().chat();
         let before = &chat.window()[..skip.min(chat.window().len())];
         let is_answer = |at: &&u64| {
@@ -337,47 +366,5 @@ impl Judged {
     fn of(names: Vec<NamesInCommand>) -> Self {
         let heads_matches = names.iter().any(|names| names.heads_matches);
         Self { reach: names.into_iter().flat_map(|names| names.reach).collect(), heads_matches }
-    }
-}
-
-/// Whether a name in a program may be a member of something and not a file: `process.env`, `event.key`, `.Env.HOME`.
-fn may_be_member(name: &str) -> bool {
-    let is_name = |part: &str| {
-        part.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$'))
-            && part.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$'))
-    };
-    if let Some(rest) = name.strip_prefix('.') {
-        // A template's: `.env` is a file, `.Env` is not.
-        let mut letters = rest.chars();
-        return letters.next().is_some_and(char::is_uppercase)
-            && letters.next().is_some_and(char::is_lowercase);
-    }
-    let mut parts = name.trim_matches('/').rsplit('.');
-    let is_member = parts.next().is_some_and(|last| MEMBERS.contains(&last));
-    is_member && name.contains('.') && parts.all(is_name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn members_are_told_from_files() {
-        for name in [
-            "process.env",
-            "import.meta.env",
-            "event.key",
-            ".Env",
-            ".Env.HOME",
-            "$x.env",
-            "/a.env/",
-        ] {
-            assert!(may_be_member(name), "{name}");
-        }
-        for name in
-            [".env", ".ENV", "conf/prod.env", "server.pem", "env", "a-b.env", "..env", ".env.local"]
-        {
-            assert!(!may_be_member(name), "{name}");
-        }
     }
 }

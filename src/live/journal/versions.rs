@@ -157,8 +157,7 @@ impl Journal {
 
     /// Whether a person had an object forgotten.
     pub(in crate::live) fn is_forgotten(&self, id: &ObjectId) -> Result<bool> {
-        let is_so = |version: Version| is_forgotten(&version);
-        Ok(self.forgotten.contains(id) || self.store.get(id, AsOf::Latest)?.is_some_and(is_so))
+        Ok(self.forgotten.contains(id) || self.store.is_forgotten(id)?)
     }
 
     /// Whether the store refused an object in this session because a person had it forgotten. Asks the store nothing.
@@ -192,8 +191,7 @@ pub(in crate::live) fn stored_version(
     object: &ObjectId,
     version: &Hash,
 ) -> Result<Version> {
-    let mut versions = store.history(object)?.into_iter();
-    let found = versions.find(|candidate| candidate.content_hash == *version);
+    let found = store.find_version(object, version)?;
     found.ok_or_else(|| no_text(object, version))
 }
 

@@ -314,15 +314,26 @@ impl LayOut<'_> {
         }
     }
 
+    /// The slot in `pools` of the message at an index of the window. One that did not change is as it was sent.
+    fn pools_slot(&self, index: usize) -> Result<Slot> {
+        let state = self.journal.state();
+        let at = state.chat().window()[index];
+        let sent = self.request.view.at_host(index).filter(|slot| {
+            let is_it = matches!(slot.record, SlotRecord::Chat { chat, .. } if chat == at);
+            is_it && index < self.list.skip && self.rewrite.is_none()
+        });
+        if let Some(slot) = sent {
+            return Ok(slot.clone());
+        }
+        let message = self.request.message_at(self.journal, self.list, index)?;
+        Ok(pools_layout::chat_slot(state, index, at, &message))
+    }
+
     /// The edits of the layout `pools`.
     pub(in crate::live) fn pools_edits(&self, coming: &Coming) -> Result<NextRequest> {
-        let window = self.journal.state().chat().window();
-        let message = |index| self.request.message_at(self.journal, self.list, index);
-        let messages: Vec<(u64, Cow<'_, HostMessage>)> = (0..window.len())
-            .map(|index| Ok((window[index], message(index)?)))
-            .collect::<Result<_>>()?;
-        let messages: Vec<(u64, &HostMessage)> =
-            messages.iter().map(|(at, message)| (*at, message.as_ref())).collect();
+        let len = self.journal.state().chat().window().len();
+        let chat = (0..len).map(|index| self.pools_slot(index)).collect::<Result<Vec<_>>>()?;
+        let before = self.request.view.slots();
         let settings = &self.options.settings;
         let marks = coming.marks(settings.high_water, largest_step(self.journal.state()));
         let limits = Limits {
@@ -337,11 +348,12 @@ impl LayOut<'_> {
         };
         let metadata = |id: &ObjectId| self.journal.metadata_line(id).ok().flatten();
         let journal = &*self.journal;
-        let slots = pools_layout::render(journal.state(), &messages, &limits, journal, &metadata)?;
+        let slots =
+            pools_layout::render(journal.state(), chat, before, &limits, journal, &metadata)?;
         let tokens = slots.iter().map(|slot| slot.tokens).sum();
         let notice = marks.and_then(|marks| exceeded(coming, marks, tokens));
         Ok(NextRequest {
-            edits: view::edits_between(self.request.view.slots(), &slots),
+            edits: view::edits_between(before, &slots),
             notices: notice.into_iter().collect(),
             cold_from: 0,
         })

@@ -167,12 +167,8 @@ impl Workspace {
             let Some(open) = location.and_then(|location| location.open) else { continue };
             let expected = if lines.is_some() || stamp.is_some() {
                 Expected::Stamp(*stamp)
-            } else if *version == version_by_path(path, &mut versions_by_path)? {
-                Expected::File
-            } else if is_deleted(journal, file, version)? {
-                Expected::Nothing
             } else {
-                Expected::Stamp(None)
+                expected_without_text(journal, file, path, version, &mut versions_by_path)?
             };
             let is_due = !is_announced(journal, file, version) && self.stands(journal, file);
             known.push(KnownFile { object: file.clone(), open, expected, is_due });
@@ -189,15 +185,47 @@ impl Workspace {
     }
 }
 
-/// The version of a file of which only the path is known. `known`: such versions by file type.
-fn version_by_path(path: &str, known: &mut Vec<(String, Hash)>) -> Result<Hash> {
-    let kind = file_type(path);
-    if let Some((_, version)) = known.iter().find(|(known, _)| *known == kind) {
-        return Ok(version.clone());
+/// Versions without text, as files of one type have them.
+struct WithoutText {
+    file_type: String,
+    /// Only the path is known.
+    by_path: Hash,
+    /// The file is deleted, and no person gave it fields.
+    deleted: Hash,
+}
+
+impl WithoutText {
+    fn of(path: &str) -> Result<Self> {
+        let version = |reason: &str| {
+            let mut fields = file_fields(path, None);
+            fields.insert("no_content".into(), json!(reason));
+            Payload { fields, ..Payload::default() }.content_hash(None)
+        };
+        let (by_path, deleted) = (version("not_read")?, version("deleted")?);
+        Ok(Self { file_type: file_type(path).to_owned(), by_path, deleted })
     }
-    let mut fields = file_fields(path, None);
-    fields.insert("no_content".into(), json!("not_read"));
-    let version = Payload { fields, ..Payload::default() }.content_hash(None)?;
-    known.push((kind.to_owned(), version.clone()));
-    Ok(version)
+}
+
+/// What is expected at the place of a file whose known version has no text and no stamp. `known`: such versions by file type,
+/// so that the store is seldom asked.
+fn expected_without_text(
+    journal: &Journal,
+    file: &ObjectId,
+    path: &str,
+    version: &Hash,
+    known: &mut Vec<WithoutText>,
+) -> Result<Expected> {
+    let kind = file_type(path);
+    if !known.iter().any(|known| known.file_type == kind) {
+        known.push(WithoutText::of(path)?);
+    }
+    let of_type = known.iter().find(|known| known.file_type == kind);
+    let is = |of: fn(&WithoutText) -> &Hash| of_type.is_some_and(|known| of(known) == version);
+    Ok(if is(|known| &known.by_path) {
+        Expected::File
+    } else if is(|known| &known.deleted) || is_deleted(journal, file, version)? {
+        Expected::Nothing
+    } else {
+        Expected::Stamp(None)
+    })
 }

@@ -4,9 +4,10 @@
 //! Every path goes through here. A path that a model writes is the agent's, so this process never opens it as it is, but at
 //! [`Location::open`]. Must not record what it finds.
 
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::live::OpenSession;
@@ -56,6 +57,8 @@ pub(in crate::live) struct Disk {
     /// The working folder as the agent sees it.
     agent_cwd: PathBuf,
     exclude: Exclude,
+    /// Known files whose ID is that of their path. It stays so, and computing it costs more than looking at the file.
+    named: Mutex<HashSet<ObjectId>>,
 }
 
 impl Disk {
@@ -63,7 +66,7 @@ impl Disk {
         let exclude = options.settings.excluded()?;
         let namespace = options.files.namespace(&options, key)?;
         let agent_cwd = namespace.agent_folder(&options.cwd);
-        Ok(Self { options, namespace, agent_cwd, exclude })
+        Ok(Self { options, namespace, agent_cwd, exclude, named: Mutex::default() })
     }
 
     /// What a person should know of the mappings of a sandbox.
@@ -113,7 +116,7 @@ impl Disk {
             let filesystem_id = filesystem_id.as_deref().unwrap_or(&self.options.filesystem_id);
             let location = self.namespace.known(filesystem_id, Path::new(path));
             // With another filesystem ID than before, another file is at that path.
-            let is_it = location.id()? == *object;
+            let is_it = self.is_named(object, &location)?;
             return Ok(Some(if is_it { location } else { Location { open: None, ..location } }));
         }
         Ok(match journal.source_of(object)? {
@@ -122,6 +125,18 @@ impl Disk {
             }
             _ => None,
         })
+    }
+
+    fn is_named(&self, object: &ObjectId, location: &Location) -> Result<bool> {
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        if named.contains(object) {
+            return Ok(true);
+        }
+        let is_it = location.id()? == *object;
+        if is_it {
+            named.insert(object.clone());
+        }
+        Ok(is_it)
     }
 
     /// Where the path of a known file leads now: a link may have taken the file's place.

@@ -231,7 +231,7 @@ mod tests {
             "7",
         ] {
             for counter in [Counter::Characters, Counter::Bundled] {
-                let tokens = HostMessage::parse(json, counter).tokens;
+                let tokens = HostMessage::parse(json, counter).tokens();
                 assert_eq!(counter.tokens(Message::parse(json, counter).units), tokens, "{json}");
             }
         }

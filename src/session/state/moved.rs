@@ -1,5 +1,7 @@
 //! A moved file goes on as another object: everything that the state holds about the old one passes to the new one.
 
+use std::collections::BTreeSet;
+
 use super::{Effect, Session};
 use crate::object::{Hash, ObjectId};
 use crate::session::event::Treatment;
@@ -53,10 +55,8 @@ impl Session {
         self.index.move_object(from, to, same.map(|(_, now)| now));
         self.sets.move_object(from, to);
         self.links.leave(from);
-        let shown =
-            self.showings.iter().filter(|(_, showing)| [from, to].contains(&&showing.object));
-        let shown: Vec<u64> = shown.map(|(at, _)| *at).collect();
-        for at in shown {
+        let shown = self.showings.of(from).chain(self.showings.of(to)).map(|showing| showing.at);
+        for at in shown.collect::<BTreeSet<u64>>() {
             self.show(at);
         }
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::{Effect, Sent, Session, Showing};
+use super::{Effect, Sent, Session};
 use crate::object::{Handle, Hash, ObjectId};
 use crate::session::absence::Amount;
 use crate::session::event::{Fold, Opened, Treatment};
@@ -14,6 +14,7 @@ use crate::session::links::Links;
 use crate::session::message::{MessageKind, ResultFact};
 use crate::session::places::Place;
 use crate::session::sets::{Active, Sets};
+use crate::session::showings::Showing;
 use crate::session::{Bill, Chat, ChatMessage};
 
 impl Session {
@@ -182,14 +183,14 @@ impl Session {
     /// What stands of an object in the window, in the order of the messages.
     pub fn showings<'a>(
         &'a self,
-        object: &'a ObjectId,
-    ) -> impl DoubleEndedIterator<Item = &'a Showing> {
-        self.showings.values().filter(move |showing| showing.object == *object)
+        object: &ObjectId,
+    ) -> impl DoubleEndedIterator<Item = &'a Showing> + use<'a> {
+        self.showings.of(object)
     }
 
     /// Everything that stands in the window apart from results' own texts.
     pub fn all_showings(&self) -> impl Iterator<Item = &Showing> {
-        self.showings.values()
+        self.showings.all()
     }
 
     /// A path as the model sees it in `log`: relative to the working folder if it lies inside. `path`: the agent's path, see

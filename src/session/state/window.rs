@@ -1,11 +1,12 @@
 //! What stands at each message of the window, and what the decisions need to know of it.
 
-use super::{Session, Showing};
+use super::Session;
 use crate::session::event::Treatment;
 use crate::session::excerpt::uncut_lines;
 use crate::session::lines::LineRange;
 use crate::session::message::{MessageKind, ResultFact, Shows};
 use crate::session::places::{Place, Role};
+use crate::session::showings::Showing;
 
 /// An output of at most this many tokens is never absent, since its reference line says about as much.
 const SMALL_TOKENS: u64 = 60;
@@ -41,13 +42,10 @@ impl Session {
     /// Works out again what stands at a message.
     pub(super) fn show(&mut self, at: u64) {
         let showing = self.showing_as(at, self.treatment(at)).filter(|_| !self.folds.hide(at));
-        match showing {
-            Some(showing) => {
-                self.files.show(&showing.object, &showing.version);
-                self.showings.insert(at, showing);
-            }
-            None => drop(self.showings.remove(&at)),
+        if let Some(showing) = &showing {
+            self.files.show(&showing.object, &showing.version);
         }
+        self.showings.set(at, showing);
         self.absence.update(at, self.absent_tokens(at));
         self.pack(at);
     }

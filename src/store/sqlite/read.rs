@@ -8,7 +8,9 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, named_params};
 use super::failure::{Failure, Step};
 use super::pack::Packs;
 use super::rows::{self, ItemRow, VERSION_COLUMNS, hash_value};
-use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Origin, RunningHash, TxId};
+use crate::object::{
+    AsOf, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, RunningHash, TxId,
+};
 use crate::store::{Item, PlacedItem, Version};
 
 pub(super) fn get(
@@ -42,6 +44,32 @@ pub(super) fn history(
     let packs = Packs::new(connection);
     let read = |row: &Row<'_>| rows::version(row, store_id, &packs);
     collect(connection, &sql, named_params! { ":id": id.as_str() }, read)
+}
+
+pub(super) fn find_version(
+    connection: &Connection,
+    store_id: &str,
+    id: &ObjectId,
+    content_hash: &Hash,
+) -> Step<Option<Version>> {
+    let sql = format!(
+        "SELECT {VERSION_COLUMNS} FROM object AS o
+         JOIN version AS v ON v.object = o.object JOIN tx AS t ON t.tx_id = v.tx_id
+         WHERE o.id = :id AND v.content_hash = :hash ORDER BY v.tx_id DESC LIMIT 1"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let wanted = named_params! { ":id": id.as_str(), ":hash": hash_value(content_hash) };
+    let mut found = statement.query(wanted)?;
+    let packs = Packs::new(connection);
+    found.next()?.map(|row| rows::version(row, store_id, &packs)).transpose()
+}
+
+pub(super) fn redaction(connection: &Connection, id: &ObjectId) -> Step<Option<Redaction>> {
+    let sql = "SELECT v.redacted FROM object AS o JOIN version AS v ON v.object = o.object
+               WHERE o.id = :id ORDER BY v.tx_id DESC LIMIT 1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut found = statement.query(named_params! { ":id": id.as_str() })?;
+    found.next()?.map_or(Ok(None), |row| rows::optional_json(row, 0))
 }
 
 pub(super) fn content(connection: &Connection, hash: &Hash) -> Step<Option<String>> {

@@ -171,7 +171,7 @@ pub(super) fn fields(stored: &str, packs: &Packs<'_>) -> Step<Map<String, serde_
 }
 
 /// Reads JSON that may be null.
-fn optional_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Step<Option<T>> {
+pub(super) fn optional_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Step<Option<T>> {
     match row.get_ref(column)? {
         ValueRef::Null => Ok(None),
         _ => serde_json::from_str(str_ref(row, column)?).map(Some).map_err(Failure::damaged),
