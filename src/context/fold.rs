@@ -199,7 +199,7 @@ fn deed_tokens(session: &Session, fact: &ResultFact) -> u64 {
 }
 
 fn may_fold(session: &Session, at: u64, message: &ChatMessage) -> bool {
-    !message.withheld && !message.is_volatile() && !session.folds().hide(at)
+    !session.is_hidden(at) && !message.withheld && !message.is_volatile()
 }
 
 /// Whether something pinned stands at a result.

@@ -24,7 +24,7 @@ use crate::context::patch::{self, Patch};
 use crate::context::statement::{self, Statement};
 use crate::error::{Error, Result};
 use crate::object::ObjectId;
-use crate::session::{Effect, Event, LineRange, Reported, Session, Shows, Treatment};
+use crate::session::{Effect, Event, LineRange, Reported, Session, Shows};
 use crate::settings::{Layout, Settings};
 use crate::source::{TrackerOptions, absolute_path};
 use crate::store::Store;
@@ -152,10 +152,11 @@ impl LiveSession {
             let active = state.active_by_window(active_per_turn, active_turns);
             return active.into_iter().map(|active| &active.id).collect();
         }
-        let own = state.shown_window().filter_map(|(at, _)| {
-            let fact = state.result(at)?;
-            let stands = !matches!(state.treatment(at), Treatment::Reference);
-            (stands && fact.shows == Shows::Own).then_some(fact.object.as_ref()?)
+        let window = state.chat().window().iter().copied();
+        let standing = window.filter(|at| state.place(*at).stands && !state.is_hidden(*at));
+        let own = standing.filter_map(|at| {
+            let fact = state.result(at).filter(|fact| fact.shows == Shows::Own)?;
+            fact.object.as_ref()
         });
         let shown = state.all_showings().map(|showing| &showing.object);
         let mut met = HashSet::new();

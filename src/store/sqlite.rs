@@ -16,6 +16,7 @@ mod open;
 mod pack;
 mod query;
 mod read;
+mod relation_data;
 mod relation_index;
 mod relations;
 mod replace;

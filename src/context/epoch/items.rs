@@ -9,7 +9,7 @@ use super::{Item, Reckoning, Terms, is_typed};
 use crate::context::fold;
 use crate::context::hazard::{self, Caution, Chances};
 use crate::context::window::Marks;
-use crate::session::{MessageKind, ResultFact, Session, Treatment};
+use crate::session::{ResultFact, Role, Session, Treatment};
 use crate::settings::Reuse;
 
 /// A collapse that frees at most this many tokens is not worth a change.
@@ -275,7 +275,7 @@ impl<'a> Standing<'a> {
             let age = since.saturating_sub(u32::try_from(KEEP_STEPS).ok()?);
             (gain > MIN_GAIN_TOKENS).then_some(Candidate {
                 what: Leaving::Step { first: step.first, risk: (hazard, tokens) },
-                index: *carriers.range(..step.index).next_back()?,
+                index: *carriers[..carriers.partition_point(|index| *index < step.index)].last()?,
                 gain,
                 calls: self.calls.since(step.last).min(age + 1),
             })
@@ -324,31 +324,38 @@ pub(super) fn outputs_of(leaving: &[Item<Leaving>]) -> BTreeSet<u64> {
     leaving.iter().filter_map(|item| item.what.output()).collect()
 }
 
-/// The number of calls for which each result could have been gone: those since newer results pushed it out of the working set.
-struct CallsGone(BTreeMap<u64, u32>);
+/// The number of calls for which each result could have been gone, by position in the chat: those since newer results pushed it
+/// out of the working set.
+struct CallsGone(Vec<u32>);
 
 impl CallsGone {
     fn new(session: &Session, keep_results: u64) -> Self {
         let now = session.chat().step();
-        let results: Vec<(u64, u32)> = session
-            .window()
-            .filter(|(_, message)| matches!(message.kind, MessageKind::Result(_)))
-            .map(|(at, message)| (at, message.step))
-            .collect();
-        let keep = usize::try_from(keep_results).unwrap_or(usize::MAX);
-        let newer = results.iter().skip(keep.max(1)).map(|(_, step)| now + 1 - step);
-        Self(results.iter().map(|(at, _)| *at).zip(newer).collect())
+        let keep = usize::try_from(keep_results).unwrap_or(usize::MAX).max(1);
+        let is_result = |at: &&u64| matches!(session.place(**at).role, Role::Output | Role::Result);
+        let results = || session.chat().window().iter().filter(is_result);
+        let mut calls = vec![0; session.chat().messages().len()];
+        for (at, newer) in results().zip(results().skip(keep)) {
+            if let Some(calls) = usize::try_from(*at).ok().and_then(|at| calls.get_mut(at)) {
+                *calls = now + 1 - session.place(*newer).step;
+            }
+        }
+        Self(calls)
     }
 
     fn since(&self, at: u64) -> u32 {
-        self.0.get(&at).copied().unwrap_or(0)
+        let calls = usize::try_from(at).ok().and_then(|at| self.0.get(at));
+        calls.copied().unwrap_or(0)
     }
 }
 
-/// Indexes in the window of the user messages, which carry the lines of folded steps.
-fn carriers(session: &Session) -> BTreeSet<usize> {
-    let window = session.window().enumerate();
-    window.filter(|(_, (_, m))| matches!(m.kind, MessageKind::User)).map(|(i, _)| i).collect()
+/// Indexes in the window of the user messages, which carry the lines of folded steps, in order.
+fn carriers(session: &Session) -> Vec<usize> {
+    let window = session.chat().window().iter().enumerate();
+    window
+        .filter(|(_, at)| session.place(**at).role == Role::User)
+        .map(|(index, _)| index)
+        .collect()
 }
 
 /// The outputs that could collapse.
@@ -359,20 +366,20 @@ fn outputs(
     calls: &CallsGone,
     hazards: &dyn Chances,
 ) -> Vec<Candidate> {
-    let window = session.window().zip(shown).enumerate();
+    let window = session.chat().window().iter().zip(shown).enumerate();
     window
-        .filter_map(|(index, ((at, _), tokens))| {
-            let fact = session.result(at).filter(|fact| fact.is_output)?;
+        .filter_map(|(index, (at, tokens))| {
+            let (at, place) = (*at, session.place(*at));
+            if place.role != Role::Output || !place.stands || place.hidden {
+                return None;
+            }
+            let fact = session.result(at)?;
             let tokens = tokens.saturating_sub(fact.kept_tokens.unwrap_or(0));
             let gain = tokens.saturating_sub(LINE_TOKENS);
             if gain <= MIN_GAIN_TOKENS {
                 return None;
             }
-            let is_free = !working.contains(&at)
-                && *session.treatment(at) != Treatment::Reference
-                && !session.folds().hide(at)
-                && has_reference_line(session, fact);
-            if !is_free {
+            if working.contains(&at) || !has_reference_line(session, fact) {
                 return None;
             }
             let what = Leaving::Output { at, risk: (hazards.of_output(session, at)?, tokens) };

@@ -6,7 +6,9 @@
 use std::collections::VecDeque;
 
 use super::items::{KEEP_STEPS, LINE_TOKENS, MIN_GAIN_TOKENS, SMALL_TOKENS};
+use super::working_set::newest_room;
 use super::{Terms, is_typed};
+use crate::context::window::Marks;
 use crate::session::{Role, Session};
 use crate::settings::Reuse;
 
@@ -34,7 +36,9 @@ fn may_pay(session: &Session, shown: &[u64], terms: &Terms<'_>, total: u64) -> b
     let spread = (terms.prices.write - terms.prices.read).max(0.0);
     let new: u64 = shown.iter().skip(terms.cold_from).sum();
     // Newest results may leave too if the model deactivated something, if nothing is kept, or if they fill the window.
-    let young = terms.keep_results == 0 || session.sets().lets_go() || terms.marks.is_some();
+    let young = terms.keep_results == 0
+        || session.sets().lets_go()
+        || terms.marks.is_some_and(|marks| fills(session, shown, terms, &marks));
     let mut look = Look::new(session.chat().step(), terms.keep_results, young);
     let mut suffix = 0;
     for (at, tokens) in session.chat().window().iter().zip(shown).rev() {
@@ -64,6 +68,17 @@ fn may_pay(session: &Session, shown: &[u64], terms: &Terms<'_>, total: u64) -> b
         }
     }
     false
+}
+
+/// Whether the newest results that stay by their number may be more than stays in a window.
+fn fills(session: &Session, shown: &[u64], terms: &Terms<'_>, marks: &Marks) -> bool {
+    let newest = session.chat().window().iter().zip(shown).rev();
+    let results = newest.filter(|(at, _)| {
+        let place = session.place(**at);
+        matches!(place.role, Role::Output | Role::Result) && !place.hidden
+    });
+    let keep = usize::try_from(terms.keep_results).unwrap_or(usize::MAX);
+    results.take(keep).map(|(_, tokens)| tokens).sum::<u64>() > newest_room(marks)
 }
 
 /// What the messages from one on would free at most, and what keeping them has cost. Built from the end of the window.

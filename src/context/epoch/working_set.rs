@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Terms;
+use crate::context::window::Marks;
 use crate::session::{MessageKind, ResultFact, Session, Shows};
 
 /// Files that the model changed within this many steps count as being edited.
@@ -20,14 +21,14 @@ const NEWEST_PERCENT: u64 = 25;
 /// `shown`: tokens of each message of the window as it would be sent now, in order.
 pub(super) fn working_set(session: &Session, shown: &[u64], terms: &Terms<'_>) -> BTreeSet<u64> {
     let mut working = unanswered(session);
-    let room = terms.marks.map_or(u64::MAX, |marks| marks.high * NEWEST_PERCENT / 100);
+    let room = terms.marks.map_or(u64::MAX, |marks| newest_room(&marks));
     let (mut results, mut tokens, mut kept) = (0, 0, 0);
     for ((at, message), size) in session.window().rev().zip(shown.iter().rev()) {
         if results >= terms.keep_results {
             break;
         }
         let MessageKind::Result(fact) = &message.kind else { continue };
-        if session.folds().hide(at) {
+        if session.is_hidden(at) {
             continue;
         }
         results += 1;
@@ -51,6 +52,11 @@ pub(super) fn working_set(session: &Session, shown: &[u64], terms: &Terms<'_>) -
         working.extend(last);
     }
     working
+}
+
+/// Tokens of the newest results that stay in a window.
+pub(super) fn newest_room(marks: &Marks) -> u64 {
+    marks.high * NEWEST_PERCENT / 100
 }
 
 /// Positions of the results that the model has not answered yet.

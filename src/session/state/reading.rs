@@ -87,6 +87,11 @@ impl Session {
         place.copied().unwrap_or_default()
     }
 
+    /// Whether a fold hides the message of the window at a position of the chat. Faster than asking the folds.
+    pub fn is_hidden(&self, at: u64) -> bool {
+        self.place(at).hidden
+    }
+
     /// Positions of the messages that carry notes.
     pub fn noted(&self) -> impl Iterator<Item = u64> {
         self.notes.keys().copied()
@@ -153,7 +158,7 @@ impl Session {
 
     /// The window's messages with their positions, without the folded ones.
     pub fn shown_window(&self) -> impl DoubleEndedIterator<Item = (u64, &ChatMessage)> {
-        self.window().filter(|(at, _)| !self.folds.hide(*at))
+        self.window().filter(|(at, _)| !self.is_hidden(*at))
     }
 
     /// The folded steps.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::derived::{self, Entry};
 use super::failure::{Failure, Step};
-use super::read;
+use super::{read, relation_data};
 use crate::store::relations::{of_item, of_version};
 use crate::store::{Relation, RelationPlace, Version, Written};
 
@@ -127,8 +127,10 @@ impl Relations {
 fn stored(relations: &[Relation]) -> Step<Vec<Stored>> {
     let stored = |relation: &Relation| {
         let data = Data { written: relation.written.clone(), place: relation.place.clone() };
-        let data = serde_json::to_string(&data).map_err(Failure::damaged)?;
-        Ok(Stored { kind: relation.kind.number(), key: relation.key(), data })
+        let (kind, key) = (relation.kind, relation.key());
+        let json = serde_json::to_string(&data).map_err(Failure::damaged)?;
+        let data = relation_data::shortened(kind, &key, json)?;
+        Ok(Stored { kind: kind.number(), key, data })
     };
     relations.iter().map(stored).collect()
 }

@@ -7,6 +7,7 @@ use super::derived;
 use super::erase::overwriting;
 use super::failure::{self, Failure, Step};
 use super::read::{self, Point};
+use super::relation_data;
 use super::relation_index::{Data, Relations};
 use crate::error::Result;
 use crate::object::{AsOf, ObjectId, TxId};
@@ -72,7 +73,8 @@ fn to(
 fn statement(Point { condition: at, .. }: &Point, condition: &str) -> String {
     format!(
         "SELECT o.id, (SELECT max(tx_id) FROM version WHERE object = o.object AND tx_id <= {at}),
-         r.from_tx, r.kind, r.data FROM relation AS r JOIN object AS o ON o.object = r.object
+         r.from_tx, r.kind, r.data, k.text FROM relation AS r
+         JOIN object AS o ON o.object = r.object JOIN relation_key AS k ON k.key = r.key
          WHERE {condition} AND r.from_tx <= {at} AND (r.until_tx IS NULL OR r.until_tx > {at})
          ORDER BY o.id, r.part, r.place"
     )
@@ -82,8 +84,9 @@ fn placed(row: &Row<'_>) -> Step<PlacedRelation> {
     let number: u8 = row.get(3)?;
     let kind = RelationKind::numbered(number)
         .ok_or_else(|| Failure::damaged(format!("{number} is no kind of relation")))?;
-    let data = row.get_ref(4)?.as_str().map_err(Failure::damaged)?;
-    let Data { written, place } = serde_json::from_str(data).map_err(Failure::damaged)?;
+    let text = |column: usize| row.get_ref(column)?.as_str().map_err(Failure::damaged);
+    let json = relation_data::whole(text(5)?, text(4)?)?;
+    let Data { written, place } = serde_json::from_str(&json).map_err(Failure::damaged)?;
     Ok(PlacedRelation {
         from: ObjectId::new(row.get::<_, String>(0)?),
         version: TxId(row.get(1)?),

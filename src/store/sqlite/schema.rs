@@ -103,7 +103,8 @@ CREATE TABLE nickname (
 /// The relations; all of it is made from the rest and can be made anew:
 /// - `relation.part`: -1 for a version's fields and content, else the position of an item; `place`: order within the part. It
 ///   stands from transaction `from_tx` on and, where `until_tx` is set, before that. Versions with equal relations share rows.
-/// - `relation.kind`: number of a `RelationKind`; `data`: JSON of the rest. `relation_key`: what relations are found by.
+/// - `relation.kind`: number of a `RelationKind`; `data`: JSON of the rest, in short, see `relation_data.rs`. `relation_key`: what
+///   relations are found by.
 /// - `relation_progress` has one row: all is taken in up to `version` of transaction `tx_id`.
 const V2: &str = "
 ALTER TABLE version ADD COLUMN origin_store TEXT;
