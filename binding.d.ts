@@ -479,9 +479,9 @@ export declare class Session {
    * `{ resend: true }`, after which the whole list has to be sent.
    *
    * `since`: the `call` of the answer that the caller applied last; null if it holds none. `skip`: messages at the front that
-   * are the same as in that call. `messages`: the others, a JSON array. `call`: what the call is made with, JSON.
+   * are the same as in that call. `messages`: the others, each as JSON. `call`: what the call is made with, JSON.
    */
-  transform(since: number | undefined | null, skip: number, messages: string, call: string): Promise<string>
+  transform(since: number | undefined | null, skip: number, messages: Array<string>, call: string): Promise<string>
   /** Sends the request to the provider, as JSON; resolves to the changes to make in it, a JSON Patch (RFC 6902). */
   preparePayload(payload: string): Promise<string>
   /** See `Session.recordToolCall` of `index.d.ts`. */

@@ -90,9 +90,9 @@ export function interceptNextCrossing(replacement: (original: Transform) => Tran
 /** What crosses from now on: the messages left out at the front, and the JSON of the rest. */
 export function crossings(): { skip: number; json: string }[] {
   const seen: { skip: number; json: string }[] = [];
-  interceptCrossings((original) => (since, skip, json, call) => {
-    seen.push({ skip, json });
-    return original(since, skip, json, call);
+  interceptCrossings((original) => (since, skip, messages, call) => {
+    seen.push({ skip, json: `[${messages.join(",")}]` });
+    return original(since, skip, messages, call);
   });
   return seen;
 }

@@ -23,7 +23,7 @@ import { copyOf, equalsCopy, shareStrings } from "./json.js";
  * @typedef {object} Crossing
  * @property {number | null} since the call whose request this side holds; null if it holds none
  * @property {number} skip messages at the front that are the same as in that call
- * @property {string} messages the others, a JSON array
+ * @property {string[]} messages the others, each as JSON: as one text a long list would be copied again and again
  * @property {string} call what the call is made with, as JSON; system prompt and tools only if they changed
  * @property {string} prompt system prompt and tools, as JSON
  */
@@ -47,7 +47,7 @@ export class Request {
    */
   crossing(messages, call) {
     const skip = reading("messages", () => this.#unchanged(messages));
-    const rest = reading("messages", () => /** @type {string} */ (toJson(messages.slice(skip))));
+    const rest = reading("messages", () => Array.from(messages.slice(skip), (message) => toJson(message) ?? "null"));
     const info = reading("call", () => callInfo(call));
     const known = info.prompt === this.#prompt ? info.model : { ...info.model, ...info.fixed };
     return {
@@ -127,7 +127,7 @@ export class Request {
  * @returns {unknown[]}
  */
 export function crossed(crossing, messages) {
-  const others = JSON.parse(crossing.messages);
+  const others = crossing.messages.map((message) => JSON.parse(message));
   try {
     shareStrings(messages.slice(crossing.skip), others);
   } catch {

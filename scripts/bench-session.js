@@ -79,9 +79,11 @@ async function measure(file) {
     const store = await openStore({ path });
     const session = await openSession(store, options);
     const idle = process.memoryUsage().rss;
-    const { calls, clones, loop } = await play(session, messages);
+    const { calls, loop } = await play(session, messages);
     globalThis.gc?.();
     const after = process.memoryUsage().rss;
+    // Afterwards, since the clones would count as memory.
+    const clones = cloned(messages, calls);
     const { epoch, billRatio } = session.status();
     console.log(
       `\n${basename(file)}, ${values.layout}: ${calls.length} calls, ${epoch} epochs, bill ${billRatio?.toFixed(3)}`,
@@ -109,8 +111,6 @@ async function measure(file) {
 async function play(session, messages) {
   /** @type {Call[]} */
   const calls = [];
-  /** @type {Call[]} */
-  const clones = [];
   const loop = monitorEventLoopDelay({ resolution: 1 });
   for (let length = 1; length <= messages.length; length++) {
     if (length < messages.length && messages[length]?.role !== "assistant") {
@@ -123,13 +123,24 @@ async function play(session, messages) {
     loop.disable();
     const { user, system } = process.cpuUsage(used);
     calls.push({ length, ms: performance.now() - began, cpu: (user + system) / 1_000 });
-    if (calls.length % cloneEvery === 0) {
-      const from = performance.now();
-      structuredClone(list);
-      clones.push({ length, ms: performance.now() - from, cpu: 0 });
-    }
   }
-  return { calls, clones, loop };
+  return { calls, loop };
+}
+
+/**
+ * How long cloning the list of some of the calls takes.
+ * @param {Message[]} messages
+ * @param {Call[]} calls
+ * @returns {Call[]}
+ */
+function cloned(messages, calls) {
+  const some = calls.filter((_, index) => index % cloneEvery === 0);
+  return some.map(({ length }) => {
+    const list = messages.slice(0, length);
+    const began = performance.now();
+    structuredClone(list);
+    return { length, ms: performance.now() - began, cpu: 0 };
+  });
 }
 
 /**

@@ -1,6 +1,7 @@
-// `npm run soak -- MINUTES [SEED]`: plays the property tests on fresh seeds for so long, 10 minutes by default. Rounds of all
-// programs follow each other; a round that began is played to its end. A failure is shown with its smallest input and the command
-// that plays it again, and ends the run with exit code 1. With a SEED the rounds are the same each time, as CI needs it.
+// `npm run soak -- MINUTES [SEED]`: looks whether memory stays flat (scripts/soak-memory.js), then plays the property tests on fresh
+// seeds for so long, 10 minutes by default. Rounds of all programs follow each other; a round that began is played to its end. A
+// failure is shown with its smallest input and the command that plays it again, and ends the run with exit code 1. With a SEED the
+// rounds are the same each time, as CI needs it.
 import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { fileURLToPath } from "node:url";
@@ -25,6 +26,13 @@ if (!(minutes > 0) || !Number.isInteger(seed)) {
 setUp(fileURLToPath(import.meta.url));
 const tests = programs.flatMap(({ test }) => ["--test", test]);
 run(["test", "--no-run", ...tests], {});
+
+// Below a minute it is a look, as in CI.
+const memory = ["--expose-gc", fileURLToPath(new URL("soak-memory.js", import.meta.url)), minutes < 1 ? "400" : "2000"];
+if (spawnSync(process.execPath, memory, { cwd: root, stdio: "inherit" }).status !== 0) {
+  console.error("soak: memory does not stay flat");
+  process.exit(1);
+}
 
 const end = performance.now() + minutes * 60_000;
 let rounds = 0;

@@ -121,13 +121,13 @@ impl Session {
     /// `{ resend: true }`, after which the whole list has to be sent.
     ///
     /// `since`: the `call` of the answer that the caller applied last; null if it holds none. `skip`: messages at the front that
-    /// are the same as in that call. `messages`: the others, a JSON array. `call`: what the call is made with, JSON.
+    /// are the same as in that call. `messages`: the others, each as JSON. `call`: what the call is made with, JSON.
     #[napi(ts_return_type = "Promise<string>")]
     pub fn transform(
         &self,
         since: Option<i64>,
         skip: u32,
-        messages: String,
+        messages: Vec<String>,
         call: String,
     ) -> AsyncTask<Blocking<String>> {
         let shared = Arc::clone(&self.shared);
@@ -135,6 +135,7 @@ impl Session {
             let call = call_info(&call)?;
             let since = since.and_then(|call| u64::try_from(call).ok());
             let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+            let messages = format!("[{}]", messages.join(","));
             let list = HostList { since, skip, messages: &messages };
             shared.with(|session| session.transform(&list, &call)).map(|done| answer(&done))
         })
