@@ -28,8 +28,8 @@ pub use self::call_info::{CallInfo, HostList, Transformed};
 pub use self::notice::Notice;
 pub use self::recorded::{
     About, Change, Inspected, Payload, Place, Prompt, Replayed, SessionSummary, Since,
-    compare_calls, find_handle, find_session, inspect_call, newest_call, replay_call, sessions,
-    statement, text_of,
+    compare_calls, find_handle, find_session, inspect_call, newest_call, replay_call, session_at,
+    sessions, statement, text_of,
 };
 pub use self::session::{LiveSession, Status};
 pub use self::tools::Wanted;

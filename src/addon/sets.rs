@@ -1,15 +1,23 @@
-//! The sets of a session as data: index, pool, active and pinned.
+//! The sets of a session as data: index, pool, active and pinned; of one that is open, and of one as its document has it.
 
 use std::sync::Arc;
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
+use serde_json::Value;
+
+use super::argument::Given;
 use super::blocking::{Blocking, blocking};
+use super::names::ReadOptions;
+use super::query::as_of;
 use super::session::Session;
-use crate::live::LiveSession;
+use super::store::Store;
+use super::version::count;
+use crate::live;
 use crate::object::ObjectId;
-use crate::session::{IndexEntry, Subject};
+use crate::session::{IndexEntry, Session as State, Subject};
+use crate::store::Version;
 
 /// An object of the session index.
 #[napi(object, use_nullable = true)]
@@ -40,25 +48,104 @@ pub struct SessionSets {
     pub pinned: Vec<String>,
 }
 
+/// A session as its document stood at some time, folded from its events.
+#[napi(object, use_nullable = true)]
+pub struct SessionDocument {
+    /// ID of the document, `session:...`.
+    pub id: String,
+    /// Transaction of the version.
+    pub tx_id: i64,
+    /// Calls to the model so far.
+    pub calls: i64,
+    /// Number of the epoch, from 0.
+    pub epoch: u32,
+    /// ID of its chat.
+    pub chat_id: String,
+    /// Where its branch ends: position in the chat of the newest message; null while there is none. Positions behind it, if the chat
+    /// has any, are of another branch.
+    pub branch_leaf: Option<i64>,
+    /// IDs of the tool calls of the branch, in order.
+    pub toolcall_refs: Vec<String>,
+    /// As in `SessionSets`.
+    pub index: Vec<IndexedObject>,
+    /// As in `SessionSets`.
+    pub pool: Vec<String>,
+    /// As in `SessionSets`; of a session in the layout `pools` also what its window had no room for.
+    pub active: Vec<String>,
+    /// As in `SessionSets`.
+    pub pinned: Vec<String>,
+}
+
+#[napi]
+impl Store {
+    /// Reads what a session knew: its sets with handles, its tool calls, and where its branch ends. `options.at`: when; default: now.
+    /// Takes time in proportion to its events before that.
+    ///
+    /// `session`: as in `findSession`. Rejects as that, and with `NOT_FOUND` if there was no such session then.
+    #[napi(
+        ts_args_type = "session: string, options?: Pick<ReadOptions, \"at\">",
+        ts_return_type = "Promise<SessionDocument>"
+    )]
+    pub fn session_document(
+        &self,
+        session: Given<String>,
+        options: Given<Option<ReadOptions>>,
+    ) -> AsyncTask<Blocking<SessionDocument>> {
+        let store = self.core.clone();
+        blocking(move || {
+            let at = as_of(options.named("options")?.unwrap_or_default().at)?;
+            let id = live::find_session(&store, &session.named("session")?)?;
+            let (version, state) = live::session_at(&store, &id, at)?;
+            Ok(document(&version, &state))
+        })
+    }
+}
+
 #[napi]
 impl Session {
     /// See `Session.sets` of `index.d.ts`.
     #[napi(ts_return_type = "Promise<SessionSets>")]
     pub fn sets(&self) -> AsyncTask<Blocking<SessionSets>> {
         let shared = Arc::clone(&self.shared);
-        blocking(move || shared.with(|session| Ok(sets(session))))
+        blocking(move || {
+            shared.with(|session| Ok(sets_of(session.state(), session.active_objects())))
+        })
     }
 }
 
-fn sets(session: &LiveSession) -> SessionSets {
-    let index = session.state().index();
-    let sets = session.state().sets();
+fn sets_of(state: &State, active: Vec<&ObjectId>) -> SessionSets {
+    let (index, sets) = (state.index(), state.sets());
     let handle = |id: &ObjectId| index.get(id).map(|entry| entry.handle.to_string());
     SessionSets {
         index: index.entries().iter().map(indexed).collect(),
         pool: sets.pool().iter().filter_map(|known| handle(&known.id)).collect(),
-        active: session.active_objects().into_iter().filter_map(handle).collect(),
+        active: active.into_iter().filter_map(handle).collect(),
         pinned: sets.pinned().iter().filter_map(handle).collect(),
+    }
+}
+
+fn document(version: &Version, state: &State) -> SessionDocument {
+    let (results, chat) = (state.window().filter_map(|(at, _)| state.result(at)), state.chat());
+    let toolcalls = results.filter_map(|fact| fact.object.as_ref());
+    let chat_id = version.fields.get("chat_ref").and_then(Value::as_str).unwrap_or_default();
+    let active = if state.sent().is_some_and(|sent| sent.in_pools) {
+        state.sets().active().map(|active| &active.id).collect()
+    } else {
+        state.shown_objects()
+    };
+    let SessionSets { index, pool, active, pinned } = sets_of(state, active);
+    SessionDocument {
+        id: version.envelope.id.to_string(),
+        tx_id: version.tx_id.0,
+        calls: count(state.calls()),
+        epoch: state.epoch(),
+        chat_id: chat_id.to_owned(),
+        branch_leaf: chat.len().checked_sub(1).map(count),
+        toolcall_refs: toolcalls.map(ToString::to_string).collect(),
+        index,
+        pool,
+        active,
+        pinned,
     }
 }
 

@@ -3,11 +3,13 @@
 //! Reads the store alone: after a restart and in another store it says the same. Opens no session. Must not decide anything.
 
 mod call;
+mod document;
 mod inspect;
 mod sessions;
 mod slots;
 
 pub use self::call::{Place, Replayed, replay_call};
+pub use self::document::session_at;
 pub use self::inspect::{
     About, Change, Inspected, Payload, Prompt, Since, compare_calls, inspect_call,
 };

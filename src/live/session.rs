@@ -3,7 +3,6 @@
 mod call;
 mod work;
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +23,7 @@ use crate::context::patch::{self, Patch};
 use crate::context::statement::{self, Statement};
 use crate::error::{Error, Result};
 use crate::object::ObjectId;
-use crate::session::{Effect, Event, LineRange, Reported, Session, Shows};
+use crate::session::{Effect, Event, LineRange, Reported, Session};
 use crate::settings::{Layout, Settings};
 use crate::source::{TrackerOptions, absolute_path};
 use crate::store::Store;
@@ -152,15 +151,7 @@ impl LiveSession {
             let active = state.active_by_window(active_per_turn, active_turns);
             return active.into_iter().map(|active| &active.id).collect();
         }
-        let window = state.chat().window().iter().copied();
-        let standing = window.filter(|at| state.place(*at).stands && !state.is_hidden(*at));
-        let own = standing.filter_map(|at| {
-            let fact = state.result(at).filter(|fact| fact.shows == Shows::Own)?;
-            fact.object.as_ref()
-        });
-        let shown = state.all_showings().map(|showing| &showing.object);
-        let mut met = HashSet::new();
-        own.chain(shown).filter(|id| met.insert(*id)).collect()
+        state.shown_objects()
     }
 
     /// Takes the effects of a finished tool call: files read, edited, written, found. They are stored when it returns.

@@ -8,6 +8,7 @@ mod disk;
 mod finding;
 mod indexing;
 mod links;
+mod met;
 mod moves;
 mod notes;
 mod parallel;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 pub use self::check::Progress;
 pub(super) use self::disk::Disk;
 pub use self::disk::Files;
+use self::met::Met;
 pub(super) use self::notes::{Announced, NoteBudget, describe_change};
 use self::reconcile::Due;
 pub(super) use self::reconcile::MAX_STAGED_TEXT_BYTES;
@@ -49,6 +51,8 @@ pub(super) struct Workspace {
     tracked: Option<Tracked>,
     /// Files that may have changed and were not checked yet.
     pending: Pending,
+    /// Files that calls met whose results are yet to come.
+    met: Met,
 }
 
 /// When files were last looked at. After a pause, when the session was last written.
@@ -80,6 +84,7 @@ impl Workspace {
             reconcile: Due::No,
             tracked: None,
             pending: Pending::default(),
+            met: Met::default(),
         })
     }
 
@@ -92,6 +97,11 @@ impl Workspace {
     pub(super) fn committed(&mut self, journal: &Journal) {
         self.reconcile.staged_is_stored();
         self.track_seen_files(journal);
+    }
+
+    /// To be called when a request has gone out.
+    pub(super) fn sent(&mut self) {
+        self.met.clear();
     }
 
     /// To be called after the journal was read again from the store, which gives up what was staged.

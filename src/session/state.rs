@@ -47,6 +47,8 @@ pub struct Sent {
     pub plain_tokens: u64,
     /// Tokens of the model's window, if the host stated it.
     pub context_window: Option<u64>,
+    /// Whether its layout was `pools`.
+    pub in_pools: bool,
 }
 
 /// Number of steps after which a need counts as late. What the model needs sooner mostly still stands.
@@ -171,6 +173,7 @@ impl Session {
                     sent_tokens: record.sent_tokens,
                     plain_tokens: record.plain_tokens,
                     context_window: record.context_window,
+                    in_pools: record.layout == "pools",
                 });
             }
             Event::Reported(reported) => {

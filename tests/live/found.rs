@@ -2,10 +2,10 @@
 
 use palimpsest::context::tokens;
 use palimpsest::live::{Files, FinishedToolCall, LiveSession, OpenSession, Wanted};
-use palimpsest::object::AsOf;
+use palimpsest::object::{AsOf, ObjectId};
 use palimpsest::session::Subject;
 use palimpsest::settings::{Layout, Settings};
-use palimpsest::store::ForgetOptions;
+use palimpsest::store::{ForgetOptions, RelationKind};
 use serde_json::{Value, json};
 
 use crate::host::Host;
@@ -64,6 +64,45 @@ fn files_that_a_command_names_can_be_activated_and_take_no_tokens() {
     host.send();
     assert_eq!(host.activate(&wanted("f1"), false).lines().nth(1), Some("// file-000.rs"));
     host.send();
+}
+
+#[test]
+fn a_toolcall_names_the_files_that_it_met_and_how() {
+    let (mut host, listing) = with_files(Settings::default(), 3);
+    host.user("go");
+    host.read("file-000.rs", None, None);
+    host.tool("ls", &json!({}), &listing);
+    host.tool("bash", &json!({ "command": "rm -f none; cat file-001.rs" }), "// file-001.rs");
+    host.tool("bash", &json!({ "command": "true" }), "");
+    host.send();
+    let entries = host.live.state().index().entries().iter();
+    let calls = entries.filter(|entry| matches!(entry.subject, Subject::Toolcall { .. }));
+    let met: Vec<Vec<(String, String)>> = calls.map(|call| met(&host, &call.id)).collect();
+    let of = |files: &[(&str, &str)]| -> Vec<(String, String)> {
+        files.iter().map(|(file, how)| ((*file).to_owned(), (*how).to_owned())).collect()
+    };
+    assert_eq!(met[0], of(&[("file-000.rs", "read")]));
+    let listed = [("file-000.rs", "found"), ("file-001.rs", "found"), ("file-002.rs", "found")];
+    assert_eq!(met[1], of(&listed), "known files count too");
+    assert_eq!(met[2], of(&[("file-001.rs", "found")]));
+    assert_eq!(met[3], of(&[]));
+    let file = host.live.state().index().entries()[0].id.clone();
+    let relations = host.store.relations().unwrap();
+    let links =
+        relations.relations_to(&[RelationKind::Dynamic], file.as_str(), AsOf::Latest).unwrap();
+    assert_eq!(links.len(), 2, "the file is linked from both calls: {links:?}");
+}
+
+/// The files of a toolcall, by name, with how it met each.
+fn met(host: &Host, id: &ObjectId) -> Vec<(String, String)> {
+    let call = host.store.get(id, AsOf::Latest).unwrap().unwrap();
+    let refs = call.fields.get("file_refs").and_then(Value::as_array).cloned().unwrap_or_default();
+    let name = |id: &Value| {
+        let file = host.store.get(&ObjectId::new(id.as_str().unwrap()), AsOf::Latest).unwrap();
+        let path = file.unwrap().envelope.source.unwrap().path().unwrap().to_owned();
+        path.rsplit('/').next().unwrap().to_owned()
+    };
+    refs.iter().map(|file| (name(&file["id"]), file["met"].as_str().unwrap().to_owned())).collect()
 }
 
 #[test]

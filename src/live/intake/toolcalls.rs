@@ -56,8 +56,9 @@ impl Ingest<'_> {
         fields.insert("status".into(), json!(if fact.ok { "ok" } else { "fail" }));
         fields.insert("chat_ref".into(), json!(self.journal.chat_id()));
         fields.insert("position".into(), json!(self.journal.state().chat().len()));
-        if let Shows::File { object, .. } | Shows::Change { object } = &fact.shows {
-            fields.insert("file_refs".into(), json!([object]));
+        let files = self.workspace.file_refs(&call.id, &fact.shows);
+        if !files.is_empty() {
+            fields.insert("file_refs".into(), Value::Array(files));
         }
         if let Some(withheld) = &message.withheld {
             fields.insert("no_content".into(), json!(withheld.reason.as_str()));

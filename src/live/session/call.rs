@@ -83,6 +83,7 @@ impl LiveSession {
         self.commit(Activity::Active)?;
         let call = self.journal.state().calls();
         self.request.sent(call);
+        self.workspace.sent();
         Ok(Transformed::Edits { call, edits: view::instructions(&edits), notices })
     }
 

@@ -85,6 +85,7 @@ impl Workspace {
         let call = finished.call();
         for (cause, path) in self.disk.touched(call)? {
             let location = self.disk.location(&path);
+            self.met.take(&finished.call, location.id()?, cause);
             if self.disk.is_known_by_reports(&location) {
                 self.index_reported_change(journal, &location, cause, &finished.call, call)?;
             } else {
@@ -109,7 +110,7 @@ impl Workspace {
 
     /// Records the files that a call named and that are new to the session, by their paths alone.
     fn index_named(
-        &self,
+        &mut self,
         journal: &mut Journal,
         naming: Naming<'_>,
         finished: &FinishedToolCall,
@@ -123,7 +124,12 @@ impl Workspace {
         // Of a path that is not UTF-8 no object is made.
         for location in files.iter().filter(|location| location.path.to_str().is_some()) {
             let object = location.id()?;
-            if journal.state().index().get(&object).is_none() && !journal.is_forgotten(&object)? {
+            let is_known = journal.state().index().get(&object).is_some();
+            if !is_known && journal.is_forgotten(&object)? {
+                continue;
+            }
+            self.met.take(&finished.call, object.clone(), Cause::Found);
+            if !is_known {
                 self.index_path(journal, location, object)?;
             }
         }

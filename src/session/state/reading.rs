@@ -1,7 +1,7 @@
 //! Accessors of a session's state. Must not change it.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{Effect, Sent, Session};
 use crate::object::{Handle, Hash, ObjectId};
@@ -11,7 +11,7 @@ use crate::session::folds::{self, Folds};
 use crate::session::index::{IndexEntry, SessionIndex, Subject};
 use crate::session::lines::LineRange;
 use crate::session::links::Links;
-use crate::session::message::{MessageKind, ResultFact};
+use crate::session::message::{MessageKind, ResultFact, Shows};
 use crate::session::places::Place;
 use crate::session::sets::{Active, Sets};
 use crate::session::showings::Showing;
@@ -196,6 +196,19 @@ impl Session {
     /// Everything that stands in the window apart from results' own texts.
     pub fn all_showings(&self) -> impl Iterator<Item = &Showing> {
         self.showings.all()
+    }
+
+    /// The active set of the layout `log`: objects whose content stands in the window, in the order in which it does.
+    pub fn shown_objects(&self) -> Vec<&ObjectId> {
+        let window = self.chat.window().iter().copied();
+        let standing = window.filter(|at| self.place(*at).stands && !self.is_hidden(*at));
+        let own = standing.filter_map(|at| {
+            let fact = self.result(at).filter(|fact| fact.shows == Shows::Own)?;
+            fact.object.as_ref()
+        });
+        let shown = self.all_showings().map(|showing| &showing.object);
+        let mut met = HashSet::new();
+        own.chain(shown).filter(|id| met.insert(*id)).collect()
     }
 
     /// A path as the model sees it in `log`: relative to the working folder if it lies inside. `path`: the agent's path, see
