@@ -152,6 +152,7 @@ export interface Settings {
   highWater: number;
   firstTokenSeconds: number;
   promptTokensPerSecond: number;
+  deadlineSeconds: number;
   prices: string | Record<string, string | PriceTable>;
   exclude: string[] | null;
   excludeAlso: string[] | null;
@@ -228,6 +229,8 @@ export interface PalimpsestError extends Error {
   hint?: string;
   /** Objects that an ambiguous name may mean: ID and path or type, at most 8. */
   candidates?: string[];
+  /** True where something of ours, or the store, does not work: asking in another way does not help. */
+  failure?: boolean;
   /** Message, causes and hint, for logs. */
   report?: string;
 }
@@ -684,7 +687,10 @@ export declare class Store {
    * opened. Null if there is none.
    */
   get notice(): string | null
-  /** Ends the store's trackings and closes the file. Later calls reject with `CLOSED`. Idempotent. */
+  /**
+   * Ends the store's trackings and closes the file. Later calls reject with `CLOSED`. Idempotent. Rejects with `NO_ANSWER` where a
+   * disk does not answer; what hangs ends with the process.
+   */
   close(): Promise<void>
   /**
    * Tracks files: indexes each of them now and whenever it changes on disk, as `index` does. A deleted file gets a version without
@@ -1663,6 +1669,8 @@ export interface SessionStatus {
   indexedObjects: number
   /** Objects pinned. */
   pinnedObjects: number
+  /** Files and folders that do not answer: what is known of what they hold stands, and they are looked at again later. */
+  silentPlaces: Array<string>
 }
 
 /**

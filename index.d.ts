@@ -313,6 +313,13 @@ export type SessionEvent =
   | { type: "checking_files"; files: number; of: number }
   /** Tracking failed; files are still looked at before each call. */
   | { type: "tracking_failed"; problem: string }
+  /**
+   * A file or folder of this machine does not answer, such as a mount whose server is gone. What is known of what it holds stands, and
+   * it is looked at again later.
+   */
+  | { type: "disk_silent"; path: string }
+  /** It answers again. */
+  | { type: "disk_answers"; path: string }
   /** The host's list does not continue the one before, from the message at index `at` on. */
   | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged" | "edited"; at: number }
   /** The message at index `at` changes at every call: it passes through, and provider caches end before it. */

@@ -1,13 +1,24 @@
 // Opens the store and the session behind a Pi session: settings, path of the store, parent. Decides nothing about contexts.
+import { existsSync } from "node:fs";
 import { open } from "node:fs/promises";
+import { basename, dirname, extname, join } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { Addon, Session, Store } from "./addon.ts";
+import type { Addon, Session, Settings, Store } from "./addon.ts";
+
+const inMemory = ":memory:";
+
+/** Stores beside a damaged one that are tried. */
+const maxBeside = 9;
 
 /** An open session with its store. */
 export interface Live {
   readonly session: Session;
+  /** Where the store is. */
+  readonly path: string;
   /** Notices for the user about the store and about mounts. */
   readonly notices: string[];
+  /** Where its store is, as the status line says it, if that is not where the settings say. */
+  readonly aside: string | undefined;
   /** Closes session and store. */
   close(): Promise<void>;
 }
@@ -33,7 +44,96 @@ export async function openLive(
     return undefined;
   }
   // Pi does not keep this session (`--no-session`), so neither do we.
-  const path = ctx.sessionManager.getSessionFile() === undefined ? ":memory:" : undefined;
+  const isKept = ctx.sessionManager.getSessionFile() !== undefined;
+  const path = isKept ? await addon.storePath({ settings, agentDir }) : inMemory;
+  try {
+    return await openAt(addon, agentDir, ctx, settings, path);
+  } catch (error) {
+    const beside = isLost(error) ? placesBeside(path).find((place) => existsSync(place)) : undefined;
+    if (beside === undefined) {
+      throw error;
+    }
+    // A session that was open when the store failed goes on there.
+    const live = await openAt(addon, agentDir, ctx, settings, beside);
+    const notice = `${sentence(error)}: the store beside it, \`${beside}\`, is used instead; ${advice(error)}`;
+    return { ...live, notices: [notice, ...live.notices], aside: `in ${basename(beside)}` };
+  }
+}
+
+/** Whether the store of a session is lost to it: what it holds cannot be read or trusted any more, or its file is gone. */
+export function isLost(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return code === "STORE_GONE" || code === "STORE_CORRUPT" || code === "HASH_MISMATCH";
+}
+
+/**
+ * Opens the session of `ctx` in another store than the one at `path`, which is lost: at the same place where that is free or holds a
+ * store, else beside it, else in memory. The session starts with what Pi has of it. Rejects if there is no way.
+ */
+export async function openElsewhere(
+  addon: typeof Addon,
+  agentDir: string,
+  ctx: ExtensionContext,
+  path: string,
+  lost: unknown,
+): Promise<Live> {
+  const projectDir = ctx.isProjectTrusted() ? ctx.cwd : undefined;
+  const settings = await addon.loadSettings({ agentDir, projectDir });
+  const isGone = (lost as { code?: unknown }).code === "STORE_GONE";
+  const places = path === inMemory ? [] : [...(isGone ? [path] : []), ...placesBeside(path)];
+  for (const place of [...places, inMemory]) {
+    const live = await openAt(addon, agentDir, ctx, settings, place).catch(() => undefined);
+    if (live !== undefined) {
+      return {
+        ...live,
+        notices: [`${sentence(lost)}: ${goesOn(path, place, lost)}`, ...live.notices],
+        aside: aside(path, place),
+      };
+    }
+  }
+  throw lost;
+}
+
+function goesOn(path: string, place: string, lost: unknown): string {
+  const from = "with what Pi has of it; versions of files and figures from before are not in it";
+  if (place === path) {
+    return `this session goes on in the store that is there now, ${from}`;
+  }
+  return place === inMemory
+    ? `this session goes on in memory, and nothing of it is kept beyond Pi's own file; ${advice(lost)}`
+    : `this session goes on in \`${place}\`, ${from}; ${advice(lost)}`;
+}
+
+function aside(path: string, place: string): string | undefined {
+  if (place === path) {
+    return undefined;
+  }
+  return place === inMemory ? "in memory" : `in ${basename(place)}`;
+}
+
+/** Such as `store-2.sqlite`, in the order in which they are tried. */
+function placesBeside(path: string): string[] {
+  const end = extname(path);
+  const name = basename(path, end);
+  return Array.from({ length: maxBeside }, (_, index) => join(dirname(path), `${name}-${index + 2}${end}`));
+}
+
+function sentence(error: unknown): string {
+  const { message, code } = error as { message: string; code: string };
+  return `${message} (${code})`;
+}
+
+function advice(error: unknown): string {
+  return (error as { hint?: string }).hint ?? "`palimpsest doctor` says more";
+}
+
+async function openAt(
+  addon: typeof Addon,
+  agentDir: string,
+  ctx: ExtensionContext,
+  settings: Settings,
+  path: string,
+): Promise<Live> {
   const store = await addon.openStore({ path, settings, agentDir });
   try {
     const session = await addon.openSession(store, {
@@ -45,7 +145,7 @@ export async function openLive(
       images: true,
     });
     const notices = [store.notice, ...(await session.mountNotices())].filter((notice) => notice !== null);
-    return { session, notices, close: () => closeBoth(session, store) };
+    return { session, path: store.path, notices, aside: undefined, close: () => closeBoth(session, store) };
   } catch (error) {
     await store.close();
     throw error;

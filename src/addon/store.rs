@@ -8,7 +8,7 @@ use napi_derive::napi;
 use serde_json::Value;
 
 use super::argument::Given;
-use super::blocking::{Blocking, blocking};
+use super::blocking::{Blocking, blocking, within};
 use super::settings::settings_from;
 use super::trackings::Trackings;
 use crate::error::Result;
@@ -103,13 +103,17 @@ impl Store {
         self.core.notice().map(str::to_owned)
     }
 
-    /// Ends the store's trackings and closes the file. Later calls reject with `CLOSED`. Idempotent.
+    /// Ends the store's trackings and closes the file. Later calls reject with `CLOSED`. Idempotent. Rejects with `NO_ANSWER` where a
+    /// disk does not answer; what hangs ends with the process.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn close(&self) -> AsyncTask<Blocking<()>> {
         let (core, trackings) = (self.core.clone(), self.trackings.clone());
+        let deadline = self.settings.deadline();
         blocking(move || {
-            trackings.close();
-            core.close()
+            within(deadline, "store", move || {
+                trackings.close();
+                core.close()
+            })
         })
     }
 }

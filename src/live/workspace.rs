@@ -10,7 +10,6 @@ mod indexing;
 mod links;
 mod moves;
 mod notes;
-mod parallel;
 mod reach;
 mod reconcile;
 mod refresh;
