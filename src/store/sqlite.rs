@@ -14,6 +14,7 @@ mod lost;
 mod mark;
 mod open;
 mod pack;
+mod place;
 mod query;
 mod read;
 mod relation_data;
@@ -35,6 +36,7 @@ use rusqlite::Connection;
 use self::failure::Step;
 pub(crate) use self::locks::install as install_locks;
 use self::mark::Mark;
+use self::place::Place;
 use super::{
     Backend, Garbage, Item, Lost, Op, PlacedItem, Query, Receipt, RelationIndex, Replacement,
     SearchIndex, Size, Version,
@@ -64,6 +66,8 @@ pub(super) const IN_MEMORY: &str = ":memory:";
 pub struct SqliteBackend {
     /// `:memory:` for a store in memory.
     path: PathBuf,
+    /// The file as it was opened, where it can be told from another at its path.
+    place: Option<Place>,
     store_id: String,
     journal: Journal,
     read_only: bool,
@@ -90,6 +94,7 @@ impl SqliteBackend {
         let readers = vec![slot(open::reader(&real)?), slot(open::reader(&real)?)];
         Ok(Self {
             path,
+            place: Place::of(real),
             store_id: opened.store_id,
             journal: opened.journal,
             read_only: false,
@@ -109,6 +114,7 @@ impl SqliteBackend {
         let (connection, store_id) = open::in_memory(&path)?;
         Ok(Self {
             path,
+            place: None,
             store_id,
             journal: Journal::Rollback,
             read_only: false,
@@ -129,6 +135,7 @@ impl SqliteBackend {
         let viewed = open::viewers(&path)?;
         Ok(Self {
             path,
+            place: None,
             store_id: viewed.store_id,
             journal: Journal::WriteAhead,
             read_only: true,
@@ -176,8 +183,15 @@ impl SqliteBackend {
         }
         let mut slot = lock(&self.writer);
         let connection = slot.as_mut().ok_or(Error::Closed { what: "store" })?;
-        step(connection)
-            .map_err(|failure| failure.with_cause(connection, &self.path).at(&self.path))
+        if let Some(place) = &self.place {
+            place.check(&self.store_id, &self.path)?;
+        }
+        let written = step(connection)
+            .map_err(|failure| failure.with_cause(connection, &self.path).at(&self.path))?;
+        if let Some(place) = &self.place {
+            place.written();
+        }
+        Ok(written)
     }
 
     /// A free reader, or else the first one once it is free; in memory the only connection.
