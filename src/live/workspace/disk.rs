@@ -56,14 +56,14 @@ pub(in crate::live) struct Disk {
     namespace: Arc<Namespace>,
     /// The working folder as the agent sees it.
     agent_cwd: PathBuf,
-    exclude: Exclude,
+    exclude: Arc<Exclude>,
     /// Known files whose ID is that of their path. It stays so, and computing it costs more than looking at the file.
     named: Mutex<HashSet<ObjectId>>,
 }
 
 impl Disk {
     pub(super) fn open(options: Arc<OpenSession>, key: &str) -> Result<Self> {
-        let exclude = options.settings.excluded()?;
+        let exclude = Arc::new(options.settings.excluded()?);
         let namespace = Arc::new(options.files.namespace(&options, key)?);
         let agent_cwd = namespace.agent_folder(&options.cwd);
         Ok(Self { options, namespace, agent_cwd, exclude, named: Mutex::default() })
@@ -229,14 +229,21 @@ impl Disk {
 
     /// Whether a file is known by path alone, by the agent's path or by the one that it leads to.
     pub(in crate::live) fn is_excluded(&self, path: &Path) -> bool {
-        !self.exclude.is_empty()
-            && (self.exclude.excludes_name(path) || self.is_excluded_at(&self.location(path)))
+        if self.exclude.is_empty() || self.exclude.excludes_name(path) {
+            return !self.exclude.is_empty();
+        }
+        let path = path.to_owned();
+        self.together(move |namespace, exclude| excludes_at(exclude, &namespace.locate(&path)))
     }
 
     /// As [`Self::is_excluded`], for a file whose place is known.
     pub(in crate::live) fn is_excluded_at(&self, location: &Location) -> bool {
-        self.exclude.excludes_name(&location.path)
-            || location.open.as_ref().is_some_and(|open| self.exclude.excludes(open))
+        if self.exclude.is_empty() || self.exclude.excludes_name(&location.path) {
+            return !self.exclude.is_empty();
+        }
+        let Some(open) = location.open.clone() else { return false };
+        self.exclude.excludes_name(&open)
+            || self.together(move |_, exclude| exclude.excludes(&open))
     }
 
     /// Whether a path as a model writes it names a file that is known by path alone.
@@ -245,14 +252,36 @@ impl Disk {
             return false;
         }
         let Ok(path) = self.resolve(given) else { return false };
-        let open = || self.location(&path).open;
-        self.is_excluded(&path) || open().is_some_and(|open| self.exclude.excludes_some(&open))
+        self.exclude.excludes_name(&path)
+            || self.together(move |namespace, exclude| {
+                let location = namespace.locate(&path);
+                let open = location.open.as_ref();
+                excludes_at(exclude, &location)
+                    || open.is_some_and(|open| exclude.excludes_some(open))
+            })
     }
 
     /// Whether a file that is known by path alone is at an agent's absolute path, or stands below it.
     pub(in crate::live) fn excludes_within(&self, path: &Path) -> bool {
-        self.is_excluded(path)
-            || self.location(path).open.is_some_and(|open| self.exclude.excludes_within(&open))
+        if self.exclude.is_empty() || self.exclude.excludes_name(path) {
+            return !self.exclude.is_empty();
+        }
+        let path = path.to_owned();
+        self.together(move |namespace, exclude| {
+            let location = namespace.locate(&path);
+            let open = location.open.as_ref();
+            excludes_at(exclude, &location)
+                || open.is_some_and(|open| exclude.excludes_within(open))
+        })
+    }
+
+    /// Several looks as one. What does not answer is judged by its name, which is no reason to exclude it here.
+    fn together(
+        &self,
+        look: impl Fn(&Namespace, &Exclude) -> bool + Clone + Send + 'static,
+    ) -> bool {
+        let (namespace, exclude) = (Arc::clone(&self.namespace), Arc::clone(&self.exclude));
+        source::together(move || look(&namespace, &exclude)).unwrap_or(false)
     }
 
     /// Where the regular file is that is at an absolute path now; `None` if there is none. It is not opened.
@@ -351,4 +380,10 @@ impl Disk {
             moved: None,
         }
     }
+}
+
+/// Whether a file is known by path alone, by the names of its place.
+fn excludes_at(exclude: &Exclude, location: &Location) -> bool {
+    exclude.excludes_name(&location.path)
+        || location.open.as_ref().is_some_and(|open| exclude.excludes(open))
 }
