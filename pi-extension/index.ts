@@ -139,9 +139,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
       }
       await lost.failures.log("the store of this session failed", error);
       const addon = await loadAddon();
-      // Its own failures are this one.
-      await lost.close().catch(() => {});
-      const live = await openElsewhere(addon, agentDir, ctx, lost.path, error);
+      const live = await openElsewhere(addon, agentDir, ctx, lost, error);
       current = start(addon, live, lost.failures, ctx);
       showStatus(ctx, current);
     }).catch((failed: unknown) => lost.failures.report("no other store could be opened", failed));

@@ -1,6 +1,7 @@
 // Opens the store and the session behind a Pi session: settings, path of the store, parent. Decides nothing about contexts.
 import { existsSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { mkdtemp, open, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { basename, dirname, extname, join } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Addon, Session, Settings, Store } from "./addon.ts";
@@ -13,8 +14,7 @@ const maxBeside = 9;
 /** An open session with its store. */
 export interface Live {
   readonly session: Session;
-  /** Where the store is. */
-  readonly path: string;
+  readonly store: Store;
   /** Notices for the user about the store and about mounts. */
   readonly notices: string[];
   /** Where its store is, as the status line says it, if that is not where the settings say. */
@@ -67,41 +67,58 @@ export function isLost(error: unknown): boolean {
 }
 
 /**
- * Opens the session of `ctx` in another store than the one at `path`, which is lost: at the same place where that is free or holds a
- * store, else beside it, else in memory. The session starts with what Pi has of it. Rejects if there is no way.
+ * Opens the session of `ctx` in another store than that of `lost`: at the same place where that is free or holds a store, else beside
+ * it, else in memory. It gets what can still be read of the session; else it starts with what Pi has. Closes `lost`. Rejects if there is
+ * no way.
  */
 export async function openElsewhere(
   addon: typeof Addon,
   agentDir: string,
   ctx: ExtensionContext,
-  path: string,
-  lost: unknown,
+  lost: Live,
+  why: unknown,
 ): Promise<Live> {
   const projectDir = ctx.isProjectTrusted() ? ctx.cwd : undefined;
   const settings = await addon.loadSettings({ agentDir, projectDir });
-  const isGone = (lost as { code?: unknown }).code === "STORE_GONE";
-  const places = path === inMemory ? [] : [...(isGone ? [path] : []), ...placesBeside(path)];
-  for (const place of [...places, inMemory]) {
-    const live = await openAt(addon, agentDir, ctx, settings, place).catch(() => undefined);
-    if (live !== undefined) {
-      return {
-        ...live,
-        notices: [`${sentence(lost)}: ${goesOn(path, place, lost)}`, ...live.notices],
-        aside: aside(path, place),
-      };
+  const folder = await mkdtemp(join(tmpdir(), "palimpsest-"));
+  try {
+    const archive = await rest(lost, join(folder, "session.jsonl"));
+    // What fails in it is known.
+    await lost.close().catch(() => {});
+    const { path } = lost.store;
+    const isGone = (why as { code?: unknown }).code === "STORE_GONE";
+    const places = path === inMemory ? [] : [...(isGone ? [path] : []), ...placesBeside(path)];
+    for (const place of [...places, inMemory]) {
+      const live = await openAt(addon, agentDir, ctx, settings, place, archive).catch(() => undefined);
+      if (live !== undefined) {
+        const notice = `${sentence(why)}: ${goesOn(path, place, why, live.isWhole)}`;
+        return { ...live, notices: [notice, ...live.notices], aside: aside(path, place) };
+      }
     }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
-  throw lost;
+  throw why;
 }
 
-function goesOn(path: string, place: string, lost: unknown): string {
-  const from = "with what Pi has of it; versions of files and figures from before are not in it";
+/** An archive of the session, if all of it can still be read, as of a file that was deleted and is open. All that is read is checked. */
+async function rest({ session, store }: Live, path: string): Promise<string | undefined> {
+  return store.maintenance.exportArchive({ path, session: session.id }).then(
+    () => path,
+    () => undefined,
+  );
+}
+
+function goesOn(path: string, place: string, why: unknown, isWhole: boolean): string {
+  const from = isWhole
+    ? "with all that it held"
+    : "with what Pi has of it, without earlier versions of files and figures";
   if (place === path) {
     return `this session goes on in the store that is there now, ${from}`;
   }
   return place === inMemory
-    ? `this session goes on in memory, and nothing of it is kept beyond Pi's own file; ${advice(lost)}`
-    : `this session goes on in \`${place}\`, ${from}; ${advice(lost)}`;
+    ? `this session goes on in memory, and nothing of it is kept beyond Pi's own file; ${advice(why)}`
+    : `this session goes on in \`${place}\`, ${from}; ${advice(why)}`;
 }
 
 function aside(path: string, place: string): string | undefined {
@@ -133,9 +150,11 @@ async function openAt(
   ctx: ExtensionContext,
   settings: Settings,
   path: string,
-): Promise<Live> {
+  archive?: string,
+): Promise<Live & { isWhole: boolean }> {
   const store = await addon.openStore({ path, settings, agentDir });
   try {
+    const isWhole = archive !== undefined && (await isImported(store, archive));
     const session = await addon.openSession(store, {
       harness: "pi",
       sessionId: ctx.sessionManager.getSessionId(),
@@ -145,11 +164,18 @@ async function openAt(
       images: true,
     });
     const notices = [store.notice, ...(await session.mountNotices())].filter((notice) => notice !== null);
-    return { session, path: store.path, notices, aside: undefined, close: () => closeBoth(session, store) };
+    return { session, store, notices, aside: undefined, isWhole, close: () => closeBoth(session, store) };
   } catch (error) {
     await store.close();
     throw error;
   }
+}
+
+async function isImported(store: Store, path: string): Promise<boolean> {
+  return store.maintenance.importArchive({ path }).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function closeBoth(session: Session, store: Store): Promise<void> {

@@ -90,6 +90,18 @@ async function chatsIn(path: string): Promise<string> {
   }
 }
 
+/** Number of calls that the newest session of a store recorded. */
+async function callsIn(path: string): Promise<number> {
+  const store = await openStore({ path, create: false });
+  try {
+    const [session] = await store.query("type = session");
+    const events = (await store.items(session.id)).map((item) => JSON.parse(item));
+    return events.filter(({ event }) => event === "called").length;
+  } finally {
+    await store.close();
+  }
+}
+
 const garbage = (sandbox: Sandbox) => writeFileSync(storeFile(sandbox), "garbage ".repeat(20_000));
 const failures: [how: string, fail: (sandbox: Sandbox) => void, place: string, code: string][] = [
   ["deleted", removeStore, "store.sqlite", "STORE_GONE"],
@@ -120,6 +132,11 @@ describe.skipIf(process.platform !== "linux")("a store that fails while a sessio
       } else {
         expect(notices, notices.join("\n")).toHaveLength(1);
         expect(activated).toContain("line 400 of the file");
+      }
+      if (code === "STORE_GONE") {
+        // A deleted file that is open can still be read.
+        expect(told[0]).toContain("with all that it held");
+        expect(await callsIn(join(folder(sandbox), place))).toBe(5);
       }
       // All that the model was shown is in the store that was named.
       const chats = await chatsIn(join(folder(sandbox), place));
