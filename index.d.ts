@@ -138,6 +138,8 @@ export declare class Session {
   /**
    * Stores what is not stored yet and marks the session paused, after all calls made before have ended. Later calls reject with
    * `CLOSED`. Idempotent. The store stays open; close it after the session, or what was not stored yet is lost.
+   *
+   * As every method, it rejects with `NO_ANSWER` once it has waited for `deadlineSeconds`, and at once where earlier work still hangs.
    */
   close(): Promise<void>;
 }

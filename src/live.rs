@@ -31,7 +31,7 @@ pub use self::recorded::{
     compare_calls, find_handle, find_session, inspect_call, newest_call, replay_call, sessions,
     statement, text_of,
 };
-pub use self::session::{GivenUp, LiveSession, Status};
+pub use self::session::{LiveSession, Status};
 pub use self::tools::Wanted;
 pub use self::workspace::{Files, FinishedToolCall, Progress, Reconciled};
 use crate::context::tokens::Counter;

@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { openStore } from "../../index.js";
 import { startPiRpc } from "../../scripts/lib/pi.js";
 import type { RequestBody, ScriptedModel, Step } from "../../scripts/lib/scripted-model.js";
 import { root } from "../../scripts/setup.js";
@@ -122,5 +123,12 @@ describe.skipIf(process.platform !== "linux" || missing("cc"))("a disk that does
     far.silence();
     expect(await timed(pi.close())).toBeLessThan(deadlineMs);
     expect(pi.outcome.stderr).toContain("could not store the end of this session");
+    // What was given up was not written later: of five calls, two failed.
+    far.answer();
+    const recorded = await openStore({ path: store, create: false });
+    const [session] = await recorded.query("type = session");
+    const events = (await recorded.items(session.id)).map((item) => JSON.parse(item));
+    await recorded.close();
+    expect(events.filter(({ event }) => event === "called")).toHaveLength(model.requests.length - 2);
   });
 });

@@ -10,9 +10,12 @@ use napi::bindgen_prelude::{AsyncTask, JsObjectValue, JsValue, ToNapiValue, Type
 use napi::{Env, Task, sys};
 
 use crate::error::{Error, Result};
-use crate::source::{Patience, ThreadClock};
+use crate::source::{Patience, ThreadClock, busy};
 
 type Work<T> = Box<dyn FnOnce() -> Result<T> + Send>;
+
+/// As much as Node gives its own worker threads: what is read may be nested deeply.
+pub(super) const STACK_BYTES: usize = 8 << 20;
 
 /// A closure that runs on a worker thread.
 pub struct Blocking<T> {
@@ -91,13 +94,13 @@ pub(super) fn within<T: Send + 'static>(
         let _ = own.set(ThreadClock::of_this_thread());
         drop(answer.send(guarded(work)));
     };
-    let spawned = Builder::new().name("palimpsest close".to_owned()).spawn(thread);
-    spawned.map_err(|error| Error::internal(format!("no thread: {error}")))?;
+    let builder = Builder::new().name("palimpsest work".to_owned()).stack_size(STACK_BYTES);
+    builder.spawn(thread).map_err(|error| Error::internal(format!("no thread: {error}")))?;
     let mut patience = Patience::new(limit);
     loop {
         match answers.recv_timeout(patience.step()) {
             Ok(done) => return done,
-            Err(_) if patience.is_over(|| clock.get()?.busy()) => {
+            Err(_) if patience.is_over(|| Some(clock.get()?.busy()? + busy()?)) => {
                 return Err(Error::NoAnswer { what, seconds: limit.as_secs() });
             }
             Err(_) => {}

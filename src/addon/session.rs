@@ -10,11 +10,11 @@ use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Blocking, Json, blocking, to_js};
+use super::blocking::{Blocking, Json, blocking, to_js, within};
 use super::crossing::{answer, call_info};
 use super::settings::{own_filesystem, settings_from};
 use super::shared::Shared;
-use super::store::Store;
+use super::store::{OPENING, Store};
 use crate::context::tokens::{self, Counter};
 use crate::error::{Error, Result};
 use crate::live::{Files, FinishedToolCall, HostList, LiveSession, OpenSession, Progress};
@@ -100,13 +100,18 @@ pub fn open_session(
     blocking(move || {
         let (store, options) = (store?, options.named("options")?);
         tokens::preload();
-        let options = core_options(&store, options)?;
-        let tracks = options.settings.track;
-        let mut session = LiveSession::open(store.clone(), options)?;
-        if tracks {
-            // Without a tracker files are looked at before each call all the same.
-            drop(session.track(TrackerOptions::default()));
-        }
+        let settings = settings_from(options.settings.clone())?;
+        let deadline = settings.deadline() * OPENING;
+        let session = within(deadline, "session", move || {
+            let options = core_options(&store, options)?;
+            let tracks = options.settings.track;
+            let mut session = LiveSession::open(store.clone(), options)?;
+            if tracks {
+                // Without a tracker files are looked at before each call all the same.
+                drop(session.track(TrackerOptions::default()));
+            }
+            Ok(session)
+        })?;
         Ok(Session { shared: Shared::new(session)? })
     })
 }

@@ -8,15 +8,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
+use super::blocking::STACK_BYTES;
 use crate::error::{Error, Result};
-use crate::live::{GivenUp, LiveSession, Progress, Status};
+use crate::live::{LiveSession, Progress, Status};
 use crate::source::{Patience, ThreadClock, busy};
+use crate::store::{self, GivenUp};
 
 /// Work on the session. `None`: it is closed.
 type Job = Box<dyn FnOnce(&mut Option<LiveSession>) + Send>;
-
-/// As much as Node gives its own worker threads: what a session reads may be nested deeply.
-const STACK_BYTES: usize = 8 << 20;
 
 type Answers<T> = Receiver<std::thread::Result<Result<T>>>;
 
@@ -135,7 +134,7 @@ impl Shared {
         given_up: &GivenUp,
     ) -> Result<T> {
         let session = live.as_mut().ok_or(Error::Closed { what: "session" })?;
-        session.stop_by(Arc::clone(given_up));
+        let _waited = store::waited(Arc::clone(given_up), self.deadline);
         for reason in std::mem::take(&mut *lock(&self.failures)) {
             session.record_failed_call(&reason);
         }

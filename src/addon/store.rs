@@ -15,6 +15,9 @@ use crate::error::Result;
 use crate::settings::{Settings, StorePlace, store_place};
 use crate::store;
 
+/// How many times as long as a call opening may wait.
+pub(super) const OPENING: u32 = 5;
+
 /// Where a store is.
 #[napi(object)]
 #[derive(Default)]
@@ -51,8 +54,10 @@ pub fn open_store(options: Given<Option<StoreOptions>>) -> AsyncTask<Blocking<St
         let options = options.named("options")?.unwrap_or_default();
         let create = options.create.unwrap_or(true);
         let (path, settings) = place(options)?;
-        let core =
-            if create { store::Store::open(&path)? } else { store::Store::open_existing(&path)? };
+        // Another process may be busy with it for a while, and no call waits for it yet.
+        let core = within(settings.deadline() * OPENING, "store", move || {
+            if create { store::Store::open(&path) } else { store::Store::open_existing(&path) }
+        })?;
         Ok(Store { core, settings: Arc::new(settings), trackings: Trackings::default() })
     })
 }

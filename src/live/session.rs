@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-pub use self::deadlines::GivenUp;
 pub use self::status::Status;
 use super::hazards;
 use super::intake::{Intake, Withholding};
@@ -44,8 +43,6 @@ pub struct LiveSession {
     waiting: Vec<Notice>,
     /// Places that did not answer, as they were told last.
     silent: Vec<PathBuf>,
-    /// Whether whoever asked for the work at hand no longer waits for it.
-    given_up: GivenUp,
 }
 
 impl LiveSession {
@@ -74,7 +71,6 @@ impl LiveSession {
             chances: Box::new(hazards),
             waiting: Vec::new(),
             silent: Vec::new(),
-            given_up: GivenUp::default(),
             options,
         };
         live.reload()?;

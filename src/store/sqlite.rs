@@ -174,7 +174,8 @@ impl SqliteBackend {
     fn read<T>(&self, mut query: impl FnMut(&Connection) -> Step<T>) -> Result<T> {
         let slot = self.free_reader();
         let connection = slot.as_ref().ok_or(Error::Closed { what: "store" })?;
-        failure::while_busy(|| query(connection)).map_err(|failure| failure.at(&self.path))
+        let read = failure::while_busy(|| query(connection));
+        read.map_err(|failure| self.explained(failure.at(&self.path)))
     }
 
     fn write<T>(&self, step: impl FnOnce(&mut Connection) -> Step<T>) -> Result<T> {
@@ -186,12 +187,23 @@ impl SqliteBackend {
         if let Some(place) = &self.place {
             place.check(&self.store_id, &self.path)?;
         }
-        let written = step(connection)
-            .map_err(|failure| failure.with_cause(connection, &self.path).at(&self.path))?;
+        let written = step(connection).map_err(|failure| {
+            self.explained(failure.with_cause(connection, &self.path).at(&self.path))
+        })?;
         if let Some(place) = &self.place {
             place.written();
         }
         Ok(written)
+    }
+
+    /// That the file is gone or another explains whatever SQLite says of it.
+    fn explained(&self, error: Error) -> Error {
+        let is_of_file = matches!(
+            error,
+            Error::StoreUnavailable { .. } | Error::StoreCorrupt { .. } | Error::NotAStore { .. }
+        );
+        let place = self.place.as_ref().filter(|_| is_of_file);
+        place.and_then(|place| place.check(&self.store_id, &self.path).err()).unwrap_or(error)
     }
 
     /// A free reader, or else the first one once it is free; in memory the only connection.

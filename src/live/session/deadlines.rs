@@ -1,25 +1,15 @@
 //! How long a session waits for disks and other processes, and what of them does not answer.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::LiveSession;
 use crate::live::Notice;
 use crate::source::{self, Bounded};
 
-/// Set once whoever asked for work no longer waits for it.
-pub type GivenUp = Arc<AtomicBool>;
-
 impl LiveSession {
     /// How long a call waits for others before it is given up.
     pub fn deadline(&self) -> Duration {
         self.options.settings.deadline()
-    }
-
-    /// Names the flag that says that the work at hand was given up: nothing of it is stored then.
-    pub fn stop_by(&mut self, given_up: GivenUp) {
-        self.given_up = given_up;
     }
 
     /// Gives looks at files a deadline while the result lives.

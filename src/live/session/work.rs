@@ -1,7 +1,5 @@
 //! Work on a session that ends with a commit: done anew beside another process, given up whole after an error.
 
-use std::sync::atomic::Ordering;
-
 use super::LiveSession;
 use crate::context::host::HostMessage;
 use crate::error::{Error, Result};
@@ -109,14 +107,7 @@ impl LiveSession {
     }
 
     /// Commits what is staged and what waits to be stored about requests that went out.
-    ///
-    /// # Errors
-    /// `NO_ANSWER` if the work was given up; what the store reports.
     pub(super) fn commit(&mut self, activity: Activity) -> Result<()> {
-        if self.given_up.load(Ordering::Relaxed) {
-            let seconds = self.options.settings.deadline_seconds;
-            return Err(Error::NoAnswer { what: "session", seconds });
-        }
         self.journal.commit(activity, &self.request.waiting_events())?;
         self.request.committed();
         self.workspace.committed(&self.journal);
