@@ -26,7 +26,13 @@ const status = {
 };
 
 /** Failures that nobody is told of. */
-const quiet: Failures = { report: async () => {}, last: async () => {}, log: async () => {}, notice() {} };
+const quiet: Failures = {
+  report: async () => {},
+  last: async () => {},
+  farewell() {},
+  log: async () => {},
+  notice() {},
+};
 
 describe("the status line", () => {
   test("shows window tokens, share saved, the bill and active objects", () => {

@@ -12,6 +12,8 @@ export interface Failures {
   report(what: string, error: unknown): Promise<void>;
   /** Logs `error` and tells the user, whatever was told before: nothing comes after it. */
   last(what: string, error: unknown): Promise<void>;
+  /** Notifies the user of something at the end of a session. */
+  farewell(message: string): void;
   /** Logs `error`. */
   log(what: string, error: unknown): Promise<void>;
   /** Notifies the user of something that is no failure. */
@@ -25,15 +27,19 @@ export function createFailures(agentDir: string, ctx: ExtensionContext): Failure
   const notified = new Set<unknown>();
   const logged = (what: string, error: unknown) =>
     log(logFile, `${new Date().toISOString()} ${what}: ${withCauses(error)}\n`);
+  const farewell = (message: string) => {
+    const text = `Palimpsest: ${message}`;
+    if (ctx.hasUI) {
+      // Pi takes its screen down with what is shown on it.
+      process.once("exit", () => process.stderr.write(`${harmless(text)}\n`));
+    }
+    notify(ctx, text);
+  };
   return {
     log: logged,
+    farewell,
     async last(what, error) {
-      const text = `Palimpsest: ${what}: ${describe(error)}. Details: ${logFile}`;
-      if (ctx.hasUI) {
-        // Pi takes its screen down with what is shown on it.
-        process.once("exit", () => process.stderr.write(`${harmless(text)}\n`));
-      }
-      notify(ctx, text);
+      farewell(`${what}: ${describe(error)}. Details: ${logFile}`);
       await logged(what, error);
     },
     notice: (message) => notify(ctx, `Palimpsest: ${message}`),

@@ -11,7 +11,7 @@ import {
 import { type Addon, loadAddon } from "./addon.ts";
 import { type Copy, servingCopy, standsAside } from "./copies.ts";
 import { createFailures, describe, type Failures, tell } from "./failures.ts";
-import { isLost, type Live, openElsewhere, openLive, sessionKey } from "./live.ts";
+import { inMemory, isLost, type Live, openElsewhere, openLive, sessionKey } from "./live.ts";
 import { createObserver, type Observer } from "./observe.ts";
 import { contextReport } from "./report.ts";
 import { checkingLine, statusLine, type Trouble } from "./status.ts";
@@ -129,7 +129,8 @@ export default function palimpsest(pi: ExtensionAPI): void {
   /** Goes on in another store where that of the open session is lost; returns whether it did. */
   async function leaveStore(ctx: ExtensionContext, error: unknown): Promise<boolean> {
     const lost = current;
-    if (lost === undefined || !isLost(error)) {
+    // Nobody can damage a store in memory: that is a fault of ours, and another one would not help.
+    if (lost === undefined || !isLost(error) || lost.store.path === inMemory) {
       return false;
     }
     await inTurn(async () => {
@@ -147,7 +148,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
   }
 
   /** The messages for a call; nothing to send Pi's own. */
-  async function transform(event: ContextEvent, ctx: ExtensionContext) {
+  async function transform(event: ContextEvent, ctx: ExtensionContext, isAgain: boolean) {
     const asked = current;
     if (asked === undefined) {
       return undefined;
@@ -155,8 +156,8 @@ export default function palimpsest(pi: ExtensionAPI): void {
     try {
       return await transformed(pi, asked, event, ctx);
     } catch (error) {
-      if (await leaveStore(ctx, error)) {
-        return transform(event, ctx);
+      if (!isAgain && (await leaveStore(ctx, error))) {
+        return transform(event, ctx, true);
       }
       await asked.failures.report("a call went out with Pi's own messages", error);
       asked.usage.called(false);
@@ -167,18 +168,41 @@ export default function palimpsest(pi: ExtensionAPI): void {
     }
   }
 
-  async function close(): Promise<void> {
+  /** Closes the open session, if there is one. `ctx`: that of the session, where it is known. */
+  async function close(ctx?: ExtensionContext): Promise<void> {
     const closing = current;
     current = undefined;
     keyAttempted = undefined;
-    await closing
-      ?.close()
-      .catch((error: unknown) => closing.failures.last("could not store the end of this session", error));
+    try {
+      await closing?.session.close();
+    } catch (error) {
+      const isKept = ctx !== undefined && isLost(error) && (await keepElsewhere(closing as Current, ctx, error));
+      if (!isKept) {
+        await closing?.failures.last("could not store the end of this session", error);
+      }
+    }
+    await closing?.store.close().catch((error: unknown) => closing.failures.report("could not close the store", error));
+  }
+
+  /** Carries a session over that ends in a lost store; returns whether all of it could be read. */
+  async function keepElsewhere(lost: Current, ctx: ExtensionContext, error: unknown): Promise<boolean> {
+    try {
+      const live = await openElsewhere(await loadAddon(), agentDir, ctx, lost, error);
+      await live.close();
+      if (live.isWhole && live.store.path !== inMemory) {
+        await lost.failures.log("the store of this session failed", error);
+        live.notices.map(lost.failures.farewell);
+        return true;
+      }
+    } catch (failed) {
+      await lost.failures.log("no other store could be opened", failed);
+    }
+    return false;
   }
 
   pi.on("session_start", (_event, ctx) => inTurn(() => open(ctx)));
-  pi.on("session_shutdown", () => inTurn(close));
-  pi.on("context", transform);
+  pi.on("session_shutdown", (_event, ctx) => inTurn(() => close(ctx)));
+  pi.on("context", (event, ctx) => transform(event, ctx, false));
   pi.on("before_provider_request", ({ payload }) => (current === undefined ? undefined : prepare(current, payload)));
   pi.on("tool_call", (event) => (current === undefined ? undefined : refuseWrite(current, event)));
   pi.on("message_end", async (event) => {

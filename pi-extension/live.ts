@@ -6,7 +6,8 @@ import { basename, dirname, extname, join } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Addon, Session, Settings, Store } from "./addon.ts";
 
-const inMemory = ":memory:";
+/** What stands for the path of a store in memory. */
+export const inMemory = ":memory:";
 
 /** Stores beside a damaged one that are tried. */
 const maxBeside = 9;
@@ -17,6 +18,8 @@ export interface Live {
   readonly store: Store;
   /** Notices for the user about the store and about mounts. */
   readonly notices: string[];
+  /** Whether it has all that an archive held with which it was opened. */
+  readonly isWhole: boolean;
   /** Where its store is, as the status line says it, if that is not where the settings say. */
   readonly aside: string | undefined;
   /** Closes session and store. */
@@ -87,8 +90,7 @@ export async function openElsewhere(
     await lost.close().catch(() => {});
     const { path } = lost.store;
     const isGone = (why as { code?: unknown }).code === "STORE_GONE";
-    const places = path === inMemory ? [] : [...(isGone ? [path] : []), ...placesBeside(path)];
-    for (const place of [...places, inMemory]) {
+    for (const place of [...(isGone ? [path] : []), ...placesBeside(path), inMemory]) {
       const live = await openAt(addon, agentDir, ctx, settings, place, archive).catch(() => undefined);
       if (live !== undefined) {
         const notice = `${sentence(why)}: ${goesOn(path, place, why, live.isWhole)}`;
@@ -151,7 +153,7 @@ async function openAt(
   settings: Settings,
   path: string,
   archive?: string,
-): Promise<Live & { isWhole: boolean }> {
+): Promise<Live> {
   const store = await addon.openStore({ path, settings, agentDir });
   try {
     const isWhole = archive !== undefined && (await isImported(store, archive));

@@ -153,6 +153,30 @@ describe.skipIf(process.platform !== "linux")("a store that fails while a sessio
     },
   );
 
+  test("because it is deleted after the last call is kept all the same", async () => {
+    const { sandbox } = await start(steps, { files: { "a.txt": text } });
+    const pi = startPiRpc(sandbox, ["-e", extension]);
+    await pi.prompt("read a.txt");
+    removeStore(sandbox);
+    const { code, stderr } = await pi.close();
+    expect(code).toBe(0);
+    expect(stderr).toContain(
+      "was moved or deleted (STORE_GONE): this session goes on in the store that is there now, with all",
+    );
+    expect(await callsIn(storeFile(sandbox))).toBe(2);
+  });
+
+  test("because it is overwritten after the last call is not, and the user is told", async () => {
+    const { sandbox } = await start(steps, { files: { "a.txt": text } });
+    const pi = startPiRpc(sandbox, ["-e", extension]);
+    await pi.prompt("read a.txt");
+    garbage(sandbox);
+    const { code, stderr } = await pi.close();
+    expect(code).toBe(0);
+    expect(stderr).toContain("could not store the end of this session");
+    expect(stderr).toContain("STORE_CORRUPT");
+  });
+
   test("because another store took its place goes on there", async () => {
     const other = await otherStore();
     const { sandbox, notices } = await session(1, (running) => renameSync(other, storeFile(running)));
