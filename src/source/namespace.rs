@@ -121,6 +121,11 @@ impl Namespace {
         self.is_reached && self.mounts.all().is_empty()
     }
 
+    /// Whether any path leads to this machine, so that it is looked at.
+    pub fn is_in_reach(&self) -> bool {
+        self.is_reached || !self.mounts.all().is_empty()
+    }
+
     /// Whether something exists at a canonical path of a filesystem, as far as this process can look.
     pub fn exists(&self, filesystem_id: &str, path: &str) -> bool {
         self.known(filesystem_id, Path::new(path))

@@ -96,6 +96,9 @@ impl Disk {
 
     /// Where the file at an agent's absolute path is.
     pub(in crate::live) fn location(&self, path: &Path) -> Location {
+        if !self.namespace.is_in_reach() {
+            return self.namespace.locate(path);
+        }
         let (namespace, asked) = (Arc::clone(&self.namespace), path.to_owned());
         let found = source::together(move || namespace.locate(&asked));
         // Else what did not answer is known by now, and its path is taken as it is.
@@ -280,6 +283,9 @@ impl Disk {
         &self,
         look: impl Fn(&Namespace, &Exclude) -> bool + Clone + Send + 'static,
     ) -> bool {
+        if !self.namespace.is_in_reach() {
+            return look(&self.namespace, &self.exclude);
+        }
         let (namespace, exclude) = (Arc::clone(&self.namespace), Arc::clone(&self.exclude));
         source::together(move || look(&namespace, &exclude)).unwrap_or(false)
     }
