@@ -152,6 +152,7 @@ export interface Settings {
   highWater: number;
   firstTokenSeconds: number;
   promptTokensPerSecond: number;
+  deadlineSeconds: number;
   prices: string | Record<string, string | PriceTable>;
   exclude: string[] | null;
   excludeAlso: string[] | null;
@@ -228,6 +229,8 @@ export interface PalimpsestError extends Error {
   hint?: string;
   /** Objects that an ambiguous name may mean: ID and path or type, at most 8. */
   candidates?: string[];
+  /** True where something of ours, or the store, does not work: asking in another way does not help. */
+  failure?: boolean;
   /** Message, causes and hint, for logs. */
   report?: string;
 }
@@ -675,6 +678,13 @@ export declare class Store {
    * Rejects with `UNKNOWN_NAME`, with `AMBIGUOUS_NAME`, whose `candidates` are the first 8 matches, and with `FORGOTTEN`.
    */
   findSession(name: string): Promise<string>
+  /**
+   * Reads what a session knew: its sets with handles, its tool calls, and where its branch ends. `options.at`: when; default: now.
+   * Takes time in proportion to its events before that.
+   *
+   * `session`: as in `findSession`. Rejects as that, and with `NOT_FOUND` if there was no such session then.
+   */
+  sessionDocument(session: string, options?: Pick<ReadOptions, "at">): Promise<SessionDocument>
   /** ID of the store, made when it was created. */
   get id(): string
   /** Absolute path of the file, or `:memory:`. */
@@ -684,7 +694,10 @@ export declare class Store {
    * opened. Null if there is none.
    */
   get notice(): string | null
-  /** Ends the store's trackings and closes the file. Later calls reject with `CLOSED`. Idempotent. */
+  /**
+   * Ends the store's trackings and closes the file. Later calls reject with `CLOSED`. Idempotent. Rejects with `NO_ANSWER` where a
+   * disk does not answer; what hangs ends with the process.
+   */
   close(): Promise<void>
   /**
    * Tracks files: indexes each of them now and whenever it changes on disk, as `index` does. A deleted file gets a version without
@@ -1582,6 +1595,35 @@ export interface SearchResults {
   unindexed: number
 }
 
+/** A session as its document stood at some time, folded from its events. */
+export interface SessionDocument {
+  /** ID of the document, `session:...`. */
+  id: string
+  /** Transaction of the version. */
+  txId: number
+  /** Calls to the model so far. */
+  calls: number
+  /** Number of the epoch, from 0. */
+  epoch: number
+  /** ID of its chat. */
+  chatId: string
+  /**
+   * Where its branch ends: position in the chat of the newest message; null while there is none. Positions behind it, if the chat
+   * has any, are of another branch.
+   */
+  branchLeaf: number | null
+  /** IDs of the tool calls of the branch, in order. */
+  toolcallRefs: Array<string>
+  /** As in `SessionSets`. */
+  index: Array<IndexedObject>
+  /** As in `SessionSets`. */
+  pool: Array<string>
+  /** As in `SessionSets`; of a session in the layout `pools` also what its window had no room for. */
+  active: Array<string>
+  /** As in `SessionSets`. */
+  pinned: Array<string>
+}
+
 /** A session in a store. */
 export interface SessionInfo {
   /** ID of its document, `session:...`. */
@@ -1663,6 +1705,8 @@ export interface SessionStatus {
   indexedObjects: number
   /** Objects pinned. */
   pinnedObjects: number
+  /** Files and folders that do not answer: what is known of what they hold stands, and they are looked at again later. */
+  silentPlaces: Array<string>
 }
 
 /**

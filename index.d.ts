@@ -138,6 +138,8 @@ export declare class Session {
   /**
    * Stores what is not stored yet and marks the session paused, after all calls made before have ended. Later calls reject with
    * `CLOSED`. Idempotent. The store stays open; close it after the session, or what was not stored yet is lost.
+   *
+   * As every method, it rejects with `NO_ANSWER` once it has waited for `deadlineSeconds`, and at once where earlier work still hangs.
    */
   close(): Promise<void>;
 }
@@ -313,6 +315,13 @@ export type SessionEvent =
   | { type: "checking_files"; files: number; of: number }
   /** Tracking failed; files are still looked at before each call. */
   | { type: "tracking_failed"; problem: string }
+  /**
+   * A file or folder of this machine does not answer, such as a mount whose server is gone. What is known of what it holds stands, and
+   * it is looked at again later.
+   */
+  | { type: "disk_silent"; path: string }
+  /** It answers again. */
+  | { type: "disk_answers"; path: string }
   /** The host's list does not continue the one before, from the message at index `at` on. */
   | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged" | "edited"; at: number }
   /** The message at index `at` changes at every call: it passes through, and provider caches end before it. */

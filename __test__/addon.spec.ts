@@ -123,6 +123,7 @@ describe("the exports", () => {
       highWater: 0.7,
       firstTokenSeconds: 10,
       promptTokensPerSecond: 500,
+      deadlineSeconds: 2,
       prices: "auto",
       exclude: null,
       excludeAlso: null,
@@ -154,6 +155,7 @@ describe("the exports", () => {
       activeObjects: 0,
       indexedObjects: 0,
       pinnedObjects: 0,
+      silentPlaces: [],
     });
   });
 

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { ExtensionContext, MessageEndEvent } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
 import type { Ledger, Session, UsageReport } from "../pi-extension/addon.ts";
-import { createFailures, describe as describeError } from "../pi-extension/failures.ts";
+import { createFailures, describe as describeError, type Failures } from "../pi-extension/failures.ts";
 import { createObserver } from "../pi-extension/observe.ts";
 import { contextReport } from "../pi-extension/report.ts";
 import { statusLine } from "../pi-extension/status.ts";
@@ -22,6 +22,16 @@ const status = {
   activeObjects: 12,
   indexedObjects: 20,
   pinnedObjects: 0,
+  silentPlaces: [],
+};
+
+/** Failures that nobody is told of. */
+const quiet: Failures = {
+  report: async () => {},
+  last: async () => {},
+  farewell() {},
+  log: async () => {},
+  notice() {},
 };
 
 describe("the status line", () => {
@@ -32,6 +42,14 @@ describe("the status line", () => {
 
   test("says only that it is on before the first call", () => {
     expect(statusLine({ ...status, calls: 0 })).toBe("palimpsest on");
+  });
+
+  test("ends with what is wrong", () => {
+    const silent = { ...status, calls: 0, silentPlaces: ["/mnt/a", "/mnt/b"] };
+    expect(statusLine(silent)).toBe("palimpsest on · no answer from /mnt/a, /mnt/b");
+    expect(statusLine({ ...status, calls: 0 }, { aside: "in memory", failed: "why" })).toBe(
+      "palimpsest on · in memory · the last call went out as Pi's own, /context says why",
+    );
   });
 });
 
@@ -79,7 +97,7 @@ describe("the observer", () => {
         return recordToolCall(event);
       },
     } as Session;
-    const failures = { report: async (what: string) => void reports.push(what), notice() {} };
+    const failures = { ...quiet, report: async (what: string) => void reports.push(what) };
     return { observer: createObserver(session, failures, new Set(["activate"])), finished, reports };
   }
 
@@ -143,7 +161,7 @@ describe("the usage reporter", () => {
         throw new Error("no");
       }
     };
-    const failures = { report: async (what: string) => void reports.push(what), notice: () => {} };
+    const failures = { ...quiet, report: async (what: string) => void reports.push(what) };
     const ctx = { sessionManager: { getBranch: () => branch } } as unknown as ExtensionContext;
     return { ...createUsageReporter({ recordUsage } as unknown as Session, failures), ctx, taken, reports };
   }

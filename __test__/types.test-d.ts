@@ -184,7 +184,7 @@ expectTypeOf<SessionOptions>().toEqualTypeOf<{
   parentSessionId?: string;
   images?: boolean;
 }>();
-expectTypeOf<SessionStatus[keyof SessionStatus]>().toEqualTypeOf<number | null>();
+expectTypeOf<SessionStatus[keyof SessionStatus]>().toEqualTypeOf<number | string[] | null>();
 
 // Events are told apart by their type.
 expectTypeOf<SessionEvent["type"]>().toEqualTypeOf<
@@ -197,6 +197,8 @@ expectTypeOf<SessionEvent["type"]>().toEqualTypeOf<
   | "checking_files"
   | "files_polled"
   | "tracking_failed"
+  | "disk_silent"
+  | "disk_answers"
   | "host_rewrote"
   | "message_volatile"
 >();
@@ -234,10 +236,11 @@ expectTypeOf<TextBlock>().toEqualTypeOf<{ type: "text"; text: string }>();
 expectTypeOf<Settings["layout"]>().toEqualTypeOf<"log" | "pools">();
 expectTypeOf<StoreOptions["settings"]>().toEqualTypeOf<Partial<Settings> | undefined>();
 expectTypeOf<PalimpsestError>().toExtend<Error>();
-expectTypeOf<Pick<PalimpsestError, "code" | "hint" | "candidates" | "report">>().toEqualTypeOf<{
+expectTypeOf<Pick<PalimpsestError, "code" | "hint" | "candidates" | "failure" | "report">>().toEqualTypeOf<{
   code: string;
   hint?: string;
   candidates?: string[];
+  failure?: boolean;
   report?: string;
 }>();
 

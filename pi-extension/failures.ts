@@ -1,5 +1,5 @@
-// Fail open: a failure of Palimpsest never reaches Pi. The user is notified of the first one in a session; all are logged with their
-// causes. Nothing in this file throws or rejects.
+// Fail open: a failure of Palimpsest never reaches Pi. The user is notified of the first one of each kind in a session; all are logged
+// with their causes. Nothing in this file throws or rejects.
 import { constants } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -8,8 +8,14 @@ import { harmless } from "../lib/terminal.js";
 
 /** Reports and logs the failures of one session. */
 export interface Failures {
-  /** Logs `error`; notifies the user of it if it is the first failure of the session. `what`: what happened. */
+  /** Logs `error`; notifies the user of it if it is the first of its kind in the session. `what`: what happened. */
   report(what: string, error: unknown): Promise<void>;
+  /** Logs `error` and tells the user, whatever was told before: nothing comes after it. */
+  last(what: string, error: unknown): Promise<void>;
+  /** Notifies the user of something at the end of a session. */
+  farewell(message: string): void;
+  /** Logs `error`. */
+  log(what: string, error: unknown): Promise<void>;
   /** Notifies the user of something that is no failure. */
   notice(message: string): void;
 }
@@ -17,15 +23,33 @@ export interface Failures {
 /** Creates the failure handling of one session; the log is `<agentDir>/palimpsest/errors.log`. */
 export function createFailures(agentDir: string, ctx: ExtensionContext): Failures {
   const logFile = join(agentDir, "palimpsest", "errors.log");
-  let notified = false;
+  // By code: that the disk is full is news where a call was slow before.
+  const notified = new Set<unknown>();
+  const logged = (what: string, error: unknown) =>
+    log(logFile, `${new Date().toISOString()} ${what}: ${withCauses(error)}\n`);
+  const farewell = (message: string) => {
+    const text = `Palimpsest: ${message}`;
+    if (ctx.hasUI) {
+      // Pi takes its screen down with what is shown on it.
+      process.once("exit", () => process.stderr.write(`${harmless(text)}\n`));
+    }
+    notify(ctx, text);
+  };
   return {
+    log: logged,
+    farewell,
+    async last(what, error) {
+      farewell(`${what}: ${describe(error)}. Details: ${logFile}`);
+      await logged(what, error);
+    },
     notice: (message) => notify(ctx, `Palimpsest: ${message}`),
     async report(what, error) {
-      if (!notified) {
-        notified = true;
+      const kind = (error as { code?: unknown } | null)?.code;
+      if (!notified.has(kind)) {
+        notified.add(kind);
         notify(ctx, `Palimpsest: ${what}: ${describe(error)}. Details: ${logFile}`);
       }
-      await log(logFile, `${new Date().toISOString()} ${what}: ${withCauses(error)}\n`);
+      await logged(what, error);
     },
   };
 }
@@ -45,6 +69,11 @@ function withCauses(error: unknown): string {
   const own = error instanceof Error ? `${describe(error)}\n${error.stack ?? ""}` : describe(error);
   const cause = error instanceof Error ? error.cause : undefined;
   return cause === undefined ? own : `${own}\ncaused by ${withCauses(cause)}`;
+}
+
+/** Whether something of ours does not work, so that nobody who asks can help it by asking in another way. */
+export function isFailure(error: unknown): boolean {
+  return !(error instanceof Error) || !("code" in error) || (error as { failure?: unknown }).failure === true;
 }
 
 /** Shows the user a text: in the user interface, else on stderr, since stdout is for the answers of the model. */

@@ -11,10 +11,10 @@ import {
 import { type Addon, loadAddon } from "./addon.ts";
 import { type Copy, servingCopy, standsAside } from "./copies.ts";
 import { createFailures, describe, type Failures, tell } from "./failures.ts";
-import { type Live, openLive, sessionKey } from "./live.ts";
+import { inMemory, isLost, type Live, openElsewhere, openLive, sessionKey } from "./live.ts";
 import { createObserver, type Observer } from "./observe.ts";
 import { contextReport } from "./report.ts";
-import { checkingLine, statusLine } from "./status.ts";
+import { checkingLine, statusLine, type Trouble } from "./status.ts";
 import { registerContextTools } from "./tools.ts";
 import { createUsageReporter, type UsageReporter } from "./usage.ts";
 
@@ -23,6 +23,7 @@ interface Current extends Live {
   readonly failures: Failures;
   readonly observer: Observer;
   readonly usage: UsageReporter;
+  readonly trouble: Trouble;
 }
 
 const statusKey = "palimpsest";
@@ -100,25 +101,108 @@ export default function palimpsest(pi: ExtensionAPI): void {
         );
       } else if (event.type === "tracking_failed") {
         failures.notice(`tracking: ${event.problem}; files are looked at before each call all the same`);
+      } else if (event.type === "disk_silent") {
+        failures.notice(
+          `\`${event.path}\` does not answer; what is known of its files stands, and they are looked at again later`,
+        );
+      } else if (event.type === "disk_answers") {
+        failures.notice(`\`${event.path}\` answers again`);
       } else if (event.type === "checking_files" && ctx.hasUI) {
         const isOver = event.files === event.of;
-        ctx.ui.setStatus(statusKey, isOver ? statusLine(live.session.status()) : checkingLine(event.files, event.of));
+        const line = isOver ? statusLine(live.session.status()) : checkingLine(event.files, event.of);
+        ctx.ui.setStatus(statusKey, line);
       }
     });
-    registerContextTools(pi, tools, () => current?.session);
-    return { ...live, failures, observer, usage: createUsageReporter(live.session, failures) };
+    registerContextTools(
+      pi,
+      tools,
+      () => current?.session,
+      async (what, error) => {
+        await failures.report(what, error);
+        await leaveStore(ctx, error);
+      },
+    );
+    const usage = createUsageReporter(live.session, failures);
+    return { ...live, failures, observer, usage, trouble: { aside: live.aside } };
   }
 
-  async function close(): Promise<void> {
+  /** Goes on in another store where that of the open session is lost; returns whether it did. */
+  async function leaveStore(ctx: ExtensionContext, error: unknown): Promise<boolean> {
+    const lost = current;
+    // Nobody can damage a store in memory: that is a fault of ours, and another one would not help.
+    if (lost === undefined || !isLost(error) || lost.store.path === inMemory) {
+      return false;
+    }
+    await inTurn(async () => {
+      // Several calls may find out at once.
+      if (current !== lost) {
+        return;
+      }
+      await lost.failures.log("the store of this session failed", error);
+      const addon = await loadAddon();
+      const live = await openElsewhere(addon, agentDir, ctx, lost, error);
+      current = start(addon, live, lost.failures, ctx);
+      showStatus(ctx, current);
+    }).catch((failed: unknown) => lost.failures.report("no other store could be opened", failed));
+    return current !== lost;
+  }
+
+  /** The messages for a call; nothing to send Pi's own. */
+  async function transform(event: ContextEvent, ctx: ExtensionContext, isAgain: boolean) {
+    const asked = current;
+    if (asked === undefined) {
+      return undefined;
+    }
+    try {
+      return await transformed(pi, asked, event, ctx);
+    } catch (error) {
+      if (!isAgain && (await leaveStore(ctx, error))) {
+        return transform(event, ctx, true);
+      }
+      await asked.failures.report("a call went out with Pi's own messages", error);
+      asked.usage.called(false);
+      recordFailedCall(asked, describe(error));
+      asked.trouble.failed = describe(error);
+      showStatus(ctx, asked);
+      return undefined;
+    }
+  }
+
+  /** Closes the open session, if there is one. `ctx`: that of the session, where it is known. */
+  async function close(ctx?: ExtensionContext): Promise<void> {
     const closing = current;
     current = undefined;
     keyAttempted = undefined;
-    await closing?.close().catch((error: unknown) => closing.failures.report("could not close the store", error));
+    try {
+      await closing?.session.close();
+    } catch (error) {
+      const isKept = ctx !== undefined && isLost(error) && (await keepElsewhere(closing as Current, ctx, error));
+      if (!isKept) {
+        await closing?.failures.last("could not store the end of this session", error);
+      }
+    }
+    await closing?.store.close().catch((error: unknown) => closing.failures.report("could not close the store", error));
+  }
+
+  /** Carries a session over that ends in a lost store; returns whether all of it could be read. */
+  async function keepElsewhere(lost: Current, ctx: ExtensionContext, error: unknown): Promise<boolean> {
+    try {
+      const live = await openElsewhere(await loadAddon(), agentDir, ctx, lost, error);
+      await live.close();
+      if (live.isWhole && live.store.path !== inMemory) {
+        await lost.failures.log("the store of this session failed", error);
+        live.notices.map(lost.failures.farewell);
+        return true;
+      }
+    } catch (failed) {
+      await lost.failures.log("no other store could be opened", failed);
+    }
+    return false;
   }
 
   pi.on("session_start", (_event, ctx) => inTurn(() => open(ctx)));
-  pi.on("session_shutdown", () => inTurn(close));
-  pi.on("context", (event, ctx) => (current === undefined ? undefined : transform(pi, current, event, ctx)));
+  pi.on("session_shutdown", (_event, ctx) => inTurn(() => close(ctx)));
+  pi.on("context", (event, ctx) => transform(event, ctx, false));
   pi.on("before_provider_request", ({ payload }) => (current === undefined ? undefined : prepare(current, payload)));
   pi.on("tool_call", (event) => (current === undefined ? undefined : refuseWrite(current, event)));
   pi.on("message_end", async (event) => {
@@ -145,26 +229,23 @@ function isForgotten(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === "FORGOTTEN";
 }
 
-/** The messages for a call; nothing to send Pi's own. */
-async function transform(pi: ExtensionAPI, current: Current, event: ContextEvent, ctx: ExtensionContext) {
-  try {
-    const call = { systemPrompt: ctx.getSystemPrompt(), tools: activeTools(pi), model: modelOf(ctx) };
-    await current.usage.warmed(ctx);
-    const messages = await current.session.transformContext(event.messages, call);
-    current.usage.called(true);
-    showStatus(ctx, current);
-    if (messages.length === event.messages.length && messages.every((message, at) => message === event.messages[at])) {
-      // Nothing changed. Pi's own list keeps mid-conversation system messages where they are, and so the cache.
-      return undefined;
-    }
-    // Messages of ours have the shapes of Pi's.
-    return { messages: messages as ContextEvent["messages"] };
-  } catch (error) {
-    await current.failures.report("a call went out with Pi's own messages", error);
-    current.usage.called(false);
-    recordFailedCall(current, describe(error));
+/** The messages for a call; nothing where they are Pi's own. */
+async function transformed(pi: ExtensionAPI, current: Current, event: ContextEvent, ctx: ExtensionContext) {
+  const call = { systemPrompt: ctx.getSystemPrompt(), tools: activeTools(pi), model: modelOf(ctx) };
+  await current.usage.warmed(ctx);
+  const messages = await current.session.transformContext(event.messages, call);
+  current.usage.called(true);
+  if (current.trouble.failed !== undefined) {
+    current.trouble.failed = undefined;
+    current.failures.notice("it works again, and has what went out meanwhile");
+  }
+  showStatus(ctx, current);
+  if (messages.length === event.messages.length && messages.every((message, at) => message === event.messages[at])) {
+    // Nothing changed. Pi's own list keeps mid-conversation system messages where they are, and so the cache.
     return undefined;
   }
+  // Messages of ours have the shapes of Pi's.
+  return { messages: messages as ContextEvent["messages"] };
 }
 
 /** The provider's request with our cache breakpoint. Its hash is recorded with the call. */
@@ -222,12 +303,19 @@ async function showReport(ctx: ExtensionContext, current: Current | undefined, o
   tell(ctx, current === undefined ? off : await reportOf(current), "info");
 }
 
-async function reportOf({ session, notices }: Current): Promise<string> {
+async function reportOf(current: Current): Promise<string> {
+  const { session, notices, trouble } = current;
+  const status = session.status();
+  const all = [
+    ...notices,
+    ...status.silentPlaces.map((path) => `\`${path}\` does not answer`),
+    ...(trouble.failed === undefined ? [] : [`the last call went out with Pi's own messages: ${trouble.failed}`]),
+  ];
+  const said = all.map((notice) => `notice  ${notice}`);
   try {
-    const report = contextReport(session.status(), await session.ledger());
-    return [report, ...notices.map((notice) => `notice  ${notice}`)].join("\n");
+    return [contextReport(status, await session.ledger()), ...said].join("\n");
   } catch (error) {
-    return `Palimpsest: the ledger cannot be read: ${describe(error)}`;
+    return [`Palimpsest: the ledger cannot be read: ${describe(error)}`, ...said].join("\n");
   }
 }
 
@@ -244,6 +332,6 @@ function showOff(ctx: ExtensionContext): void {
 
 function showStatus(ctx: ExtensionContext, current: Current): void {
   if (ctx.hasUI) {
-    ctx.ui.setStatus(statusKey, statusLine(current.session.status()));
+    ctx.ui.setStatus(statusKey, statusLine(current.session.status(), current.trouble));
   }
 }

@@ -1,13 +1,27 @@
 // Opens the store and the session behind a Pi session: settings, path of the store, parent. Decides nothing about contexts.
-import { open } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdtemp, open, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, extname, join } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { Addon, Session, Store } from "./addon.ts";
+import type { Addon, Session, Settings, Store } from "./addon.ts";
+
+/** What stands for the path of a store in memory. */
+export const inMemory = ":memory:";
+
+/** Stores beside a damaged one that are tried. */
+const maxBeside = 9;
 
 /** An open session with its store. */
 export interface Live {
   readonly session: Session;
+  readonly store: Store;
   /** Notices for the user about the store and about mounts. */
   readonly notices: string[];
+  /** Whether it has all that an archive held with which it was opened. */
+  readonly isWhole: boolean;
+  /** Where its store is, as the status line says it, if that is not where the settings say. */
+  readonly aside: string | undefined;
   /** Closes session and store. */
   close(): Promise<void>;
 }
@@ -33,9 +47,116 @@ export async function openLive(
     return undefined;
   }
   // Pi does not keep this session (`--no-session`), so neither do we.
-  const path = ctx.sessionManager.getSessionFile() === undefined ? ":memory:" : undefined;
+  const isKept = ctx.sessionManager.getSessionFile() !== undefined;
+  const path = isKept ? await addon.storePath({ settings, agentDir }) : inMemory;
+  try {
+    return await openAt(addon, agentDir, ctx, settings, path);
+  } catch (error) {
+    const beside = isLost(error) ? placesBeside(path).find((place) => existsSync(place)) : undefined;
+    if (beside === undefined) {
+      throw error;
+    }
+    // A session that was open when the store failed goes on there.
+    const live = await openAt(addon, agentDir, ctx, settings, beside);
+    const notice = `${sentence(error)}: the store beside it, \`${beside}\`, is used instead; ${advice(error)}`;
+    return { ...live, notices: [notice, ...live.notices], aside: `in ${basename(beside)}` };
+  }
+}
+
+/** Whether the store of a session is lost to it: what it holds cannot be read or trusted any more, or its file is gone. */
+export function isLost(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return code === "STORE_GONE" || code === "STORE_CORRUPT" || code === "HASH_MISMATCH";
+}
+
+/**
+ * Opens the session of `ctx` in another store than that of `lost`: at the same place where that is free or holds a store, else beside
+ * it, else in memory. It gets what can still be read of the session; else it starts with what Pi has. Closes `lost`. Rejects if there is
+ * no way.
+ */
+export async function openElsewhere(
+  addon: typeof Addon,
+  agentDir: string,
+  ctx: ExtensionContext,
+  lost: Live,
+  why: unknown,
+): Promise<Live> {
+  const projectDir = ctx.isProjectTrusted() ? ctx.cwd : undefined;
+  const settings = await addon.loadSettings({ agentDir, projectDir });
+  const folder = await mkdtemp(join(tmpdir(), "palimpsest-"));
+  try {
+    const archive = await rest(lost, join(folder, "session.jsonl"));
+    // What fails in it is known.
+    await lost.close().catch(() => {});
+    const { path } = lost.store;
+    const isGone = (why as { code?: unknown }).code === "STORE_GONE";
+    for (const place of [...(isGone ? [path] : []), ...placesBeside(path), inMemory]) {
+      const live = await openAt(addon, agentDir, ctx, settings, place, archive).catch(() => undefined);
+      if (live !== undefined) {
+        const notice = `${sentence(why)}: ${goesOn(path, place, why, live.isWhole)}`;
+        return { ...live, notices: [notice, ...live.notices], aside: aside(path, place) };
+      }
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  throw why;
+}
+
+/** An archive of the session, if all of it can still be read, as of a file that was deleted and is open. All that is read is checked. */
+async function rest({ session, store }: Live, path: string): Promise<string | undefined> {
+  return store.maintenance.exportArchive({ path, session: session.id }).then(
+    () => path,
+    () => undefined,
+  );
+}
+
+function goesOn(path: string, place: string, why: unknown, isWhole: boolean): string {
+  const from = isWhole
+    ? "with all that it held"
+    : "with what Pi has of it, without earlier versions of files and figures";
+  if (place === path) {
+    return `this session goes on in the store that is there now, ${from}`;
+  }
+  return place === inMemory
+    ? `this session goes on in memory, and nothing of it is kept beyond Pi's own file; ${advice(why)}`
+    : `this session goes on in \`${place}\`, ${from}; ${advice(why)}`;
+}
+
+function aside(path: string, place: string): string | undefined {
+  if (place === path) {
+    return undefined;
+  }
+  return place === inMemory ? "in memory" : `in ${basename(place)}`;
+}
+
+/** Such as `store-2.sqlite`, in the order in which they are tried. */
+function placesBeside(path: string): string[] {
+  const end = extname(path);
+  const name = basename(path, end);
+  return Array.from({ length: maxBeside }, (_, index) => join(dirname(path), `${name}-${index + 2}${end}`));
+}
+
+function sentence(error: unknown): string {
+  const { message, code } = error as { message: string; code: string };
+  return `${message} (${code})`;
+}
+
+function advice(error: unknown): string {
+  return (error as { hint?: string }).hint ?? "`palimpsest doctor` says more";
+}
+
+async function openAt(
+  addon: typeof Addon,
+  agentDir: string,
+  ctx: ExtensionContext,
+  settings: Settings,
+  path: string,
+  archive?: string,
+): Promise<Live> {
   const store = await addon.openStore({ path, settings, agentDir });
   try {
+    const isWhole = archive !== undefined && (await isImported(store, archive));
     const session = await addon.openSession(store, {
       harness: "pi",
       sessionId: ctx.sessionManager.getSessionId(),
@@ -45,11 +166,18 @@ export async function openLive(
       images: true,
     });
     const notices = [store.notice, ...(await session.mountNotices())].filter((notice) => notice !== null);
-    return { session, notices, close: () => closeBoth(session, store) };
+    return { session, store, notices, aside: undefined, isWhole, close: () => closeBoth(session, store) };
   } catch (error) {
     await store.close();
     throw error;
   }
+}
+
+async function isImported(store: Store, path: string): Promise<boolean> {
+  return store.maintenance.importArchive({ path }).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function closeBoth(session: Session, store: Store): Promise<void> {

@@ -3,10 +3,18 @@
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import type { TSchema } from "typebox";
 import type { ContextTool, Session } from "./addon.ts";
-import { describe } from "./failures.ts";
+import { describe, isFailure } from "./failures.ts";
 
-/** Registers the context tools. `session` returns the open session at the time of a call. */
-export function registerContextTools(pi: ExtensionAPI, tools: ContextTool[], session: () => Session | undefined): void {
+/**
+ * Registers the context tools. `session` returns the open session at the time of a call. `failed` gets what the model can do nothing
+ * about: a person has to know.
+ */
+export function registerContextTools(
+  pi: ExtensionAPI,
+  tools: ContextTool[],
+  session: () => Session | undefined,
+  failed: (what: string, error: unknown) => Promise<void>,
+): void {
   for (const tool of tools) {
     const definition = {
       name: tool.name,
@@ -21,7 +29,11 @@ export function registerContextTools(pi: ExtensionAPI, tools: ContextTool[], ses
         if (open === undefined) {
           throw new Error("Palimpsest is off in this session");
         }
-        const result = await tool.execute(open, toolCallId, params).catch((error: unknown) => {
+        const result = await tool.execute(open, toolCallId, params).catch(async (error: unknown) => {
+          if (isFailure(error)) {
+            await failed(`\`${tool.name}\` did not work`, error);
+            throw new Error(unavailable(tool.name), { cause: error });
+          }
           // Pi shows the model only the message of an error.
           throw new Error(describe(error), { cause: error });
         });
@@ -30,4 +42,9 @@ export function registerContextTools(pi: ExtensionAPI, tools: ContextTool[], ses
     };
     pi.registerTool(definition);
   }
+}
+
+/** What the model is told where a tool of ours does not work. */
+function unavailable(tool: string): string {
+  return `\`${tool}\` does not work right now, and the user has been told. Go on without it: to see an output or a file again, run the command or read the file again`;
 }

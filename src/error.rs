@@ -203,6 +203,14 @@ pub enum Error {
         /// Cause.
         source: BoxError,
     },
+    /// Another file, or none, is where the store was when it was opened.
+    #[error("store `{path}` was {}", if *replaced { "replaced by another file" } else { "moved or deleted" })]
+    StoreGone {
+        /// The store.
+        path: PathBuf,
+        /// Whether another file is there.
+        replaced: bool,
+    },
     /// The store can be read but not written.
     #[error("store `{path}` is read-only")]
     ReadOnly {
@@ -247,6 +255,14 @@ pub enum Error {
         /// What is closed.
         what: &'static str,
     },
+    /// What is waited for, a disk or another process, did not answer in time.
+    #[error("the {what} did not answer within {seconds} s")]
+    NoAnswer {
+        /// What did not answer.
+        what: &'static str,
+        /// The deadline.
+        seconds: u64,
+    },
     /// A bug in this program.
     #[error("internal error: {problem}")]
     Internal {
@@ -285,6 +301,8 @@ impl Error {
             Self::File { .. } => "FILE",
             Self::Unsupported { .. } => "UNSUPPORTED",
             Self::Closed { .. } => "CLOSED",
+            Self::StoreGone { .. } => "STORE_GONE",
+            Self::NoAnswer { .. } => "NO_ANSWER",
             Self::Internal { .. } => "INTERNAL",
         }
     }
@@ -336,9 +354,33 @@ impl Error {
                  in a folder of your own"
             }
             Self::NoSpace { .. } => "free some space on the disk",
+            Self::StoreGone { .. } => "open it again, to go on with what is there now",
+            Self::NoAnswer { .. } => {
+                "see whether a disk, a mount or another program that uses the store hangs; the setting `deadlineSeconds` says how \
+                 long to wait"
+            }
             Self::Internal { .. } => "please report this, with the text of the error",
             _ => return None,
         })
+    }
+
+    /// Whether something of ours, or what it stands on, does not work: whoever asked can do nothing about it by asking in another way.
+    pub fn is_failure(&self) -> bool {
+        matches!(
+            self,
+            Self::HashMismatch { .. }
+                | Self::NewerSchema { .. }
+                | Self::StoreUnavailable { .. }
+                | Self::StoreCorrupt { .. }
+                | Self::NotAStore { .. }
+                | Self::StoreGone { .. }
+                | Self::ReadOnly { .. }
+                | Self::NotPrivate { .. }
+                | Self::NoSpace { .. }
+                | Self::Closed { .. }
+                | Self::NoAnswer { .. }
+                | Self::Internal { .. }
+        )
     }
 
     /// The objects that match an ambiguous name; empty for other errors.

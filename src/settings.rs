@@ -13,6 +13,7 @@ mod table;
 mod validation;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +88,9 @@ pub struct Settings {
     pub first_token_seconds: u64,
     /// Tokens of a prompt that such a model reads in a second. Default 500.
     pub prompt_tokens_per_second: u64,
+    /// How long a call waits, in seconds, for files, the store and earlier work, before it is given up and the host's own messages go
+    /// out. What it computes does not count. A look at one file may wait a quarter of it. Default 2. Not in project files.
+    pub deadline_seconds: u64,
     /// What input tokens cost. Default `auto`: from the host's data about the model. Not in project files.
     pub prices: PriceSetting,
     /// Globs of files whose text is never stored, see [`crate::source::Exclude`]. Default `None`: [`DEFAULT_EXCLUDE`], which the
@@ -143,6 +147,7 @@ impl Default for Settings {
             high_water: 0.7,
             first_token_seconds: 10,
             prompt_tokens_per_second: 500,
+            deadline_seconds: 2,
             prices: PriceSetting::default(),
             exclude: None,
             exclude_also: None,
@@ -169,6 +174,16 @@ impl Settings {
     /// Most tokens that an epoch may have a model write before its first token, where reading its cache costs nothing.
     pub fn first_token_tokens(&self) -> u64 {
         self.first_token_seconds.saturating_mul(self.prompt_tokens_per_second)
+    }
+
+    /// How long a call waits for others before it is given up.
+    pub fn deadline(&self) -> Duration {
+        Duration::from_secs(self.deadline_seconds)
+    }
+
+    /// How long one look at a file may wait.
+    pub fn look_deadline(&self) -> Duration {
+        self.deadline() / 4
     }
 
     /// The files whose text is never stored.

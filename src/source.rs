@@ -16,6 +16,7 @@ mod filesystem;
 mod index;
 mod indexing;
 mod location;
+mod looks;
 mod mounts;
 mod names;
 mod namespace;
@@ -32,11 +33,16 @@ pub use batch::IndexedFile;
 pub use commands::{NamesInCommand, names_in, names_in_program};
 pub use discovery::{DiscoveryLimits, Naming, discovered_files, named_in_output};
 pub use exclude::Exclude;
-pub use file::{DEFAULT_MAX_TEXT_BYTES, FileReading, FileState, obstacle, open_file, read_file};
+pub(crate) use file::unanswered;
+pub use file::{DEFAULT_MAX_TEXT_BYTES, FileReading, FileState, obstacle, read_bytes, read_file};
 pub use filesystem::{OwnFilesystem, data_folder, own_filesystem};
 pub use index::{IndexOptions, IndexReport, index_paths};
 pub use indexing::{IndexOutcome, Indexed, Latest, Told, index, index_source, index_told, look};
 pub use location::Location;
+pub use looks::{Bounded, Patience, ThreadClock, bounded, busy, is_silent, silent_places};
+pub(crate) use looks::{
+    canonicalize, each, entries, is_file, symlink_metadata, together, try_exists,
+};
 pub use mounts::MountMapping;
 pub use names::Place;
 pub use namespace::Namespace;

@@ -9,6 +9,7 @@ pub mod doctor;
 mod forget;
 mod front;
 mod gc;
+mod given_up;
 mod lineage;
 pub(crate) mod mount_table;
 mod names;
@@ -36,6 +37,7 @@ pub use backend::{
 pub use diff::{DEFAULT_DIFF_CONTEXT, Difference};
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
 pub use front::{Clock, Store};
+pub use given_up::{GivenUp, Waited, waited};
 pub use lineage::MOVED_FROM;
 pub use names::{MAX_CANDIDATES, Named};
 pub(crate) use network::Mounts;

@@ -4,7 +4,6 @@
 
 pub mod read;
 
-use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -180,15 +179,9 @@ fn read(session: &mut LiveSession, call: &str, args: &Value) -> Result<String> {
 /// The bytes of a regular file. Others are refused, since a device or a pipe might never end.
 fn file_bytes(path: &Path) -> Result<Vec<u8>> {
     let failed = |source| Error::File { act: "read", path: path.to_owned(), source };
-    if std::fs::metadata(path).map_err(failed)?.is_dir() {
-        return Err(failed(ErrorKind::IsADirectory.into()));
-    }
-    let Some(mut file) = source::open_file(path).map_err(failed)? else {
-        return Err(Error::argument("path", "names no regular file"));
-    };
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(failed)?;
-    Ok(bytes)
+    source::read_bytes(path)
+        .map_err(failed)?
+        .ok_or_else(|| Error::argument("path", "names no regular file"))
 }
 
 fn wanted(args: &Value) -> Result<Wanted> {

@@ -1,13 +1,21 @@
 //! Runs everything that blocks as a closure on a worker thread, and turns its errors and panics into JavaScript errors.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, OnceLock};
+use std::thread::Builder;
+use std::time::Duration;
 
 use napi::bindgen_prelude::{AsyncTask, JsObjectValue, JsValue, ToNapiValue, TypeName};
 use napi::{Env, Task, sys};
 
 use crate::error::{Error, Result};
+use crate::source::{Patience, ThreadClock, busy};
 
 type Work<T> = Box<dyn FnOnce() -> Result<T> + Send>;
+
+/// As much as Node gives its own worker threads: what is read may be nested deeply.
+pub(super) const STACK_BYTES: usize = 8 << 20;
 
 /// A closure that runs on a worker thread.
 pub struct Blocking<T> {
@@ -69,6 +77,37 @@ impl ToNapiValue for Json {
     }
 }
 
+/// Does work that may hang on a thread of its own, and leaves it to itself after it waited for `limit`.
+///
+/// # Errors
+/// `NO_ANSWER` then, naming `what`; `INTERNAL` if the system gives no thread; those of the work.
+pub(super) fn within<T: Send + 'static>(
+    limit: Duration,
+    what: &'static str,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let clock = Arc::new(OnceLock::new());
+    let (answer, answers) = channel();
+    let own = Arc::clone(&clock);
+    let thread = move || {
+        // It is set once.
+        let _ = own.set(ThreadClock::of_this_thread());
+        drop(answer.send(guarded(work)));
+    };
+    let builder = Builder::new().name("palimpsest work".to_owned()).stack_size(STACK_BYTES);
+    builder.spawn(thread).map_err(|error| Error::internal(format!("no thread: {error}")))?;
+    let mut patience = Patience::new(limit);
+    loop {
+        match answers.recv_timeout(patience.step()) {
+            Ok(done) => return done,
+            Err(_) if patience.is_over(|| Some(clock.get()?.busy()? + busy()?)) => {
+                return Err(Error::NoAnswer { what, seconds: limit.as_secs() });
+            }
+            Err(_) => {}
+        }
+    }
+}
+
 /// Calls `work`; a panic becomes an `INTERNAL` error.
 fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
@@ -78,12 +117,15 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// Turns the core's error into a JavaScript one with message, `code`, `hint`, `candidates` of an ambiguous name, and `report` (message,
-/// causes and hint, for logs).
+/// Turns the core's error into a JavaScript one with message, `code`, `hint`, `candidates` of an ambiguous name, `failure` where something of ours does
+/// not work, and `report` (message, causes and hint, for logs).
 pub(super) fn to_js(env: Env, error: &Error) -> napi::Result<napi::Error> {
     let mut object = env.create_error(napi::Error::from_reason(error.to_string()))?;
     object.set_named_property("code", error.code())?;
     object.set_named_property("report", error.report())?;
+    if error.is_failure() {
+        object.set_named_property("failure", true)?;
+    }
     if let Some(hint) = error.hint() {
         object.set_named_property("hint", hint)?;
     }

@@ -100,6 +100,8 @@ fn event(notice: &Notice) -> Value {
         Notice::TrackingFailed { problem } => {
             json!({ "type": "tracking_failed", "problem": problem })
         }
+        Notice::Silent { place } => json!({ "type": "disk_silent", "path": place }),
+        Notice::Answers { place } => json!({ "type": "disk_answers", "path": place }),
         Notice::HostRewrote { how, at } => json!({ "type": "host_rewrote", "how": how, "at": at }),
         Notice::Volatile { at } => json!({ "type": "message_volatile", "at": at }),
     }

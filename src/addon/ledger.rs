@@ -44,7 +44,7 @@ impl Session {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
             let reported = reported(report.named("report")?)?;
-            shared.with(|session| session.record_usage(reported))
+            shared.with(move |session| session.record_usage(reported))
         })
     }
 

@@ -10,15 +10,15 @@ use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Blocking, Json, blocking, to_js};
+use super::blocking::{Blocking, Json, blocking, to_js, within};
 use super::crossing::{answer, call_info};
 use super::settings::{own_filesystem, settings_from};
 use super::shared::Shared;
-use super::store::Store;
+use super::store::{OPENING, Store};
 use crate::context::tokens::{self, Counter};
 use crate::error::{Error, Result};
 use crate::live::{Files, FinishedToolCall, HostList, LiveSession, OpenSession, Progress};
-use crate::source::TrackerOptions;
+use crate::source::{self, TrackerOptions};
 use crate::store;
 
 /// What a session is opened with.
@@ -78,6 +78,8 @@ pub struct SessionStatus {
     pub indexed_objects: i64,
     /// Objects pinned.
     pub pinned_objects: i64,
+    /// Files and folders that do not answer: what is known of what they hold stands, and they are looked at again later.
+    pub silent_places: Vec<String>,
 }
 
 /// The native side of a session. Not part of the package's API: `Session` of `index.d.ts` wraps it.
@@ -98,14 +100,19 @@ pub fn open_session(
     blocking(move || {
         let (store, options) = (store?, options.named("options")?);
         tokens::preload();
-        let options = core_options(&store, options)?;
-        let tracks = options.settings.track;
-        let mut session = LiveSession::open(store.clone(), options)?;
-        if tracks {
-            // Without a tracker files are looked at before each call all the same.
-            drop(session.track(TrackerOptions::default()));
-        }
-        Ok(Session { shared: Shared::new(session) })
+        let settings = settings_from(options.settings.clone())?;
+        let deadline = settings.deadline() * OPENING;
+        let session = within(deadline, "session", move || {
+            let options = core_options(&store, options)?;
+            let tracks = options.settings.track;
+            let mut session = LiveSession::open(store.clone(), options)?;
+            if tracks {
+                // Without a tracker files are looked at before each call all the same.
+                drop(session.track(TrackerOptions::default()));
+            }
+            Ok(session)
+        })?;
+        Ok(Session { shared: Shared::new(session)? })
     })
 }
 
@@ -136,8 +143,11 @@ impl Session {
             let since = since.and_then(|call| u64::try_from(call).ok());
             let skip = usize::try_from(skip).unwrap_or(usize::MAX);
             let messages = format!("[{}]", messages.join(","));
-            let list = HostList { since, skip, messages: &messages };
-            shared.with(|session| session.transform(&list, &call)).map(|done| answer(&done))
+            let work = move |session: &mut LiveSession| {
+                let list = HostList { since, skip, messages: &messages };
+                session.transform(&list, &call)
+            };
+            shared.with(work).map(|done| answer(&done))
         })
     }
 
@@ -146,7 +156,7 @@ impl Session {
     pub fn prepare_payload(&self, payload: String) -> AsyncTask<Blocking<String>> {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
-            let patches = shared.with(|session| session.prepare_payload(&payload))?;
+            let patches = shared.with(move |session| session.prepare_payload(&payload))?;
             Ok(json!(patches).to_string())
         })
     }
@@ -164,7 +174,7 @@ impl Session {
                 is_error: report.is_error,
                 text: report.text.unwrap_or_default(),
             };
-            shared.with(|session| session.record_tool_call(&finished))
+            shared.with(move |session| session.record_tool_call(&finished))
         })
     }
 
@@ -181,7 +191,7 @@ impl Session {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
             let (tool, args) = (tool_name.named("toolName")?, args.named("args")?);
-            shared.with(|session| session.check_write(&tool, &args.0))
+            shared.with(move |session| session.check_write(&tool, &args.0))
         })
     }
 
@@ -191,7 +201,7 @@ impl Session {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
             let args = args.named("args")?;
-            shared.with(|session| session.explain_failed_edit(&args.0))
+            shared.with(move |session| session.explain_failed_edit(&args.0))
         })
     }
 
@@ -225,7 +235,7 @@ impl Session {
     /// See `Session.status` of `index.d.ts`.
     #[napi(catch_unwind)]
     pub fn status(&self) -> SessionStatus {
-        let status = self.shared.status();
+        let (status, silent) = (self.shared.status(), source::silent_places());
         let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         let saved = status.plain_tokens.saturating_sub(status.window_tokens);
         #[expect(clippy::cast_precision_loss, reason = "a share for people")]
@@ -240,6 +250,7 @@ impl Session {
             active_objects: number(status.active_objects),
             indexed_objects: number(status.indexed_objects),
             pinned_objects: number(status.pinned_objects),
+            silent_places: silent.iter().map(|place| place.display().to_string()).collect(),
         }
     }
 

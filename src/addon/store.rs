@@ -8,12 +8,15 @@ use napi_derive::napi;
 use serde_json::Value;
 
 use super::argument::Given;
-use super::blocking::{Blocking, blocking};
+use super::blocking::{Blocking, blocking, within};
 use super::settings::settings_from;
 use super::trackings::Trackings;
 use crate::error::Result;
 use crate::settings::{Settings, StorePlace, store_place};
 use crate::store;
+
+/// How many times as long as a call opening may wait.
+pub(super) const OPENING: u32 = 5;
 
 /// Where a store is.
 #[napi(object)]
@@ -51,8 +54,10 @@ pub fn open_store(options: Given<Option<StoreOptions>>) -> AsyncTask<Blocking<St
         let options = options.named("options")?.unwrap_or_default();
         let create = options.create.unwrap_or(true);
         let (path, settings) = place(options)?;
-        let core =
-            if create { store::Store::open(&path)? } else { store::Store::open_existing(&path)? };
+        // Another process may be busy with it for a while, and no call waits for it yet.
+        let core = within(settings.deadline() * OPENING, "store", move || {
+            if create { store::Store::open(&path) } else { store::Store::open_existing(&path) }
+        })?;
         Ok(Store { core, settings: Arc::new(settings), trackings: Trackings::default() })
     })
 }
@@ -103,13 +108,17 @@ impl Store {
         self.core.notice().map(str::to_owned)
     }
 
-    /// Ends the store's trackings and closes the file. Later calls reject with `CLOSED`. Idempotent.
+    /// Ends the store's trackings and closes the file. Later calls reject with `CLOSED`. Idempotent. Rejects with `NO_ANSWER` where a
+    /// disk does not answer; what hangs ends with the process.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn close(&self) -> AsyncTask<Blocking<()>> {
         let (core, trackings) = (self.core.clone(), self.trackings.clone());
+        let deadline = self.settings.deadline();
         blocking(move || {
-            trackings.close();
-            core.close()
+            within(deadline, "store", move || {
+                trackings.close();
+                core.close()
+            })
         })
     }
 }

@@ -50,7 +50,7 @@ impl Session {
             let tool = named(&tool.named("tool")?)?;
             let (call, args) = (tool_call_id.named("toolCallId")?, args.named("args")?.0);
             shared
-                .with(|session| tool.execute(session, &call, &args))
+                .with(move |session| tool.execute(session, &call, &args))
                 .map(|answer| answer.content())
         })
     }

@@ -152,6 +152,7 @@ export interface Settings {
   highWater: number;
   firstTokenSeconds: number;
   promptTokensPerSecond: number;
+  deadlineSeconds: number;
   prices: string | Record<string, string | PriceTable>;
   exclude: string[] | null;
   excludeAlso: string[] | null;
@@ -228,6 +229,8 @@ export interface PalimpsestError extends Error {
   hint?: string;
   /** Objects that an ambiguous name may mean: ID and path or type, at most 8. */
   candidates?: string[];
+  /** True where something of ours, or the store, does not work: asking in another way does not help. */
+  failure?: boolean;
   /** Message, causes and hint, for logs. */
   report?: string;
 }

@@ -69,6 +69,16 @@ pub enum Notice {
         /// What, in words.
         problem: String,
     },
+    /// A file or folder does not answer: what is known of what it holds stands, and it is looked at again later.
+    Silent {
+        /// Its path on this machine.
+        place: String,
+    },
+    /// It answers again.
+    Answers {
+        /// Its path on this machine.
+        place: String,
+    },
     /// The host's list did not continue the one before.
     HostRewrote {
         /// `branch`, `compaction`, `rearranged`, `edited`.

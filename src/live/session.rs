@@ -1,14 +1,17 @@
 //! A session that is open: what the host calls, and the work that every such call shares. The parts do the rest.
 
 mod call;
+mod deadlines;
+mod status;
 mod work;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
+pub use self::status::Status;
 use super::hazards;
 use super::intake::{Intake, Withholding};
 use super::journal::{Activity, Journal, session_key};
@@ -24,30 +27,8 @@ use crate::context::statement::{self, Statement};
 use crate::error::{Error, Result};
 use crate::object::ObjectId;
 use crate::session::{Effect, Event, LineRange, Reported, Session};
-use crate::settings::{Layout, Settings};
-use crate::source::{TrackerOptions, absolute_path};
+use crate::source::{self, TrackerOptions, absolute_path};
 use crate::store::Store;
-
-/// Figures for a status line.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Status {
-    /// Calls so far.
-    pub calls: u64,
-    /// Number of the epoch, from 0.
-    pub epoch: u32,
-    /// Tokens of the messages last sent.
-    pub window_tokens: u64,
-    /// Tokens of the messages as the host would have sent them.
-    pub plain_tokens: u64,
-    /// Our bill by the plain host's; `None` before the first call.
-    pub bill_ratio: Option<f64>,
-    /// Content objects whose content stands in the window.
-    pub active_objects: u64,
-    /// Content objects met.
-    pub indexed_objects: u64,
-    /// Content objects pinned.
-    pub pinned_objects: u64,
-}
 
 /// A session at work.
 #[derive(Debug)]
@@ -60,6 +41,8 @@ pub struct LiveSession {
     chances: Box<dyn Chances>,
     /// What happened between calls; it is reported with the next one.
     waiting: Vec<Notice>,
+    /// Places that did not answer, as they were told last.
+    silent: Vec<PathBuf>,
 }
 
 impl LiveSession {
@@ -73,6 +56,7 @@ impl LiveSession {
     /// `FORGOTTEN` if a person had the session forgotten; whatever the store reports.
     pub fn open(store: Store, options: OpenSession) -> Result<Self> {
         let options = Arc::new(options);
+        let _bounded = source::bounded(options.settings.look_deadline());
         let key = session_key(&store, &options)?;
         let hazards = match &options.settings.hazards {
             Some(path) => hazards::read(&absolute_path(path, &options.cwd))?,
@@ -86,6 +70,7 @@ impl LiveSession {
             intake: Intake::default(),
             chances: Box::new(hazards),
             waiting: Vec::new(),
+            silent: Vec::new(),
             options,
         };
         live.reload()?;
@@ -125,33 +110,6 @@ impl LiveSession {
     /// Gives up the state in memory, which a panic may have left half made: it is read again from the store.
     pub fn distrust(&mut self) {
         self.journal.doubt();
-    }
-
-    /// Figures for a status line.
-    pub fn status(&self) -> Status {
-        let state = self.journal.state();
-        let sent = state.sent();
-        Status {
-            calls: state.calls(),
-            epoch: state.epoch(),
-            window_tokens: sent.map_or(0, |sent| sent.sent_tokens),
-            plain_tokens: sent.map_or(0, |sent| sent.plain_tokens),
-            bill_ratio: state.bill().ratio(),
-            active_objects: self.active_objects().len() as u64,
-            indexed_objects: state.index().entries().len() as u64,
-            pinned_objects: state.sets().pinned().len() as u64,
-        }
-    }
-
-    /// Objects whose content stands in the window, in the order in which it does.
-    pub fn active_objects(&self) -> Vec<&ObjectId> {
-        let state = self.journal.state();
-        let Settings { layout, active_per_turn, active_turns, .. } = self.options.settings;
-        if layout == Layout::Pools {
-            let active = state.active_by_window(active_per_turn, active_turns);
-            return active.into_iter().map(|active| &active.id).collect();
-        }
-        state.shown_objects()
     }
 
     /// Takes the effects of a finished tool call: files read, edited, written, found. They are stored when it returns.
@@ -244,6 +202,7 @@ impl LiveSession {
     /// Why a `write` or `edit` must not run: its text holds a line that we put into this window in the place of content, and
     /// the file does not hold that line. `None` for everything else.
     pub fn check_write(&self, tool: &str, args: &Value) -> Result<Option<String>> {
+        let _bounded = self.bounded();
         let (journal, disk, request) = (&self.journal, self.workspace.disk(), &self.request);
         Guard { journal, disk, request }.refuse_write(tool, args)
     }
@@ -254,6 +213,7 @@ impl LiveSession {
     /// `args`: the arguments of the call: `path`, and `edits` with an `oldText` each, or one `oldText`. What the model is told
     /// by it is stored when it returns.
     pub fn explain_failed_edit(&mut self, args: &Value) -> Result<Option<String>> {
+        let _bounded = self.bounded();
         let Some(path) = self.tools().file_of_edit(args)? else { return Ok(None) };
         self.durably(|live| {
             let (help, notices) = live.tools().help_for_edit(&path, args)?;
@@ -279,6 +239,7 @@ impl LiveSession {
             .map_err(|error| Error::argument("payload", error.to_string()))?;
         let patches = breakpoints::breakpoint(&request);
         patch::apply(&mut request, &patches);
+        let _bounded = self.bounded();
         self.reload_if_in_doubt()?;
         let withholding = Withholding { journal: &self.journal, workspace: &self.workspace };
         let is_excluded = |message: &_| withholding.text_reason(message).is_some();
@@ -313,6 +274,7 @@ impl LiveSession {
     /// # Errors
     /// `INVALID_ARGUMENT` if it is out of reach, in the agent's sandbox.
     pub fn path_opened(&self, given: &str) -> Result<std::path::PathBuf> {
+        let _bounded = self.bounded();
         self.workspace.disk().path_opened(given)
     }
 
@@ -354,6 +316,7 @@ impl LiveSession {
     /// # Errors
     /// `FILE` if the system gives no thread.
     pub fn track(&mut self, options: TrackerOptions) -> Result<()> {
+        let _bounded = self.bounded();
         self.workspace.track(&self.journal, options)
     }
 

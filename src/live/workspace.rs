@@ -11,7 +11,6 @@ mod links;
 mod met;
 mod moves;
 mod notes;
-mod parallel;
 mod reach;
 mod reconcile;
 mod refresh;

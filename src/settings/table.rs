@@ -173,6 +173,12 @@ pub const SETTINGS: &[SettingDoc] = &[
         "Local models: how many tokens of a prompt the model reads in a second",
     ),
     user_only(setting(
+        "deadlineSeconds",
+        SettingType::Count { min: 1, max: 3_600 },
+        "2",
+        "How long a call waits for files, the store and earlier work before Pi's own messages go out, see [Deadlines](#deadlines)",
+    )),
+    user_only(setting(
         "prices",
         SettingType::Prices,
         "\"auto\"",

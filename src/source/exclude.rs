@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::canonical_path;
+use super::{canonical_path, looks};
 use crate::error::{Error, Result};
 
 /// Most entries of folders that are looked at for one question.
@@ -130,13 +130,14 @@ impl Exclude {
     fn excludes_link_of(&self, path: &Path) -> bool {
         use std::os::unix::fs::{DirEntryExt, MetadataExt};
 
-        let Ok(file) = path.symlink_metadata() else { return false };
+        let Ok(file) = looks::symlink_metadata(path) else { return false };
         if !file.is_file() || file.nlink() < 2 {
             return false;
         }
         let is_it = |entry: &DirEntry| {
             entry.ino() == file.ino()
-                && entry.metadata().is_ok_and(|found| found.dev() == file.dev())
+                && looks::symlink_metadata(&entry.path())
+                    .is_ok_and(|found| found.dev() == file.dev())
         };
         let above = path.ancestors().skip(1).flat_map(entries).take(MAX_ENTRIES);
         above.filter(is_it).any(|entry| self.excludes_name(&entry.path()))
@@ -150,7 +151,7 @@ impl Exclude {
 
 /// The entries of a folder, as far as they can be read.
 fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
-    folder.read_dir().into_iter().flatten().flatten()
+    looks::entries(folder, MAX_ENTRIES).into_iter().flatten()
 }
 
 fn is_dotted(name: &OsStr) -> bool {

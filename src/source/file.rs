@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 use std::time::SystemTime;
 
+use super::looks;
 use super::stamp::{FileStamp, root_depth};
 use crate::object::Hash;
 
@@ -68,25 +69,50 @@ pub struct FileReading {
 /// Every failure is a state.
 pub fn read_file(path: &Path, max_bytes: u64) -> FileReading {
     let unstamped = |state| FileReading { state, stamp: None };
-    match read_opened(path, max_bytes) {
+    let asked = path.to_owned();
+    let read = looks::together(move || match read_opened(&asked, max_bytes) {
         Ok(reading) => reading,
-        Err(error) if is_absence(&error) => unstamped(absent(path)),
+        Err(error) if is_absence(&error) => unstamped(absent(&asked)),
         Err(error) => unstamped(unreadable(&error)),
-    }
+    });
+    read.unwrap_or_else(unanswered)
+}
+
+/// What is known of a file that a look did not answer for.
+pub(crate) fn unanswered() -> FileReading {
+    FileReading { state: unreadable(&looks::no_answer()), stamp: None }
 }
 
 /// Opens the regular file at a path for reading; `None` if something else is there, which is not opened.
 ///
 /// # Errors
 /// What the system says.
-pub fn open_file(path: &Path) -> io::Result<Option<File>> {
+pub(super) fn open_file(path: &Path) -> io::Result<Option<File>> {
     // Opening a FIFO or a device can block or have effects, so the kind is checked first. It is checked again after
     // opening, because another file may have taken the path in between.
-    if !path.metadata()?.is_file() {
+    if !looks::metadata(path)?.is_file() {
         return Ok(None);
     }
-    let file = open_without_waiting(path)?;
+    let file = looks::open(path, open_without_waiting)?;
     Ok(file.metadata()?.is_file().then_some(file))
+}
+
+/// The bytes of the regular file at a path; `None` if something else is there, but for a folder.
+///
+/// # Errors
+/// What the system says.
+pub fn read_bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let asked = path.to_owned();
+    let read = looks::together(move || {
+        if looks::metadata(&asked)?.is_dir() {
+            return Err(ErrorKind::IsADirectory.into());
+        }
+        let Some(mut file) = open_file(&asked)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
+    });
+    read.unwrap_or_else(|| Err(looks::no_answer()))
 }
 
 /// What kept the file at a path from being read, in words: `it is a folder`, `it cannot be read: …`. `None` if it was
@@ -101,7 +127,7 @@ pub fn obstacle(path: &Path, found: &FileState) -> Option<String> {
 
 /// Looks at an excluded file without opening it.
 pub(super) fn look_at_excluded(path: &Path) -> FileReading {
-    let (state, stamp) = match path.metadata() {
+    let (state, stamp) = match looks::metadata(path) {
         Ok(metadata) if metadata.is_file() => {
             (FileState::Excluded { size: metadata.len() }, FileStamp::of(&metadata))
         }
@@ -172,10 +198,10 @@ pub(super) fn is_absence(error: &io::Error) -> bool {
 /// Distinguishes a missing file from one that is out of reach: the nearest existing ancestor must be readable.
 pub(super) fn absent(path: &Path) -> FileState {
     for ancestor in path.ancestors().skip(1) {
-        match ancestor.metadata() {
+        match looks::metadata(ancestor) {
             Ok(metadata) if !metadata.is_dir() => return FileState::Missing,
             Ok(_) => {
-                return match ancestor.read_dir() {
+                return match looks::entries(ancestor, 0) {
                     Ok(_) => FileState::Missing,
                     Err(error) => unreadable(&error),
                 };
@@ -189,7 +215,7 @@ pub(super) fn absent(path: &Path) -> FileState {
 
 /// What exists instead of a regular file.
 fn kind_at(path: &Path) -> &'static str {
-    let Ok(kind) = path.metadata().map(|metadata| metadata.file_type()) else {
+    let Ok(kind) = looks::metadata(path).map(|metadata| metadata.file_type()) else {
         return "it is no regular file";
     };
     if kind.is_dir() { "it is a folder" } else { special_kind(kind) }

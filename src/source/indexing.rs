@@ -3,12 +3,11 @@
 //! Every version of a file is made here, whoever asks: tools, trackers, a resumed session, the `index` command. Reads
 //! the file and writes nothing; the caller stores the payload unless the outcome is [`IndexOutcome::Unchanged`].
 
-use std::path::Path;
-
 use serde_json::{Map, Value, json};
 
 use super::file::{FileReading, FileState, look_at_excluded, read_file};
 use super::location::Location;
+use super::looks;
 use super::stamp::FileStamp;
 use crate::error::Result;
 use crate::object::{AsOf, Envelope, Hash, ObjectId, Payload, Source, file_fields};
@@ -143,7 +142,7 @@ pub fn look(location: &Location, is_excluded: bool, max_text_bytes: u64) -> File
         Some(path) if is_excluded => look_at_excluded(path),
         Some(path) => read_file(path, max_text_bytes),
     };
-    let is_mounted = || location.root.as_deref().is_none_or(Path::is_dir);
+    let is_mounted = || location.root.as_deref().is_none_or(looks::is_dir);
     if reading.state == FileState::Missing && !is_mounted() {
         let reason = "the folder of its mount is not there".to_owned();
         return FileReading { state: FileState::Unreadable { reason }, stamp: None };

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::absolute::AbsolutePath;
 use super::canonical_path;
 use super::location::Location;
+use super::looks;
 use super::mounts::{MountMapping, Mounts, joined};
 use super::spelling::Spelling;
 use super::volumes::Volumes;
@@ -108,7 +109,7 @@ impl Namespace {
 
     /// Warnings about the mappings: folders that do not exist, and mappings that show the same files.
     pub fn oddities(&self) -> Vec<String> {
-        let gone = self.mounts.all().iter().filter(|mount| !mount.client.is_dir()).map(|mount| {
+        let gone = self.mounts.all().iter().filter(|mount| !looks::is_dir(&mount.client)).map(|mount| {
             let (agent, client) = (&mount.agent, mount.client.display());
             format!("the mount at `{agent}` has no folder `{client}`: what is known of its files stands until it is back")
         });
@@ -120,9 +121,16 @@ impl Namespace {
         self.is_reached && self.mounts.all().is_empty()
     }
 
+    /// Whether any path leads to this machine, so that it is looked at.
+    pub fn is_in_reach(&self) -> bool {
+        self.is_reached || !self.mounts.all().is_empty()
+    }
+
     /// Whether something exists at a canonical path of a filesystem, as far as this process can look.
     pub fn exists(&self, filesystem_id: &str, path: &str) -> bool {
-        self.known(filesystem_id, Path::new(path)).open.is_some_and(|open| open.exists())
+        self.known(filesystem_id, Path::new(path))
+            .open
+            .is_some_and(|open| looks::try_exists(&open).unwrap_or(false))
     }
 
     /// Where the file at an agent's absolute path is. Links are followed as far as this process can look; a link out
@@ -214,7 +222,7 @@ impl Namespace {
                 if missing.as_ref().is_some_and(|missing| client.starts_with(missing)) {
                     return None;
                 }
-                let target = client.read_link();
+                let target = looks::read_link(&client);
                 if target.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
                     missing = Some(client);
                 }

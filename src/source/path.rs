@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
+use super::looks;
 use crate::error::{Error, Result};
 
 /// Most dangling symlinks followed in a row; operating systems have the same limit.
@@ -59,7 +60,10 @@ pub fn absolute_path(given: &str, base: &Path) -> PathBuf {
 ///
 /// The result serves for opening as well as for identity, so it is not normalised; see [`comparison_key`].
 pub fn canonical_path(path: &Path) -> PathBuf {
-    canonical_within(&without_dots(path), MAX_LINKS)
+    let path = without_dots(path);
+    let asked = path.clone();
+    let found = looks::together(move || canonical_within(&asked, MAX_LINKS));
+    found.unwrap_or(path)
 }
 
 /// The form in which paths are compared (Unicode NFC). Do not open files by it: the spelling on disk may differ.
@@ -182,12 +186,12 @@ fn canonical_within(path: &Path, links: u32) -> PathBuf {
     let mut rest: Vec<OsString> = Vec::new();
     let mut known = path;
     loop {
-        if let Ok(resolved) = known.canonicalize() {
+        if let Ok(resolved) = looks::canonicalize(known) {
             let resolved = without_verbatim_prefix(resolved);
             return rest.iter().rev().fold(resolved, |path, name| path.join(name));
         }
         // A file written through a link that points nowhere appears at the link's target.
-        if let Some(target) = known.read_link().ok().filter(|_| links > 0) {
+        if let Some(target) = looks::read_link(known).ok().filter(|_| links > 0) {
             let target = known.parent().unwrap_or(known).join(target);
             let whole = rest.iter().rev().fold(target, |path, name| path.join(name));
             return canonical_within(&whole, links - 1);

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::comparison_key;
+use super::{comparison_key, looks};
 
 /// Most folders whose case rule is remembered.
 const MAX_FOLDERS: usize = 10_000;
@@ -63,7 +63,7 @@ impl Spelling {
         if !self.ignores_case(folder, name)? {
             return Some(name.to_owned());
         }
-        let entries = folder.read_dir().into_iter().flatten().flatten();
+        let entries = looks::entries(folder, usize::MAX).into_iter().flatten();
         spelled(name, entries.map(|entry| entry.file_name())).or_else(|| Some(name.to_owned()))
     }
 
@@ -74,8 +74,8 @@ impl Spelling {
             return Some(*ignores);
         }
         let Some(other) = in_other_case(name) else { return Some(false) };
-        let entry = folder.join(name).symlink_metadata().ok()?;
-        let other = folder.join(other).symlink_metadata();
+        let entry = looks::symlink_metadata(&folder.join(name)).ok()?;
+        let other = looks::symlink_metadata(&folder.join(other));
         let ignores = other.is_ok_and(|other| is_same(&entry, &other));
         if known.len() >= MAX_FOLDERS {
             known.clear();

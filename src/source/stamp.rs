@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use super::looks;
 use crate::object::Timestamp;
 
 /// A file changed this recently may change again without a new modification time: FAT, the coarsest common
@@ -57,7 +58,7 @@ impl FileStamp {
         };
         let root: PathBuf = path.components().take(depth).collect();
         let Some(above) = root.parent() else { return true };
-        match (root.metadata(), above.metadata()) {
+        match (looks::metadata(&root), looks::metadata(above)) {
             (Ok(root), Ok(above)) => device(&root) != device(&above),
             _ => false,
         }
@@ -90,28 +91,28 @@ impl FileStamp {
 
 /// The stamp of the regular file at `path`; `None` if there is none or the system refuses.
 pub fn stamp(path: &Path) -> Option<FileStamp> {
-    let metadata = path.metadata().ok()?;
+    let metadata = looks::metadata(path).ok()?;
     metadata.is_file().then(|| FileStamp::of(&metadata)).flatten()
 }
 
 /// Whether the file at a path got its name or its bytes after a time, as far as the system knows.
 #[cfg(unix)]
 pub fn appeared_since(path: &Path, since: Timestamp) -> bool {
-    let Ok(metadata) = path.symlink_metadata() else { return false };
+    let Ok(metadata) = looks::symlink_metadata(path) else { return false };
     std::os::unix::fs::MetadataExt::ctime(&metadata) >= since.0 / 1_000 - LAG_SECONDS
 }
 
 /// Whether a file exists at a path: this system does not record since when.
 #[cfg(not(unix))]
 pub fn appeared_since(path: &Path, _since: Timestamp) -> bool {
-    path.exists()
+    looks::try_exists(path).unwrap_or(false)
 }
 
 /// Depth of the mount point of a file's filesystem; `None` where devices have no numbers.
 pub(super) fn root_depth(path: &Path, metadata: &Metadata) -> Option<u16> {
     let here = device(metadata)?;
     let is_here =
-        |folder: &&Path| folder.metadata().is_ok_and(|found| device(&found) == Some(here));
+        |folder: &&Path| looks::metadata(folder).is_ok_and(|found| device(&found) == Some(here));
     let root = path.ancestors().skip(1).take_while(is_here).last()?;
     u16::try_from(root.components().count()).ok()
 }

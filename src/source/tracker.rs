@@ -27,6 +27,9 @@ use crate::error::{Error, Result};
 use engine::{Barrier, Shared};
 use folders::Folders;
 
+/// How long closing waits for the thread.
+const LONGEST_END: Duration = Duration::from_secs(1);
+
 /// Watches files until it is closed or dropped.
 #[derive(Debug)]
 pub struct Tracker {
@@ -102,13 +105,15 @@ impl Tracker {
         self.shared.change(|roster, _| roster.status())
     }
 
-    /// Stops watching and ends the threads; `on_event` is not called again. Idempotent.
+    /// Stops watching and ends the threads; `on_event` is not called again. Idempotent. A thread that hangs, since a disk does not
+    /// answer, is left to itself after 1 s.
     pub fn close(&self) {
         self.shared.close();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         // A thread cannot wait for itself: if `on_event` drops its own tracker, the thread ends after the call.
         if let Some(thread) =
             thread.filter(|thread| thread.thread().id() != std::thread::current().id())
+            && self.shared.wait_for_end(LONGEST_END)
         {
             // A panic of `on_event` was reported where it happened.
             let _ = thread.join();

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::looks;
 use crate::object::Hash;
 use crate::store::mount_table::{Mounted, mounts, unescaped};
 
@@ -48,16 +49,22 @@ pub(super) struct Volumes {
 impl Volumes {
     /// The filesystem ID of a canonical path; `None` for the container's own files.
     pub(super) fn filesystem_of(&self, path: &Path) -> Option<String> {
+        if looks::is_silent(path) {
+            // What would say its device does not answer.
+            return nearest(&table_now(), path);
+        }
         let device = device_of(path)?;
         if Some(device) == device_of(Path::new("/")) {
             return None;
         }
         let mut devices = self.devices.lock().unwrap_or_else(PoisonError::into_inner);
-        let table = devices.entry(device).or_insert_with(|| {
-            table(&std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
-        });
+        let table = devices.entry(device).or_insert_with(table_now);
         nearest(table, path)
     }
+}
+
+fn table_now() -> Table {
+    table(&std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
 }
 
 /// Mount points and the filesystem IDs of what is mounted there.
@@ -83,7 +90,7 @@ fn id_of(mount: &Mounted<'_>) -> Option<String> {
 fn device_of(path: &Path) -> Option<u64> {
     use std::os::unix::fs::MetadataExt;
 
-    path.ancestors().find_map(|at| at.symlink_metadata().ok()).map(|found| found.dev())
+    path.ancestors().find_map(|at| looks::symlink_metadata(at).ok()).map(|found| found.dev())
 }
 
 #[cfg(not(unix))]

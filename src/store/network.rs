@@ -1,9 +1,9 @@
 //! Whether a folder is on a network file system. There machines cannot share the memory that WAL needs
 //! (sqlite.org/wal.html), and the system sends no events for changes by other machines.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::mount_table::{mounts, unescaped};
+use super::mount_table::{Mounted, mounts, unescaped};
 
 /// The file systems that are mounted at one moment.
 #[derive(Debug)]
@@ -28,7 +28,16 @@ impl Mounts {
     /// Linux: the mount table. Windows: UNC paths; mapped drives are not recognised. macOS: `false`; SQLite itself asks the
     /// file system there and refuses WAL.
     pub(crate) fn is_remote(&self, folder: &Path) -> bool {
-        file_system(&self.table, folder).is_some_and(is_remote_type) || is_unc(folder)
+        file_system(&self.table, folder).is_some_and(|mount| is_remote_type(mount.kind))
+            || is_unc(folder)
+    }
+
+    /// The mount point of a canonical path whose file system another machine or program answers for, on Linux.
+    pub(crate) fn foreign(&self, path: &Path) -> Option<PathBuf> {
+        let mount = file_system(&self.table, path)?;
+        let is_foreign =
+            is_remote_type(mount.kind) || mount.kind.starts_with("fuse") || mount.kind == "autofs";
+        is_foreign.then(|| unescaped(mount.point).into())
     }
 }
 
@@ -44,14 +53,13 @@ fn is_unc(_path: &Path) -> bool {
     false
 }
 
-/// The type of the file system that holds `folder`: that of the mount with the longest matching path; of several
-/// such, the last.
-fn file_system<'t>(table: &'t str, folder: &Path) -> Option<&'t str> {
-    let mounts = mounts(table).map(|mount| (unescaped(mount.point), mount.kind));
+/// The mount of the file system that holds `folder`: the one with the longest matching path; of several such, the last.
+fn file_system<'t>(table: &'t str, folder: &Path) -> Option<Mounted<'t>> {
+    let mounts = mounts(table).map(|mount| (unescaped(mount.point), mount));
     mounts
         .filter(|(point, _)| folder.starts_with(point))
         .max_by_key(|(point, _)| point.len())
-        .map(|(_, kind)| kind)
+        .map(|(_, mount)| mount)
 }
 
 fn is_remote_type(kind: &str) -> bool {
@@ -100,8 +108,9 @@ mod tests {
             ("/mnt/ssh/a", true),
             ("/mnt/ssh/over/a", false),
         ] {
-            let found = file_system(TABLE, Path::new(path)).is_some_and(is_remote_type);
-            assert_eq!(found, remote, "{path}");
+            let mounts = Mounts { table: TABLE.to_owned() };
+            assert_eq!(mounts.is_remote(Path::new(path)), remote, "{path}");
+            assert_eq!(mounts.foreign(Path::new(path)).is_some(), remote, "{path}");
         }
     }
 }

@@ -14,6 +14,7 @@ mod lost;
 mod mark;
 mod open;
 mod pack;
+mod place;
 mod query;
 mod read;
 mod relation_data;
@@ -35,6 +36,7 @@ use rusqlite::Connection;
 use self::failure::Step;
 pub(crate) use self::locks::install as install_locks;
 use self::mark::Mark;
+use self::place::Place;
 use super::{
     Backend, Garbage, Item, Lost, Op, PlacedItem, Query, Receipt, RelationIndex, Replacement,
     SearchIndex, Size, Version,
@@ -64,6 +66,8 @@ pub(super) const IN_MEMORY: &str = ":memory:";
 pub struct SqliteBackend {
     /// `:memory:` for a store in memory.
     path: PathBuf,
+    /// The file as it was opened, where it can be told from another at its path.
+    place: Option<Place>,
     store_id: String,
     journal: Journal,
     read_only: bool,
@@ -90,6 +94,7 @@ impl SqliteBackend {
         let readers = vec![slot(open::reader(&real)?), slot(open::reader(&real)?)];
         Ok(Self {
             path,
+            place: Place::of(real),
             store_id: opened.store_id,
             journal: opened.journal,
             read_only: false,
@@ -109,6 +114,7 @@ impl SqliteBackend {
         let (connection, store_id) = open::in_memory(&path)?;
         Ok(Self {
             path,
+            place: None,
             store_id,
             journal: Journal::Rollback,
             read_only: false,
@@ -129,6 +135,7 @@ impl SqliteBackend {
         let viewed = open::viewers(&path)?;
         Ok(Self {
             path,
+            place: None,
             store_id: viewed.store_id,
             journal: Journal::WriteAhead,
             read_only: true,
@@ -167,7 +174,8 @@ impl SqliteBackend {
     fn read<T>(&self, mut query: impl FnMut(&Connection) -> Step<T>) -> Result<T> {
         let slot = self.free_reader();
         let connection = slot.as_ref().ok_or(Error::Closed { what: "store" })?;
-        failure::while_busy(|| query(connection)).map_err(|failure| failure.at(&self.path))
+        let read = failure::while_busy(|| query(connection));
+        read.map_err(|failure| self.explained(failure.at(&self.path)))
     }
 
     fn write<T>(&self, step: impl FnOnce(&mut Connection) -> Step<T>) -> Result<T> {
@@ -176,8 +184,26 @@ impl SqliteBackend {
         }
         let mut slot = lock(&self.writer);
         let connection = slot.as_mut().ok_or(Error::Closed { what: "store" })?;
-        step(connection)
-            .map_err(|failure| failure.with_cause(connection, &self.path).at(&self.path))
+        if let Some(place) = &self.place {
+            place.check(&self.store_id, &self.path)?;
+        }
+        let written = step(connection).map_err(|failure| {
+            self.explained(failure.with_cause(connection, &self.path).at(&self.path))
+        })?;
+        if let Some(place) = &self.place {
+            place.written();
+        }
+        Ok(written)
+    }
+
+    /// That the file is gone or another explains whatever SQLite says of it.
+    fn explained(&self, error: Error) -> Error {
+        let is_of_file = matches!(
+            error,
+            Error::StoreUnavailable { .. } | Error::StoreCorrupt { .. } | Error::NotAStore { .. }
+        );
+        let place = self.place.as_ref().filter(|_| is_of_file);
+        place.and_then(|place| place.check(&self.store_id, &self.path).err()).unwrap_or(error)
     }
 
     /// A free reader, or else the first one once it is free; in memory the only connection.

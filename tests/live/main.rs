@@ -45,6 +45,8 @@ mod script_files;
 mod secrets;
 mod segments;
 mod shapes;
+#[cfg(target_os = "linux")]
+mod silent_disk;
 mod tracked;
 mod transcripts;
 mod two_processes;

@@ -35,6 +35,7 @@ mod full_disk;
 #[cfg(unix)]
 mod kill;
 mod locomo;
+mod lost_file;
 mod model;
 mod names;
 #[cfg(unix)]

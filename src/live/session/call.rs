@@ -31,6 +31,7 @@ impl LiveSession {
     /// `INVALID_ARGUMENT` if the messages are no JSON array; whatever the store reports. After an error nothing of the call is
     /// stored and the host's own messages should go out.
     pub fn transform(&mut self, list: &HostList<'_>, call: &CallInfo) -> Result<Transformed> {
+        let _bounded = self.bounded();
         let HostList { since, skip, .. } = *list;
         let mut messages = HostMessage::parse_list(list.messages, self.options.counter)?;
         if since.is_none() && self.request.view().call().is_some() {
@@ -64,6 +65,7 @@ impl LiveSession {
             self.request.drop_failed_list();
         }
         if let Ok(Transformed::Edits { notices, .. }) = &mut result {
+            self.hear_of_silence();
             notices.splice(0..0, std::mem::take(&mut self.waiting));
         }
         result

@@ -23,6 +23,7 @@ impl LiveSession {
 
     /// As [`Self::durably`], but leaves the state in doubt after a failed commit.
     pub(super) fn attempt<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
+        let _bounded = self.bounded();
         self.reload_if_in_doubt()?;
         let reports = self.journal.staged_reports();
         let mut parted = false;

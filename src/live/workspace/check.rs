@@ -11,7 +11,6 @@ use serde_json::json;
 use super::Workspace;
 use super::finding::Finding;
 use super::notes::is_announced;
-use super::parallel::in_parallel;
 use super::reach::{is_deleted, why_out_of_reach};
 use crate::error::Result;
 use crate::live::journal::Journal;
@@ -84,9 +83,12 @@ impl Workspace {
         let known = self.known_files(journal, files)?;
         let of = known.len() as u64;
         let on_progress = |files: usize| progress(Progress { files: files as u64, of });
-        let differs = in_parallel(&known, &on_progress, KnownFile::differs);
-        let differing = known.into_iter().zip(differs).filter(|(_, differs)| *differs);
-        let differing: Vec<ObjectId> = differing.map(|(file, _)| file.object).collect();
+        let files: Vec<ObjectId> = known.iter().map(|file| file.object.clone()).collect();
+        let differs = source::each(known, &on_progress, KnownFile::differs);
+        // What did not answer is not known to be as it was.
+        let differing =
+            files.into_iter().zip(differs).filter(|(_, differs)| differs.unwrap_or(true));
+        let differing: Vec<ObjectId> = differing.map(|(file, _)| file).collect();
         let moved = self.follow_moves(journal, &differing)?;
         let mut seen = HashSet::new();
         let now = differing.iter().map(|file| journal.state().current(file));
@@ -103,20 +105,14 @@ impl Workspace {
     ) -> Result<Vec<Finding>> {
         let places = files.iter().map(|file| self.place_of(journal, file));
         let places = places.collect::<Result<Vec<_>>>()?;
-        let disk = &self.disk;
-        let readings = in_parallel(&places, &|_| {}, |place| {
-            place.as_ref().map(|(location, is_there)| {
-                let missing = FileReading { state: FileState::Missing, stamp: None };
-                if *is_there { disk.read(location) } else { missing }
-            })
-        });
+        let readings = self.disk.read_all(&places);
         let mut findings = Vec::new();
         for ((file, place), reading) in files.iter().zip(places).zip(readings) {
-            findings.push(match (place, reading) {
-                (Some((location, _)), Some(reading)) => {
+            findings.push(match place {
+                Some((location, _)) => {
                     self.record_reading(journal, file, &location, reading, cause)?
                 }
-                _ => Finding::Nothing,
+                None => Finding::Nothing,
             });
         }
         Ok(findings)

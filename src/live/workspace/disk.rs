@@ -53,18 +53,18 @@ impl Files {
 pub(in crate::live) struct Disk {
     options: Arc<OpenSession>,
     /// The filesystems that the agent sees.
-    namespace: Namespace,
+    namespace: Arc<Namespace>,
     /// The working folder as the agent sees it.
     agent_cwd: PathBuf,
-    exclude: Exclude,
+    exclude: Arc<Exclude>,
     /// Known files whose ID is that of their path. It stays so, and computing it costs more than looking at the file.
     named: Mutex<HashSet<ObjectId>>,
 }
 
 impl Disk {
     pub(super) fn open(options: Arc<OpenSession>, key: &str) -> Result<Self> {
-        let exclude = options.settings.excluded()?;
-        let namespace = options.files.namespace(&options, key)?;
+        let exclude = Arc::new(options.settings.excluded()?);
+        let namespace = Arc::new(options.files.namespace(&options, key)?);
         let agent_cwd = namespace.agent_folder(&options.cwd);
         Ok(Self { options, namespace, agent_cwd, exclude, named: Mutex::default() })
     }
@@ -96,7 +96,13 @@ impl Disk {
 
     /// Where the file at an agent's absolute path is.
     pub(in crate::live) fn location(&self, path: &Path) -> Location {
-        self.namespace.locate(path)
+        if !self.namespace.is_in_reach() {
+            return self.namespace.locate(path);
+        }
+        let (namespace, asked) = (Arc::clone(&self.namespace), path.to_owned());
+        let found = source::together(move || namespace.locate(&asked));
+        // Else what did not answer is known by now, and its path is taken as it is.
+        found.unwrap_or_else(|| self.namespace.locate(path))
     }
 
     /// ID of the file object at an agent's absolute path.
@@ -114,14 +120,14 @@ impl Disk {
             journal.state().index().get(object).map(|entry| &entry.subject)
         {
             let filesystem_id = filesystem_id.as_deref().unwrap_or(&self.options.filesystem_id);
-            let location = self.namespace.known(filesystem_id, Path::new(path));
+            let location = self.known(filesystem_id, path);
             // With another filesystem ID than before, another file is at that path.
             let is_it = self.is_named(object, &location)?;
             return Ok(Some(if is_it { location } else { Location { open: None, ..location } }));
         }
         Ok(match journal.source_of(object)? {
             Some(Source::Filesystem { filesystem_id, path }) => {
-                Some(self.namespace.known(&filesystem_id, Path::new(&path)))
+                Some(self.known(&filesystem_id, &path))
             }
             _ => None,
         })
@@ -137,6 +143,17 @@ impl Disk {
             named.insert(object.clone());
         }
         Ok(is_it)
+    }
+
+    /// Where a known file is, by filesystem and canonical path.
+    fn known(&self, filesystem_id: &str, path: &str) -> Location {
+        let direct = || self.namespace.known(filesystem_id, Path::new(path));
+        if self.namespace.is_here() {
+            return direct();
+        }
+        let (namespace, id, path) =
+            (Arc::clone(&self.namespace), filesystem_id.to_owned(), PathBuf::from(path));
+        source::together(move || namespace.known(&id, &path)).unwrap_or_else(direct)
     }
 
     /// Where the path of a known file leads now: a link may have taken the file's place.
@@ -215,14 +232,21 @@ impl Disk {
 
     /// Whether a file is known by path alone, by the agent's path or by the one that it leads to.
     pub(in crate::live) fn is_excluded(&self, path: &Path) -> bool {
-        !self.exclude.is_empty()
-            && (self.exclude.excludes_name(path) || self.is_excluded_at(&self.location(path)))
+        if self.exclude.is_empty() || self.exclude.excludes_name(path) {
+            return !self.exclude.is_empty();
+        }
+        let path = path.to_owned();
+        self.together(move |namespace, exclude| excludes_at(exclude, &namespace.locate(&path)))
     }
 
     /// As [`Self::is_excluded`], for a file whose place is known.
     pub(in crate::live) fn is_excluded_at(&self, location: &Location) -> bool {
-        self.exclude.excludes_name(&location.path)
-            || location.open.as_ref().is_some_and(|open| self.exclude.excludes(open))
+        if self.exclude.is_empty() || self.exclude.excludes_name(&location.path) {
+            return !self.exclude.is_empty();
+        }
+        let Some(open) = location.open.clone() else { return false };
+        self.exclude.excludes_name(&open)
+            || self.together(move |_, exclude| exclude.excludes(&open))
     }
 
     /// Whether a path as a model writes it names a file that is known by path alone.
@@ -231,32 +255,61 @@ impl Disk {
             return false;
         }
         let Ok(path) = self.resolve(given) else { return false };
-        let open = || self.location(&path).open;
-        self.is_excluded(&path) || open().is_some_and(|open| self.exclude.excludes_some(&open))
+        self.exclude.excludes_name(&path)
+            || self.together(move |namespace, exclude| {
+                let location = namespace.locate(&path);
+                let open = location.open.as_ref();
+                excludes_at(exclude, &location)
+                    || open.is_some_and(|open| exclude.excludes_some(open))
+            })
     }
 
     /// Whether a file that is known by path alone is at an agent's absolute path, or stands below it.
     pub(in crate::live) fn excludes_within(&self, path: &Path) -> bool {
-        self.is_excluded(path)
-            || self.location(path).open.is_some_and(|open| self.exclude.excludes_within(&open))
+        if self.exclude.is_empty() || self.exclude.excludes_name(path) {
+            return !self.exclude.is_empty();
+        }
+        let path = path.to_owned();
+        self.together(move |namespace, exclude| {
+            let location = namespace.locate(&path);
+            let open = location.open.as_ref();
+            excludes_at(exclude, &location)
+                || open.is_some_and(|open| exclude.excludes_within(open))
+        })
+    }
+
+    /// Several looks as one. What does not answer is judged by its name, which is no reason to exclude it here.
+    fn together(
+        &self,
+        look: impl Fn(&Namespace, &Exclude) -> bool + Clone + Send + 'static,
+    ) -> bool {
+        if !self.namespace.is_in_reach() {
+            return look(&self.namespace, &self.exclude);
+        }
+        let (namespace, exclude) = (Arc::clone(&self.namespace), Arc::clone(&self.exclude));
+        source::together(move || look(&namespace, &exclude)).unwrap_or(false)
     }
 
     /// Where the regular file is that is at an absolute path now; `None` if there is none. It is not opened.
     pub(in crate::live) fn regular_file(&self, path: &Path) -> Option<Location> {
-        if !self.namespace.is_here() {
-            return Some(self.location(path))
-                .filter(|file| file.open.as_deref().is_some_and(Path::is_file));
-        }
-        // The system follows links before it takes `..` out, and a path of a command may hold both.
-        let is_file = path.is_file();
-        is_file.then(|| path.canonicalize().ok()).flatten().map(|path| self.location(&path))
+        let (namespace, asked) = (Arc::clone(&self.namespace), path.to_owned());
+        let found = source::together(move || {
+            if !namespace.is_here() {
+                return Some(namespace.locate(&asked))
+                    .filter(|file| file.open.as_deref().is_some_and(source::is_file));
+            }
+            // The system follows links before it takes `..` out, and a path of a command may hold both.
+            let path = source::is_file(&asked).then(|| source::canonicalize(&asked).ok());
+            path.flatten().map(|path| namespace.locate(&path))
+        });
+        found.flatten()
     }
 
     /// What keeps a path, as a model writes it, from being read; `None` also where nothing is there.
     pub(in crate::live) fn obstacle_given(&self, given: &str) -> Option<String> {
         let location = self.location(&self.resolve(given).ok()?);
         let open = location.open.as_deref()?;
-        let is_there = match open.symlink_metadata() {
+        let is_there = match source::symlink_metadata(open) {
             Ok(_) => true,
             Err(error) => error.kind() == ErrorKind::PermissionDenied,
         };
@@ -276,12 +329,27 @@ impl Disk {
 
     /// Whether there is something at an agent's absolute path.
     pub(in crate::live) fn is_there(&self, path: &Path) -> bool {
-        self.location(path).open.is_some_and(|open| open.try_exists().unwrap_or(false))
+        self.location(path).open.is_some_and(|open| source::try_exists(&open).unwrap_or(false))
     }
 
     /// Reads the file at a place. An excluded file is not opened.
     pub(super) fn read(&self, location: &Location) -> FileReading {
         source::look(location, self.is_excluded_at(location), self.options.settings.max_text_bytes)
+    }
+
+    /// Reads the files at several places. `None`: a place that is not known. `false`: another file is there, so that this one is
+    /// missing. In the order of the places.
+    pub(super) fn read_all(&self, places: &[Option<(Location, bool)>]) -> Vec<FileReading> {
+        let max_bytes = self.options.settings.max_text_bytes;
+        let asked = places.iter().map(|place| {
+            let (location, is_there) = place.as_ref()?;
+            Some((location.clone(), self.is_excluded_at(location))).filter(|_| *is_there)
+        });
+        let readings = source::each(asked.collect(), &|_| {}, move |place| match place {
+            Some((location, is_excluded)) => source::look(location, *is_excluded, max_bytes),
+            None => FileReading { state: FileState::Missing, stamp: None },
+        });
+        readings.into_iter().map(|reading| reading.unwrap_or_else(source::unanswered)).collect()
     }
 
     /// Reads the file at an agent's path. `location`: where the path leads, which the caller looked up already.
@@ -318,4 +386,10 @@ impl Disk {
             moved: None,
         }
     }
+}
+
+/// Whether a file is known by path alone, by the names of its place.
+fn excludes_at(exclude: &Exclude, location: &Location) -> bool {
+    exclude.excludes_name(&location.path)
+        || location.open.as_ref().is_some_and(|open| exclude.excludes(open))
 }

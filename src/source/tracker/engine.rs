@@ -12,6 +12,10 @@ use super::look::{Look, Seen, look};
 use super::roster::Roster;
 use super::round::{FolderState, FolderTask, Round, Task};
 use super::{PollReason, Signal, TrackerEvent, TrackerOptions, TrackerReply, Watching};
+use crate::source::looks;
+
+/// How long a look at a file may wait.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// State shared by the caller, the watcher's thread and the tracker's own.
 #[derive(Debug)]
@@ -34,6 +38,8 @@ struct State {
     /// The newest barrier that was reported.
     barrier: u64,
     is_closed: bool,
+    /// Whether the thread has ended.
+    is_ended: bool,
 }
 
 /// A folder of the tracker's own. The watcher reports a file made there after everything that happened before,
@@ -62,6 +68,7 @@ impl Shared {
             sleeps_until: Duration::MAX,
             barrier: 0,
             is_closed: false,
+            is_ended: false,
         };
         Self {
             started: clock(),
@@ -123,6 +130,17 @@ impl Shared {
         self.lock().is_closed = true;
         self.wake.notify_all();
         self.rest.notify_all();
+    }
+
+    /// Waits until the thread has ended; returns whether that took no longer than `timeout`.
+    pub(super) fn wait_for_end(&self, timeout: Duration) -> bool {
+        let state = self.lock();
+        let waited = self.rest.wait_timeout_while(state, timeout, |state| !state.is_ended);
+        waited.unwrap_or_else(PoisonError::into_inner).0.is_ended
+    }
+
+    fn is_closed(&self) -> bool {
+        self.lock().is_closed
     }
 
     /// Waits until the watcher reports a file made now. `false` if that is impossible or takes too long.
@@ -198,6 +216,8 @@ pub(super) fn run(
     mut folders: Folders,
     mut on_event: impl FnMut(Vec<TrackerEvent>) -> TrackerReply,
 ) {
+    let _ended = Ended(shared);
+    let _bounded = looks::bounded(LOOK);
     while let Some(round) = shared.next_round() {
         let mut events = check_folders(shared, &mut folders, &round.folders);
         check_files(shared, round.files, &mut events);
@@ -209,12 +229,23 @@ pub(super) fn run(
     }
 }
 
+/// Says that the thread has ended, however it did.
+struct Ended<'a>(&'a Shared);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.lock().is_ended = true;
+        self.0.rest.notify_all();
+    }
+}
+
 fn tell(
     shared: &Shared,
     events: Vec<TrackerEvent>,
     on_event: &mut impl FnMut(Vec<TrackerEvent>) -> TrackerReply,
 ) {
-    if !events.is_empty() {
+    // Who closed a tracker that hung is not told of what it found later.
+    if !events.is_empty() && !shared.is_closed() {
         let reply = on_event(events);
         shared.change(|roster, now| roster.obey(&reply, now));
         if reply.stop {
@@ -336,7 +367,7 @@ impl Near {
 fn numbers(folder: &Path) -> HashMap<u64, PathBuf> {
     use std::os::unix::fs::DirEntryExt;
 
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = looks::entries(folder, usize::MAX).into_iter().flatten();
     entries.map(|entry| (entry.ino(), entry.path())).collect()
 }
 

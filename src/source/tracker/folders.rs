@@ -11,6 +11,7 @@ use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 use super::look::{FolderIdentity, identity};
 use super::round::{FolderState, FolderTask};
 use super::{PollReason, TrackerOptions, Watching};
+use crate::source::looks;
 use crate::store::Mounts;
 
 /// How many times to re-watch at once a folder that is replaced while it is being watched; after that the next sweep
@@ -139,7 +140,7 @@ impl Folders {
     fn wait_for(&mut self, folder: &Path) -> FolderState {
         self.unwatch(folder);
         if self.watching == Watching::System
-            && let Some(above) = folder.ancestors().skip(1).find(|above| above.is_dir())
+            && let Some(above) = folder.ancestors().skip(1).find(|above| looks::is_dir(above))
         {
             // It may be a different folder than when it was watched first.
             if !self.attached.contains(above) && self.renewed.insert(above.to_owned()) {
@@ -158,8 +159,8 @@ impl Folders {
             || self.anchors.get(folder).is_some_and(|anchor| {
                 let below = folder.ancestors().find(|part| part.parent() == Some(anchor));
                 self.watched.contains(anchor)
-                    && anchor.is_dir()
-                    && below.is_some_and(|p| !p.is_dir())
+                    && looks::is_dir(anchor)
+                    && below.is_some_and(|part| !looks::is_dir(part))
             })
     }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::source::file::{self, FileState};
+use crate::source::looks;
 use crate::source::stamp::FileStamp;
 
 /// What is at the path of a tracked file.
@@ -46,7 +47,7 @@ pub(super) struct FolderIdentity {
 
 /// Looks at a file. `opens`: whether to check that it can be read. `device`: the device of its folder, if known.
 pub(super) fn look(path: &Path, opens: bool, device: Option<u64>) -> Look {
-    let metadata = match path.symlink_metadata() {
+    let metadata = match looks::symlink_metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if file::is_absence(&error) => return absent(path, device),
         Err(error) => return Look::Unclear(file::in_words(&error)),
@@ -58,7 +59,7 @@ pub(super) fn look(path: &Path, opens: bool, device: Option<u64>) -> Look {
         return Look::Unclear("it is no regular file".to_owned());
     }
     if opens {
-        match file::open_without_waiting(path) {
+        match looks::open(path, file::open_without_waiting) {
             Err(error) if file::is_absence(&error) => return absent(path, device),
             Err(error) => return Look::Unclear(file::in_words(&error)),
             Ok(_) => {}
@@ -88,7 +89,7 @@ fn nearest_device(path: &Path) -> Option<u64> {
 
 /// The folder at a path; `None` if there is none or the system refuses.
 pub(super) fn identity(folder: &Path) -> Option<FolderIdentity> {
-    let metadata = folder.metadata().ok().filter(Metadata::is_dir)?;
+    let metadata = looks::metadata(folder).ok().filter(Metadata::is_dir)?;
     let (device, inode) = numbers(&metadata);
     Some(FolderIdentity { device, inode, born: metadata.created().ok() })
 }

@@ -10,6 +10,7 @@ use rusqlite::Connection;
 use rusqlite::ffi::{self, ErrorCode};
 
 use crate::error::{BoxError, Error};
+use crate::store::given_up;
 
 /// Result of a step inside the SQLite backend.
 pub(super) type Step<T> = Result<T, Failure>;
@@ -150,6 +151,9 @@ fn while_busy_for<T>(limit: Duration, mut step: impl FnMut() -> Step<T>) -> Step
 /// always 6 to 17 ms. Pauses that grow starve whoever has waited longest.
 fn pause() -> bool {
     let Some((since, limit)) = CALL.get() else { return false };
+    if given_up::check().is_err() {
+        return false;
+    }
     let waited = now() - since;
     if waited > limit {
         return false;

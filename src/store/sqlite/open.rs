@@ -154,6 +154,8 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
         let reader = connect(path)?;
         reader.pragma_update(None, "query_only", true)?;
         query::register(&reader)?;
+        // Opens the log, which cannot be found any more once the file was deleted.
+        reader.pragma_query_value(None, "user_version", |_| Ok(()))?;
         Ok(reader)
     };
     failure::while_busy(open).map_err(|failure| failure.at(path))

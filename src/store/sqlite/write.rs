@@ -12,7 +12,7 @@ use super::rows::{self, Stored, hash_value};
 use crate::error::Error;
 use crate::object::{AsOf, Envelope, Hash, Nickname, ObjectId, RunningHash, Timestamp, TxId};
 use crate::store::rules::{self, Latest};
-use crate::store::{Op, Outcome, Put, Receipt, Splice};
+use crate::store::{Op, Outcome, Put, Receipt, Splice, given_up};
 
 /// Applies all transactions or none, as one of SQLite's.
 pub(super) fn commit_all(
@@ -35,6 +35,7 @@ pub(super) fn commit_all(
     if receipts.iter().any(|receipt| receipt.outcomes.contains(&Outcome::Written)) {
         packer.finish()?;
         drop(packer);
+        given_up::check()?;
         transaction.commit()?;
     } else {
         drop(packer);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::object::ObjectId;
 use crate::session::{Session, Subject};
-use crate::source::Location;
+use crate::source::{self, Location};
 
 /// Entries of one folder that a search looks at.
 const MAX_ENTRIES: usize = 2_000;
@@ -35,7 +35,7 @@ impl Places {
             return &[];
         }
         self.folders.entry(folder.to_owned()).or_insert_with(|| {
-            let entries = folder.read_dir().into_iter().flatten().take(MAX_ENTRIES).flatten();
+            let entries = source::entries(folder, MAX_ENTRIES).into_iter().flatten();
             let sibling = |entry: DirEntry| Location {
                 path: location.path.with_file_name(entry.file_name()),
                 open: Some(entry.path()),
@@ -63,8 +63,7 @@ impl Places {
     /// Whether the file at a place has `size` bytes and the search may still read so much.
     pub(super) fn may_be(&mut self, location: &Location, size: u64) -> bool {
         let Some(path) = &location.open else { return false };
-        let is_of_size = path
-            .symlink_metadata()
+        let is_of_size = source::symlink_metadata(path)
             .is_ok_and(|metadata| metadata.is_file() && metadata.len() == size);
         if is_of_size && self.read.insert(path.clone()) {
             self.read_bytes = self.read_bytes.saturating_add(size);
