@@ -6,6 +6,7 @@ mod call;
 mod inspect;
 mod sessions;
 mod slots;
+mod title;
 
 pub use self::call::{Place, Replayed, replay_call};
 pub use self::inspect::{

@@ -345,6 +345,10 @@ pub trait Backend: Debug + Send + Sync {
         limit: usize,
     ) -> Result<Vec<Version>>;
 
+    /// Lists the versions that came before the latest ones, of all objects of one type in the order of their IDs; an object with one
+    /// version has none.
+    fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>>;
+
     /// Finds versions by their metadata, see [`Query`]. Reads neither contents nor items. Fields that no version has
     /// are no error here; [`super::Store::query`] reports them.
     ///

@@ -255,6 +255,10 @@ impl Backend for SqliteBackend {
         self.read(|connection| read::list(connection, &self.store_id, kind, after, limit))
     }
 
+    fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>> {
+        self.read(|connection| read::list_before_latest(connection, &self.store_id, kind))
+    }
+
     fn query(&self, query: &Query) -> Result<Vec<Version>> {
         self.read(|connection| query::query(connection, &self.store_id, query))
     }
