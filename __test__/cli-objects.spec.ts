@@ -196,6 +196,27 @@ describe("lists", () => {
     expect(at.run("links", "a.md", "--part", "A").status).toBe(2);
   });
 
+  test("of links resolve within the folder that was given to `index`, unless another vault is marked", () => {
+    const at = desk();
+    at.write("notes/plan.md", "See [[deep]] and [[sub/other]].");
+    at.write("notes/sub/deep.md", "Back to [[plan]].");
+    at.write("notes/sub/other.md", "[[../plan]]");
+    at.write("elsewhere/plan.md", "not this one");
+    const targets = (name: string) =>
+      at.json<{ links: ObjectLink[] }>("links", name).links.map(({ target }) => target.path ?? target.state);
+    at.run("index", "notes/plan.md", "notes/sub/deep.md", "notes/sub/other.md");
+    expect(targets("notes/sub/deep.md")).toEqual(["unresolved"]);
+    at.run("index", "notes", "elsewhere");
+    const path = (name: string) => join(at.folder, name);
+    expect(targets("notes/plan.md")).toEqual([path("notes/sub/deep.md"), path("notes/sub/other.md")]);
+    expect(targets("notes/sub/deep.md")).toEqual([path("notes/plan.md")]);
+    // A part of it that is indexed again is no vault of its own.
+    at.run("index", "notes/sub");
+    expect(targets("notes/sub/deep.md")).toEqual([path("notes/plan.md")]);
+    at.write("notes/sub/.obsidian/app.json", "{}");
+    expect(targets("notes/sub/deep.md")).toEqual(["unresolved"]);
+  });
+
   test("of sessions say how each came about and how many calls it made", async () => {
     const at = desk();
     await withSession(at);

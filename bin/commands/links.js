@@ -21,7 +21,7 @@ export const links = {
     "as-of": { type: "string", value: "TX|TIME", text: "as of a transaction (12) or a time (RFC 3339)" },
   },
   notes: [
-    "Columns: kind, place, line, text, target; with --back, the object that has the link comes first. A link resolves to a stored file in the vault of the linking file: the nearest folder above it with a .obsidian, else with a .git, else the folder that the file is in. Other files that an ambiguous link may mean follow in parentheses.",
+    "Columns: kind, place, line, text, target; with --back, the object that has the link comes first. A link resolves to a stored file in the vault of the linking file: the nearest folder above it with a .obsidian, else with a .git, else the folder that was given to `palimpsest index`, else the one that the file is in. Other files that an ambiguous link may mean follow in parentheses.",
   ],
   json: "{ id: string, links: ObjectLink[] }",
   examples: ["palimpsest links notes/plan.md", "palimpsest links notes/plan.md --back --json"],

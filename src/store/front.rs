@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::query::{Field, Query, unknown};
-use super::{Backend, IN_MEMORY, Journal, Lost, RelationIndex, SqliteBackend, Version};
+use super::{
+    Backend, IN_MEMORY, IndexedFolder, Journal, Lost, RelationIndex, SqliteBackend, Version,
+};
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Hash, Nickname, ObjectId, ObjectType, RedactionReason, StaticReference, Timestamp, TxId,
@@ -251,6 +253,19 @@ impl Store {
     /// Number and time of the newest transaction; zeros on an empty store.
     pub fn newest(&self) -> Result<(TxId, Timestamp)> {
         self.backend.newest()
+    }
+
+    /// Records that a person had a folder indexed, unless a folder is recorded that holds it.
+    pub fn add_folder(&self, folder: &IndexedFolder) -> Result<()> {
+        if self.folders()?.iter().any(|known| known.holds(&folder.filesystem_id, &folder.path)) {
+            return Ok(());
+        }
+        self.backend.add_folder(folder)
+    }
+
+    /// The recorded folders, in the order of their filesystems and paths.
+    pub fn folders(&self) -> Result<Vec<IndexedFolder>> {
+        self.backend.folders()
     }
 
     /// Acknowledged transactions that were found missing, in the order in which it was noticed.

@@ -8,6 +8,7 @@ mod collect;
 mod derived;
 mod erase;
 mod failure;
+mod folders;
 mod integrity;
 mod locks;
 mod lost;
@@ -36,8 +37,8 @@ use self::failure::Step;
 pub(crate) use self::locks::install as install_locks;
 use self::mark::Mark;
 use super::{
-    Backend, Garbage, Item, Lost, Op, PlacedItem, Query, Receipt, RelationIndex, Replacement,
-    SearchIndex, Size, Version,
+    Backend, Garbage, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt, RelationIndex,
+    Replacement, SearchIndex, Size, Version,
 };
 use crate::error::{Error, Result};
 use crate::object::{
@@ -317,6 +318,14 @@ impl Backend for SqliteBackend {
 
     fn check_integrity(&self) -> Result<Vec<String>> {
         self.read(integrity::check)
+    }
+
+    fn add_folder(&self, folder: &IndexedFolder) -> Result<()> {
+        self.write(|connection| failure::while_busy(|| folders::add(connection, folder)))
+    }
+
+    fn folders(&self) -> Result<Vec<IndexedFolder>> {
+        self.read(folders::all)
     }
 
     fn lost(&self) -> Result<Vec<Lost>> {

@@ -12,8 +12,8 @@ use palimpsest::object::{
     TxId,
 };
 use palimpsest::store::{
-    Backend, Garbage, Item, Op, PlacedItem, Query, Receipt, Replacement, Size, SqliteBackend,
-    Version,
+    Backend, Garbage, IndexedFolder, Item, Op, PlacedItem, Query, Receipt, Replacement, Size,
+    SqliteBackend, Version,
 };
 
 #[derive(Debug)]
@@ -110,6 +110,14 @@ impl Backend for FailingBackend {
             }
         }
         self.memory.commit_all(transactions, now)
+    }
+
+    fn add_folder(&self, folder: &IndexedFolder) -> Result<()> {
+        self.memory.add_folder(folder)
+    }
+
+    fn folders(&self) -> Result<Vec<IndexedFolder>> {
+        self.memory.folders()
     }
 
     fn newest(&self) -> Result<(TxId, Timestamp)> {
