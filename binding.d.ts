@@ -492,6 +492,10 @@ export declare class Session {
   explainFailedEdit(args: unknown): Promise<string | null>
   /** See `Session.recordFailedCall` of `index.d.ts`. */
   recordFailedCall(reason: string): void
+  /** See `Session.leavePool` of `index.d.ts`. */
+  leavePool(name: string): Promise<string>
+  /** See `Session.enterPool` of `index.d.ts`. */
+  enterPool(name: string): Promise<string>
   /** Files checked so far and in all, while a check of the files that the session knows runs; else null. */
   filesChecked(): [files: number, of: number] | null
   /** See `Session.mountNotices` of `index.d.ts`. */

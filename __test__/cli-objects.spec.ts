@@ -346,6 +346,37 @@ test("a handle names an object of the session that is given", async () => {
   expect(at.failure("show", "t2", "--session", "s").hint).toContain("the handles of one");
 });
 
+test("an object is taken out of a session's pool and brought back", async () => {
+  const at = desk();
+  await withSession(at);
+  const sets = async () => {
+    const store = await openStore({ path: at.store });
+    const session = await openSession(store, { harness: "test", sessionId: "s", cwd: at.folder });
+    const found = await session.sets();
+    await session.close();
+    await store.close();
+    return { index: found.index.map(({ handle }) => handle), pool: found.pool };
+  };
+  expect(await sets()).toEqual({ index: ["t1"], pool: ["t1"] });
+  const { status, stdout } = at.run("pool", "latest", "t1", "--out");
+  expect([status, stdout]).toEqual([0, "done: t1 is in the session index only; activate brings it back\n"]);
+  expect(await sets()).toEqual({ index: ["t1"], pool: [] });
+  expect(at.json("pool", "s", "call_1", "--in")).toEqual({ id: "session:s", name: "call_1", out: false });
+  expect(await sets()).toEqual({ index: ["t1"], pool: ["t1"] });
+  expect(at.failure("pool", "s", "t1")).toMatchObject({ status: 2, code: "USAGE" });
+  expect(at.failure("pool", "s", "t1", "--in", "--out")).toMatchObject({ status: 2, code: "USAGE" });
+  expect(at.failure("pool", "s", "t9", "--out")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+  const store = await openStore({ path: at.store });
+  const session = await openSession(store, { harness: "test", sessionId: "s", cwd: at.folder });
+  await session.leavePool("t1");
+  expect(at.failure("pool", "s", "t1", "--in")).toMatchObject({ status: 1, code: "IN_USE" });
+  expect((await session.sets()).pool).toEqual([]);
+  await session.enterPool("t1");
+  expect((await session.sets()).pool).toEqual(["t1"]);
+  await session.close();
+  await store.close();
+});
+
 test("`latest` is a session of this store, whatever was imported since", async () => {
   const at = desk();
   await withSession({ ...at, store: join(at.folder, "other.sqlite") }, "theirs");

@@ -153,6 +153,8 @@ expectTypeOf<keyof Session>().toEqualTypeOf<
   | "id"
   | "transformContext"
   | "preparePayload"
+  | "leavePool"
+  | "enterPool"
   | "recordToolCall"
   | "recordUsage"
   | "recordFailedCall"
