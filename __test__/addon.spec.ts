@@ -75,8 +75,10 @@ describe("the exports", () => {
     expect(methodsOf(addon.Session.prototype)).toEqual([
       "checkWrite",
       "close",
+      "enterPool",
       "explainFailedEdit",
       "id",
+      "leavePool",
       "ledger",
       "mountNotices",
       "onEvent",
