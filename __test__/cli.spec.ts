@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -207,6 +208,54 @@ describe("the store", () => {
     expect(at.failure("stats")).toMatchObject({ code: "INVALID_SETTINGS" });
     expect(at.run("stats", "--store", at.store).status).toBe(0);
   });
+
+  test.skipIf(process.getuid?.() !== 0 || spawnSync("setpriv", ["--version"]).status !== 0)(
+    "is read in a folder that cannot be written, and stays as it is",
+    async () => {
+      const at = withTwoVersions();
+      at.write("a.md", "one [[b]]\n");
+      at.run("index", "a.md");
+      await withSession(at);
+      const folder = dirname(at.store);
+      const files = () => readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "base64")]);
+      const before = files();
+      // The user whom permissions bind owns the store and may only read.
+      const user = 65_534;
+      for (const path of [dirname(at.folder), at.folder, dirname(folder), folder]) {
+        chownSync(path, user, user);
+      }
+      for (const name of readdirSync(folder)) {
+        chownSync(join(folder, name), user, user);
+        chmodSync(join(folder, name), 0o400);
+      }
+      chmodSync(folder, 0o500);
+      const run = (...args: string[]) => {
+        const words = [`--reuid=${user}`, `--regid=${user}`, "--clear-groups", pinnedNode(), program, ...args];
+        const { status, stderr } = spawnSync("setpriv", words, { cwd: at.folder, env: at.env, encoding: "utf8" });
+        return { args, status, stderr };
+      };
+      for (const args of [
+        ["sessions"],
+        ["show", "a.md"],
+        ["history", "a.md"],
+        ["diff", "a.md"],
+        ["links", "a.md"],
+        ["context", "latest"],
+        ["ledger", "latest"],
+        ["search", "one"],
+        ["objects", "--query", "type = file"],
+        ["stats"],
+        ["doctor"],
+        ["gc"],
+        ["forget", "a.md"],
+        ["export", "a.jsonl"],
+      ]) {
+        expect(run(...args)).toEqual({ args, status: 0, stderr: "" });
+      }
+      expect(run("name", "a.md", "entry")).toMatchObject({ status: 1, stderr: expect.stringContaining("read-only") });
+      expect(files()).toEqual(before);
+    },
+  );
 
   test("is left as it is by commands that only read", async () => {
     const at = withTwoVersions();

@@ -1,5 +1,7 @@
 // The store that a command works on: found as the Pi extension finds it, opened, and closed after the work.
-import { homedir } from "node:os";
+import { constants, existsSync } from "node:fs";
+import { chmod, copyFile, mkdtemp, rm } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadPackage } from "../../lib/load.js";
@@ -22,7 +24,7 @@ export const forFiles = [...forNames, "maxTextBytes", "exclude", "excludeAlso"];
 
 /**
  * What a command does to the store: `read` leaves every file as it is; `refresh` reads too, but first brings the store's indexes up to
- * date if it can; `write` changes it, and `create` makes one that is not there.
+ * date, in a copy where the store cannot be written; `write` changes it, and `create` makes one that is not there.
  * @typedef {"read" | "refresh" | "write" | "create"} Access
  */
 
@@ -36,14 +38,23 @@ export const forFiles = [...forNames, "maxTextBytes", "exclude", "excludeAlso"];
  */
 export async function withStore(given, work, { access = "read", needed = [] } = {}) {
   const options = await storeOptions(given, needed);
-  const store = await open(options, access);
-  if (store.notice !== null) {
-    await writeError(`palimpsest: ${store.notice}\n`);
-  }
+  const run = async (/** @type {Store} */ store) => {
+    if (store.notice !== null) {
+      await writeError(`palimpsest: ${store.notice}\n`);
+    }
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+    }
+  };
   try {
-    return await work(store);
-  } finally {
-    await store.close();
+    return await run(await open(options, access));
+  } catch (error) {
+    if (access === "refresh" && codeOf(error) === "READ_ONLY") {
+      return withCopy(options, run);
+    }
+    throw error;
   }
 }
 
@@ -53,17 +64,30 @@ export async function withStore(given, work, { access = "read", needed = [] } = 
  */
 async function open(options, access) {
   const { openStore } = await loadPackage();
-  const readOnly = () => openStore({ ...options, readOnly: true });
-  if (access === "read") {
-    return readOnly();
-  }
+  return access === "read"
+    ? openStore({ ...options, readOnly: true })
+    : openStore({ ...options, create: access === "create" });
+}
+
+/**
+ * Runs work on a copy of a store that cannot be written: the copy's indexes can be brought up to date.
+ * @template T
+ * @param {import("../../index.js").StoreOptions} options
+ * @param {(store: Store) => Promise<T>} run
+ */
+async function withCopy(options, run) {
+  const { openStore, storePath } = await loadPackage();
+  const original = await storePath(options);
+  const folder = await mkdtemp(join(tmpdir(), "palimpsest-"));
   try {
-    return await openStore({ ...options, create: access === "create" });
-  } catch (error) {
-    if (access === "refresh" && codeOf(error) === "READ_ONLY") {
-      return readOnly();
+    const path = join(folder, "store.sqlite");
+    for (const suffix of ["", "-wal"].filter((suffix) => existsSync(`${original}${suffix}`))) {
+      await copyFile(`${original}${suffix}`, `${path}${suffix}`, constants.COPYFILE_FICLONE);
+      await chmod(`${path}${suffix}`, 0o600);
     }
-    throw error;
+    return await run(await openStore({ ...options, path, create: false }));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
