@@ -495,6 +495,10 @@ export declare class Session {
   explainFailedEdit(args: unknown): Promise<string | null>
   /** See `Session.recordFailedCall` of `index.d.ts`. */
   recordFailedCall(reason: string): void
+  /** See `Session.leavePool` of `index.d.ts`. */
+  leavePool(name: string): Promise<string>
+  /** See `Session.enterPool` of `index.d.ts`. */
+  enterPool(name: string): Promise<string>
   /** Files checked so far and in all, while a check of the files that the session knows runs; else null. */
   filesChecked(): [files: number, of: number] | null
   /** See `Session.mountNotices` of `index.d.ts`. */
@@ -530,7 +534,7 @@ export declare class Store {
    * Lists the relations from an object to others, first those in its fields and text, then those in its items. Reads metadata only.
    *
    * A link resolves to a file in the store, in the vault of the linking file: the nearest folder above it with a `.obsidian`, else
-   * with a `.git`, else the folder that the file is in. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, and with `NOT_FOUND` if the
+   * with a `.git`, else the folder that was given to `index`, else the one that the file is in. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, and with `NOT_FOUND` if the
    * object had no version at that time.
    */
   links(name: string, options?: LinksOptions | undefined | null): Promise<ObjectLink[]>
@@ -668,11 +672,15 @@ export declare class Store {
    * Rejects with `INVALID_ARGUMENT` if `text` holds no word to search for, and with `UNSUPPORTED` if the store has no index.
    */
   search(text: string, options?: SearchOptions): Promise<SearchResults>
-  /** Lists the sessions, last written first, without those that were forgotten. */
-  sessions(): Promise<SessionInfo[]>
+  /**
+   * Lists the sessions, last written first, without those that made no call or were forgotten.
+   *
+   * Rejects with `INVALID_ARGUMENT`.
+   */
+  sessions(options?: SessionsOptions | undefined | null): Promise<SessionInfo[]>
   /**
    * Resolves the name of a session to the ID of its document. A name is that ID with or without `session:`, the host's session
-   * ID, a prefix of either, or `latest`: the session that was last written in this store, closing not counted. Of sessions that
+   * ID, a prefix of either, or `latest`: the session with a call that was last written in this store, closing not counted. Of sessions that
    * parted from each other, host ID and prefix mean the one written last, and not a copy that an import made.
    *
    * Rejects with `UNKNOWN_NAME`, with `AMBIGUOUS_NAME`, whose `candidates` are the first 8 matches, and with `FORGOTTEN`.
@@ -1367,7 +1375,7 @@ export interface ObjectLink {
 export declare function openSession(store: Store, options: SessionOptions): Promise<Session>
 
 /**
- * Opens a store. Creates the file and its folder if they are missing, unless `create` is false.
+ * Opens a store. Creates the file and its folder if they are missing, unless `create` is false or `readOnly` is true.
  *
  * Rejects with `INVALID_ARGUMENT`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `NOT_PRIVATE`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
  */
@@ -1634,6 +1642,8 @@ export interface SessionInfo {
   hostSessionId: string
   /** Working folder. */
   cwd: string
+  /** The first words of the first message that is a person's; null if the store does not hold them. */
+  title: string | null
   /** `active` while it is open or if its process was killed; `paused` after `close`. */
   state: "active" | "paused"
   /** When it was first opened, in RFC 3339, UTC. */
@@ -1685,6 +1695,12 @@ export interface SessionSets {
   pinned: Array<string>
 }
 
+/** Which sessions to list. */
+export interface SessionsOptions {
+  /** Largest number of sessions. Default: all. */
+  limit?: number
+}
+
 /** Figures for a status line. */
 export interface SessionStatus {
   /** Calls so far. */
@@ -1726,6 +1742,8 @@ export interface SettingsPlaces {
   agentDir?: string
   /** The project's folder. Its `.pi/palimpsest.json` overrides the user's settings, so give it only if the user trusts the project. */
   projectDir?: string
+  /** Keys of the settings that the caller needs: a wrong value of another is passed over, and its default counts. Default: all. */
+  needed?: Array<string>
 }
 
 /** A line of a text, or the part of it around a match. */
@@ -1751,6 +1769,11 @@ export interface StoreOptions {
   agentDir?: string
   /** Whether to create a store that does not exist, instead of rejecting with `STORE_UNAVAILABLE`. Default: `true`. */
   create?: boolean
+  /**
+   * Whether the store is only looked at: nothing is made, brought up to date or written, and what would write rejects with
+   * `READ_ONLY`. The folder and the file may be ones that cannot be written. Default: `false`.
+   */
+  readOnly?: boolean
 }
 
 /** A table or index of a store's file. */

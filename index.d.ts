@@ -105,6 +105,18 @@ export declare class Session {
   explainFailedEdit(args: unknown): Promise<string | null>;
 
   /**
+   * Takes an object out of the metadata pool, which deactivates it: it is in the session index only, its line leaves the request of the
+   * layout `pools`, and in `log` its reference line loses nickname and fields at the next collapse. Reading or activating it brings it
+   * back. Resolves to a sentence for the person or the model.
+   *
+   * `name`: a handle, path, nickname or ID. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, `CLOSED` and with what the store reports.
+   */
+  leavePool(name: string): Promise<string>;
+
+  /** Brings an object that is in the session index only back into the metadata pool. As `leavePool`. */
+  enterPool(name: string): Promise<string>;
+
+  /**
    * Calls `listener` with every event of the session from now on. What the listener throws is ignored. Returns a function that
    * ends the subscription.
    *

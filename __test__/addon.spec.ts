@@ -75,8 +75,10 @@ describe("the exports", () => {
     expect(methodsOf(addon.Session.prototype)).toEqual([
       "checkWrite",
       "close",
+      "enterPool",
       "explainFailedEdit",
       "id",
+      "leavePool",
       "ledger",
       "mountNotices",
       "onEvent",
@@ -412,7 +414,9 @@ describe("a session tells", () => {
   test("its ID, which the store lists", async () => {
     const inStore = await store();
     const s = await session({}, inStore);
-    expect((await inStore.sessions()).map(({ id }) => id)).toEqual([s.id]);
+    expect(await inStore.sessions()).toEqual([]);
+    await s.transformContext([user("Hello.")]);
+    expect((await inStore.sessions()).map(({ id, title }) => [id, title])).toEqual([[s.id, "Hello."]]);
   });
 
   test("its sets, by handle", async () => {

@@ -4,43 +4,12 @@ import { expect, test } from "vitest";
 import type { LearnedHazards, Settings } from "../index.js";
 import { loadSettings } from "../index.js";
 import { type Desk, desk } from "./command.ts";
-
-/** A session in the neutral form in which every second call says again what was shown or written long before. */
-function session(name: string, again: boolean): string {
-  const line = (what: string, call: number, row: number) =>
-    `${what} ${call} of ${name} has row ${row} with these words`;
-  const messages: object[] = [{ session: { id: name } }, { role: "user", content: "Begin.", timestamp: 1 }];
-  for (let call = 0; call < 150; call += 1) {
-    const said = again && call > 30 && call % 2 === 0 ? [line("output", call - 25, 3), line("code", call - 24, 4)] : [];
-    const rows = (what: string) => Array.from({ length: 10 }, (_, row) => line(what, call, row)).join("\n");
-    const args = { path: `${call}.ts`, content: rows("code") };
-    const timestamp = 10 + call;
-    messages.push(
-      {
-        role: "assistant",
-        content: [
-          { type: "thinking", thinking: said.join("\n") },
-          { type: "toolCall", id: `c${call}`, name: "bash", arguments: args },
-        ],
-        timestamp,
-      },
-      {
-        role: "toolResult",
-        toolCallId: `c${call}`,
-        toolName: "bash",
-        content: [{ type: "text", text: rows("output") }],
-        isError: false,
-        timestamp,
-      },
-    );
-  }
-  return messages.map((message) => `${JSON.stringify(message)}\n`).join("");
-}
+import { learnable } from "./learnable.ts";
 
 function withSessions(again: boolean): Desk {
   const at = desk();
-  at.write("sessions/a.jsonl", session("a", again));
-  at.write("sessions/deep/b.jsonl", session("b", again));
+  at.write("sessions/a.jsonl", learnable("a", again));
+  at.write("sessions/deep/b.jsonl", learnable("b", again));
   return at;
 }
 

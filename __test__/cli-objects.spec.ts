@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Difference, ObjectLink, SearchResults, SessionInfo, Version } from "../index.js";
-import { openStore } from "../index.js";
+import { openSession, openStore } from "../index.js";
 import { pinnedNode } from "../scripts/setup.js";
 import { desk, program, withSession, withTwoVersions } from "./command.ts";
 
@@ -35,7 +35,7 @@ describe("show", () => {
     expect(at.run("show", latest.id).stdout).toBe(now);
     expect(at.run("show", latest.id.slice(0, 8)).stdout).toBe(now);
     expect(at.failure("show", "a.md", "--as-of", "2001-01-01")).toMatchObject({ status: 3, code: "NOT_FOUND" });
-    expect(at.failure("show", "a.md", "--as-of", "soon")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    expect(at.failure("show", "a.md", "--as-of", "soon")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
   });
 
   test("prints lines with their ends", () => {
@@ -44,7 +44,7 @@ describe("show", () => {
     expect(at.run("show", "a.md", "--lines", "1,3").stdout).toBe("one\nthree\n");
     expect(at.run("show", "a.md", "--lines", "2-99").stdout).toBe("2\nthree\n");
     for (const lines of ["0", "9-3", "99", "x"]) {
-      expect(at.failure("show", "a.md", "--lines", lines)).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+      expect(at.failure("show", "a.md", "--lines", lines)).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
     }
   });
 
@@ -84,7 +84,7 @@ describe("show", () => {
     await store.close();
     expect(at.run("show", "call").stdout).toBe("long\n");
     expect(at.run("show", "call", "--field", "short_summary").stdout).toBe("short\n");
-    expect(at.failure("show", "call", "--field", "other")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    expect(at.failure("show", "call", "--field", "other")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
   });
 
   test("prints a chat as one message per line", async () => {
@@ -129,7 +129,7 @@ describe("names", () => {
     const at = withTwoVersions();
     expect(at.failure("show", name).code).toBe(code);
     const { status, stdout, stderr } = at.run("history", name);
-    expect({ status, stdout }).toEqual({ status: code === "UNKNOWN_NAME" ? 3 : 1, stdout: "" });
+    expect({ status, stdout }).toEqual({ status: code === "UNKNOWN_NAME" ? 3 : 2, stdout: "" });
     expect(stderr).toMatch(/^palimpsest: /);
   });
 
@@ -160,8 +160,8 @@ describe("names", () => {
     expect(at.run("name", "a.md", "entry").stdout).toBe(`${id} is named entry\n`);
     expect(at.run("show", "entry@-1").stdout).toBe("one\ntwo\n");
     expect(at.json<Version>("show", "entry", "--metadata").nicknames).toEqual(["entry"]);
-    expect(at.failure("name", "b.md", "entry")).toMatchObject({ status: 1, code: "INVALID_NICKNAME" });
-    expect(at.failure("name", "b.md", "t17")).toMatchObject({ status: 1, code: "INVALID_NICKNAME" });
+    expect(at.failure("name", "b.md", "entry")).toMatchObject({ status: 2, code: "INVALID_NICKNAME" });
+    expect(at.failure("name", "b.md", "t17")).toMatchObject({ status: 2, code: "INVALID_NICKNAME" });
     expect(at.json("name", "--remove", "entry")).toEqual({ id, nickname: "entry", removed: true });
     expect(at.failure("name", "--remove", "entry")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
   });
@@ -196,6 +196,27 @@ describe("lists", () => {
     expect(at.run("links", "a.md", "--part", "A").status).toBe(2);
   });
 
+  test("of links resolve within the folder that was given to `index`, unless another vault is marked", () => {
+    const at = desk();
+    at.write("notes/plan.md", "See [[deep]] and [[sub/other]].");
+    at.write("notes/sub/deep.md", "Back to [[plan]].");
+    at.write("notes/sub/other.md", "[[../plan]]");
+    at.write("elsewhere/plan.md", "not this one");
+    const targets = (name: string) =>
+      at.json<{ links: ObjectLink[] }>("links", name).links.map(({ target }) => target.path ?? target.state);
+    at.run("index", "notes/plan.md", "notes/sub/deep.md", "notes/sub/other.md");
+    expect(targets("notes/sub/deep.md")).toEqual(["unresolved"]);
+    at.run("index", "notes", "elsewhere");
+    const path = (name: string) => join(at.folder, name);
+    expect(targets("notes/plan.md")).toEqual([path("notes/sub/deep.md"), path("notes/sub/other.md")]);
+    expect(targets("notes/sub/deep.md")).toEqual([path("notes/plan.md")]);
+    // A part of it that is indexed again is no vault of its own.
+    at.run("index", "notes/sub");
+    expect(targets("notes/sub/deep.md")).toEqual([path("notes/plan.md")]);
+    at.write("notes/sub/.obsidian/app.json", "{}");
+    expect(targets("notes/sub/deep.md")).toEqual(["unresolved"]);
+  });
+
   test("of sessions say how each came about and how many calls it made", async () => {
     const at = desk();
     await withSession(at);
@@ -211,6 +232,33 @@ describe("lists", () => {
     expect(rows[0]).toContain("forked from session:s");
   });
 
+  test("of sessions have titles and a limit, and none without a call or forgotten", async () => {
+    const at = desk();
+    await withSession(at, "first");
+    await withSession(at, "gone");
+    await withSession(at, "second");
+    const store = await openStore({ path: at.store });
+    await (await openSession(store, { harness: "test", sessionId: "idle", cwd: at.folder })).close();
+    await store.close();
+    expect(at.run("forget", "gone", "--yes").status).toBe(0);
+    const list = (...args: string[]) => at.json<{ sessions: SessionInfo[] }>("sessions", ...args).sessions;
+    expect(list().map(({ id, title }) => [id, title])).toEqual([
+      ["session:second", "Run it."],
+      ["session:first", "Run it."],
+    ]);
+    expect(list("--limit", "1").map(({ id }) => id)).toEqual(["session:second"]);
+    expect(list("--limit", "0")).toEqual([]);
+    expect(at.run("sessions").stdout.split("\n")[0].split("\t").slice(0, 6)).toEqual([
+      "session:second",
+      "2",
+      list()[0].updated,
+      "Run it.",
+      at.folder,
+      "paused",
+    ]);
+    expect(at.run("context", "latest").stdout).toContain("2 of session:second\n");
+  });
+
   test("of objects can be narrowed", async () => {
     const at = withTwoVersions();
     await withSession(at);
@@ -223,14 +271,14 @@ describe("lists", () => {
     expect(list("--type", "file").length).toBe(1);
     expect(list("--limit", "2").length).toBe(2);
     expect(list("--limit", "0")).toEqual([]);
-    expect(at.failure("objects", "--type", "folder")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    expect(at.failure("objects", "--type", "folder")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
     const query = (text: string, ...args: string[]) => list("--query", text, ...args).map((version) => version.id);
     expect(query("tool = bash or type = chat")).toEqual(["call_1", "chat:s"]);
     expect(query("tool = bash or type = chat", "--type", "toolcall")).toEqual(["call_1"]);
     expect(query("order by type desc limit 3", "--limit", "2")).toEqual(["call_1", "session:s"]);
     expect(query("type = file", "--as-of", "1").length).toBe(1);
-    expect(at.failure("objects", "--query", "tool =")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
-    expect(at.failure("objects", "--query", "colour = red")).toMatchObject({ status: 1, code: "UNKNOWN_FIELD" });
+    expect(at.failure("objects", "--query", "tool =")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
+    expect(at.failure("objects", "--query", "colour = red")).toMatchObject({ status: 2, code: "UNKNOWN_FIELD" });
     const row = at.run("objects", "--type", "toolcall").stdout.split("\t");
     expect(row[0]).toBe("call_1");
     expect(row[5]).toBe('bash {"command":"run 1"}\n');
@@ -265,14 +313,23 @@ describe("a session", () => {
     const at = desk();
     await withSession(at, uuid);
     await withSession(at, "0189abce-1234-7abc-8def-0123456789ab");
-    for (const name of ["0189abcd", "0189abcd-1234", "session:0189abcd", `session:${uuid}`]) {
+    for (const name of ["0189abcd", "0189abcd-1234", "session:0189abcd", `session:${uuid}`, uuid]) {
+      for (const command of ["show", "history", "diff", "links", "context", "ledger"]) {
+        const { status, stderr } = at.run(command, name);
+        expect({ name, command, status, stderr }).toEqual({ name, command, status: 0, stderr: "" });
+      }
+      expect(at.json("export", "one.jsonl", "--object", name)).toMatchObject({ objects: 1 });
       expect(at.json("export", "one.jsonl", "--session", name)).toMatchObject({ objects: 3 });
       expect(at.json("forget", name)).toMatchObject({ dryRun: true });
       expect(at.json<SearchResults>("search", "done", "--session", name).total).toBeGreaterThan(0);
     }
     expect(at.run("export", "one.jsonl", "--session", "latest").status).toBe(0);
     expect(readFileSync(join(at.folder, "one.jsonl"), "utf8")).not.toContain(uuid);
-    expect(at.failure("forget", "latest")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+    expect(at.json("forget", "latest")).toMatchObject({ dryRun: true, objects: { length: 3 } });
+    expect(at.json<Version>("show", "latest@-1", "--metadata").id).toContain("0189abce");
+    // Too little of an ID to be taken for one where other objects are named.
+    expect(at.failure("forget", "0189")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+    expect(at.failure("context", "0189")).toMatchObject({ status: 3, code: "AMBIGUOUS_NAME" });
   });
 });
 
@@ -285,7 +342,39 @@ test("a handle names an object of the session that is given", async () => {
   expect(at.failure("show", "t1@-1", "--session", "s").message).toBe("`t1` has no version 1 before the latest");
   expect(at.failure("show", "t2", "--session", "s")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
   expect(at.failure("show", "t1", "--session", "nobody")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
-  expect(at.failure("diff", "call_1", "--session", "s")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+  expect(at.failure("diff", "call_1", "--session", "s")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
+  expect(at.failure("show", "t2", "--session", "s").hint).toContain("the handles of one");
+});
+
+test("an object is taken out of a session's pool and brought back", async () => {
+  const at = desk();
+  await withSession(at);
+  const sets = async () => {
+    const store = await openStore({ path: at.store });
+    const session = await openSession(store, { harness: "test", sessionId: "s", cwd: at.folder });
+    const found = await session.sets();
+    await session.close();
+    await store.close();
+    return { index: found.index.map(({ handle }) => handle), pool: found.pool };
+  };
+  expect(await sets()).toEqual({ index: ["t1"], pool: ["t1"] });
+  const { status, stdout } = at.run("pool", "latest", "t1", "--out");
+  expect([status, stdout]).toEqual([0, "done: t1 is in the session index only; activate brings it back\n"]);
+  expect(await sets()).toEqual({ index: ["t1"], pool: [] });
+  expect(at.json("pool", "s", "call_1", "--in")).toEqual({ id: "session:s", name: "call_1", out: false });
+  expect(await sets()).toEqual({ index: ["t1"], pool: ["t1"] });
+  expect(at.failure("pool", "s", "t1")).toMatchObject({ status: 2, code: "USAGE" });
+  expect(at.failure("pool", "s", "t1", "--in", "--out")).toMatchObject({ status: 2, code: "USAGE" });
+  expect(at.failure("pool", "s", "t9", "--out")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+  const store = await openStore({ path: at.store });
+  const session = await openSession(store, { harness: "test", sessionId: "s", cwd: at.folder });
+  await session.leavePool("t1");
+  expect(at.failure("pool", "s", "t1", "--in")).toMatchObject({ status: 1, code: "IN_USE" });
+  expect((await session.sets()).pool).toEqual([]);
+  await session.enterPool("t1");
+  expect((await session.sets()).pool).toEqual(["t1"]);
+  await session.close();
+  await store.close();
 });
 
 test("`latest` is a session of this store, whatever was imported since", async () => {
@@ -332,9 +421,9 @@ describe("search", () => {
   test("refuses what holds no word", () => {
     const at = withTwoVersions();
     for (const text of ["", "  ", "-one", "…"]) {
-      expect(at.failure("search", "--", text)).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+      expect(at.failure("search", "--", text)).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
     }
-    expect(at.failure("search", "one", "--limit", "0")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    expect(at.failure("search", "one", "--limit", "0")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
     expect(at.run("search", "nowhere")).toEqual({ status: 0, stdout: "", stderr: "" });
   });
 });
@@ -343,7 +432,10 @@ describe("diff", () => {
   test("compares any two versions", () => {
     const at = withTwoVersions();
     const { id } = at.json<Version>("show", "a.md", "--metadata");
-    const unified = `--- ${id}@1\n+++ ${id}@2\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+three\n`;
+    const [now, before] = at.json<{ versions: Version[] }>("history", "a.md").versions;
+    const path = join(at.folder, "a.md");
+    expect(id).toBe(now.id);
+    const unified = `--- ${path}\t@1 ${before.systemTime}\n+++ ${path}\t@2 ${now.systemTime}\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+three\n`;
     expect(at.run("diff", "a.md").stdout).toBe(unified);
     expect(at.run("diff", "a.md", "-1").stdout).toBe(unified);
     expect(at.run("diff", "a.md", "1", "latest").stdout).toBe(unified);

@@ -68,6 +68,14 @@ describe.skipIf(missingTerminal)("on a terminal", () => {
     expect(JSON.parse(onTerminal(at, "show", "a.md", "--json")).text).toBe(`one ${hostile}\r\n\ttwo\n`);
   });
 
+  test("a content without a line end leaves the prompt a line of its own", async () => {
+    const at = desk();
+    at.write("a.md", "no end");
+    at.run("index", "a.md");
+    expect(onTerminal(at, "show", "a.md")).toBe("no end\n");
+    expect(at.run("show", "a.md").stdout).toBe("no end");
+  });
+
   test("our own styles are shown", async () => {
     const at = await hostileDesk();
     expect(onTerminal(at, "objects")).toMatch(new RegExp(`^${"\u001b"}\\[1mID `));

@@ -1,10 +1,10 @@
 // The commands that look after a store, as processes of their own: export, import, forget, gc, doctor.
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import type { ExportedArchive, ForgetReport, ImportedArchive, StoreStats } from "../index.js";
+import type { ExportedArchive, ForgetReport, ImportedArchive } from "../index.js";
 import { pinnedNode } from "../scripts/setup.js";
 import { desk, program, withSession, withTwoVersions } from "./command.ts";
 
@@ -80,7 +80,9 @@ describe("export and import", () => {
     const error = at.failure("import", "torn.jsonl", "--store", "new.sqlite");
     expect(error).toMatchObject({ status: 1, code: "MALFORMED_ARCHIVE" });
     expect(error.message).toContain("line 2 ");
-    expect(at.json<StoreStats>("stats", "--store", "new.sqlite").versions).toBe(0);
+    expect(readdirSync(at.folder).filter((name) => name.startsWith("new"))).toEqual([]);
+    expect(at.json("import", "all.jsonl", "--dry-run", "--store", "new.sqlite")).toMatchObject({ versions: 2 });
+    expect(existsSync(join(at.folder, "new.sqlite"))).toBe(false);
     expect(at.failure("import", "none.jsonl")).toMatchObject({ status: 1, code: "FILE" });
     expect(at.failure("export", "x", "--session", "a", "--object", "b")).toMatchObject({ status: 2, code: "USAGE" });
     expect(at.failure("export", "x", "--session", "nothing")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
@@ -133,7 +135,7 @@ describe("doctor", () => {
     expect(stdout).toMatch(/^versions +2$/m);
     expect(stdout).toMatch(/\nnothing is wrong\n$/);
     expect(at.json("doctor")).toMatchObject({ healthy: true, damaged: false, asOf: 2, findings: [] });
-    expect(at.failure("doctor", "--set-aside")).toMatchObject({ status: 1, code: "INVALID_ARGUMENT" });
+    expect(at.failure("doctor", "--set-aside")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
     expect(at.failure("doctor", "--force")).toMatchObject({ status: 2, code: "USAGE" });
   });
 

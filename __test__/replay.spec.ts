@@ -194,6 +194,16 @@ describe("palimpsest replay", () => {
     expect(page).not.toMatch(/<(link|img)|src=|https?:\/\/(?!www\.w3\.org\/2000\/svg")/);
   });
 
+  test("says so where there is nothing to sum", () => {
+    const at = desk();
+    transcriptIn(at.folder, "one.jsonl", writtenSession(3));
+    const lines = at.run("replay", "one.jsonl").stdout.trimEnd().split("\n");
+    expect(lines[0]).toMatch(/^4\t.*\tone$/);
+    expect(lines[1]).toBe("nothing to sum: 1 session of fewer than 15 calls");
+    expect(lines[2]).toMatch(/^may differ from live use: /);
+    expect(lines).toHaveLength(3);
+  });
+
   test("goes on after a file that cannot be replayed", () => {
     const at = desk();
     transcriptIn(at.folder, "good.jsonl", writtenSession(20));

@@ -38,6 +38,7 @@ import {
   type SessionOptions,
   type SessionSets,
   type SessionStatus,
+  type SessionsOptions,
   type Settings,
   type SettingsPlaces,
   type Source,
@@ -122,7 +123,9 @@ expectTypeOf<Store["search"]>().toEqualTypeOf<(text: string, options?: SearchOpt
 expectTypeOf<SearchResults["hits"][number]["lines"][number]["matches"]>().toEqualTypeOf<
   [start: number, end: number][]
 >();
-expectTypeOf<Store["sessions"]>().toEqualTypeOf<() => Promise<SessionInfo[]>>();
+expectTypeOf<Store["sessions"]>().toEqualTypeOf<
+  (options?: SessionsOptions | undefined | null) => Promise<SessionInfo[]>
+>();
 expectTypeOf<Store["maintenance"]>().toEqualTypeOf<Maintenance>();
 expectTypeOf<Maintenance["stats"]>().toEqualTypeOf<() => Promise<StoreStats>>();
 expectTypeOf<Store["index"]>().toEqualTypeOf<
@@ -150,6 +153,8 @@ expectTypeOf<keyof Session>().toEqualTypeOf<
   | "id"
   | "transformContext"
   | "preparePayload"
+  | "leavePool"
+  | "enterPool"
   | "recordToolCall"
   | "recordUsage"
   | "recordFailedCall"

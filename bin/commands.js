@@ -13,6 +13,7 @@ import { ledger } from "./commands/ledger.js";
 import { links } from "./commands/links.js";
 import { name } from "./commands/name.js";
 import { objects } from "./commands/objects.js";
+import { pool } from "./commands/pool.js";
 import { replay } from "./commands/replay.js";
 import { search } from "./commands/search.js";
 import { sessions } from "./commands/sessions.js";
@@ -32,6 +33,7 @@ export const commands = [
   diff,
   links,
   name,
+  pool,
   exportArchive,
   importArchive,
   forget,

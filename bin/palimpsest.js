@@ -31,7 +31,7 @@ async function main(given) {
     }
     const command = commandNamed(name);
     const parsed = parseArguments(command, rest);
-    asked = { command, name: parsed.positionals[0] };
+    asked = { command, name: parsed.positionals[0], session: parsed.values.session !== undefined };
     if (parsed.help) {
       await write(commandHelp(command));
       return 0;

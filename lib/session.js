@@ -118,6 +118,16 @@ export class Session {
     return this.#queue.run(() => this.#native.explainFailedEdit(given));
   }
 
+  /** @type {api.Session["leavePool"]} */
+  async leavePool(name) {
+    return this.#queue.run(() => this.#native.leavePool(name));
+  }
+
+  /** @type {api.Session["enterPool"]} */
+  async enterPool(name) {
+    return this.#queue.run(() => this.#native.enterPool(name));
+  }
+
   /** @type {api.Session["onEvent"]} */
   onEvent(listener) {
     return this.#listeners.add(listener);

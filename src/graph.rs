@@ -112,7 +112,7 @@ pub struct Resolved {
 ///
 /// A link resolves to a file that the store held at that point, under the root of the vault of the link's own file.
 /// The root is the nearest folder above with a `.obsidian`, on the real filesystem or in the store, else with a
-/// `.git`, else the file's own folder. `markdown::VaultIndex` picks the file.
+/// `.git`, else the folder that a person had indexed, else the file's own folder. `markdown::VaultIndex` picks the file.
 pub struct Graph<'a> {
     store: &'a Store,
     index: &'a dyn RelationIndex,

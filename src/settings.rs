@@ -8,6 +8,7 @@ mod exclude;
 mod kind;
 mod load;
 mod prices;
+mod refusal;
 mod store_place;
 mod table;
 mod validation;

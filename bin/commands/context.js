@@ -28,11 +28,11 @@ export const context = {
     },
   },
   notes: [
-    "SESSION is the ID of a session, the host's session ID, a unique prefix, or `latest`. The call is rendered again\nfrom the store and checked against the recorded hash. Where the store does not hold a message, its place is marked.",
+    "SESSION is the ID of a session, the host's session ID, a unique prefix, or `latest`. The call is rendered again from the store and checked against the recorded hash. Where the store does not hold a message, its place is marked.",
     "With --json, each message is on a line of its own, with the bytes that went out.",
   ],
   json: "RecordedCall with messages: Message[], or with --diff { changes: CallChange[] }",
-  examples: ["palimpsest context latest", "palimpsest context 0198c2f1 --call 212 --diff 211 --why"],
+  examples: ["palimpsest context latest", "palimpsest context 0198c2f1 --call 2 --diff 1 --why"],
   async run(given) {
     const call = wholeNumber(given, "call");
     const other = wholeNumber(given, "diff");
@@ -196,14 +196,38 @@ function treatment(shown) {
     case "reference":
       return "a line stands for its content";
     case "excerpt":
-      return `an excerpt: ${JSON.stringify(shown?.pieces)}`;
+      return `an excerpt: ${pieces(shown?.pieces)}`;
     case "reread":
       return "lines that stood in the window already are named, not shown again";
     case "current":
       return "the current text of the file";
     default:
-      return JSON.stringify(shown);
+      return String(shown?.as);
   }
+}
+
+/** @typedef {{ shown?: number[], chars?: number, between?: number[], standing?: number[], at?: number }} Piece */
+
+/**
+ * The lines of an excerpt, in words.
+ * @param {unknown} given
+ */
+function pieces(given) {
+  const all = /** @type {Piece[]} */ (Array.isArray(given) ? given : []);
+  const words = all.map(({ shown: lines, chars, between, standing, at }) => {
+    if (lines !== undefined) {
+      return `${range(lines)} shown${chars === undefined ? "" : `, cut to ${chars} characters each`}`;
+    }
+    return between === undefined
+      ? `${range(standing)} stand in message ${Number(at) + 1}`
+      : `${range(between)} left out`;
+  });
+  return words.join("; ");
+}
+
+/** @param {number[] | undefined} lines first and last */
+function range([first, last] = []) {
+  return first === last ? `line ${first}` : `lines ${first}-${last}`;
 }
 
 /**

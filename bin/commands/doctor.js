@@ -21,7 +21,7 @@ export const doctor = {
   },
   notes: ["Only reads, unless --set-aside is given. Exit code 1 if something is wrong."],
   json: "DoctorReport; with --set-aside { path: string, setAside: string }",
-  examples: ["palimpsest doctor", "palimpsest doctor --set-aside"],
+  examples: ["palimpsest doctor", "palimpsest doctor --json"],
   async run(given) {
     const force = given.values.force === true;
     if (force && given.values["set-aside"] !== true) {

@@ -3,7 +3,7 @@ import { text, UsageError } from "../lib/arguments.js";
 import { plural } from "../lib/describe.js";
 import { write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
-import { withStore } from "../lib/store.js";
+import { findObject, forNames, withStore } from "../lib/store.js";
 
 /** @type {import("../lib/arguments.js").Command} */
 export const exportArchive = {
@@ -18,7 +18,7 @@ export const exportArchive = {
     compress: { type: "boolean", text: "compress with zstd; default for a FILE that ends in .zst" },
   },
   notes: [
-    "An archive is JSON Lines, described in docs/archive-format.md. `palimpsest import` reads it. An existing FILE is replaced\nonce the archive is complete. `-` is stdout; counts then go to stderr.",
+    "An archive is JSON Lines, described in docs/archive-format.md. `palimpsest import` reads it. An existing FILE is replaced once the archive is complete. `-` is stdout; counts then go to stderr.",
   ],
   json: "ExportedArchive & { path: string }",
   examples: ["palimpsest export backup.jsonl.zst", "palimpsest export - --session latest --redact | less"],
@@ -32,27 +32,35 @@ export const exportArchive = {
     if (path === "-" && given.json) {
       throw new UsageError("`--json` and the archive cannot both go to stdout", "export to a file");
     }
-    await withStore(given, async (store) => {
-      const found = await withProgress("exporting", async () =>
-        store.maintenance.exportArchive({
-          path,
-          session: session && (await store.findSession(session)),
-          object: object && (await store.find(object)),
-          redact: given.values.redact === true,
-          compress: given.values.compress === true ? true : undefined,
-        }),
-      );
-      if (given.json) {
-        return writeJson({ path, ...found });
-      }
-      const print = path === "-" ? writeError : write;
-      const counts = [plural(found.objects, "object"), plural(found.versions, "version"), plural(found.items, "item")];
-      await print(`wrote ${counts.join(", ")}: ${plural(found.writtenBytes, "byte")}\n`);
-      const redactions = Object.entries(found.redactions).sort(([a], [b]) => (a < b ? -1 : 1));
-      if (given.values.redact === true) {
-        const total = redactions.reduce((sum, [, count]) => sum + count, 0);
-        await print(`redacted ${total}${redactions.map(([rule, count]) => `\n  ${count} ${rule}`).join("")}\n`);
-      }
-    });
+    await withStore(
+      given,
+      async (store) => {
+        const found = await withProgress("exporting", async () =>
+          store.maintenance.exportArchive({
+            path,
+            session: session && (await store.findSession(session)),
+            object: object && (await findObject(store, object)),
+            redact: given.values.redact === true,
+            compress: given.values.compress === true ? true : undefined,
+          }),
+        );
+        if (given.json) {
+          return writeJson({ path, ...found });
+        }
+        const print = path === "-" ? writeError : write;
+        const counts = [
+          plural(found.objects, "object"),
+          plural(found.versions, "version"),
+          plural(found.items, "item"),
+        ];
+        await print(`wrote ${counts.join(", ")}: ${plural(found.writtenBytes, "byte")}\n`);
+        const redactions = Object.entries(found.redactions).sort(([a], [b]) => (a < b ? -1 : 1));
+        if (given.values.redact === true) {
+          const total = redactions.reduce((sum, [, count]) => sum + count, 0);
+          await print(`redacted ${total}${redactions.map(([rule, count]) => `\n  ${count} ${rule}`).join("")}\n`);
+        }
+      },
+      { needed: object === undefined ? [] : forNames },
+    );
   },
 };

@@ -2,7 +2,7 @@
 import { plural } from "../lib/describe.js";
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
-import { findObject, withStore } from "../lib/store.js";
+import { findObject, forNames, withStore } from "../lib/store.js";
 import { pairs, shownId, writeTable } from "../lib/table.js";
 
 /** Other objects that are listed for people; `--json` has all. */
@@ -12,7 +12,7 @@ const shownHolders = 20;
 export const forget = {
   name: "forget",
   usage: "NAME [--everywhere] [--yes]",
-  summary: "Remove an object or a session for good; a dry run without --yes",
+  summary: "Remove an object or a session; a dry run without --yes",
   arguments: [1, 1],
   options: {
     everywhere: {
@@ -22,17 +22,21 @@ export const forget = {
     yes: { type: "boolean", text: "do it; without this, only report what would happen" },
   },
   notes: [
-    "Removes contents, fields, items and nicknames, and the text in the search index and in call records, from the file on\ndisk too. Hashes stay, so that the text is not stored again. Forgetting a session includes its chat, system prompt and\ntool calls, and the text of files that no other session knows; reading such a file stores it again. The host's own\nsession file still holds the text; remove it yourself.",
+    "Removes contents, fields, items and nicknames, and the text in the search index and in call records, from the file on disk too. Hashes stay, so that the text is not stored again. Forgetting a session includes its chat, system prompt and tool calls, and the text of files that no other session knows; reading such a file stores it again. The host's own session file still holds the text; remove it yourself.",
   ],
   json: "ForgetReport",
   examples: ["palimpsest forget 0189ab12-5c01", "palimpsest forget .env --everywhere --yes"],
   async run(given) {
     const options = { dryRun: given.values.yes !== true, everywhere: given.values.everywhere === true };
-    await withStore(given, async (store) => {
-      const target = await findObject(store, given.positionals[0]);
-      const report = await withProgress("forgetting", () => store.maintenance.forget(target, options));
-      return given.json ? writeJson(report) : print(report);
-    });
+    await withStore(
+      given,
+      async (store) => {
+        const target = await findObject(store, given.positionals[0]);
+        const report = await withProgress("forgetting", () => store.maintenance.forget(target, options));
+        return given.json ? writeJson(report) : print(report);
+      },
+      { access: options.dryRun ? "refresh" : "write", needed: forNames },
+    );
   },
 };
 

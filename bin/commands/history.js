@@ -1,7 +1,7 @@
 // `palimpsest history`: the versions of an object.
 import { size } from "../lib/describe.js";
 import { writeJson } from "../lib/output.js";
-import { givenName, handleOption, withStore } from "../lib/store.js";
+import { forNames, givenName, handleOption, withStore } from "../lib/store.js";
 import { shownTime, writeTable } from "../lib/table.js";
 
 /** Digits of a hash that a terminal shows. */
@@ -11,27 +11,33 @@ const shownDigits = 12;
 export const history = {
   name: "history",
   usage: "NAME [--session SESSION]",
-  summary: "List the versions of an object, newest first, including those before a move",
+  summary: "List the versions of an object, newest first",
   arguments: [1, 1],
   options: { session: handleOption },
-  notes: ["Columns: transaction, time, hash of the version, size; for a file that moved, also its path at the time."],
+  notes: [
+    "Versions from before a move are listed too. Columns: transaction, time, hash of the version, size; for a file that moved, also its path at the time.",
+  ],
   json: "{ id: string, versions: Version[] }",
   examples: ["palimpsest history README.md"],
   async run(given) {
-    await withStore(given, async (store) => {
-      const versions = await store.history(await givenName(store, given));
-      if (given.json) {
-        return writeJson({ id: versions[0].id, versions });
-      }
-      const moved = versions.some((version) => version.id !== versions[0].id);
-      const rows = versions.map((version) => [
-        String(version.txId),
-        shownTime(version.systemTime),
-        process.stdout.isTTY ? version.contentHash.slice(0, shownDigits) : version.contentHash,
-        size(version),
-        ...(moved ? [version.source?.path ?? version.id] : []),
-      ]);
-      await writeTable(["TX", "TIME", "HASH", "SIZE", ...(moved ? ["PATH"] : [])], rows);
-    });
+    await withStore(
+      given,
+      async (store) => {
+        const versions = await store.history(await givenName(store, given));
+        if (given.json) {
+          return writeJson({ id: versions[0].id, versions });
+        }
+        const moved = versions.some((version) => version.id !== versions[0].id);
+        const rows = versions.map((version) => [
+          String(version.txId),
+          shownTime(version.systemTime),
+          process.stdout.isTTY ? version.contentHash.slice(0, shownDigits) : version.contentHash,
+          size(version),
+          ...(moved ? [version.source?.path ?? version.id] : []),
+        ]);
+        await writeTable(["TX", "TIME", "HASH", "SIZE", ...(moved ? ["PATH"] : [])], rows);
+      },
+      { needed: forNames },
+    );
   },
 };

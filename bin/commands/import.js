@@ -1,9 +1,14 @@
 // `palimpsest import`: imports what an archive has and the store has not.
+import { createWriteStream, existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { wholeNumber } from "../lib/arguments.js";
 import { plural } from "../lib/describe.js";
 import { write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
-import { withStore } from "../lib/store.js";
+import { storePath, withStore } from "../lib/store.js";
 
 /** Most changed objects that are shown. */
 const maxShown = 50;
@@ -19,33 +24,62 @@ export const importArchive = {
     "max-line-bytes": { type: "string", value: "N", text: "longest line to accept; default: 268435456" },
   },
   notes: [
-    "The whole archive is checked first; if a line is wrong, nothing is written. What the store has is not changed, so\nimporting an archive twice does no harm. What is left out is listed with the reason. `-` is stdin.",
-    "Objects whose latest version is another afterwards are listed: an archive of somebody else may hold anything under a\npath of yours. A session that went on here in another way stays as it is; the archive's becomes one of its own. Text\nof files that `exclude` names and what was forgotten here are left out.",
+    "The whole archive is checked first; if a line is wrong, nothing is written. What the store has is not changed, so importing an archive twice does no harm. What is left out is listed with the reason. `-` is stdin.",
+    "Objects whose latest version is another afterwards are listed: an archive of somebody else may hold anything under a path of yours. A session that went on here in another way stays as it is; the archive's becomes one of its own. Text of files that `exclude` names and what was forgotten here are left out.",
   ],
   json: "ImportedArchive",
   examples: ["palimpsest import backup.jsonl.zst --dry-run", "palimpsest import backup.jsonl.zst"],
   async run(given) {
     const [path] = given.positionals;
-    const maxLineBytes = wholeNumber(given, "max-line-bytes");
-    await withStore(
-      given,
-      async (store) => {
-        const options = { path, maxLineBytes, dryRun: given.values["dry-run"] === true };
-        const found = await withProgress("importing", () => store.maintenance.importArchive(options));
-        if (given.json) {
-          return writeJson(found);
-        }
-        await write(described(found));
-        const unknown = Object.entries(found.unknownLines).map(
-          ([kind, count]) => `palimpsest: passed over ${plural(count, "line")} of the unknown kind ${kind}\n`,
-        );
-        const left = found.leftOut.map(({ id, detail }) => `palimpsest: left out ${id}: ${detail}\n`);
-        await writeError([...left, ...unknown].join(""));
-      },
-      { create: given.values["dry-run"] !== true },
+    const options = {
+      path,
+      maxLineBytes: wholeNumber(given, "max-line-bytes"),
+      dryRun: given.values["dry-run"] === true,
+    };
+    const place = await storePath(given);
+    const found = existsSync(place) ? await importInto(given, options) : await importIntoNew(given, options);
+    if (given.json) {
+      return writeJson(found);
+    }
+    await write(described(found));
+    const unknown = Object.entries(found.unknownLines).map(
+      ([kind, count]) => `palimpsest: passed over ${plural(count, "line")} of the unknown kind ${kind}\n`,
     );
+    const left = found.leftOut.map(({ id, detail }) => `palimpsest: left out ${id}: ${detail}\n`);
+    await writeError([...left, ...unknown].join(""));
   },
 };
+
+/**
+ * @param {import("../lib/arguments.js").Given} given
+ * @param {import("../../index.js").ImportArchiveOptions} options
+ */
+function importInto(given, options) {
+  const access = options.dryRun ? "read" : "create";
+  return withStore(given, (store) => withProgress("importing", () => store.maintenance.importArchive(options)), {
+    access,
+    needed: ["exclude", "excludeAlso"],
+  });
+}
+
+/**
+ * Checks the archive before there is a store, so that one that is refused leaves none.
+ * @param {import("../lib/arguments.js").Given} given
+ * @param {import("../../index.js").ImportArchiveOptions} options
+ */
+async function importIntoNew(given, options) {
+  const folder = await mkdtemp(join(tmpdir(), "palimpsest-"));
+  try {
+    const path = options.path === "-" ? join(folder, "archive") : options.path;
+    if (options.path === "-") {
+      await pipeline(process.stdin, createWriteStream(path, { mode: 0o600 }));
+    }
+    const checked = await importInto({ ...given, store: ":memory:" }, { ...options, path, dryRun: true });
+    return options.dryRun ? checked : await importInto(given, { ...options, path });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
 
 /** @param {import("../../index.js").ImportedArchive} found */
 function described(found) {

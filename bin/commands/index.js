@@ -1,7 +1,7 @@
 // `palimpsest index`: stores the files of folders.
 import { write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
-import { withStore } from "../lib/store.js";
+import { forFiles, withStore } from "../lib/store.js";
 import { oneLine } from "../lib/table.js";
 
 const outcomes = /** @type {const} */ (["created", "updated", "unchanged", "deleted"]);
@@ -17,7 +17,7 @@ export const index = {
     verbose: { type: "boolean", text: "also list unchanged files and what was skipped" },
   },
   notes: [
-    "Stores text files with their content. Of binary files, files larger than the setting `maxTextBytes` and files that\n`exclude` names, only metadata is stored. Symbolic links are not followed; FIFOs and devices are not opened. A file under\na PATH that is gone gets a version without content. Exit code 1 if something could not be read; the rest is stored.",
+    "Stores text files with their content. Of binary files, files larger than the setting `maxTextBytes` and files that `exclude` names, only metadata is stored. Symbolic links are not followed; FIFOs and devices are not opened. A file under a PATH that is gone gets a version without content. Links in notes resolve within the folder PATH, unless a .obsidian or a .git above them marks another. Exit code 1 if something could not be read; the rest is stored.",
   ],
   json: "{ summary: Record<string, number>, files: IndexedFile[], failed: PathProblem[], skipped: PathProblem[] }",
   examples: ["palimpsest index notes/", "palimpsest index . --all --json"],
@@ -27,7 +27,7 @@ export const index = {
       given,
       (store) =>
         withProgress("indexing", (say) => store.index(given.positionals, { all }, (files) => say(`${files} files`))),
-      { create: true },
+      { access: "create", needed: forFiles },
     );
     const counts = Object.fromEntries(
       outcomes.map((outcome) => [outcome, report.files.filter((file) => file.outcome === outcome).length]),

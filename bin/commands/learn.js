@@ -1,10 +1,10 @@
 // `palimpsest learn`: learns from recorded sessions how likely outputs and steps are needed again.
-import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { loadPackage } from "../../lib/load.js";
 import { text, UsageError } from "../lib/arguments.js";
 import { plural } from "../lib/describe.js";
 import { write, writeError, writeJson } from "../lib/output.js";
+import { writePrivate } from "../lib/private-file.js";
 import { withProgress } from "../lib/progress.js";
 import { transcripts } from "../lib/transcripts.js";
 
@@ -24,7 +24,7 @@ export const learn = {
     "step-caution": { type: "string", value: "NUMBER", text: "the same for a fault on what the model itself wrote" },
   },
   notes: [
-    "FILE is a session file of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI or OpenCode, plain or gzipped, the database of\nOpenCode, or a folder; files that are no sessions are skipped. Stores nothing and reads no other file. To use the weights,\nname their file in the setting `hazards` of palimpsest.json. Statistics go to stderr: the number of needs, and the area\nunder the ROC curve on the same sessions (0.5: chance, 1: perfect).",
+    "FILE is a session file of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI or OpenCode, plain or gzipped, the database of OpenCode, or a folder; files that are no sessions are skipped. Stores nothing and reads no other file. To use the weights, name their file in the setting `hazards` of palimpsest.json. Statistics go to stderr: the number of needs, and the area under the ROC curve on the same sessions (0.5: chance, 1: perfect).",
   ],
   json: "LearnedHazards",
   examples: [
@@ -45,7 +45,7 @@ export const learn = {
     const out = text(given, "out");
     const weights = `${JSON.stringify(learned.hazards, null, 2)}\n`;
     if (out !== undefined) {
-      await writeFile(resolve(out), weights);
+      await writePrivate(resolve(out), weights);
     }
     if (given.json) {
       await writeJson(learned);

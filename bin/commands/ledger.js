@@ -15,8 +15,8 @@ export const ledger = {
   options: { calls: { type: "boolean", text: "list every call instead of sums" } },
   notes: [
     "SESSION is the ID of a session, the host's session ID, a unique prefix, or `latest`.",
-    "Costs are of input only, in multiples of the price of one uncached input token. `plain` estimates what the same session\nwould have cost without Palimpsest. Tokens are estimated before each call and corrected by what the provider reported of\nearlier calls; `reported` is what it reported of the same calls.",
-    "With --calls, the columns are: call, epoch, whether the cache was warm, tokens sent, cached and written, cost, cost as\nreported (including cache warming), tokens and cost of plain Pi, cost of our overhead, faults.",
+    "Costs are of input only, in multiples of the price of one uncached input token. `plain` estimates what the same session would have cost without Palimpsest. Tokens are estimated before each call and corrected by what the provider reported of earlier calls; `reported` is what it reported of the same calls.",
+    "With --calls, the columns are: call, epoch, whether the cache was warm, tokens sent, cached and written, cost, cost as reported (including cache warming), tokens and cost of plain Pi, cost of our overhead, faults.",
   ],
   json: "Ledger",
   examples: ["palimpsest ledger latest", "palimpsest ledger 0198c2f1 --calls"],

@@ -1,7 +1,7 @@
 // `palimpsest links`: the relations from an object to others, or to it.
 import { text, UsageError } from "../lib/arguments.js";
 import { noteNothing, writeJson } from "../lib/output.js";
-import { givenName, handleOption, withStore } from "../lib/store.js";
+import { forNames, givenName, handleOption, withStore } from "../lib/store.js";
 import { shownId, writeTable } from "../lib/table.js";
 
 /** @type {import("../lib/arguments.js").Command} */
@@ -21,7 +21,7 @@ export const links = {
     "as-of": { type: "string", value: "TX|TIME", text: "as of a transaction (12) or a time (RFC 3339)" },
   },
   notes: [
-    "Columns: kind, place, line, text, target; with --back, the object that has the link comes first. A link resolves to a\nstored file in the vault of the linking file: the nearest folder above it with a .obsidian, else with a .git, else the\nfolder that the file is in. Other files that an ambiguous link may mean follow in parentheses.",
+    "Columns: kind, place, line, text, target; with --back, the object that has the link comes first. A link resolves to a stored file in the vault of the linking file: the nearest folder above it with a .obsidian, else with a .git, else the folder that was given to `palimpsest index`, else the one that the file is in. Other files that an ambiguous link may mean follow in parentheses.",
   ],
   json: "{ id: string, links: ObjectLink[] }",
   examples: ["palimpsest links notes/plan.md", "palimpsest links notes/plan.md --back --json"],
@@ -32,19 +32,23 @@ export const links = {
     if (part !== undefined && !back) {
       throw new UsageError("`--part` belongs to `--back`", "give both, or neither");
     }
-    await withStore(given, async (store) => {
-      const id = await store.find(await givenName(store, given));
-      const found = back ? await store.backlinks(id, { at, part }) : await store.links(id, { at });
-      if (given.json) {
-        return writeJson({ id, links: found });
-      }
-      const from = back ? ["FROM"] : [];
-      const rows = found.map((link) => [...(back ? [shownId(link.from)] : []), ...row(link)]);
-      if (rows.length === 0) {
-        await noteNothing(back ? "nothing links to it" : "it has no links");
-      }
-      await writeTable([...from, "KIND", "PLACE", "LINE", "WRITTEN", "TARGET"], rows);
-    });
+    await withStore(
+      given,
+      async (store) => {
+        const id = await store.find(await givenName(store, given));
+        const found = back ? await store.backlinks(id, { at, part }) : await store.links(id, { at });
+        if (given.json) {
+          return writeJson({ id, links: found });
+        }
+        const from = back ? ["FROM"] : [];
+        const rows = found.map((link) => [...(back ? [shownId(link.from)] : []), ...row(link)]);
+        if (rows.length === 0) {
+          await noteNothing(back ? "nothing links to it" : "it has no links");
+        }
+        await writeTable([...from, "KIND", "PLACE", "LINE", "WRITTEN", "TARGET"], rows);
+      },
+      { access: "refresh", needed: forNames },
+    );
   },
 };
 

@@ -1,7 +1,7 @@
 // `palimpsest name`: gives an object a nickname, or takes one away.
 import { UsageError } from "../lib/arguments.js";
 import { write, writeJson } from "../lib/output.js";
-import { withStore } from "../lib/store.js";
+import { findObject, forNames, withStore } from "../lib/store.js";
 
 /** @type {import("../lib/arguments.js").Command} */
 export const name = {
@@ -11,7 +11,7 @@ export const name = {
   arguments: [1, 2],
   options: { remove: { type: "boolean", text: "remove the nickname" } },
   notes: [
-    "A nickname is unique in the store. It has 1 to 64 characters, no white space, none of @ / \\ [ ] : and does not look like\na handle (t17) or an ID. A nickname of another object is refused.",
+    "A nickname is unique in the store. It has 1 to 64 characters, no white space, none of @ / \\ [ ] : and does not look like a handle (t17) or an ID. A nickname of another object is refused.",
   ],
   json: "{ id: string, nickname: string, removed: boolean }",
   examples: ["palimpsest name src/main.rs entry", "palimpsest name --remove entry"],
@@ -24,13 +24,17 @@ export const name = {
       );
     }
     const [first, second] = given.positionals;
-    await withStore(given, async (store) => {
-      const nickname = remove ? first : second;
-      const id = remove ? await store.unname(nickname) : await store.name(first, nickname);
-      if (given.json) {
-        return writeJson({ id, nickname, removed: remove });
-      }
-      await write(`${id} is ${remove ? "no longer " : ""}named ${nickname}\n`);
-    });
+    await withStore(
+      given,
+      async (store) => {
+        const nickname = remove ? first : second;
+        const id = remove ? await store.unname(nickname) : await store.name(await findObject(store, first), nickname);
+        if (given.json) {
+          return writeJson({ id, nickname, removed: remove });
+        }
+        await write(`${id} is ${remove ? "no longer " : ""}named ${nickname}\n`);
+      },
+      { access: "write", needed: forNames },
+    );
   },
 };

@@ -20,33 +20,37 @@ export const objects = {
   },
   notes: [
     "Columns: ID, type, transaction and time of the version, size, description.",
-    "A query tests fields: FIELD, then = != < <= > >= contains starts_with ~ (* ? [a-z]) and a value, or `in (a, b)`, `exists`,\n`missing`; joined by and, or, not and parentheses; then `order by FIELD [desc]`, `limit N`, `offset N`. Fields: id, type,\npath, tx_id, system_time, nickname, and those of the type, such as tool, args.command, status, file_type, char_count.",
+    "A query tests fields: FIELD, then = != < <= > >= contains starts_with ~ (* ? [a-z]) and a value, or `in (a, b)`, `exists`, `missing`; joined by and, or, not and parentheses; then `order by FIELD [desc]`, `limit N`, `offset N`. Fields: id, type, path, tx_id, system_time, nickname, and those of the type, such as tool, args.command, status, file_type, char_count.",
   ],
   json: "{ objects: Version[] }",
   examples: [
     "palimpsest objects --type file --limit 20",
-    "palimpsest objects --query 'tool = bash and args.command contains \"cargo test\" order by system_time desc'",
+    "palimpsest objects --query 'tool = bash order by tx_id desc'",
   ],
   async run(given) {
     const type = /** @type {import("../../index.js").ObjectType | undefined} */ (text(given, "type"));
     const options = { type, limit: wholeNumber(given, "limit"), at: text(given, "as-of") };
-    await withStore(given, async (store) => {
-      const found = await withProgress("reading", () => store.query(text(given, "query") ?? "", options));
-      if (given.json) {
-        return writeJson({ objects: found });
-      }
-      if (found.length === 0) {
-        await noteNothing("nothing found");
-      }
-      const rows = found.map((version) => [
-        shownId(version.id),
-        version.type,
-        String(version.txId),
-        shownTime(version.systemTime),
-        size(version),
-        what(version),
-      ]);
-      await writeTable(["ID", "TYPE", "TX", "TIME", "SIZE", "WHAT"], rows);
-    });
+    await withStore(
+      given,
+      async (store) => {
+        const found = await withProgress("reading", () => store.query(text(given, "query") ?? "", options));
+        if (given.json) {
+          return writeJson({ objects: found });
+        }
+        if (found.length === 0) {
+          await noteNothing("nothing found");
+        }
+        const rows = found.map((version) => [
+          shownId(version.id),
+          version.type,
+          String(version.txId),
+          shownTime(version.systemTime),
+          size(version),
+          what(version),
+        ]);
+        await writeTable(["ID", "TYPE", "TX", "TIME", "SIZE", "WHAT"], rows);
+      },
+      { access: text(given, "query") === undefined ? "read" : "refresh" },
+    );
   },
 };

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { loadPackage } from "../../lib/load.js";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
+import { plural } from "../lib/describe.js";
 import { printError } from "../lib/errors.js";
 import { write, writeError, writeJson } from "../lib/output.js";
 import { writePrivate } from "../lib/private-file.js";
@@ -25,7 +26,7 @@ export const replay = {
   name: "replay",
   usage:
     "FILE… [--layout log|pools|plain] [--prices NAME] [--window TOKENS] [--tokens characters|bundled] [--oracle] [--tree DIR] [--dump DIR] [--html FILE]",
-  summary: "Report what recorded sessions would have cost with Palimpsest",
+  summary: "Report what recorded sessions would have cost",
   arguments: [1, Number.POSITIVE_INFINITY],
   options: {
     layout: {
@@ -53,10 +54,10 @@ export const replay = {
     html: { type: "string", value: "FILE", text: "write an HTML page with windows, bills, epochs and faults" },
   },
   notes: [
-    "FILE is a session file of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI or OpenCode, plain or gzipped, the database of\nOpenCode (`opencode.db`, or `opencode.db#ID` for one of its sessions), or a folder with any of these. Stores nothing and\nreads no other file. The bill counts input only, in multiples of the price of one uncached input token, beside that of the\nplain host, which compacts if there is a window. A fault is a call that needed a line which was not in the window: strict\nfaults are lines of outputs that came from one place, own faults are lines that the model or a person wrote. Sessions of\nfewer than 15 calls are left out of the sum, the median and the worst. Exit code 1 if a file could not be\nreplayed; the others are replayed all the same.",
-    "Columns: calls; bill as a share of plain; tokens sent, ours/plain; longest request, ours/plain; epochs; share of our tokens\nthat was cached; faults (raw: all), strict faults, own faults; faults of the plain host; session.",
-    "With --oracle, each session is also played by the same rules with knowledge in the place of guesses: what no later call\nneeds may leave at once, what is needed stays until then, or leaves and is brought back where that is cheaper. The column\n`oracle` and a line below the table have its bill as a ratio of plain: about what better guessing could still save.",
-    "What a session file shows of files (whole reads, writes, and edits of known files) is laid in a folder for temporary\nfiles, and the session finds it there as it would live; no path of the session file is opened. What it does not show,\nsuch as a file that a command changed, is not known: the last line says how many tool calls may differ from live use for\nthat. With snapshots nothing is unknown. DIR/NAME holds those of the session NAME (the last column): `call-N` is the working\nfolder as it was when request N went out, from 0, and `result-ID` as it was when the tool call with that ID ended (write\n`_` for any character but letters, digits, `.`, `-` and `_`). Where only `result-ID` is missing, a command is taken to\nhave left the folder as the next request found it. Links in snapshots are left out.",
+    "FILE is a session file of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI or OpenCode, plain or gzipped, the database of OpenCode (`opencode.db`, or `opencode.db#ID` for one of its sessions), or a folder with any of these. Stores nothing and reads no other file. The bill counts input only, in multiples of the price of one uncached input token, beside that of the plain host, which compacts if there is a window. A fault is a call that needed a line which was not in the window: strict faults are lines of outputs that came from one place, own faults are lines that the model or a person wrote. Sessions of fewer than 15 calls are left out of the sum, the median and the worst. Exit code 1 if a file could not be replayed; the others are replayed all the same.",
+    "Columns: calls; bill as a share of plain; tokens sent, ours/plain; longest request, ours/plain; epochs; share of our tokens that was cached; faults (raw: all), strict faults, own faults; faults of the plain host; session.",
+    "With --oracle, each session is also played by the same rules with knowledge in the place of guesses: what no later call needs may leave at once, what is needed stays until then, or leaves and is brought back where that is cheaper. The column `oracle` and a line below the table have its bill as a ratio of plain: about what better guessing could still save.",
+    "What a session file shows of files (whole reads, writes, and edits of known files) is laid in a folder for temporary files, and the session finds it there as it would live; no path of the session file is opened. What it does not show, such as a file that a command changed, is not known: the last line says how many tool calls may differ from live use for that. With snapshots nothing is unknown. DIR/NAME holds those of the session NAME (the last column): `call-N` is the working folder as it was when request N went out, from 0, and `result-ID` as it was when the tool call with that ID ended (write `_` for any character but letters, digits, `.`, `-` and `_`). Where only `result-ID` is missing, a command is taken to have left the folder as the next request found it. Links in snapshots are left out.",
   ],
   json: "ReplayReport & { failed: { file: string, error: { code, message, hint } }[] }",
   examples: [
@@ -171,12 +172,27 @@ const headings = [
 ];
 
 /** @param {ReplayReport} report */
-async function print({ files, sum, prices, layout, window }) {
+async function print(report) {
+  const { files, sum, layout } = report;
   const rows = files.map((file) => row(file.name, file, file.epochs.length));
-  const table = [headings, ...rows, row("sum", sum, sum.epochs)];
+  const isSummed = sum.files > sum.leftOut;
+  const table = [headings, ...rows, ...(isSummed ? [row("sum", sum, sum.epochs)] : [])];
   const foreseen = ["oracle", ...[...files, sum].map(({ oracle }) => (oracle ? ratio(oracle.bill.ratio) : ""))];
   const [first, ...rest] = sum.oracle ? table.map((cells, at) => cells.toSpliced(2, 0, foreseen[at])) : table;
   await writeTable(first, rest);
+  await (isSummed
+    ? writeSum(report)
+    : write(`nothing to sum: ${plural(sum.files, "session")} of fewer than 15 calls\n`));
+  const { all, unknownFiles, possibleChanges } = sum.toolCalls;
+  if (layout !== "plain") {
+    await write(
+      `may differ from live use: ${unknownFiles} of ${all} tool calls, on files whose text is unknown; ${possibleChanges} more may have changed a file in the window\n`,
+    );
+  }
+}
+
+/** @param {ReplayReport} report */
+async function writeSum({ sum, prices, layout, window }) {
   const limit = window === null ? "no window" : `a window of ${window} tokens`;
   const of = (/** @type {number} */ calls) => percent(sum.calls === 0 ? 0 : calls / sum.calls);
   await write(
@@ -189,12 +205,6 @@ async function print({ files, sum, prices, layout, window }) {
     const { bill, median, worst, faults } = sum.oracle;
     await write(
       `oracle: bill ${ratio(bill.ratio)} of plain in sum, median ${ratio(median)}, worst ${ratio(worst)}; faults ${of(faults.raw)} of calls, strict ${of(faults.strict)}, own words ${of(faults.ownWords)}\n`,
-    );
-  }
-  const { all, unknownFiles, possibleChanges } = sum.toolCalls;
-  if (layout !== "plain") {
-    await write(
-      `may differ from live use: ${unknownFiles} of ${all} tool calls, on files whose text is unknown; ${possibleChanges} more may have changed a file in the window\n`,
     );
   }
 }

@@ -26,7 +26,7 @@ export const search = {
     limit: { type: "string", value: "N", text: "largest number of hits; default: 10" },
   },
   notes: [
-    'Best hits first. TEXT is words, "phrases", -excluded and prefix*; identifiers are found by their parts. If stdout is no\nterminal, each quoted line is printed as ID@TX, name, place, line number and text, separated by tabs.',
+    'Best hits first. TEXT is words, "phrases", -excluded and prefix*; identifiers are found by their parts. If stdout is no terminal, each quoted line is printed as ID@TX, name, place, line number and text, separated by tabs.',
   ],
   json: "SearchResults",
   examples: [
@@ -38,35 +38,39 @@ export const search = {
     const limit = wholeNumber(given, "limit");
     const session = text(given, "session");
     const path = text(given, "path");
-    await withStore(given, async (store) => {
-      const options = {
-        types: type === undefined ? undefined : [type],
-        session: session === undefined ? undefined : await store.findSession(session),
-        pathPrefix: path === undefined ? undefined : resolve(path),
-        allVersions: given.values["all-versions"] === true,
-        limit,
-      };
-      const found = await withProgress("searching", () => store.search(given.positionals.join(" "), options));
-      if (given.json) {
-        return writeJson(found);
-      }
-      const shown = isTerminal()
-        ? await Promise.all(found.hits.map((hit) => forPeople(store, hit)))
-        : found.hits.map(forTools);
-      await write(shown.join(""));
-      const more = found.total - found.hits.length;
-      if (isTerminal() && more > 0) {
-        await write(`${plural(more, "hit")} more${found.complete ? "" : " at least"}\n`);
-      }
-      if (found.hits.length === 0) {
-        await noteNothing("nothing found");
-      }
-      if (found.unindexed > 0) {
-        await writeError(
-          `palimpsest: ${plural(found.unindexed, "version")} not searched: the store cannot be written\n`,
-        );
-      }
-    });
+    await withStore(
+      given,
+      async (store) => {
+        const options = {
+          types: type === undefined ? undefined : [type],
+          session: session === undefined ? undefined : await store.findSession(session),
+          pathPrefix: path === undefined ? undefined : resolve(path),
+          allVersions: given.values["all-versions"] === true,
+          limit,
+        };
+        const found = await withProgress("searching", () => store.search(given.positionals.join(" "), options));
+        if (given.json) {
+          return writeJson(found);
+        }
+        const shown = isTerminal()
+          ? await Promise.all(found.hits.map((hit) => forPeople(store, hit)))
+          : found.hits.map(forTools);
+        await write(shown.join(""));
+        const more = found.total - found.hits.length;
+        if (isTerminal() && more > 0) {
+          await write(`${plural(more, "hit")} more${found.complete ? "" : " at least"}\n`);
+        }
+        if (found.hits.length === 0) {
+          await noteNothing("nothing found");
+        }
+        if (found.unindexed > 0) {
+          await writeError(
+            `palimpsest: ${plural(found.unindexed, "version")} not searched: the store cannot be written\n`,
+          );
+        }
+      },
+      { access: "refresh" },
+    );
   },
 };
 

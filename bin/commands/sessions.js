@@ -1,4 +1,5 @@
 // `palimpsest sessions`: the sessions of the store.
+import { wholeNumber } from "../lib/arguments.js";
 import { isTerminal, noteNothing, writeJson } from "../lib/output.js";
 import { withStore } from "../lib/store.js";
 import { shownTime, writeTable } from "../lib/table.js";
@@ -6,25 +7,28 @@ import { shownTime, writeTable } from "../lib/table.js";
 /** Characters of a UUID that a terminal shows of a session: the time at which it began, to the millisecond. */
 const shownCharacters = 13;
 
+/** Characters of a title that a terminal shows, so that the folder is in sight. */
+const shownTitle = 32;
+
 /** @type {import("../lib/arguments.js").Command} */
 export const sessions = {
   name: "sessions",
-  usage: "",
+  usage: "[--limit N]",
   summary: "List the sessions, last written first",
   arguments: [0, 0],
-  options: {},
+  options: { limit: { type: "string", value: "N", text: "largest number of sessions; default: all" } },
   notes: [
-    "Columns: ID, calls, state, last written, working folder, harness, first opened, origin. A session is `active` while it\nis open, or if its process was killed. A `parted` session went on by itself because another process wrote to its origin.",
+    "Columns: ID, calls, last written, title, working folder, state, harness, first opened, origin. The title is the first words of the first message. A session is `active` while it is open, or if its process was killed. A `parted` session went on by itself because another process wrote to its origin. Sessions that made no call and forgotten ones are left out.",
   ],
   json: "{ sessions: SessionInfo[] }",
-  examples: ["palimpsest sessions --json"],
+  examples: ["palimpsest sessions --limit 10", "palimpsest sessions --json"],
   async run(given) {
+    const limit = wholeNumber(given, "limit");
     await withStore(given, async (store) => {
-      const found = await store.sessions();
+      const found = await store.sessions({ limit });
       if (given.json) {
         return writeJson({ sessions: found });
       }
-      const headings = ["SESSION", "CALLS", "STATE", "UPDATED", "FOLDER", "HARNESS", "STARTED", "ORIGIN"];
       if (found.length === 0) {
         await noteNothing("there are no sessions yet");
       }
@@ -32,17 +36,25 @@ export const sessions = {
       const rows = found.map((session, at) => [
         ids[at],
         String(session.calls),
-        session.state,
         shownTime(session.updated),
+        isTerminal() ? shortened(session.title ?? "-") : (session.title ?? ""),
         session.cwd,
+        session.state,
         session.harness,
         shownTime(session.started),
         session.parentId === null ? "-" : `${session.origin} from ${session.parentId}`,
       ]);
+      const headings = ["SESSION", "CALLS", "UPDATED", "TITLE", "FOLDER", "STATE", "HARNESS", "STARTED", "ORIGIN"];
       await writeTable(headings, rows);
     });
   },
 };
+
+/** @param {string} title */
+function shortened(title) {
+  const characters = [...title];
+  return characters.length > shownTitle ? `${characters.slice(0, shownTitle - 1).join("")}…` : title;
+}
 
 /**
  * The IDs, on a terminal shortened to what still names the session.

@@ -1,8 +1,8 @@
 // `palimpsest show`: prints the content of an object, byte for byte, or its metadata.
 import { text, UsageError } from "../lib/arguments.js";
 import { what } from "../lib/describe.js";
-import { write, writeJson } from "../lib/output.js";
-import { givenName, handleOption, withStore } from "../lib/store.js";
+import { isTerminal, write, writeJson } from "../lib/output.js";
+import { forNames, givenName, handleOption, withStore } from "../lib/store.js";
 import { pairs } from "../lib/table.js";
 
 /** Items printed at a time: a chat can be larger than memory should hold. */
@@ -26,7 +26,7 @@ export const show = {
     metadata: { type: "boolean", text: "print the metadata of the version instead" },
   },
   notes: [
-    "Of a chat, prints the messages, and of a session the events, each as a line of JSON. Fails for an object without content\n(binary, too large, deleted). Of a tool call that read a file, prints which lines it read: their text is in the file.",
+    "Of a chat, prints the messages, and of a session the events, each as a line of JSON. Fails for an object without content (binary, too large, deleted). Of a tool call that read a file, prints which lines it read: their text is in the file.",
   ],
   json: "Version & { text: string }, or Version & { items: unknown[] }; with --metadata Version",
   examples: ["palimpsest show src/main.rs@-1 --lines 1-40", "palimpsest show t17 --session latest | less"],
@@ -40,23 +40,28 @@ export const show = {
         "leave one of them out",
       );
     }
-    await withStore(given, async (store) => {
-      const version = await store.get(await givenName(store, given), { at });
-      if (given.values.metadata === true) {
-        return given.json ? writeJson(version) : write(metadata(version));
-      }
-      if (version.itemCount > 0 && field === undefined) {
-        return showItems(given, store, version, lines);
-      }
-      const content = await store.content(version.id, { at: version.txId, field, lines });
-      if (content === null) {
-        throw withoutContent(given.positionals[0], version);
-      }
-      if (given.json) {
-        return writeJson({ ...version, text: content });
-      }
-      await write(content);
-    });
+    await withStore(
+      given,
+      async (store) => {
+        const version = await store.get(await givenName(store, given), { at });
+        if (given.values.metadata === true) {
+          return given.json ? writeJson(version) : write(metadata(version));
+        }
+        if (version.itemCount > 0 && field === undefined) {
+          return showItems(given, store, version, lines);
+        }
+        const content = await store.content(version.id, { at: version.txId, field, lines });
+        if (content === null) {
+          throw withoutContent(given.positionals[0], version);
+        }
+        if (given.json) {
+          return writeJson({ ...version, text: content });
+        }
+        // A content is printed byte for byte; on a terminal the next prompt begins on a line of its own.
+        await write(isTerminal() && content !== "" && !content.endsWith("\n") ? `${content}\n` : content);
+      },
+      { needed: forNames },
+    );
   },
 };
 

@@ -106,7 +106,10 @@ export function wholeNumber(given, name) {
   }
   const number = Number(text);
   if (typeof text !== "string" || !/^\d+$/.test(text) || number > 0xffff_ffff) {
-    throw new UsageError(`\`--${name}\` must be a whole number, is \`${text}\``, "write it in digits, such as `50`");
+    throw new UsageError(
+      `\`--${name}\` must be a whole number, is \`${String(text).replace(/^@-/, "-")}\``,
+      "write it in digits, such as `50`",
+    );
   }
   return number;
 }

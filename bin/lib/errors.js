@@ -4,9 +4,12 @@ import { handleOption } from "./store.js";
 import { oneLine } from "./table.js";
 
 /**
- * What was asked for when an error came: the command, and its first argument as it was given.
- * @typedef {{ command: import("./arguments.js").Command, name: string | undefined }} Asked
+ * What was asked for when an error came: the command, its first argument as it was given, and whether `--session` was.
+ * @typedef {{ command: import("./arguments.js").Command, name: string | undefined, session: boolean }} Asked
  */
+
+/** Codes of the addon that mean that what was typed cannot be. */
+const wrongUsage = ["USAGE", "INVALID_ARGUMENT", "INVALID_NICKNAME", "UNKNOWN_FIELD"];
 
 /** Codes of the addon that mean that a name stands for nothing, or for several things. */
 const notFound = ["NOT_FOUND", "UNKNOWN_NAME", "AMBIGUOUS_NAME"];
@@ -18,7 +21,7 @@ const notFound = ["NOT_FOUND", "UNKNOWN_NAME", "AMBIGUOUS_NAME"];
  */
 export function exitCode(error) {
   const { code } = coded(error);
-  if (code === "USAGE") {
+  if (wrongUsage.includes(code)) {
     return 2;
   }
   return notFound.includes(code) ? 3 : 1;
@@ -52,9 +55,12 @@ export async function printError(error, json, asked) {
  * @param {string} code
  * @param {{ message: string, hint?: string }} said
  */
-function inWordsOf({ command, name }, code, { message, hint }) {
+function inWordsOf({ command, name, session }, code, { message, hint }) {
   if (code === "UNKNOWN_NAME") {
-    return { message, hint: howToName(command, message) };
+    return { message, hint: howToName(command, message, session) };
+  }
+  if (code === "STORE_UNAVAILABLE" && message.includes(" when it is opened for writing")) {
+    return { message, hint: "`palimpsest search` and every session bring it up to date" };
   }
   if (code === "NOT_FOUND" && name !== undefined && message.includes(" has no version ")) {
     const shown = name.replace(/@[^@]*$/, "");
@@ -64,19 +70,41 @@ function inWordsOf({ command, name }, code, { message, hint }) {
     };
   }
   if (code === "INVALID_ARGUMENT") {
-    const option = (/** @type {string} */ argument) => (argument === "at" ? "as-of" : argument);
-    const named = (/** @type {string} */ all, /** @type {string} */ argument) =>
-      option(argument) in command.options ? `\`--${option(argument)}\`` : all;
-    return { message: message.replace(/^`(\w+)`/, named), hint };
+    return { message: message.replace(/^`(\w+)`/, (all, argument) => typed(command, argument) ?? all), hint };
   }
   return { message, hint };
+}
+
+/** What arguments of the addon's methods are called on the command line, if not by their own name. @type {Record<string, string>} */
+const optionNames = { at: "as-of", maxLineBytes: "max-line-bytes", stepCaution: "step-caution" };
+
+/** @type {Record<string, string>} */
+const argumentNames = { from: "A", to: "B", query: "TEXT", handle: "NAME", name: "NAME", nickname: "NICKNAME" };
+
+/**
+ * An argument as it is typed.
+ * @param {import("./arguments.js").Command} command
+ * @param {string} argument of a method of the addon
+ */
+function typed({ options, usage }, argument) {
+  const option = optionNames[argument] ?? argument;
+  if (option in options) {
+    return `\`--${option}\``;
+  }
+  const name = argumentNames[argument];
+  return name !== undefined && new RegExp(`\\b${name}\\b`).test(usage) ? `\`${name}\`` : undefined;
 }
 
 /**
  * @param {import("./arguments.js").Command} command
  * @param {string} message
+ * @param {boolean} session
  */
-function howToName({ usage, options }, message) {
+function howToName({ usage, options }, message, session) {
+  if (session) {
+    const handles = options.session === handleOption ? ", `palimpsest context SESSION --why` the handles of one" : "";
+    return `\`palimpsest sessions\` lists the sessions${handles}`;
+  }
   if (/`[fts]\d+(@[^`]*)?`$/.test(message)) {
     return options.session === handleOption
       ? "a handle is one of a session: name that with `--session`, such as `--session latest`"

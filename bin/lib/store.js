@@ -1,13 +1,31 @@
 // The store that a command works on: found as the Pi extension finds it, opened, and closed after the work.
-import { homedir } from "node:os";
+import { constants, existsSync } from "node:fs";
+import { chmod, copyFile, mkdtemp, rm } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadPackage } from "../../lib/load.js";
 import { writeError } from "./output.js";
+import { oneLine } from "./table.js";
 
 /**
  * @typedef {import("../../index.js").Store} Store
  * @typedef {import("./arguments.js").Given} Given
+ */
+
+/** Settings that say where the store is. */
+const forStore = ["store"];
+
+/** Settings by which a path stands for an object. */
+export const forNames = ["filesystemId", "mounts", "sandbox"];
+
+/** Settings by which files are stored. */
+export const forFiles = [...forNames, "maxTextBytes", "exclude", "excludeAlso"];
+
+/**
+ * What a command does to the store: `read` leaves every file as it is; `refresh` reads too, but first brings the store's indexes up to
+ * date, in a copy where the store cannot be written; `write` changes it, and `create` makes one that is not there.
+ * @typedef {"read" | "refresh" | "write" | "create"} Access
  */
 
 /**
@@ -15,24 +33,66 @@ import { writeError } from "./output.js";
  * @template T
  * @param {Given} given
  * @param {(store: Store) => Promise<T>} work
- * @param {{ create?: boolean }} [options] whether a store that does not exist is made; not by default
+ * @param {{ access?: Access, needed?: string[] }} [options] `needed`: the settings that the work depends on, beside the store's place
  * @returns {Promise<T>}
  */
-export async function withStore(given, work, { create = false } = {}) {
-  const addon = await loadPackage();
-  const store = await addon.openStore({ ...(await storeOptions(given)), create });
-  if (store.notice !== null) {
-    await writeError(`palimpsest: ${store.notice}\n`);
-  }
+export async function withStore(given, work, { access = "read", needed = [] } = {}) {
+  const options = await storeOptions(given, needed);
+  const run = async (/** @type {Store} */ store) => {
+    if (store.notice !== null) {
+      await writeError(`palimpsest: ${store.notice}\n`);
+    }
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+    }
+  };
   try {
-    return await work(store);
-  } finally {
-    await store.close();
+    return await run(await open(options, access));
+  } catch (error) {
+    if (access === "refresh" && codeOf(error) === "READ_ONLY") {
+      return withCopy(options, run);
+    }
+    throw error;
   }
 }
 
 /**
- * The ID of the object with a name. Of a session, the type at the start of its ID may be missing, as in the list of sessions.
+ * @param {import("../../index.js").StoreOptions} options
+ * @param {Access} access
+ */
+async function open(options, access) {
+  const { openStore } = await loadPackage();
+  return access === "read"
+    ? openStore({ ...options, readOnly: true })
+    : openStore({ ...options, create: access === "create" });
+}
+
+/**
+ * Runs work on a copy of a store that cannot be written: the copy's indexes can be brought up to date.
+ * @template T
+ * @param {import("../../index.js").StoreOptions} options
+ * @param {(store: Store) => Promise<T>} run
+ */
+async function withCopy(options, run) {
+  const { openStore, storePath } = await loadPackage();
+  const original = await storePath(options);
+  const folder = await mkdtemp(join(tmpdir(), "palimpsest-"));
+  try {
+    const path = join(folder, "store.sqlite");
+    for (const suffix of ["", "-wal"].filter((suffix) => existsSync(`${original}${suffix}`))) {
+      await copyFile(`${original}${suffix}`, `${path}${suffix}`, constants.COPYFILE_FICLONE);
+      await chmod(`${path}${suffix}`, 0o600);
+    }
+    return await run(await openStore({ ...options, path, create: false }));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * The ID of the object with a name, which may be any name of a session too.
  * @param {Store} store
  * @param {string} name
  */
@@ -40,12 +100,44 @@ export async function findObject(store, name) {
   try {
     return await store.find(name);
   } catch (error) {
-    const found = isUnknown(error) ? await store.find(`session:${name}`).catch(ifUnknown) : undefined;
-    if (found === undefined) {
+    const session = codeOf(error) === "UNKNOWN_NAME" ? await findSession(store, name) : undefined;
+    if (session === undefined) {
       throw error;
     }
-    return found;
+    return session;
   }
+}
+
+/**
+ * The session with a name. Fewer than eight characters of its ID name none here, where most names are those of other objects.
+ * @param {Store} store
+ * @param {string} name
+ */
+async function findSession(store, name) {
+  const short = name.replace(/^session:/, "").length < shortestPrefix;
+  try {
+    const id = await store.findSession(name);
+    return short && name !== "latest" && !(await isWhole(store, id, name)) ? undefined : id;
+  } catch (error) {
+    if (codeOf(error) === "UNKNOWN_NAME" || (short && codeOf(error) === "AMBIGUOUS_NAME")) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/** Characters of the shortest prefix of an ID that names an object. */
+const shortestPrefix = 8;
+
+/**
+ * Whether a name is the whole of a session's ID or of the host's.
+ * @param {Store} store
+ * @param {string} id
+ * @param {string} name
+ */
+async function isWhole(store, id, name) {
+  const { fields } = await store.get(id);
+  return id === name || id === `session:${name}` || fields.host_session === name;
 }
 
 /** The option of commands that take a NAME, which may then be a handle. @type {import("./arguments.js").Option} */
@@ -56,31 +148,40 @@ export const handleOption = {
 };
 
 /**
- * The name that was given; with `--session`, the ID behind a handle of that session in its place.
+ * The name that was given, as the store takes it: with `--session`, the ID behind a handle of that session in its place; of a session,
+ * its ID.
  * @param {Store} store
  * @param {Given} given
  */
 export async function givenName(store, given) {
   const [name] = given.positionals;
   const session = given.values.session;
-  if (typeof session !== "string") {
+  const [, plain = name, version = ""] = /^(.*?)(@[^@]*)?$/s.exec(name) ?? [];
+  if (typeof session === "string") {
+    return `${await store.findHandle(session, plain)}${version}`;
+  }
+  try {
+    await store.find(name);
     return name;
+  } catch (error) {
+    if (codeOf(error) !== "UNKNOWN_NAME") {
+      throw error;
+    }
+    const whole = await findSession(store, name);
+    const found = whole ?? (await findSession(store, plain));
+    if (found === undefined) {
+      throw error;
+    }
+    return whole ?? `${found}${version}`;
   }
-  const [, handle, version] = /^([^@]*)(@.*)?$/.exec(name) ?? [];
-  return `${await store.findHandle(session, handle ?? name)}${version ?? ""}`;
 }
 
-/** @param {unknown} error */
-function isUnknown(error) {
-  return /** @type {{ code?: unknown } | null} */ (error)?.code === "UNKNOWN_NAME";
-}
-
-/** @param {unknown} error */
-function ifUnknown(error) {
-  if (isUnknown(error)) {
-    return undefined;
-  }
-  throw error;
+/**
+ * @param {unknown} error
+ * @returns {unknown}
+ */
+function codeOf(error) {
+  return /** @type {{ code?: unknown } | null} */ (error)?.code;
 }
 
 /**
@@ -89,14 +190,34 @@ function ifUnknown(error) {
  */
 export async function storePath(given) {
   const addon = await loadPackage();
-  return addon.storePath(await storeOptions(given));
+  return addon.storePath(await storeOptions(given, []));
 }
 
-/** @param {Given} given */
-async function storeOptions(given) {
+/**
+ * The settings that a command needs, where a wrong one of the others does not stop it.
+ * @param {string[]} needed
+ */
+export async function settingsFor(needed) {
   const { loadSettings } = await loadPackage();
   const agentDir = piAgentDir();
-  return { path: given.store, settings: await loadSettings({ agentDir }), agentDir };
+  try {
+    return await loadSettings({ agentDir });
+  } catch (error) {
+    const settings = needed.length === 0 ? {} : await loadSettings({ agentDir, needed });
+    const { message } = /** @type {Error} */ (error);
+    await writeError(`palimpsest: ${oneLine(message)}; this command does not need it\n`);
+    return settings;
+  }
+}
+
+/**
+ * @param {Given} given
+ * @param {string[]} needed
+ */
+async function storeOptions(given, needed) {
+  const isPlaced = given.store !== undefined || process.env.PALIMPSEST_STORE !== undefined;
+  const settings = await settingsFor(isPlaced ? needed : [...forStore, ...needed]);
+  return { path: given.store, settings, agentDir: piAgentDir() };
 }
 
 /** Pi's agent folder, found as Pi finds it (`getAgentDir` of Pi 0.87.1). */

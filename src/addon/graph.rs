@@ -129,7 +129,7 @@ impl Store {
     /// Lists the relations from an object to others, first those in its fields and text, then those in its items. Reads metadata only.
     ///
     /// A link resolves to a file in the store, in the vault of the linking file: the nearest folder above it with a `.obsidian`, else
-    /// with a `.git`, else the folder that the file is in. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, and with `NOT_FOUND` if the
+    /// with a `.git`, else the folder that was given to `index`, else the one that the file is in. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, and with `NOT_FOUND` if the
     /// object had no version at that time.
     #[napi(
         ts_args_type = "name: string, options?: LinksOptions | undefined | null",

@@ -217,6 +217,26 @@ impl Session {
         }
     }
 
+    /// See `Session.leavePool` of `index.d.ts`.
+    #[napi(ts_args_type = "name: string", ts_return_type = "Promise<string>")]
+    pub fn leave_pool(&self, name: Given<String>) -> AsyncTask<Blocking<String>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || {
+            let name = name.named("name")?;
+            shared.with(move |session| session.leave_pool(&name))
+        })
+    }
+
+    /// See `Session.enterPool` of `index.d.ts`.
+    #[napi(ts_args_type = "name: string", ts_return_type = "Promise<string>")]
+    pub fn enter_pool(&self, name: Given<String>) -> AsyncTask<Blocking<String>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || {
+            let name = name.named("name")?;
+            shared.with(move |session| session.enter_pool(&name))
+        })
+    }
+
     /// Files checked so far and in all, while a check of the files that the session knows runs; else null.
     #[napi(ts_return_type = "[files: number, of: number] | null", catch_unwind)]
     pub fn files_checked(&self) -> Option<Vec<i64>> {

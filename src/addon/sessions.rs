@@ -9,6 +9,14 @@ use super::store::Store;
 use super::version::count;
 use crate::live;
 
+/// Which sessions to list.
+#[napi(object)]
+#[derive(Default)]
+pub struct SessionsOptions {
+    /// Largest number of sessions. Default: all.
+    pub limit: Option<u32>,
+}
+
 /// A session in a store.
 #[napi(object, use_nullable = true)]
 pub struct SessionInfo {
@@ -20,6 +28,8 @@ pub struct SessionInfo {
     pub host_session_id: String,
     /// Working folder.
     pub cwd: String,
+    /// The first words of the first message that is a person's; null if the store does not hold them.
+    pub title: Option<String>,
     /// `active` while it is open or if its process was killed; `paused` after `close`.
     #[napi(ts_type = "\"active\" | \"paused\"")]
     pub state: String,
@@ -44,15 +54,27 @@ pub struct SessionInfo {
 
 #[napi]
 impl Store {
-    /// Lists the sessions, last written first, without those that were forgotten.
-    #[napi(ts_return_type = "Promise<SessionInfo[]>")]
-    pub fn sessions(&self) -> AsyncTask<Blocking<Vec<SessionInfo>>> {
+    /// Lists the sessions, last written first, without those that made no call or were forgotten.
+    ///
+    /// Rejects with `INVALID_ARGUMENT`.
+    #[napi(
+        ts_args_type = "options?: SessionsOptions | undefined | null",
+        ts_return_type = "Promise<SessionInfo[]>"
+    )]
+    pub fn sessions(
+        &self,
+        options: Given<Option<SessionsOptions>>,
+    ) -> AsyncTask<Blocking<Vec<SessionInfo>>> {
         let store = self.core.clone();
-        blocking(move || Ok(live::sessions(&store)?.iter().map(info).collect()))
+        blocking(move || {
+            let limit = options.named("options")?.unwrap_or_default().limit;
+            let limit = limit.map_or(usize::MAX, |limit| limit as usize);
+            Ok(live::sessions(&store, limit)?.iter().map(info).collect())
+        })
     }
 
     /// Resolves the name of a session to the ID of its document. A name is that ID with or without `session:`, the host's session
-    /// ID, a prefix of either, or `latest`: the session that was last written in this store, closing not counted. Of sessions that
+    /// ID, a prefix of either, or `latest`: the session with a call that was last written in this store, closing not counted. Of sessions that
     /// parted from each other, host ID and prefix mean the one written last, and not a copy that an import made.
     ///
     /// Rejects with `UNKNOWN_NAME`, with `AMBIGUOUS_NAME`, whose `candidates` are the first 8 matches, and with `FORGOTTEN`.
@@ -75,6 +97,7 @@ fn info(session: &live::SessionSummary) -> SessionInfo {
         harness: field("harness"),
         host_session_id: field("host_session"),
         cwd: field("cwd"),
+        title: session.title.clone(),
         state: field("state"),
         started: session.started.to_string(),
         updated: session.updated.to_string(),

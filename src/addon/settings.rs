@@ -20,6 +20,8 @@ pub struct SettingsPlaces {
     pub agent_dir: Option<String>,
     /// The project's folder. Its `.pi/palimpsest.json` overrides the user's settings, so give it only if the user trusts the project.
     pub project_dir: Option<String>,
+    /// Keys of the settings that the caller needs: a wrong value of another is passed over, and its default counts. Default: all.
+    pub needed: Option<Vec<String>>,
 }
 
 /// Reads and checks the settings. Keys that no file sets have their defaults.
@@ -30,7 +32,10 @@ pub fn load_settings(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Json>>
     blocking(move || {
         let places = places.named("places")?;
         let agent_dir = places.agent_dir.as_deref().map(Path::new);
-        let settings = Settings::load(agent_dir, places.project_dir.as_deref().map(Path::new))?;
+        let project_dir = places.project_dir.as_deref().map(Path::new);
+        let is_needed =
+            |key: &str| places.needed.as_ref().is_none_or(|keys| keys.iter().any(|one| one == key));
+        let settings = Settings::load_needed(agent_dir, project_dir, &is_needed)?;
         serde_json::to_value(settings).map(Json).map_err(|error| Error::internal(error.to_string()))
     })
 }

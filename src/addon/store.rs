@@ -32,6 +32,9 @@ pub struct StoreOptions {
     pub agent_dir: Option<String>,
     /// Whether to create a store that does not exist, instead of rejecting with `STORE_UNAVAILABLE`. Default: `true`.
     pub create: Option<bool>,
+    /// Whether the store is only looked at: nothing is made, brought up to date or written, and what would write rejects with
+    /// `READ_ONLY`. The folder and the file may be ones that cannot be written. Default: `false`.
+    pub read_only: Option<bool>,
 }
 
 /// A store of versioned objects: a SQLite file, which any number of processes can share.
@@ -42,7 +45,7 @@ pub struct Store {
     pub(super) trackings: Trackings,
 }
 
-/// Opens a store. Creates the file and its folder if they are missing, unless `create` is false.
+/// Opens a store. Creates the file and its folder if they are missing, unless `create` is false or `readOnly` is true.
 ///
 /// Rejects with `INVALID_ARGUMENT`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `NOT_PRIVATE`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
 #[napi(
@@ -52,12 +55,14 @@ pub struct Store {
 pub fn open_store(options: Given<Option<StoreOptions>>) -> AsyncTask<Blocking<Store>> {
     blocking(move || {
         let options = options.named("options")?.unwrap_or_default();
-        let create = options.create.unwrap_or(true);
+        let open = match (options.read_only, options.create) {
+            (Some(true), _) => store::Store::open_read_only,
+            (_, Some(false)) => store::Store::open_existing,
+            _ => store::Store::open,
+        };
         let (path, settings) = place(options)?;
         // Another process may be busy with it for a while, and no call waits for it yet.
-        let core = within(settings.deadline() * OPENING, "store", move || {
-            if create { store::Store::open(&path) } else { store::Store::open_existing(&path) }
-        })?;
+        let core = within(settings.deadline() * OPENING, "store", move || open(&path))?;
         Ok(Store { core, settings: Arc::new(settings), trackings: Trackings::default() })
     })
 }

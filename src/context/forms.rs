@@ -2,8 +2,14 @@
 //!
 //! Pure text. No line reads like an error or like an invitation to repeat a call.
 
-use crate::object::{Handle, TxId, VersionSelector};
+use serde_json::Value;
+
+use crate::object::{Handle, Nickname, TxId, VersionSelector};
 use crate::session::{LineRange, ResultFact};
+
+/// Fields of an object that its reference line has, and the characters of each.
+const LABEL_FIELDS: usize = 6;
+const LABEL_CHARS: usize = 120;
 
 /// Characters of a line that is quoted so that it is found.
 const QUOTED_CHARS: usize = 60;
@@ -42,6 +48,22 @@ pub fn showing_line(
     format!("{head} · {}", lines_phrase(ranges))
 }
 
+/// What a reference line says of its object besides: ` · named entry · short_summary: "parses arguments" · tags: ["a"]`. `fields` are
+/// those that the object's view names.
+pub fn label(nickname: Option<&Nickname>, fields: &[(String, Value)]) -> String {
+    let mut label = nickname.map_or_else(String::new, |name| format!(" · named {}", name.as_str()));
+    for (name, value) in fields.iter().take(LABEL_FIELDS) {
+        let shown = match value {
+            Value::String(text) => {
+                format!("\"{}\"", text.split_whitespace().collect::<Vec<_>>().join(" "))
+            }
+            other => other.to_string(),
+        };
+        label.extend([" · ", name, ": ", &shortened(&shown, LABEL_CHARS)]);
+    }
+    label.replace(char::is_control, " ")
+}
+
 /// Lines of a read that stand above: `f3 unchanged; lines 1-210 stand in the read result above (t12).`
 pub fn standing_line(file: Handle, range: LineRange, tool: &str, result: Option<Handle>) -> String {
     let place = result.map_or_else(String::new, |handle| format!(" ({handle})"));
@@ -75,9 +97,13 @@ pub fn as_in_line(
 
 /// The beginning of a line, by which it is found.
 fn beginning(line: &str) -> String {
-    match line.char_indices().nth(QUOTED_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
+    shortened(line, QUOTED_CHARS)
+}
+
+fn shortened(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

@@ -57,7 +57,7 @@ pub fn fold_lines(session: &Session, at: u64) -> Option<String> {
     if is_user { session.folds().lines(at) } else { None }
 }
 
-/// The reference line of the tool result at a position.
+/// The reference line of a tool result, without what its label says.
 pub fn reference_line(session: &Session, fact: &ResultFact) -> Option<String> {
     let result = fact.object.as_ref().and_then(|id| session.handle(id));
     match &fact.shows {
@@ -114,9 +114,12 @@ fn render_result(
     };
     let text = match session.treatment(at) {
         Treatment::Given => return Ok(None),
-        Treatment::Reference => reference_line(session, fact).ok_or_else(|| {
-            Error::internal(format!("message {at} is collapsed but has no reference line"))
-        })?,
+        Treatment::Reference => {
+            let line = reference_line(session, fact).ok_or_else(|| {
+                Error::internal(format!("message {at} is collapsed but has no reference line"))
+            })?;
+            line + session.label(at)
+        }
         Treatment::Excerpt { pieces } => {
             let line = |at: u64, there: LineRange, quote: Option<&str>| {
                 standing_line(session, at, there, quote)

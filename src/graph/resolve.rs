@@ -10,7 +10,9 @@ use super::{Candidate, Exists, Target, TargetState};
 use crate::error::{Error, Result};
 use crate::markdown::{Resolution, VaultIndex, link_key};
 use crate::object::{AsOf, ObjectId, ObjectType, RedactionReason, Source, StaticReference};
-use crate::store::{Pin, Relation, RelationIndex, RelationKind, Store, Version, Written, slashed};
+use crate::store::{
+    IndexedFolder, Pin, Relation, RelationIndex, RelationKind, Store, Version, Written, slashed,
+};
 
 type Memory<K, V> = RefCell<HashMap<K, V>>;
 
@@ -28,6 +30,7 @@ pub(super) struct Resolver<'a> {
     roots: Memory<Place, String>,
     marked: Memory<(Place, &'static str), bool>,
     vaults: Memory<(Place, String), Rc<Vault>>,
+    folders: Memory<(), Rc<Vec<IndexedFolder>>>,
 }
 
 /// A tool call of a chat.
@@ -63,6 +66,7 @@ impl<'a> Resolver<'a> {
             roots: Memory::default(),
             marked: Memory::default(),
             vaults: Memory::default(),
+            folders: Memory::default(),
         }
     }
 
@@ -231,7 +235,10 @@ impl<'a> Resolver<'a> {
                     above = place.rsplit_once('/').map(|(above, _)| above);
                 }
             }
-            Ok(folder.to_owned())
+            let given = remember(&self.folders, &(), || Ok(Rc::new(self.store.folders()?)))?;
+            let given = given.iter().filter(|given| given.holds(filesystem_id, folder));
+            let nearest = given.max_by_key(|given| given.path.len());
+            Ok(nearest.map_or(folder, |given| given.path.as_str()).to_owned())
         })
     }
 

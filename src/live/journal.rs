@@ -24,7 +24,7 @@ pub(super) use self::chat_item::ContentFrom;
 use self::documents::Ids;
 pub(super) use self::documents::session_key;
 pub(super) use self::events::{read_event, read_events};
-pub(super) use self::family::{stem, written};
+pub(super) use self::family::{Written, stem, written};
 use self::looks::Looks;
 pub(super) use self::segments::Segment;
 use self::texts::TextCache;

@@ -7,6 +7,7 @@ mod document;
 mod inspect;
 mod sessions;
 mod slots;
+mod title;
 
 pub use self::call::{Place, Replayed, replay_call};
 pub use self::document::session_at;

@@ -2,6 +2,7 @@
 
 mod call;
 mod deadlines;
+mod sets;
 mod status;
 mod work;
 
@@ -173,30 +174,6 @@ impl LiveSession {
             return Ok(Vec::new());
         }
         self.journal.images(object, version)
-    }
-
-    /// Deactivates an object, which unpins it. Shows at the next epoch.
-    ///
-    /// # Errors
-    /// Those of names.
-    pub fn deactivate(&mut self, name: &str) -> Result<String> {
-        self.durably(|live| {
-            let answer = live.tools().deactivate(name)?;
-            live.commit_staged()?;
-            Ok(answer)
-        })
-    }
-
-    /// Unpins an object: it may be collapsed again, and stays active until then.
-    ///
-    /// # Errors
-    /// Those of names.
-    pub fn unpin(&mut self, name: &str) -> Result<String> {
-        self.durably(|live| {
-            let answer = live.tools().unpin(name)?;
-            live.commit_staged()?;
-            Ok(answer)
-        })
     }
 
     /// Why a `write` or `edit` must not run: its text holds a line that we put into this window in the place of content, and

@@ -16,7 +16,7 @@ const SCRIPT: &str = include_str!("html/page.js");
 
 /// The page for a report in the form that `palimpsest replay --json` prints: an object with `files` and `sum`.
 ///
-/// Names and reasons become text in the page, never markup.
+/// Names and reasons become text in the page, never markup, and nothing in them turns the direction of writing.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if `report` has no list `files`, or one of these has no `name` or no list `series`.
@@ -24,6 +24,7 @@ pub fn page(report: &Value) -> Result<String> {
     let data = thin::report(report)?;
     // In a script element only `<` can end the data or open a comment, and in JSON it occurs only in strings.
     let data = data.to_string().replace('<', "\\u003c");
+    let data = spelt_out(&data);
     let values = [
         ("/* {style} */", STYLE),
         ("\"{report}\"", data.as_str()),
@@ -31,6 +32,20 @@ pub fn page(report: &Value) -> Result<String> {
         ("/* {script} */", SCRIPT),
     ];
     fill(TEMPLATE, &values)
+}
+
+/// JSON in whose texts the characters that change the direction of writing are spelt out as `\u202e`.
+fn spelt_out(json: &str) -> String {
+    let turns = |character: char| matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut spelt = String::with_capacity(json.len());
+    for character in json.chars() {
+        if turns(character) {
+            spelt.extend([r"\\u", &format!("{:04x}", u32::from(character))]);
+        } else {
+            spelt.push(character);
+        }
+    }
+    spelt
 }
 
 /// Fills each placeholder of the template, in the order of `values`. Inserted text is not searched again.
@@ -84,6 +99,16 @@ mod tests {
         assert!(!page.contains("<img"));
         assert!(page.contains("\\u003cimg src=x"));
         assert_eq!(page.matches(SCRIPT).count(), 1);
+    }
+
+    #[test]
+    fn names_and_reasons_are_read_in_the_order_of_their_characters() {
+        let name = "a\u{202e}gpj.exe\u{2066}\u{200f}\u{61c}";
+        let series = json!([{ "call": 0, "contents": {}, "ours": {}, "plain": {} }]);
+        let report = json!({ "files": [{ "name": name, "series": series }], "sum": {} });
+        let page = page(&report).unwrap();
+        assert!(page.contains(r#""a\\u202egpj.exe\\u2066\\u200f\\u061c""#));
+        assert!(!page.contains(|c: char| name.contains(c) && !c.is_ascii()));
     }
 
     #[test]

@@ -150,6 +150,16 @@ pub enum Event {
         /// The object.
         object: ObjectId,
     },
+    /// An object left the metadata pool: it is indexed only, and inactive, until it is activated or brought back.
+    LeftPool {
+        /// The object.
+        object: ObjectId,
+    },
+    /// An object that was indexed only was brought back into the metadata pool; it stays inactive.
+    EnteredPool {
+        /// The object.
+        object: ObjectId,
+    },
     /// An object was unpinned; it stays active.
     Unpinned {
         /// The object.
@@ -189,6 +199,9 @@ pub enum Event {
         notes_before: u64,
         /// The new treatments, by position.
         treatments: Vec<(u64, Treatment)>,
+        /// What the new reference lines say of their objects besides, by position: nickname and fields as they are now.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        labels: Vec<(u64, String)>,
         /// Steps that are replaced by one line from now on, for as long as the window holds them unchanged.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         folds: Vec<Fold>,

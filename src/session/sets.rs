@@ -63,6 +63,8 @@ pub struct Sets {
     activations: HashMap<ObjectId, u64>,
     pinned: Vec<ObjectId>,
     deactivated: HashSet<ObjectId>,
+    /// Objects that were taken out of the pool and not brought back.
+    indexed_only: HashSet<ObjectId>,
     seen: u64,
 }
 
@@ -102,13 +104,34 @@ impl Sets {
         self.deactivated.contains(id)
     }
 
-    /// Makes an object known.
+    /// Whether an object was taken out of the pool and not brought back.
+    pub fn is_indexed_only(&self, id: &ObjectId) -> bool {
+        self.indexed_only.contains(id)
+    }
+
+    /// Takes an object out of the pool, which deactivates it.
+    pub(super) fn leave_pool(&mut self, id: &ObjectId) {
+        self.deactivate(id);
+        self.indexed_only.insert(id.clone());
+        self.pool.retain(|known| known.id != *id);
+        self.renumber();
+    }
+
+    /// Brings an object back into the pool; its content stays inactive.
+    pub(super) fn enter_pool(&mut self, id: &ObjectId) {
+        self.indexed_only.remove(id);
+        self.deactivated.remove(id);
+        self.meet(id, false);
+    }
+
+    /// Makes an object known. One that is indexed only stays so: only its content, or somebody who says so, brings it back.
     pub(super) fn discover(&mut self, id: &ObjectId) {
         self.meet(id, false);
     }
 
     /// Activates content and makes it as fresh as if it had just been produced. New lines join those that are already active.
     pub(super) fn activate(&mut self, id: &ObjectId, view: ActiveView, turn: u32) {
+        self.indexed_only.remove(id);
         self.meet(id, true);
         self.deactivated.remove(id);
         let mut fresh = Active { id: id.clone(), view, turn };
@@ -178,6 +201,10 @@ impl Sets {
         if self.deactivated.remove(from) {
             self.deactivated.insert(to.clone());
         }
+        if self.indexed_only.remove(from) {
+            self.indexed_only.insert(to.clone());
+            self.pool.retain(|known| known.id != *to);
+        }
         if self.places.contains_key(from) {
             self.pool.retain(|known| known.id != *to);
         }
@@ -185,6 +212,10 @@ impl Sets {
             .iter_mut()
             .filter(|known| known.id == *from)
             .for_each(|known| known.id = to.clone());
+        self.renumber();
+    }
+
+    fn renumber(&mut self) {
         let places = self.pool.iter().enumerate();
         self.places = places.map(|(at, known)| (known.id.clone(), at)).collect();
     }
@@ -195,6 +226,9 @@ impl Sets {
 
     fn meet(&mut self, id: &ObjectId, activated: bool) {
         self.seen += 1;
+        if self.indexed_only.contains(id) {
+            return;
+        }
         if let Some(known) = self.places.get(id).and_then(|at| self.pool.get_mut(*at)) {
             known.seen = self.seen;
             known.activated |= activated;
@@ -211,6 +245,33 @@ mod tests {
 
     fn lines(first: u64, last: u64) -> ActiveView {
         ActiveView::Lines(vec![LineRange { first, last }])
+    }
+
+    #[test]
+    fn what_left_the_pool_comes_back_by_its_content_or_when_told_and_not_by_being_met() {
+        let (a, b) = (ObjectId::new("a"), ObjectId::new("b"));
+        let mut sets = Sets::default();
+        let pool = |sets: &Sets| -> Vec<String> {
+            sets.pool().iter().map(|known| known.id.to_string()).collect()
+        };
+        sets.activate(&a, ActiveView::Whole, 1);
+        sets.discover(&b);
+        sets.pin(&a);
+        sets.leave_pool(&a);
+        assert_eq!(
+            (pool(&sets), sets.is_active(&a), sets.is_pinned(&a)),
+            (vec!["b".into()], false, false)
+        );
+        sets.discover(&a);
+        assert_eq!(pool(&sets), ["b"]);
+        sets.enter_pool(&a);
+        assert_eq!((pool(&sets), sets.is_active(&a)), (vec!["b".into(), "a".into()], false));
+        sets.leave_pool(&b);
+        sets.activate(&b, ActiveView::Whole, 2);
+        assert_eq!((pool(&sets), sets.is_indexed_only(&b)), (vec!["a".into(), "b".into()], false));
+        sets.leave_pool(&a);
+        sets.move_object(&a, &b);
+        assert!(sets.is_indexed_only(&b) && pool(&sets).is_empty());
     }
 
     #[test]

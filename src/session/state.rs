@@ -62,6 +62,8 @@ pub struct Session {
     index: SessionIndex,
     sets: Sets,
     treatments: BTreeMap<u64, Treatment>,
+    /// What reference lines say of their objects besides, by position.
+    labels: BTreeMap<u64, String>,
     notes: BTreeMap<u64, Vec<String>>,
     folds: Folds,
     /// The segments that the host compacted away and that are not in its list again.
@@ -128,6 +130,7 @@ impl Session {
                 self.chat.edit(*at, digest.clone(), kind.clone(), *tokens, *withheld);
                 self.request_edited(*at);
                 self.treatments.remove(at);
+                self.labels.remove(at);
                 self.show(*at);
                 if self.chat.get(*at).is_some_and(|message| !can_carry(message)) {
                     let gone = self.folds.drop_carried(*at);
@@ -148,11 +151,21 @@ impl Session {
                 self.effects.push((call.clone(), effect));
             }
             Event::Deactivated { object } => self.sets.deactivate(object),
+            Event::LeftPool { object } => self.sets.leave_pool(object),
+            Event::EnteredPool { object } => self.sets.enter_pool(object),
             Event::Unpinned { object } => self.sets.unpin(object),
             Event::Needed { at, outputs } => self.need(*at, outputs),
             Event::Treated { at, treatment } => self.treat(*at, treatment),
             Event::Noted { at, text } => self.notes.entry(*at).or_default().push(text.clone()),
-            Event::Epoch { number, reason, keep_notes, notes_before, treatments, folds } => {
+            Event::Epoch {
+                number,
+                reason,
+                keep_notes,
+                notes_before,
+                treatments,
+                labels,
+                folds,
+            } => {
                 self.epoch = *number;
                 self.absence.epoch_began();
                 self.bill.epoch_started(*number, reason, self.calls + 1);
@@ -161,6 +174,7 @@ impl Session {
                 for (at, treatment) in treatments {
                     self.treat(*at, treatment);
                 }
+                self.labels.extend(labels.iter().cloned());
             }
             Event::Called(record) => {
                 self.calls = record.number;
@@ -287,6 +301,7 @@ impl Session {
         self.places.truncate(usize::try_from(chat_len).unwrap_or(usize::MAX));
         self.bill.rewritten(how, chat_len);
         self.treatments.retain(|at, _| *at < chat_len);
+        self.labels.retain(|at, _| *at < chat_len);
         self.notes.retain(|at, _| *at < chat_len);
         self.folds.drop_broken(&self.chat);
         self.showings.clear();
@@ -302,6 +317,7 @@ impl Session {
         if let Treatment::Excerpt { pieces } = &mut treatment {
             excerpt::resolve_early_lines(pieces, self.result(at).map_or(0, |fact| fact.lines));
         }
+        self.labels.remove(&at);
         if treatment == Treatment::Given {
             self.treatments.remove(&at);
         } else {

@@ -1,7 +1,7 @@
 //! The default of the setting `exclude`. Matching is in `source`.
 
 /// Files that hold secrets: `.env*` and `*.env` except templates, keys, and files in which programs keep passwords.
-pub const DEFAULT_EXCLUDE: [&str; 34] = [
+pub const DEFAULT_EXCLUDE: [&str; 36] = [
     ".env*",
     "*.env",
     "!*example.env",
@@ -36,6 +36,8 @@ pub const DEFAULT_EXCLUDE: [&str; 34] = [
     ".docker/config.json",
     ".kube/config",
     ".config/gh/hosts.yml",
+    "/etc/shadow*",
+    "/etc/gshadow*",
 ];
 
 #[cfg(test)]
@@ -71,6 +73,9 @@ mod tests {
             "/p/k.pem.bak",
             "/h/.ssh/#id_rsa#",
             "/h/.aws/credentials.old",
+            "/etc/shadow",
+            "/etc/shadow-",
+            "/etc/gshadow",
         ] {
             assert!(exclude.excludes(Path::new(path)), "{path}");
         }
@@ -90,6 +95,8 @@ mod tests {
             "/p/.kube/cache",
             "/p/key",
             "/p/monkey.rs",
+            "/p/etc/shadow",
+            "/p/shadow.rs",
         ] {
             assert!(!exclude.excludes(Path::new(path)), "{path}");
         }

@@ -3,6 +3,8 @@
 use serde_json::Value;
 
 use super::prices::PriceSetting;
+use super::refusal::{reading_problem, shown};
+use crate::error::Error;
 use crate::source::{Exclude, MountMapping};
 
 /// What a setting's value must be.
@@ -50,9 +52,9 @@ impl SettingType {
         }
     }
 
-    /// Whether a value is of this type.
-    pub(super) fn accepts(self, value: &Value) -> bool {
-        match self {
+    /// What is wrong with a value, in words that follow the setting's name. `None` if it is of this type.
+    pub(super) fn problem(self, value: &Value) -> Option<String> {
+        let is_fit = match self {
             Self::Boolean => value.is_boolean(),
             Self::Choice(choices) => value.as_str().is_some_and(|text| choices.contains(&text)),
             Self::OptionalText => {
@@ -62,15 +64,56 @@ impl SettingType {
                 value.as_u64().is_some_and(|number| (min..=max).contains(&number))
             }
             Self::Share => value.as_f64().is_some_and(|number| number > 0.0 && number <= 1.0),
-            Self::Globs => {
-                let globs = serde_json::from_value::<Option<Vec<String>>>(value.clone());
-                globs.is_ok_and(|globs| Exclude::new(&globs.unwrap_or_default()).is_ok())
-            }
-            Self::Prices => {
-                let prices = serde_json::from_value::<PriceSetting>(value.clone());
-                prices.is_ok_and(|prices| prices.is_valid())
-            }
-            Self::Mounts => serde_json::from_value::<Vec<MountMapping>>(value.clone()).is_ok(),
+            Self::Globs if value.is_null() => true,
+            Self::Globs => return self.problem_of_list(value, problem_of_glob),
+            Self::Prices => return self.problem_of_prices(value),
+            Self::Mounts => return self.problem_of_mounts(value),
+        };
+        (!is_fit).then(|| self.refusal(value))
+    }
+
+    fn refusal(self, value: &Value) -> String {
+        format!("must be {}, is `{}`", self.expectation(), shown(value))
+    }
+
+    /// The first problem of an entry, named by its place from 1.
+    fn problem_of_list(
+        self,
+        value: &Value,
+        problem: impl Fn(&Value) -> Option<String>,
+    ) -> Option<String> {
+        let Some(entries) = value.as_array() else { return Some(self.refusal(value)) };
+        let mut problems = entries.iter().zip(1..);
+        problems.find_map(|(entry, place)| {
+            let problem = problem(entry)?;
+            Some(format!("has the entry {place}, `{}`, which {problem}", shown(entry)))
+        })
+    }
+
+    fn problem_of_prices(self, value: &Value) -> Option<String> {
+        if value.is_string() || value.is_object() {
+            return PriceSetting::problem(value);
         }
+        Some(self.refusal(value))
+    }
+
+    fn problem_of_mounts(self, value: &Value) -> Option<String> {
+        let entry = |entry: &Value| reading_problem::<MountMapping>(entry);
+        self.problem_of_list(value, entry).or_else(|| {
+            let mounts: Vec<MountMapping> = serde_json::from_value(value.clone()).ok()?;
+            MountMapping::problem(&mounts)
+        })
+    }
+}
+
+fn problem_of_glob(value: &Value) -> Option<String> {
+    let Some(glob) = value.as_str() else { return Some("is no string".to_owned()) };
+    match Exclude::new(&[glob.to_owned()]) {
+        Err(Error::InvalidArgument { .. }) if glob.trim().is_empty() => Some("is empty".to_owned()),
+        Err(Error::InvalidArgument { problem, .. }) => {
+            let why = problem.rsplit_once(": ").map_or("", |(_, why)| why);
+            Some(format!("is no glob: {why}"))
+        }
+        _ => None,
     }
 }

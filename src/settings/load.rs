@@ -22,10 +22,22 @@ impl Settings {
     /// # Errors
     /// `INVALID_SETTINGS`, which names the file, each wrong key and what was expected.
     pub fn load(agent_dir: Option<&Path>, trusted_project: Option<&Path>) -> Result<Self> {
+        Self::load_needed(agent_dir, trusted_project, &|_| true)
+    }
+
+    /// As [`Settings::load`], for work that needs some of the settings: a wrong value of another is passed over.
+    ///
+    /// # Errors
+    /// As [`Settings::load`], for the keys that `is_needed` names, and for a file that cannot be read as an object.
+    pub fn load_needed(
+        agent_dir: Option<&Path>,
+        trusted_project: Option<&Path>,
+        is_needed: &dyn Fn(&str) -> bool,
+    ) -> Result<Self> {
         let user = agent_dir.map(|folder| folder.join(SETTINGS_FILE));
         let project = trusted_project.map(|folder| folder.join(".pi").join(SETTINGS_FILE));
         let read = |path: Option<PathBuf>, may_set: MaySet| {
-            path.map_or_else(|| Ok(Map::new()), |path| read_values(&path, may_set))
+            path.map_or_else(|| Ok(Map::new()), |path| read_values(&path, may_set, is_needed))
         };
         let mut values = read(user, any_setting)?;
         if let (Some(folder), Some(Value::String(path))) = (agent_dir, values.get_mut("hazards")) {
@@ -99,8 +111,12 @@ impl Settings {
     }
 }
 
-/// Reads and checks one file; returns no values if it does not exist.
-fn read_values(path: &Path, may_set: MaySet) -> Result<Map<String, Value>> {
+/// Reads and checks one file; returns no values if it does not exist, and none that are wrong and not needed.
+fn read_values(
+    path: &Path,
+    may_set: MaySet,
+    is_needed: &dyn Fn(&str) -> bool,
+) -> Result<Map<String, Value>> {
     let wrong = |problem: String| Error::InvalidSettings { path: path.to_owned(), problem };
     // Read like a source, so that a link to a device or a huge file cannot hang the host.
     let text = match read_file(&canonical_path(path), MAX_FILE_BYTES).state {
@@ -114,9 +130,11 @@ fn read_values(path: &Path, may_set: MaySet) -> Result<Map<String, Value>> {
         FileState::Unreadable { reason } => return Err(wrong(reason)),
     };
     let value = serde_json::from_str(&text).map_err(|error| wrong(format!("not JSON: {error}")))?;
-    let Value::Object(values) = value else {
+    let Value::Object(mut values) = value else {
         return Err(wrong("must be an object with the settings as keys".to_owned()));
     };
+    values
+        .retain(|key, value| is_needed(key) || validation::problem(key, value, may_set).is_none());
     let problems = validation::problems(&values, may_set);
     if problems.is_empty() { Ok(values) } else { Err(wrong(problems.join("; "))) }
 }
@@ -305,9 +323,40 @@ mod tests {
         };
         insta::assert_snapshot!(wrong(mount("w")), @"`mounts` have the agentPrefix `w`, which is no absolute path");
         insta::assert_snapshot!(wrong(json!([mount("/w")[0], mount("/w/")[0]])), @"`mounts` map `/w` twice");
-        insta::assert_snapshot!(wrong(json!([{ "agent": "/w" }])), @r#"`mounts` must be a list of mount mappings, is `[{"agent":"/w"}]`"#);
+        insta::assert_snapshot!(wrong(json!([mount("/w")[0], { "agent": "/w" }])), @r#"`mounts` has the entry 2, `{"agent":"/w"}`, which is refused: unknown field `agent`, expected one of `agentPrefix`, `canonicalPrefix`, `filesystemId`, `clientPrefix`"#);
+        insta::assert_snapshot!(wrong(json!([{ "agentPrefix": "/w" }])), @r#"`mounts` has the entry 1, `{"agentPrefix":"/w"}`, which lacks the key `canonicalPrefix`"#);
+        insta::assert_snapshot!(wrong(json!(["/w:/h"])), @r#"`mounts` has the entry 1, `"/w:/h"`, which is no object"#);
+        insta::assert_snapshot!(wrong(json!("/w:/h")), @r#"`mounts` must be a list of mount mappings, is `"/w:/h"`"#);
         let refusal = Folders::new(None, Some(r#"{"sandbox": "b", "mounts": []}"#)).refusal();
         assert_eq!(refusal.matches("may be set in the user's settings only").count(), 2);
+    }
+
+    #[test]
+    fn a_wrong_glob_is_named_by_its_entry() {
+        let wrong = |globs: Value| {
+            let text = json!({ "exclude": globs }).to_string();
+            let refusal = Folders::new(Some(&text), None).refusal();
+            refusal.split_once(": ").unwrap().1.to_owned()
+        };
+        insta::assert_snapshot!(wrong(json!(["*.a", "[b"])), @r#"`exclude` has the entry 2, `"[b"`, which is no glob: unclosed character class; missing ']'"#);
+        insta::assert_snapshot!(wrong(json!(["*.a", " "])), @r#"`exclude` has the entry 2, `" "`, which is empty"#);
+        insta::assert_snapshot!(wrong(json!(["*.a", 3])), @"`exclude` has the entry 2, `3`, which is no string");
+        insta::assert_snapshot!(wrong(json!("*.a")), @r#"`exclude` must be a list of globs, or `null`, is `"*.a"`"#);
+    }
+
+    #[test]
+    fn a_wrong_value_that_is_not_needed_is_passed_over() {
+        let text = r#"{"store": "s", "keepResults": -1, "prices": "mine", "layuot": 1, "maxTextBytes": 9}"#;
+        let folders = Folders::new(Some(text), None);
+        let load = |needed: &'static [&'static str]| {
+            Settings::load_needed(Some(folders.agent.path()), None, &|key| needed.contains(&key))
+        };
+        let settings = load(&["store"]).unwrap();
+        let expected =
+            Settings { store: Some("s".into()), max_text_bytes: 9, ..Settings::default() };
+        assert_eq!(settings, expected);
+        assert_eq!(load(&["store", "prices"]).unwrap_err().code(), "INVALID_SETTINGS");
+        assert_eq!(folders.load().unwrap_err().code(), "INVALID_SETTINGS");
     }
 
     #[test]

@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 
 use globset::GlobBuilder;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::refusal::{reading_problem, shown};
 
 /// The choice that takes prices from the host's data about the model.
 pub const AUTO: &str = "auto";
@@ -140,20 +143,35 @@ impl PriceSetting {
         }
     }
 
-    /// Whether every name is known, every table is valid and every pattern can be parsed.
-    pub(super) fn is_valid(&self) -> bool {
-        let is_known = |name: &str| name == AUTO || Prices::presets().any(|known| known == name);
-        match self {
-            Self::Named(name) => is_known(name),
-            Self::ByModel(tables) => tables.iter().all(|(pattern, table)| {
-                GlobBuilder::new(pattern).build().is_ok()
-                    && match table {
-                        PriceTable::Named(name) => is_known(name),
-                        PriceTable::Own(prices) => prices.is_valid(),
-                    }
-            }),
-        }
+    /// What is wrong with a value of the setting, in words that follow its name. `None` if nothing is.
+    ///
+    /// `value`: a string or an object.
+    pub(super) fn problem(value: &Value) -> Option<String> {
+        let Some(tables) = value.as_object() else { return unknown_preset(value) };
+        tables.iter().find_map(|(pattern, table)| {
+            let problem = match GlobBuilder::new(pattern).build() {
+                Err(error) => Some(format!("is no pattern: {}", error.kind())),
+                Ok(_) if table.is_string() => unknown_preset(table),
+                Ok(_) => reading_problem::<Prices>(table).or_else(|| {
+                    let prices: Prices = serde_json::from_value(table.clone()).ok()?;
+                    let problem = "prices must not be negative, and `write` must be above 0";
+                    (!prices.is_valid()).then(|| format!("holds `{}`: {problem}", shown(table)))
+                }),
+            };
+            problem.map(|problem| format!("has the entry `{pattern}`, which {problem}"))
+        })
     }
+}
+
+/// Names the presets where a value is none of them.
+fn unknown_preset(value: &Value) -> Option<String> {
+    let mut names = std::iter::once(AUTO).chain(Prices::presets());
+    if names.any(|name| value == name) {
+        return None;
+    }
+    let presets: Vec<String> = Prices::presets().map(|name| format!("`{name}`")).collect();
+    let presets = presets.join(", ");
+    Some(format!("must be `{AUTO}`, {presets}, or an object, is `{}`", shown(value)))
 }
 
 /// Whether a model's name matches a pattern; a pattern that cannot be parsed matches none.
@@ -202,7 +220,19 @@ mod tests {
             (json!({ "*": "openai", "[": "none" }), false),
             (json!({ "*": "nobody" }), false),
         ] {
-            assert_eq!(setting(value.clone()).is_valid(), is_valid, "{value}");
+            assert_eq!(PriceSetting::problem(&value).is_none(), is_valid, "{value}");
         }
+    }
+
+    #[test]
+    fn a_refusal_names_the_presets_the_entry_or_the_key() {
+        let problem = |value| PriceSetting::problem(&value).unwrap();
+        insta::assert_snapshot!(problem(json!("antropic")), @r#"must be `auto`, `anthropic`, `anthropic-1h`, `openai`, `gemini`, `deepseek`, `none`, `local`, or an object, is `"antropic"`"#);
+        insta::assert_snapshot!(problem(json!({ "*": "auto", "a/*": "nobody" })), @r#"has the entry `a/*`, which must be `auto`, `anthropic`, `anthropic-1h`, `openai`, `gemini`, `deepseek`, `none`, `local`, or an object, is `"nobody"`"#);
+        insta::assert_snapshot!(problem(json!({ "a/*": { "read": 0.1 } })), @"has the entry `a/*`, which lacks the key `write`");
+        insta::assert_snapshot!(problem(json!({ "a/*": { "read": 0.1, "writ": 1 } })), @"has the entry `a/*`, which is refused: unknown field `writ`, expected one of `read`, `write`, `reuse`, `lifetimeSeconds`, `tiers`");
+        insta::assert_snapshot!(problem(json!({ "a/*": { "read": -1, "write": 1 } })), @r#"has the entry `a/*`, which holds `{"read":-1,"write":1}`: prices must not be negative, and `write` must be above 0"#);
+        insta::assert_snapshot!(problem(json!({ "a/*": 3 })), @"has the entry `a/*`, which is no object");
+        insta::assert_snapshot!(problem(json!({ "[": "none" })), @"has the entry `[`, which is no pattern: unclosed character class; missing ']'");
     }
 }

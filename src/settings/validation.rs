@@ -2,9 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::kind::SettingType;
 use super::table::{SETTINGS, SettingDoc};
-use crate::source::MountMapping;
 
 /// Which settings a file may set.
 pub(super) type MaySet = fn(&SettingDoc) -> bool;
@@ -24,20 +22,15 @@ pub(super) fn problems(values: &Map<String, Value>, may_set: MaySet) -> Vec<Stri
     values.iter().filter_map(|(key, value)| problem(key, value, may_set)).collect()
 }
 
-fn problem(key: &str, value: &Value, may_set: MaySet) -> Option<String> {
+/// What is wrong with one value of a file. `None` if nothing is.
+pub(super) fn problem(key: &str, value: &Value, may_set: MaySet) -> Option<String> {
     let Some(doc) = SETTINGS.iter().find(|doc| doc.key == key) else {
         return Some(unknown(key, may_set));
     };
     if !may_set(doc) {
         return Some(format!("`{key}` may be set in the user's settings only"));
     }
-    if !doc.kind.accepts(value) {
-        let expected = doc.kind.expectation();
-        return Some(format!("`{key}` must be {expected}, is `{}`", shown(value)));
-    }
-    let mounts = (doc.kind == SettingType::Mounts).then(|| serde_json::from_value(value.clone()));
-    let mounts: Vec<MountMapping> = mounts?.ok()?;
-    MountMapping::problem(&mounts).map(|problem| format!("`{key}` {problem}"))
+    doc.kind.problem(value).map(|problem| format!("`{key}` {problem}"))
 }
 
 fn unknown(key: &str, may_set: MaySet) -> String {
@@ -63,16 +56,4 @@ fn nearest(key: &str, docs: impl Iterator<Item = &'static SettingDoc>) -> Option
         .filter(|(_, ratio)| *ratio >= CLOSE)
         .max_by(|(_, one), (_, other)| one.total_cmp(other))
         .map(|(key, _)| key)
-}
-
-/// A value as JSON, cut where it is long.
-fn shown(value: &Value) -> String {
-    /// Most characters shown of a value.
-    const LONGEST: usize = 60;
-
-    let text = value.to_string();
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
 }

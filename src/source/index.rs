@@ -15,7 +15,7 @@ use super::walk::{self, Met, Problem, WalkOptions};
 use super::{Exclude, Location, Namespace, canonical_path};
 use crate::error::Result;
 use crate::object::{ObjectId, ObjectType, Source};
-use crate::store::{Store, Version};
+use crate::store::{IndexedFolder, Store, Version, slashed};
 
 /// Versions read from the store at a time.
 const PAGE: usize = 1_000;
@@ -76,6 +76,11 @@ pub fn index_paths(
                 work.fail(root.clone(), "there is no such file or folder");
             }
             continue;
+        }
+        if root.is_dir() {
+            let Location { filesystem_id, path, .. } = options.files.locate(root);
+            let path = slashed(&path.to_string_lossy()).trim_end_matches('/').to_owned();
+            store.add_folder(&IndexedFolder { filesystem_id, path })?;
         }
         walk::walk(root, &walk_options, |met| {
             work.take(met)?;

@@ -19,6 +19,7 @@ mod reader;
 mod redact;
 mod restore;
 mod scope;
+mod secret_rules;
 mod standing;
 
 use std::collections::BTreeMap;

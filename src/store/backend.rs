@@ -248,6 +248,25 @@ pub struct Size {
     pub parts: Vec<Part>,
 }
 
+/// A folder that a person had indexed: where no other vault is marked, links within it resolve within it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IndexedFolder {
+    /// The filesystem that holds it.
+    pub filesystem_id: String,
+    /// Its canonical path with slashes, and none at the end.
+    pub path: String,
+}
+
+impl IndexedFolder {
+    /// Whether a folder is this one or lies in it. `folder`: its path in the same form.
+    pub fn holds(&self, filesystem_id: &str, folder: &str) -> bool {
+        let rest = folder.strip_prefix(self.path.as_str());
+        self.filesystem_id == filesystem_id
+            && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
 /// Acknowledged transactions that were missing when the store was opened: something outside the program removed or
 /// damaged them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -345,6 +364,10 @@ pub trait Backend: Debug + Send + Sync {
         limit: usize,
     ) -> Result<Vec<Version>>;
 
+    /// Lists the versions that came before the latest ones, of all objects of one type in the order of their IDs; an object with one
+    /// version has none.
+    fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>>;
+
     /// Finds versions by their metadata, see [`Query`]. Reads neither contents nor items. Fields that no version has
     /// are no error here; [`super::Store::query`] reports them.
     ///
@@ -402,6 +425,12 @@ pub trait Backend: Debug + Send + Sync {
 
     /// Counts and measures the store.
     fn size(&self) -> Result<Size>;
+
+    /// Records that a person had a folder indexed, unless a folder is recorded that holds it.
+    fn add_folder(&self, folder: &IndexedFolder) -> Result<()>;
+
+    /// The recorded folders, in the order of their filesystems and paths.
+    fn folders(&self) -> Result<Vec<IndexedFolder>>;
 
     /// Acknowledged transactions that were found missing, in the order of discovery.
     fn lost(&self) -> Result<Vec<Lost>> {

@@ -2,7 +2,7 @@
 
 use super::{Store, Version};
 use crate::error::{Error, Result};
-use crate::object::{AsOf, FieldChange, ObjectId, changed_fields, unified_diff};
+use crate::object::{AsOf, Envelope, FieldChange, ObjectId, changed_fields, unified_diff};
 
 /// Unchanged lines around each change, by default.
 pub const DEFAULT_DIFF_CONTEXT: usize = 3;
@@ -18,7 +18,7 @@ pub struct Difference {
     pub added: u64,
     /// Number of lines that only `from` has.
     pub removed: u64,
-    /// Unified diff of the contents, with headers; empty if they are equal. A null content counts as an empty text.
+    /// Unified diff of the contents, with headers that name the path, or the object's ID; empty if they are equal. A null content counts as an empty text.
     pub unified: String,
     /// Fields that differ, by name.
     pub fields: Vec<FieldChange>,
@@ -57,8 +57,7 @@ impl Store {
         let unified = if changes.is_empty() {
             changes
         } else {
-            let now = &to.envelope.id;
-            format!("--- {id}@{}\n+++ {now}@{}\n{changes}", from.tx_id, to.tx_id)
+            format!("--- {}\n+++ {}\n{changes}", header(&from), header(&to))
         };
         let fields = changed_fields(&from.fields, &to.fields);
         Ok(Difference { from, to, added, removed, unified, fields })
@@ -73,4 +72,14 @@ impl Store {
         let items = self.items(&version.envelope.id, at, 0..version.item_count)?;
         Ok(items.into_iter().map(|item| item + "\n").collect())
     }
+}
+
+/// Names a version as `diff` and `patch` name a file: the path, a tab, and what says when. Without a path, the object's ID stands
+/// there.
+fn header(version: &Version) -> String {
+    let Envelope { id, source, .. } = &version.envelope;
+    let path = source.as_ref().and_then(|source| source.path());
+    // One that would end the line or the name says nothing here.
+    let path = path.filter(|path| !path.contains(char::is_control));
+    format!("{}\t@{} {}", path.unwrap_or(id.as_str()), version.tx_id, version.system_time)
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::query::{Field, Query, unknown};
-use super::{Backend, IN_MEMORY, Journal, Lost, RelationIndex, SqliteBackend, Version};
+use super::{
+    Backend, IN_MEMORY, IndexedFolder, Journal, Lost, RelationIndex, SqliteBackend, Version,
+};
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Hash, Nickname, ObjectId, ObjectType, RedactionReason, StaticReference, Timestamp, TxId,
@@ -50,20 +52,20 @@ impl Store {
     /// # Errors
     /// `STORE_UNAVAILABLE` if there is none, and those of [`Self::open`].
     pub fn open_existing(path: &str) -> Result<Self> {
-        let file = Path::new(path);
-        if path != IN_MEMORY && matches!(file.try_exists(), Ok(false)) {
-            let problem = "there is none".to_owned();
-            return Err(Error::StoreUnavailable { path: file.to_owned(), problem, source: None });
-        }
+        refuse_missing(path)?;
         Self::open(path)
     }
 
     /// Opens the SQLite store at `path` read-only: the files stay exactly as they are, and writes fail with
-    /// `READ_ONLY`.
+    /// `READ_ONLY`. `:memory:` is a new store.
     ///
     /// # Errors
-    /// Those of [`SqliteBackend::open_read_only`].
+    /// `STORE_UNAVAILABLE` if there is none, and those of [`SqliteBackend::open_read_only`].
     pub fn open_read_only(path: &str) -> Result<Self> {
+        if path == IN_MEMORY {
+            return Self::open(path);
+        }
+        refuse_missing(path)?;
         let backend = SqliteBackend::open_read_only(Path::new(path))?;
         let path = backend.path().to_string_lossy().into_owned();
         Ok(Self { path: path.into(), ..Self::with_backend(Arc::new(backend)) })
@@ -146,6 +148,12 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<Version>> {
         self.backend.list(kind, after, limit)
+    }
+
+    /// Lists the versions that came before the latest ones, of all objects of one type in the order of their IDs; an object with one
+    /// version has none.
+    pub fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>> {
+        self.backend.list_before_latest(kind)
     }
 
     /// Finds versions by their metadata, without reading contents or items; see [`Query`] for fields, logic and order.
@@ -247,6 +255,19 @@ impl Store {
         self.backend.newest()
     }
 
+    /// Records that a person had a folder indexed, unless a folder is recorded that holds it.
+    pub fn add_folder(&self, folder: &IndexedFolder) -> Result<()> {
+        if self.folders()?.iter().any(|known| known.holds(&folder.filesystem_id, &folder.path)) {
+            return Ok(());
+        }
+        self.backend.add_folder(folder)
+    }
+
+    /// The recorded folders, in the order of their filesystems and paths.
+    pub fn folders(&self) -> Result<Vec<IndexedFolder>> {
+        self.backend.folders()
+    }
+
     /// Acknowledged transactions that were found missing, in the order in which it was noticed.
     pub fn lost(&self) -> Result<Vec<Lost>> {
         self.backend.lost()
@@ -274,6 +295,15 @@ impl fmt::Debug for Store {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Store").field("path", &self.path).finish_non_exhaustive()
     }
+}
+
+fn refuse_missing(path: &str) -> Result<()> {
+    let file = Path::new(path);
+    if path != IN_MEMORY && matches!(file.try_exists(), Ok(false)) {
+        let problem = "there is none".to_owned();
+        return Err(Error::StoreUnavailable { path: file.to_owned(), problem, source: None });
+    }
+    Ok(())
 }
 
 fn notices(backend: &SqliteBackend, path: &str) -> Vec<String> {

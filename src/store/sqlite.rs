@@ -8,6 +8,7 @@ mod collect;
 mod derived;
 mod erase;
 mod failure;
+mod folders;
 mod integrity;
 mod locks;
 mod lost;
@@ -38,8 +39,8 @@ pub(crate) use self::locks::install as install_locks;
 use self::mark::Mark;
 use self::place::Place;
 use super::{
-    Backend, Garbage, Item, Lost, Op, PlacedItem, Query, Receipt, RelationIndex, Replacement,
-    SearchIndex, Size, Version,
+    Backend, Garbage, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt, RelationIndex,
+    Replacement, SearchIndex, Size, Version,
 };
 use crate::error::{Error, Result};
 use crate::object::{
@@ -281,6 +282,10 @@ impl Backend for SqliteBackend {
         self.read(|connection| read::list(connection, &self.store_id, kind, after, limit))
     }
 
+    fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>> {
+        self.read(|connection| read::list_before_latest(connection, &self.store_id, kind))
+    }
+
     fn query(&self, query: &Query) -> Result<Vec<Version>> {
         self.read(|connection| query::query(connection, &self.store_id, query))
     }
@@ -339,6 +344,14 @@ impl Backend for SqliteBackend {
 
     fn check_integrity(&self) -> Result<Vec<String>> {
         self.read(integrity::check)
+    }
+
+    fn add_folder(&self, folder: &IndexedFolder) -> Result<()> {
+        self.write(|connection| failure::while_busy(|| folders::add(connection, folder)))
+    }
+
+    fn folders(&self) -> Result<Vec<IndexedFolder>> {
+        self.read(folders::all)
     }
 
     fn lost(&self) -> Result<Vec<Lost>> {

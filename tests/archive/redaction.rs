@@ -96,6 +96,81 @@ fn each_kind_of_secret_is_found_and_removed() {
     }
 }
 
+/// Hexadecimal digits as chance makes them.
+fn hex(length: usize) -> String {
+    Hash::of(chance(9)).as_str().chars().cycle().take(length).collect()
+}
+
+#[test]
+fn keys_of_many_providers_are_found_by_the_rules_of_gitleaks() {
+    let upper = chance(64).to_uppercase().replace(['0', '1', '8', '9'], "A");
+    let list: Vec<(&str, &str, String)> = vec![
+        ("aws_access_key", "id: ", format!("ASIA{}", &upper[..16])),
+        ("aws-access-token", "id: ", format!("A3TX{}", &upper[..16])),
+        ("digitalocean-pat", "", format!("dop_v1_{}", hex(64))),
+        ("shopify-access-token", "", format!("shpat_{}", hex(32))),
+        ("doppler-api-token", "", format!("dp.pt.{}", chance(43))),
+        ("databricks-api-token", "", format!("dapi{}", hex(32))),
+        ("sendgrid-api-token", "", format!("SG.{}", chance(66))),
+        ("linear-api-key", "", format!("lin_api_{}", chance(40))),
+        ("planetscale-password", "", format!("pscale_pw_{}", chance(43))),
+        ("perplexity-api-key", "", format!("pplx-{}", chance(48))),
+        ("twilio-api-key", "twilio ", format!("SK{}", hex(32))),
+        ("datadog-access-token", "datadog_key = ", chance(40).to_lowercase()),
+    ];
+    for (rule, before, secret) in list {
+        let text = format!("{before}{secret}\nnext");
+        let found = redact_text(&text);
+        assert_eq!(found.counts.keys().collect::<Vec<_>>(), [&rule], "{text}");
+        assert!(!found.text.as_ref().unwrap().contains(&secret), "{found:?}");
+        assert_eq!(redact_text(found.text.as_ref().unwrap()).text, None);
+    }
+}
+
+#[test]
+fn a_short_private_key_is_found_in_every_form_of_its_line_ends() {
+    // What `openssl genpkey -algorithm ed25519` writes: one line of 64 digits.
+    let key = format!("MC4CAQAwBQYDK2VwBCIE{}", chance(44));
+    for end in ["\n", "\r\n", "\\n"] {
+        let text = format!(
+            "a{end}-----BEGIN PRIVATE KEY-----{end}{key}{end}-----END PRIVATE KEY-----{end}b"
+        );
+        let left = redact_text(&text).text.unwrap_or_else(|| panic!("{text}"));
+        assert!(!left.contains(&key), "{left}");
+        assert_eq!(left.lines().count(), text.lines().count());
+        let json = json!({ "content": text }).to_string();
+        assert!(!redact_json(&json).text.unwrap().contains(&key));
+    }
+}
+
+#[test]
+fn secrets_between_characters_of_several_bytes_leave_whole_ones() {
+    let secret = format!("dop_v1_{}", hex(64));
+    for text in [format!("ä{secret}ö"), format!("“{secret}”"), format!("🙂 {secret}\u{202e}")]
+    {
+        let left = redact_text(&text).text.unwrap_or_else(|| text.clone());
+        assert!(left.chars().count() <= text.chars().count(), "{left}");
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the time that it takes is what is tested")]
+fn searching_for_secrets_takes_time_in_proportion_to_the_text() {
+    let parts = ["key", "token = ", "curl -u ", "-----BEGIN PRIVATE KEY-----", "a.b-c_", "\"'`"];
+    for part in parts {
+        let time = |length: usize| {
+            let text = part.repeat(length / part.len());
+            let start = std::time::Instant::now();
+            redact_text(&text);
+            start.elapsed().as_secs_f64()
+        };
+        time(10_000);
+        // Other work beside may slow one of them.
+        let is_linear = (0..5).any(|_| time(800_000) < 12.0 * time(200_000).max(0.02));
+        assert!(is_linear, "{part}");
+    }
+}
+
 #[test]
 fn a_key_of_json_says_that_its_value_is_a_secret() {
     let secret = chance(24);

@@ -12,8 +12,8 @@ use palimpsest::object::{
     TxId,
 };
 use palimpsest::store::{
-    Backend, Garbage, Item, Op, PlacedItem, Query, Receipt, Replacement, Size, SqliteBackend,
-    Version,
+    Backend, Garbage, IndexedFolder, Item, Op, PlacedItem, Query, Receipt, Replacement, Size,
+    SqliteBackend, Version,
 };
 
 #[derive(Debug)]
@@ -112,6 +112,14 @@ impl Backend for FailingBackend {
         self.memory.commit_all(transactions, now)
     }
 
+    fn add_folder(&self, folder: &IndexedFolder) -> Result<()> {
+        self.memory.add_folder(folder)
+    }
+
+    fn folders(&self) -> Result<Vec<IndexedFolder>> {
+        self.memory.folders()
+    }
+
     fn newest(&self) -> Result<(TxId, Timestamp)> {
         self.memory.newest()
     }
@@ -162,6 +170,10 @@ impl Backend for FailingBackend {
         limit: usize,
     ) -> Result<Vec<Version>> {
         self.memory.list(kind, after, limit)
+    }
+
+    fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>> {
+        self.memory.list_before_latest(kind)
     }
 
     fn query(&self, query: &Query) -> Result<Vec<Version>> {

@@ -210,8 +210,11 @@ fn with_fork() -> (Host, ObjectId, ObjectId) {
 fn a_forgotten_session_is_neither_listed_nor_the_latest() {
     let (host, first, second) = with_fork();
     host.store.forget(&second, ForgetOptions { dry_run: false, everywhere: false }).unwrap();
-    let listed: Vec<ObjectId> =
-        sessions(&host.store).unwrap().into_iter().map(|found| found.version.envelope.id).collect();
+    let listed: Vec<ObjectId> = sessions(&host.store, usize::MAX)
+        .unwrap()
+        .into_iter()
+        .map(|found| found.version.envelope.id)
+        .collect();
     assert_eq!(listed, std::slice::from_ref(&first));
     assert_eq!(find_session(&host.store, "latest").unwrap(), first);
     assert_eq!(find_session(&host.store, "session-22").unwrap_err().code(), "FORGOTTEN");

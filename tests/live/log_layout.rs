@@ -2,9 +2,11 @@
 
 use crate::host::{Host, uncached};
 use crate::shapes::text_of;
-use palimpsest::live::{Notice, Wanted};
+use palimpsest::live::{Notice, Wanted, replay_call};
+use palimpsest::object::{AsOf, Handle, Nickname, ObjectId};
 use palimpsest::settings::Settings;
-use serde_json::json;
+use palimpsest::store::Expected;
+use serde_json::{Value, json};
 
 fn numbered(lines: usize) -> String {
     let lines: Vec<String> = (1..=lines).map(|n| format!("line {n} of the file")).collect();
@@ -80,6 +82,72 @@ fn a_changed_file_is_shown_anew_and_the_model_is_told() {
     host.send();
     assert_eq!(host.notices, [], "the model's own edit is no news");
     insta::assert_snapshot!(host.shown());
+}
+
+/// Writes a version of an object with more fields.
+fn describe(host: &Host, id: &ObjectId, fields: &Value) {
+    let version = host.store.require(id, AsOf::Latest).unwrap();
+    let mut payload = host.store.payload(&version).unwrap();
+    payload.fields.extend(fields.as_object().unwrap().clone());
+    let mut transaction = host.store.begin();
+    transaction.put(version.envelope, &payload, Expected::Any).unwrap();
+    transaction.commit().unwrap();
+}
+
+fn nickname(host: &Host, id: &ObjectId, name: &str) {
+    let mut transaction = host.store.begin();
+    transaction.name(Nickname::parse(name).unwrap(), Some(id.clone()));
+    transaction.commit().unwrap();
+}
+
+#[test]
+fn reference_lines_have_the_nickname_the_view_and_the_summary_of_their_object_as_of_the_collapse() {
+    let mut host = Host::new(settings());
+    host.write_file("a.txt", &numbered(200));
+    host.user("go");
+    host.send();
+    host.read("a.txt", None, None);
+    host.send();
+    host.tool("bash", &json!({ "command": "make check" }), &log_of(60, "first"));
+    host.send();
+    let object = |host: &Host, handle: &str| {
+        let handle = Handle::parse(handle).unwrap();
+        host.live.state().index().by_handle(handle).unwrap().id.clone()
+    };
+    let (file, call) = (object(&host, "f1"), object(&host, "t2"));
+    nickname(&host, &file, "numbers");
+    describe(
+        &host,
+        &call,
+        &json!({ "view": ["short_summary", "args.command", "tool", "gone"],
+        "short_summary": "all 60\n tests pass" }),
+    );
+    for n in 0..3 {
+        host.tool("bash", &json!({ "command": format!("echo {n}") }), &format!("{n}"));
+        host.send();
+    }
+    assert!(host.live.state().epoch() >= 1, "an epoch was due");
+    let line = |host: &Host, handle: &str| {
+        let shown = host.shown();
+        let start = format!("[{handle}] ");
+        let line = shown.lines().find(|line| line.trim_start().starts_with(&start));
+        line.unwrap_or_else(|| panic!("{shown}")).trim().to_owned()
+    };
+    assert_eq!(line(&host, "t1"), "[t1] f1 a.txt · lines 1-201 · named numbers");
+    let of_call = r#"[t2] exit 0 · 61 lines · last: "test result: ok" · short_summary: "all 60 tests pass" · args.command: "make check""#;
+    assert_eq!(line(&host, "t2"), of_call);
+    // What has gone out stays as it is, and after a restart too.
+    describe(&host, &call, &json!({ "short_summary": "another" }));
+    host.restart();
+    host.tool("bash", &json!({ "command": "echo 4" }), "4");
+    host.send();
+    assert_eq!(line(&host, "t2"), of_call);
+    let session = host.live.id().clone();
+    let calls = host.live.state().calls();
+    host.live.close().unwrap();
+    for number in 1..=calls {
+        assert!(replay_call(&host.store, &session, number).unwrap().verified, "call {number}");
+    }
 }
 
 #[test]

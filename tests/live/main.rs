@@ -26,6 +26,7 @@ mod found;
 mod harnesses;
 mod host;
 mod host_lists;
+mod hostile;
 mod images;
 mod inspect;
 mod ledger;

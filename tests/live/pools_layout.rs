@@ -50,6 +50,43 @@ fn a_request_is_pool_chat_and_active_content_in_this_order() {
 }
 
 #[test]
+fn what_is_indexed_only_has_no_line_until_it_is_brought_back_or_shown() {
+    let mut host = host();
+    host.write_file("other.md", "# Title\n");
+    host.user("look");
+    host.send();
+    host.tool("ls", &json!({}), "other.md");
+    host.send();
+    let pool = |host: &Host| shown(host).lines().filter(|line| line.contains("id=<f1>")).count();
+    assert_eq!(pool(&host), 1, "{}", shown(&host));
+    assert_eq!(
+        host.live.leave_pool("other.md").unwrap(),
+        "done: f1 is in the session index only; activate brings it back"
+    );
+    host.user("go on");
+    host.send();
+    assert_eq!(pool(&host), 0, "{}", shown(&host));
+    // A listing that names it again is no reason.
+    host.tool("ls", &json!({}), "other.md");
+    host.send();
+    assert_eq!(pool(&host), 0, "{}", shown(&host));
+    assert_eq!(host.live.enter_pool("f1").unwrap(), "done: f1");
+    host.restart();
+    host.user("go on");
+    host.send();
+    assert_eq!(pool(&host), 1, "{}", shown(&host));
+    // Twice let go, it leaves; activated, it comes back.
+    assert_eq!(host.live.deactivate("f1").unwrap(), "done: f1, 0 tokens");
+    assert!(host.live.deactivate("f1").unwrap().ends_with("activate brings it back"));
+    host.user("go on");
+    host.send();
+    assert_eq!(pool(&host), 0, "{}", shown(&host));
+    host.activate(&Wanted { name: "f1".into(), ..Wanted::default() }, false);
+    host.send();
+    assert_eq!(pool(&host), 2, "its line and its content: {}", shown(&host));
+}
+
+#[test]
 fn the_window_keeps_the_newest_toolcalls_of_the_newest_turns() {
     let mut host = host();
     for turn in 0..4 {

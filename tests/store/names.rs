@@ -222,10 +222,11 @@ fn two_versions_are_compared_by_lines_and_fields() {
     let (from, to) = store.pair(&id, None, None).unwrap();
     let diff = store.diff(from, to, DEFAULT_DIFF_CONTEXT).unwrap();
     assert_eq!((diff.added, diff.removed), (2, 1));
-    let shown = diff.unified.replace(id.as_str(), "ID");
+    let times = [&diff.from, &diff.to].map(|version| version.system_time.to_string());
+    let shown = diff.unified.replace(&times[0], "TIME").replace(&times[1], "TIME");
     insta::assert_snapshot!(shown, @"
-    --- ID@1
-    +++ ID@2
+    --- /a	@1 TIME
+    +++ /a	@2 TIME
     @@ -1,3 +1,4 @@
      one
     -two

@@ -271,6 +271,15 @@ fn acts_as_another_process_when_asked() {
             let code = open(&path).map_or_else(|error| error.code(), |_| "OPENED");
             writeln!(out, "\n= {code}").unwrap();
         }
+        "look" => {
+            let look = || {
+                let store = Store::open_read_only(path.to_str().unwrap())?;
+                store.require(&ObjectId::new("a"), AsOf::Latest)?;
+                store.close()
+            };
+            writeln!(out, "\n= {}", look().map_or_else(|error| error.code(), |()| "LOOKED"))
+                .unwrap();
+        }
         "hold" => {
             let holder = Connection::open(&path).unwrap();
             holder.execute_batch("BEGIN IMMEDIATE; UPDATE tx SET system_time = 9e9").unwrap();
@@ -424,7 +433,11 @@ mod permissions {
 
     /// The code that opening gives to a user whom permissions bind.
     fn code_for_plain_user(path: &Path) -> String {
-        let child = spawn("code", path, true);
+        answer_of_plain_user("code", path)
+    }
+
+    fn answer_of_plain_user(role: &str, path: &Path) -> String {
+        let child = spawn(role, path, true);
         let output = child.wait_with_output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let code = text.lines().find_map(|line| line.strip_prefix("= "));
@@ -457,6 +470,32 @@ mod permissions {
     fn a_folder_that_cannot_be_written_makes_the_store_read_only() {
         let (folder, path) = store_with_modes(0o500, 0o600);
         assert_eq!(code_for_plain_user(&path), "READ_ONLY");
+        set_mode(folder.path(), 0o755);
+    }
+
+    #[test]
+    fn what_cannot_be_written_can_be_looked_at() {
+        for (folder_mode, file_mode) in [(0o700, 0o400), (0o500, 0o600), (0o500, 0o400)] {
+            let (folder, path) = store_with_modes(folder_mode, file_mode);
+            let modes = format!("{folder_mode:o} {file_mode:o}");
+            assert_eq!(answer_of_plain_user("look", &path), "LOOKED", "{modes}");
+            // Again, beside what the first look may have left.
+            assert_eq!(answer_of_plain_user("look", &path), "LOOKED", "{modes}");
+            set_mode(folder.path(), 0o755);
+        }
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_read_where_it_stands_is_not_passed_over() {
+        let (folder, path) = store_with_modes(0o700, 0o600);
+        let log = path.with_file_name("store.sqlite-wal");
+        fs::write(&log, "frames that only this log holds").unwrap();
+        set_mode(&log, 0o600);
+        if is_privileged() {
+            chown(&log, Some(65_534), Some(65_534)).unwrap();
+        }
+        set_mode(folder.path(), 0o500);
+        assert_eq!(answer_of_plain_user("look", &path), "READ_ONLY");
         set_mode(folder.path(), 0o755);
     }
 

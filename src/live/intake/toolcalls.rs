@@ -113,8 +113,9 @@ impl Ingest<'_> {
         if !call.id.is_empty() && self.is_free(&id, fields)? {
             return Ok(id);
         }
-        let what = [&json!(call.id), &json!(call.tool), &call.args, &fields["position"]];
-        // Calls of other sessions may be alike.
+        // Of this chat, so that sessions whose calls are alike do not take each other's IDs at the same moment.
+        let chat = fields.get("chat_ref").cloned().unwrap_or_default();
+        let what = [&json!(call.id), &json!(call.tool), &call.args, &fields["position"], &chat];
         let mut number = 0_u64;
         loop {
             let id = made_id(message.key.timestamp, &json!([what, number]));

@@ -19,12 +19,20 @@ pub(in crate::live) struct Written {
 
 /// When a session was written last. Closing it is no work on it: the process may have had it open for long beside another.
 ///
-/// `document`: the latest version of its document.
-pub(in crate::live) fn written(store: &Store, document: &Version) -> Result<Written> {
+/// `document`: the latest version of its document. `before`: the version before that, if it is known.
+pub(in crate::live) fn written(
+    store: &Store,
+    document: &Version,
+    before: Option<&Version>,
+) -> Result<Written> {
     let mut found = document.clone();
+    let mut before = before.cloned();
     while found.fields.get("state").is_some_and(|state| state == Activity::Paused.as_str()) {
-        let before = AsOf::Tx(TxId(found.tx_id.0 - 1));
-        let Some(earlier) = store.get(&found.envelope.id, before)? else { break };
+        let earlier = match before.take() {
+            None => store.get(&found.envelope.id, AsOf::Tx(TxId(found.tx_id.0 - 1)))?,
+            known => known,
+        };
+        let Some(earlier) = earlier else { break };
         found = earlier;
     }
     // What was exported here may come back as a copy.

@@ -1,9 +1,10 @@
 //! Versions of objects as the session sees them: what is staged counts before what is stored, and a file that was moved owns
 //! the versions of what it was.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::Journal;
+use crate::context::forms;
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Envelope, Hash, Nickname, ObjectId, Payload, RedactionReason, Source, metadata_line,
@@ -11,6 +12,12 @@ use crate::object::{
 };
 use crate::source::Latest;
 use crate::store::{Store, Version};
+
+/// The text that says in a few words what an object is.
+const SHORT_SUMMARY: &str = "short_summary";
+
+/// What a reference line says of an object in any case, or by its handle.
+const IN_EVERY_LINE: [&str; 5] = ["id", "type", "path", "tool", "status"];
 
 impl Journal {
     /// The latest staged version of an object.
@@ -76,6 +83,32 @@ impl Journal {
             *path = Value::from(shown);
         }
         Ok(Some(metadata_line(&view)))
+    }
+
+    /// What the reference line of an object says of it besides: its nickname, and the fields that its own `view` names, or its short
+    /// summary where it has no view.
+    pub(in crate::live) fn label(&self, id: &ObjectId) -> Result<String> {
+        let nickname = self.store.nicknames(id)?.into_iter().next();
+        let (envelope, fields, stored) = match self.staged(id) {
+            Some((envelope, payload)) => (envelope.clone(), payload.fields.clone(), None),
+            None => match self.store.get(id, AsOf::Latest)? {
+                Some(version) => (version.envelope.clone(), version.fields.clone(), Some(version)),
+                None => return Ok(String::new()),
+            },
+        };
+        let additional = |name: &str| match (&stored, self.staged(id)) {
+            (Some(version), _) => self.store.additional(version, name),
+            (None, staged) => {
+                Ok(staged.and_then(|(_, payload)| payload.additional.get(name)).cloned())
+            }
+        };
+        let mut fields = fields;
+        if fields.get("view").and_then(Value::as_array).is_none_or(Vec::is_empty) {
+            fields.insert("view".to_owned(), json!([SHORT_SUMMARY]));
+        }
+        let mut view = metadata_view(&envelope, &fields, None, additional)?;
+        view.retain(|(name, _)| !IN_EVERY_LINE.contains(&name.as_str()));
+        Ok(forms::label(nickname.as_ref(), &view))
     }
 
     /// The nickname of an object whose view names it; others are not looked up, for there are many.

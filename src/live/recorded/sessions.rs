@@ -1,14 +1,15 @@
 //! The sessions of a store, read from their documents and events. Opens none.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::title;
 use crate::error::{Error, Result};
-use crate::live::journal::{is_forgotten, read_events, stem, written};
+use crate::live::journal::{Written, is_forgotten, read_events, stem, written};
 use crate::object::{AsOf, Handle, ObjectId, ObjectType, Timestamp};
 use crate::session::{Opened, Session};
 use crate::store::{Store, Version, copied_from};
@@ -24,6 +25,8 @@ const PAGE: usize = 256;
 pub struct SessionSummary {
     /// The latest version of its document: harness, host session, working folder and state are fields of it.
     pub version: Version,
+    /// The first words of the first message that is a person's; `None` if the store does not hold them.
+    pub title: Option<String>,
     /// When it was written last, closing not counted; of an imported session, in the store that it comes from.
     pub updated: Timestamp,
     /// When it was opened first.
@@ -36,12 +39,19 @@ pub struct SessionSummary {
     pub parted: bool,
 }
 
-/// Lists the sessions, the one written last first. Forgotten ones are none.
-pub fn sessions(store: &Store) -> Result<Vec<SessionSummary>> {
-    let known = documents(store)?.into_iter().filter(|version| !is_forgotten(version));
-    let found = known.map(|version| summary(store, version));
-    let mut found: Vec<SessionSummary> = found.collect::<Result<_>>()?;
-    found.sort_by_key(|session| Reverse((session.updated, session.version.tx_id)));
+/// Lists the sessions, the one written last first, at most `limit`. Forgotten ones and those without a call are none.
+pub fn sessions(store: &Store, limit: usize) -> Result<Vec<SessionSummary>> {
+    let known = Documents::read(store)?;
+    let mut found = Vec::new();
+    for (written, version) in known.newest_first(|written| written.time)? {
+        if found.len() == limit {
+            break;
+        }
+        let calls = calls(store, version)?;
+        if calls > 0 {
+            found.push(summary(store, version.clone(), written.time, calls)?);
+        }
+    }
     Ok(found)
 }
 
@@ -53,7 +63,7 @@ pub fn sessions(store: &Store) -> Result<Vec<SessionSummary>> {
 /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `FORGOTTEN` where a person had it forgotten.
 pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
     let unknown = || Error::UnknownName { name: name.to_owned() };
-    let all = documents(store)?;
+    let all = Documents::read(store)?;
     let named: [&dyn Fn(&Version) -> bool; 4] = [
         &|version| id(version) == name,
         &|version| host(version) == name,
@@ -64,10 +74,11 @@ pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
         },
     ];
     let found: Vec<&Version> = if name == "latest" {
-        latest(store, &all)?.into_iter().collect()
+        all.latest()?.into_iter().collect()
     } else {
-        let mut found = named.iter().map(|is| all.iter().filter(|v| is(v)).collect::<Vec<_>>());
-        one_of_each_family(store, found.find(|found| !found.is_empty()).unwrap_or_default())?
+        let mut found =
+            named.iter().map(|is| all.latest.iter().filter(|v| is(v)).collect::<Vec<_>>());
+        all.one_of_each_family(found.find(|found| !found.is_empty()).unwrap_or_default())?
     };
     match found.as_slice() {
         [] => Err(unknown()),
@@ -100,30 +111,6 @@ fn host(version: &Version) -> &str {
     version.fields.get("host_session").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The session that was written last in this store, or where none was, anywhere.
-fn latest<'a>(store: &Store, all: &'a [Version]) -> Result<Option<&'a Version>> {
-    let known = all.iter().filter(|version| !is_forgotten(version));
-    let ranked = known.map(|version| Ok((written(store, version)?, version)));
-    let ranked: Vec<_> = ranked.collect::<Result<_>>()?;
-    let newest = ranked.into_iter().max_by_key(|(written, _)| (written.is_here, *written));
-    Ok(newest.map(|(_, version)| version))
-}
-
-/// Of the sessions that parted from one, and the copies of these, the one that a person means: no copy, and written last.
-fn one_of_each_family<'a>(store: &Store, found: Vec<&'a Version>) -> Result<Vec<&'a Version>> {
-    let known = found.iter().any(|version| !is_forgotten(version));
-    let mut families: BTreeMap<_, _> = BTreeMap::new();
-    for version in found.into_iter().filter(|version| !known || !is_forgotten(version)) {
-        let id = &version.envelope.id;
-        let rank = (copied_from(id).is_none(), written(store, version)?);
-        let family = families.entry((stem(id), host(version))).or_insert((rank, version));
-        if family.0 < rank {
-            *family = (rank, version);
-        }
-    }
-    Ok(families.into_values().map(|(_, version)| version).collect())
-}
-
 /// The object behind a handle of a session.
 ///
 /// # Errors
@@ -145,27 +132,82 @@ pub fn newest_call(store: &Store, session: &ObjectId) -> Result<u64> {
     Some(calls(store, &version)?).filter(|number| *number > 0).ok_or_else(none)
 }
 
-/// The latest versions of all session documents.
-fn documents(store: &Store) -> Result<Vec<Version>> {
-    let mut found: Vec<Version> = Vec::new();
-    loop {
-        let after = found.last().map(|version| version.envelope.id.clone());
-        let page = store.list(ObjectType::Session, after.as_ref(), PAGE)?;
-        if page.is_empty() {
-            return Ok(found);
+/// All session documents.
+struct Documents<'a> {
+    store: &'a Store,
+    /// Their latest versions.
+    latest: Vec<Version>,
+    /// The versions before these.
+    before: HashMap<ObjectId, Version>,
+}
+
+impl<'a> Documents<'a> {
+    fn read(store: &'a Store) -> Result<Self> {
+        let before = store.list_before_latest(ObjectType::Session)?.into_iter();
+        let before = before.map(|version| (version.envelope.id.clone(), version)).collect();
+        let mut latest: Vec<Version> = Vec::new();
+        loop {
+            let after = latest.last().map(|version| version.envelope.id.clone());
+            let page = store.list(ObjectType::Session, after.as_ref(), PAGE)?;
+            if page.is_empty() {
+                return Ok(Self { store, latest, before });
+            }
+            latest.extend(page);
         }
-        found.extend(page);
+    }
+
+    fn written(&self, document: &Version) -> Result<Written> {
+        written(self.store, document, self.before.get(&document.envelope.id))
+    }
+
+    /// Those that are not forgotten, the greatest by `rank` first.
+    fn newest_first<R: Ord>(&self, rank: fn(Written) -> R) -> Result<Vec<(Written, &Version)>> {
+        let known = self.latest.iter().filter(|version| !is_forgotten(version));
+        let ranked = known.map(|version| Ok((self.written(version)?, version)));
+        let mut ranked: Vec<_> = ranked.collect::<Result<_>>()?;
+        ranked.sort_by_key(|(written, version)| Reverse((rank(*written), version.tx_id)));
+        Ok(ranked)
+    }
+
+    /// The session that was written last in this store, or where none was, anywhere. Those without a call count last.
+    fn latest(&self) -> Result<Option<&Version>> {
+        let ranked = self.newest_first(|written| (written.is_here, written))?;
+        for (_, version) in &ranked {
+            if calls(self.store, version)? > 0 {
+                return Ok(Some(version));
+            }
+        }
+        Ok(ranked.first().map(|(_, version)| *version))
+    }
+
+    /// Of the sessions that parted from one, and the copies of these, the one that a person means: no copy, and written last.
+    fn one_of_each_family<'v>(&self, found: Vec<&'v Version>) -> Result<Vec<&'v Version>> {
+        let known = found.iter().any(|version| !is_forgotten(version));
+        let mut families: BTreeMap<_, _> = BTreeMap::new();
+        for version in found.into_iter().filter(|version| !known || !is_forgotten(version)) {
+            let id = &version.envelope.id;
+            let rank = (copied_from(id).is_none(), self.written(version)?);
+            let family = families.entry((stem(id), host(version))).or_insert((rank, version));
+            if family.0 < rank {
+                *family = (rank, version);
+            }
+        }
+        Ok(families.into_values().map(|(_, version)| version).collect())
     }
 }
 
-fn summary(store: &Store, version: Version) -> Result<SessionSummary> {
-    let calls = calls(store, &version)?;
+fn summary(
+    store: &Store,
+    version: Version,
+    updated: Timestamp,
+    calls: u64,
+) -> Result<SessionSummary> {
     let opened = opened(store, &version)?;
     let parent = opened.as_ref().and_then(|opened| opened.forked_from.clone());
     let parted = parent.as_ref().is_some_and(|parent| stem(&version.envelope.id) == stem(parent));
     let started = opened.map_or(version.system_time, |opened| opened.time);
-    let updated = written(store, &version)?.time;
-    Ok(SessionSummary { version, updated, started, calls, parent, parted })
+    let title = title::of(store, &version)?;
+    Ok(SessionSummary { version, title, updated, started, calls, parent, parted })
 }
 
 /// The number of the last call: call records stand near the end, so it is read backwards.

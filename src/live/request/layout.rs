@@ -239,6 +239,7 @@ impl LayOut<'_> {
             reason: new.reason,
             keep_notes: window.last().copied(),
             notes_before: new.notes_before,
+            labels: self.labels(&new.treatments)?,
             treatments: new.treatments,
             folds: new.folds,
         };
@@ -247,6 +248,26 @@ impl LayOut<'_> {
         let (window, now) = (self.journal.state().chat().window(), self.journal.state().folds());
         indexes.extend((0..window.len()).filter(|index| now.differ_at(window[*index], &folds)));
         Ok(indexes)
+    }
+
+    /// What the reference lines of an epoch say of their objects besides, where that is anything.
+    fn labels(&self, treatments: &[(u64, Treatment)]) -> Result<Vec<(u64, String)>> {
+        let state = self.journal.state();
+        let mut labels = Vec::new();
+        for (at, treatment) in treatments {
+            let object = state.result(*at).and_then(|fact| fact.text_of());
+            let is_told = |object: &&ObjectId| {
+                !state.sets().is_indexed_only(object) && *treatment == Treatment::Reference
+            };
+            let Some(object) = object.filter(is_told) else {
+                continue;
+            };
+            let label = self.journal.label(object)?;
+            if !label.is_empty() {
+                labels.push((*at, label));
+            }
+        }
+        Ok(labels)
     }
 
     /// Names what the host compacted away in the newest message, where no message that stands does: notes leave with an epoch.

@@ -104,13 +104,40 @@ impl Tools<'_> {
         Ok(self.journal.images(&subject.object, &subject.version)?.len() as u64)
     }
 
-    /// Deactivates an object, which unpins it.
+    /// Deactivates an object, which unpins it. One that is deactivated already leaves the metadata pool.
     pub(in crate::live) fn deactivate(&mut self, name: &str) -> Result<String> {
         let object = self.find(&Name::parse(name)?)?;
+        if self.journal.state().sets().is_deactivated(&object) {
+            return Ok(self.leave_pool_with(object));
+        }
         let tokens = self.standing_tokens(&object);
         let label = self.label(&object);
         self.journal.record(Event::Deactivated { object });
         Ok(format!("done: {label}, {}", forms::count(tokens, "token")))
+    }
+
+    /// Takes an object out of the metadata pool: it is indexed only until it is activated or brought back.
+    pub(in crate::live) fn leave_pool(&mut self, name: &str) -> Result<String> {
+        let object = self.find(&Name::parse(name)?)?;
+        Ok(self.leave_pool_with(object))
+    }
+
+    fn leave_pool_with(&mut self, object: ObjectId) -> String {
+        let label = self.label(&object);
+        if !self.journal.state().sets().is_indexed_only(&object) {
+            self.journal.record(Event::LeftPool { object });
+        }
+        format!("done: {label} is in the session index only; activate brings it back")
+    }
+
+    /// Brings an object back into the metadata pool; its content stays inactive.
+    pub(in crate::live) fn enter_pool(&mut self, name: &str) -> Result<String> {
+        let object = self.find(&Name::parse(name)?)?;
+        let label = self.label(&object);
+        if self.journal.state().sets().is_indexed_only(&object) {
+            self.journal.record(Event::EnteredPool { object });
+        }
+        Ok(format!("done: {label}"))
     }
 
     /// Unpins an object; it stays active.

@@ -102,6 +102,11 @@ impl Session {
         self.treatments.get(&at).unwrap_or(&Treatment::Given)
     }
 
+    /// What the reference line of the message at a position says of its object besides; empty if nothing.
+    pub fn label(&self, at: u64) -> &str {
+        self.labels.get(&at).map_or("", String::as_str)
+    }
+
     /// Notes shown in a message.
     pub fn notes(&self, at: u64) -> &[String] {
         self.notes.get(&at).map_or(&[], Vec::as_slice)

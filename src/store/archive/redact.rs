@@ -2,16 +2,18 @@
 //!
 //! A rule describes a provider's form of keys, or a place where secrets occur (`Authorization: Bearer`, `password=`,
 //! a URL). In such a place a value counts only if it is not a word, path or placeholder, so ordinary code, hashes and
-//! IDs stay as they are. Secrets in other forms and places are missed, and a secret found in one place is not looked
-//! for elsewhere.
+//! IDs stay as they are. After the rules here come those of gitleaks, see [`super::secret_rules`], for the forms of many more
+//! providers. Secrets in other forms and places are missed, and a secret found in one place is not looked for elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex, RegexSet};
 use serde_json::{Map, Value};
 
 use super::json::{change_strings, is_json};
+use super::secret_rules;
 
 /// Number of replacements, by rule.
 pub(super) type Counts = BTreeMap<&'static str, u64>;
@@ -24,6 +26,9 @@ pub struct Redacted {
     /// How often something was replaced, by rule.
     pub counts: BTreeMap<&'static str, u64>,
 }
+
+/// What a replacement begins with.
+const MARK: &str = "[redacted:";
 
 /// Levels to which JSON inside of JSON strings is searched.
 const MAX_NESTING: u32 = 8;
@@ -237,7 +242,7 @@ fn replace(text: &str, counts: &mut Counts) -> Option<String> {
             let breaks = "\n".repeat(secret.as_str().matches('\n').count());
             let before = &whole[..secret.start() - start];
             let after = &whole[secret.end() - start..];
-            format!("{before}[redacted:{}]{breaks}{after}", rule.name)
+            format!("{before}{MARK}{}]{breaks}{after}", rule.name)
         });
         if count > 0 {
             let next = next.into_owned();
@@ -245,7 +250,33 @@ fn replace(text: &str, counts: &mut Counts) -> Option<String> {
             changed = Some(next);
         }
     }
+    for rule in secret_rules::candidates(text) {
+        let present = changed.as_deref().unwrap_or(text);
+        let found = rule.find(present);
+        let next = without(present, &found, rule.name);
+        if let Some((next, count)) = next {
+            *counts.entry(rule.name).or_default() += count;
+            changed = Some(next);
+        }
+    }
     changed
+}
+
+/// A text without these secrets, and how many were replaced; `None` if none was. What holds an earlier replacement stays.
+fn without(text: &str, secrets: &[Range<usize>], rule: &str) -> Option<(String, u64)> {
+    let (mut next, mut end, mut count) = (String::new(), 0, 0);
+    for secret in secrets {
+        let found = &text[secret.clone()];
+        if secret.start < end || found.contains(MARK) || text[..secret.start].ends_with(MARK) {
+            continue;
+        }
+        let breaks = "\n".repeat(found.matches('\n').count());
+        next.extend([&text[end..secret.start], MARK, rule, "]", &breaks]);
+        end = secret.end;
+        count += 1;
+    }
+    next.push_str(&text[end..]);
+    (count > 0).then_some((next, count))
 }
 
 fn is_data(text: &str) -> bool {

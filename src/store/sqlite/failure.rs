@@ -57,6 +57,12 @@ impl Failure {
             if error.sqlite_error_code() == Some(ErrorCode::CannotOpen))
     }
 
+    /// Whether SQLite wanted to write where it cannot.
+    pub(super) fn is_read_only(&self) -> bool {
+        matches!(self, Self::Sqlite(error)
+            if error.sqlite_error_code() == Some(ErrorCode::ReadOnly))
+    }
+
     /// Recognises a quota or a limit on the size of files. SQLite only recognises a full disk and reports these as
     /// I/O errors.
     pub(super) fn with_cause(self, connection: &Connection, path: &Path) -> Self {

@@ -177,27 +177,62 @@ pub(super) fn viewers(path: &Path) -> Result<Viewed> {
     }
     check_private(&real)?;
     let path = real.as_path();
-    let view = || {
+    let view = |how: How| -> Step<([Connection; 2], String)> {
         let open = || -> Step<Connection> {
-            let viewer = connect_with(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+            let viewer = connect_with(path, how)?;
             schema::check(&viewer, path)?;
+            query::register(&viewer)?;
             Ok(viewer)
         };
         let readers = [open()?, open()?];
         let store_id = schema::identity(&readers[0], path)?;
         Ok((readers, store_id))
     };
-    let (readers, store_id) = failure::while_busy(view).map_err(|failure| failure.at(path))?;
+    let viewed = failure::while_busy(|| match view(How::Read) {
+        Err(failure)
+            if (failure.is_cannot_open() || failure.is_read_only())
+                && folder_is_read_only(path) =>
+        {
+            if has_log(path) {
+                return Err(Error::ReadOnly { path: path.to_owned() }.into());
+            }
+            view(How::ReadAlone)
+        }
+        viewed => viewed,
+    });
+    let (readers, store_id) = viewed.map_err(|failure| failure.at(path))?;
     Ok(Viewed { readers, store_id, mark: Mark::open_read_only(path) })
+}
+
+/// Whether there is a log that holds something.
+fn has_log(path: &Path) -> bool {
+    fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0)
+}
+
+/// What a connection may do.
+#[derive(Clone, Copy)]
+enum How {
+    Write,
+    Read,
+    /// Only for a file that no process can write: without locks, and without the log's shared memory beside it.
+    ReadAlone,
 }
 
 fn connect(path: &Path) -> Step<Connection> {
     // Opened for writing by readers too: in WAL mode they take part in the shared memory.
-    connect_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+    connect_with(path, How::Write)
 }
 
-fn connect_with(path: &Path, access: OpenFlags) -> Step<Connection> {
+fn connect_with(path: &Path, how: How) -> Step<Connection> {
     locks::install();
+    let (access, path) = match how {
+        How::Write => (OpenFlags::SQLITE_OPEN_READ_WRITE, path.to_owned()),
+        How::Read => (OpenFlags::SQLITE_OPEN_READ_ONLY, path.to_owned()),
+        How::ReadAlone => {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+            (flags, immutable_uri(path).into())
+        }
+    };
     // One thread at a time uses a connection, so SQLite's own mutexes are not needed.
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let mut connection = Connection::open_with_flags(path, flags)?;
@@ -207,6 +242,13 @@ fn connect_with(path: &Path, access: OpenFlags) -> Step<Connection> {
     // most of the time of a `get`. See sqlite.org/c3ref/c_dbconfig_defensive.html, SQLITE_DBCONFIG_ENABLE_QPSG.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
+}
+
+/// See sqlite.org/uri.html.
+fn immutable_uri(path: &Path) -> String {
+    let path = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let path = if cfg!(windows) { format!("/{}", path.replace('\\', "/")) } else { path };
+    format!("file:{path}?immutable=1")
 }
 
 fn set_journal(connection: &Connection, path: &Path) -> Step<Journal> {

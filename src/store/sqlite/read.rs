@@ -244,14 +244,13 @@ pub(super) fn list(
 ) -> Step<Vec<Version>> {
     // Every ID is at least the empty one, so a first page needs no statement of its own.
     let comparison = if after.is_some() { ">" } else { ">=" };
-    // Lets SQLite see that it may use the index, which has no toolcalls.
-    let indexed = if kind == ObjectType::Toolcall { "" } else { "AND o.type <> 'toolcall'" };
     let sql = format!(
         "SELECT {VERSION_COLUMNS} FROM object AS o
          JOIN version AS v ON v.object = o.object
          AND v.tx_id = (SELECT max(tx_id) FROM version WHERE object = o.object)
          JOIN tx AS t ON t.tx_id = v.tx_id
-         WHERE o.type = :type {indexed} AND o.id {comparison} :after ORDER BY o.id LIMIT :limit"
+         WHERE o.type = :type {} AND o.id {comparison} :after ORDER BY o.id LIMIT :limit",
+        indexed(kind)
     );
     let parameters = named_params! {
         ":type": kind.as_str(),
@@ -260,6 +259,30 @@ pub(super) fn list(
     };
     let packs = Packs::new(connection);
     collect(connection, &sql, parameters, |row| rows::version(row, store_id, &packs))
+}
+
+pub(super) fn list_before_latest(
+    connection: &Connection,
+    store_id: &str,
+    kind: ObjectType,
+) -> Step<Vec<Version>> {
+    let sql = format!(
+        "SELECT {VERSION_COLUMNS} FROM object AS o
+         JOIN version AS v ON v.object = o.object
+         AND v.tx_id = (SELECT tx_id FROM version WHERE object = o.object
+                        ORDER BY tx_id DESC LIMIT 1 OFFSET 1)
+         JOIN tx AS t ON t.tx_id = v.tx_id
+         WHERE o.type = :type {} ORDER BY o.id",
+        indexed(kind)
+    );
+    let packs = Packs::new(connection);
+    let read = |row: &Row<'_>| rows::version(row, store_id, &packs);
+    collect(connection, &sql, named_params! { ":type": kind.as_str() }, read)
+}
+
+/// Lets SQLite see that it may use the index of types, which has no toolcalls.
+fn indexed(kind: ObjectType) -> &'static str {
+    if kind == ObjectType::Toolcall { "" } else { "AND o.type <> 'toolcall'" }
 }
 
 pub(super) fn find_prefix(

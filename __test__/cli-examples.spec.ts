@@ -1,0 +1,67 @@
+// The examples in the help of every command: each is run as it stands there, in a folder that has what it names.
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { expect, test } from "vitest";
+import { commands } from "../bin/commands.js";
+import { openSession, openStore } from "../index.js";
+import { pinnedNode } from "../scripts/setup.js";
+import { type Desk, desk, program, withSession } from "./command.ts";
+import { learnable } from "./learnable.ts";
+import { step, user } from "./sessions.ts";
+
+test.each(commands.map(({ name, examples }) => ({ name, examples })))(
+  "the examples of $name work",
+  async ({ examples }) => {
+    const at = await furnished();
+    for (const example of examples) {
+      const { status, stdout, stderr } = inShell(at, example);
+      expect({ example, status, stderr: status === 0 ? "" : stderr }).toEqual({ example, status: 0, stderr: "" });
+      expect(`${stdout}${stderr}`).not.toMatch(/^(?:palimpsest: .*)?$/);
+    }
+  },
+);
+
+function inShell(at: Desk, line: string) {
+  const env = { ...at.env, PATH: `${join(at.folder, "..", "bin")}${delimiter}${at.env.PATH}` };
+  return spawnSync("sh", ["-c", line], { cwd: at.folder, env, encoding: "utf8", timeout: 50_000 });
+}
+
+/** A desk with files of several versions, a vault, sessions in the store and in the host's folder, and an archive. */
+async function furnished(): Promise<Desk> {
+  const at = desk();
+  const bin = join(at.folder, "..", "bin");
+  mkdirSync(bin);
+  script(join(bin, "palimpsest"), `exec "${pinnedNode()}" "${program}" "$@"`);
+  script(join(bin, "less"), "exec cat");
+  for (const version of ["one", "two", "three"]) {
+    at.write("src/main.rs", `fn main() {}\n// ${version}\n`);
+    at.write("README.md", `# ${version}\n`);
+    at.write("notes/plan.md", `# Plan ${version}\n\nSee [[plan]]. To transform context.\n`);
+    at.write(".env", `KEY=${version}`);
+    at.run("index", ".", "--all");
+  }
+  await withSession(at, "0189ab12-5c01-7abc-8def-0123456789ab");
+  await withSession(at, "0198c2f1-5c01-7abc-8def-0123456789ab");
+  await withManyOutputs(at);
+  at.run("export", "backup.jsonl.zst");
+  for (const path of ["../.pi/agent/sessions/a.jsonl", "../.pi/agent/sessions/b.jsonl", "a.jsonl", "b.jsonl"]) {
+    at.write(path, learnable(path, true));
+  }
+  return at;
+}
+
+/** A session that has a result `t17`. */
+async function withManyOutputs(at: Desk): Promise<void> {
+  const store = await openStore({ path: at.store });
+  const session = await openSession(store, { harness: "test", sessionId: "many", cwd: at.folder });
+  const steps = Array.from({ length: 17 }, (_, at) => step(at + 1, `cargo test ${at}\n`));
+  await session.transformContext([user("Run them."), ...steps.flat()]);
+  await session.close();
+  await store.close();
+}
+
+function script(path: string, line: string): void {
+  writeFileSync(path, `#!/bin/sh\n${line}\n`);
+  chmodSync(path, 0o755);
+}

@@ -1,0 +1,55 @@
+//! How a person or the model changes the sets of a session by name. What is changed is stored when a method returns.
+
+use super::LiveSession;
+use crate::error::Result;
+
+impl LiveSession {
+    /// Takes an object out of the metadata pool, which deactivates it: it is indexed only until it is activated or brought back. Shows
+    /// at the next epoch.
+    ///
+    /// # Errors
+    /// Those of names.
+    pub fn leave_pool(&mut self, name: &str) -> Result<String> {
+        self.durably(|live| {
+            let answer = live.tools().leave_pool(name)?;
+            live.commit_staged()?;
+            Ok(answer)
+        })
+    }
+
+    /// Brings an object that is indexed only back into the metadata pool; its content stays inactive.
+    ///
+    /// # Errors
+    /// Those of names.
+    pub fn enter_pool(&mut self, name: &str) -> Result<String> {
+        self.durably(|live| {
+            let answer = live.tools().enter_pool(name)?;
+            live.commit_staged()?;
+            Ok(answer)
+        })
+    }
+
+    /// Deactivates an object, which unpins it; one that is deactivated already leaves the metadata pool. Shows at the next epoch.
+    ///
+    /// # Errors
+    /// Those of names.
+    pub fn deactivate(&mut self, name: &str) -> Result<String> {
+        self.durably(|live| {
+            let answer = live.tools().deactivate(name)?;
+            live.commit_staged()?;
+            Ok(answer)
+        })
+    }
+
+    /// Unpins an object: it may be collapsed again, and stays active until then.
+    ///
+    /// # Errors
+    /// Those of names.
+    pub fn unpin(&mut self, name: &str) -> Result<String> {
+        self.durably(|live| {
+            let answer = live.tools().unpin(name)?;
+            live.commit_staged()?;
+            Ok(answer)
+        })
+    }
+}
