@@ -22,6 +22,7 @@ use super::lines::LineRange;
 use super::links::Links;
 use super::message::{MessageKind, OutputClass, ResultFact, Shows};
 use super::places::Place;
+use super::record::CallRecord;
 use super::report::ReportKind;
 use super::sets::{ActiveView, Sets};
 use super::showings::Showings;
@@ -49,6 +50,13 @@ pub struct Sent {
     pub context_window: Option<u64>,
     /// Whether its layout was `pools`.
     pub in_pools: bool,
+}
+
+impl Sent {
+    fn of(record: &CallRecord) -> Self {
+        let CallRecord { sent_tokens, plain_tokens, context_window, .. } = *record;
+        Self { sent_tokens, plain_tokens, context_window, in_pools: record.layout == "pools" }
+    }
 }
 
 /// Number of steps after which a need counts as late. What the model needs sooner mostly still stands.
@@ -183,12 +191,7 @@ impl Session {
                 self.absence.called();
                 self.bill.called(record, self.chat.window().len() as u64);
                 self.request_sent(record);
-                self.sent = Some(Sent {
-                    sent_tokens: record.sent_tokens,
-                    plain_tokens: record.plain_tokens,
-                    context_window: record.context_window,
-                    in_pools: record.layout == "pools",
-                });
+                self.sent = Some(Sent::of(record));
             }
             Event::Reported(reported) => {
                 self.bill.reported_usage(reported);
