@@ -3,7 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Difference, ObjectLink, SearchResults, SessionInfo, Version } from "../index.js";
+import type { Difference, ObjectLink, SearchResults, SessionDocument, SessionInfo, Version } from "../index.js";
 import { openSession, openStore } from "../index.js";
 import { pinnedNode } from "../scripts/setup.js";
 import { desk, program, withSession, withTwoVersions } from "./command.ts";
@@ -308,6 +308,25 @@ describe("a name that means nothing", () => {
 
 describe("a session", () => {
   const uuid = "0189abcd-1234-7abc-8def-0123456789ab";
+
+  test("is shown with what it knew, now and earlier", async () => {
+    const at = desk();
+    await withSession(at);
+    const { document, txId } = at.json<Version & { document: SessionDocument }>("show", "session:s", "--metadata");
+    const index = document.index.map(({ handle, type, id, tool }) => ({ handle, type, id, tool }));
+    expect(document).toMatchObject({ id: "session:s", txId, chatId: "chat:s", branchLeaf: 2, epoch: 0 });
+    expect(index).toContainEqual({ handle: "t1", type: "toolcall", id: document.toolcallRefs[0], tool: "bash" });
+    expect(document.pool).toEqual(document.index.map(({ handle }) => handle));
+    expect(document.active).toContain("t1");
+    const lines = at.run("show", "session:s", "--metadata").stdout.split("\n");
+    expect(lines).toContainEqual(expect.stringMatching(/^toolcall_refs +call_1$/));
+    expect(lines).toContain(`t1\ttoolcall\tpool,active\t${document.toolcallRefs[0]}\tbash`);
+    // Before its first call it knew nothing.
+    const { versions } = at.json<{ versions: Version[] }>("history", "session:s");
+    const first = String(versions.at(-1)?.txId);
+    const before = at.json<{ document: SessionDocument }>("show", "session:s", "--metadata", "--as-of", first);
+    expect(before.document).toMatchObject({ calls: 0, branchLeaf: null, index: [], toolcallRefs: [] });
+  });
 
   test("is named by the first digits of its ID, or by `latest`, wherever one is meant", async () => {
     const at = desk();

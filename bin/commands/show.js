@@ -3,7 +3,7 @@ import { text, UsageError } from "../lib/arguments.js";
 import { what } from "../lib/describe.js";
 import { isTerminal, write, writeJson } from "../lib/output.js";
 import { forNames, givenName, handleOption, withStore } from "../lib/store.js";
-import { pairs } from "../lib/table.js";
+import { pairs, shownId, writeTable } from "../lib/table.js";
 
 /** Items printed at a time: a chat can be larger than memory should hold. */
 const pageSize = 500;
@@ -27,8 +27,9 @@ export const show = {
   },
   notes: [
     "Of a chat, prints the messages, and of a session the events, each as a line of JSON. Fails for an object without content (binary, too large, deleted). Of a tool call that read a file, prints which lines it read: their text is in the file.",
+    "With `--metadata`, of a session also what it knew: its tool calls, and a table of the objects that it met with their handles and the sets that they were in.",
   ],
-  json: "Version & { text: string }, or Version & { items: unknown[] }; with --metadata Version",
+  json: "Version & { text: string }, or Version & { items: unknown[] }; with --metadata Version & { document?: SessionDocument }",
   examples: ["palimpsest show src/main.rs@-1 --lines 1-40", "palimpsest show t17 --session latest | less"],
   async run(given) {
     const at = text(given, "as-of");
@@ -45,7 +46,7 @@ export const show = {
       async (store) => {
         const version = await store.get(await givenName(store, given), { at });
         if (given.values.metadata === true) {
-          return given.json ? writeJson(version) : write(metadata(version));
+          return showMetadata(given, store, version);
         }
         if (version.itemCount > 0 && field === undefined) {
           return showItems(given, store, version, lines);
@@ -64,6 +65,38 @@ export const show = {
     );
   },
 };
+
+/**
+ * @param {import("../lib/arguments.js").Given} given
+ * @param {import("../../index.js").Store} store
+ * @param {import("../../index.js").Version} version
+ */
+async function showMetadata(given, store, version) {
+  // What a session knew follows from its events.
+  const isSession = version.type === "session" && version.redacted === null;
+  const document = isSession ? await store.sessionDocument(version.id, { at: version.txId }) : undefined;
+  if (given.json) {
+    return writeJson(document === undefined ? version : { ...version, document });
+  }
+  await write(metadata(version, document));
+  if (document !== undefined) {
+    await write("\n");
+    await writeTable(["HANDLE", "TYPE", "SETS", "ID", "WHAT"], document.index.map(rowOf(document)));
+  }
+}
+
+/**
+ * A row for each object that the session met: its handle, and in which sets it is.
+ * @param {import("../../index.js").SessionDocument} document
+ */
+function rowOf({ pool, active, pinned }) {
+  const sets = Object.entries({ pool: new Set(pool), active: new Set(active), pinned: new Set(pinned) });
+  /** @param {import("../../index.js").IndexedObject} object */
+  return ({ handle, id, type, path, tool }) => {
+    const within = sets.filter(([, handles]) => handles.has(handle)).map(([name]) => name);
+    return [handle, type, within.join(",") || "-", shownId(id), path ?? tool ?? ""];
+  };
+}
 
 /**
  * @param {import("../lib/arguments.js").Given} given
@@ -118,8 +151,11 @@ function withoutContent(name, { fields, redacted }) {
   });
 }
 
-/** @param {import("../../index.js").Version} version */
-function metadata(version) {
+/**
+ * @param {import("../../index.js").Version} version
+ * @param {import("../../index.js").SessionDocument} [document] of a session
+ */
+function metadata(version, document) {
   return pairs({
     what: what(version),
     id: version.id,
@@ -136,5 +172,11 @@ function metadata(version) {
     ...Object.fromEntries(
       Object.entries(version.fields).map(([name, value]) => [`field ${name}`, JSON.stringify(value)]),
     ),
+    ...(document && {
+      calls: document.calls,
+      epoch: document.epoch,
+      branch_leaf: document.branchLeaf ?? "-",
+      toolcall_refs: document.toolcallRefs.join(" ") || "-",
+    }),
   });
 }
