@@ -31,8 +31,8 @@ pub use archive::{
     redact_text,
 };
 pub use backend::{
-    Backend, Expected, Garbage, IndexedFolder, Item, Lost, Op, Outcome, Part, PlacedItem, Put,
-    Receipt, Replacement, Size, Splice, Version,
+    Backend, Expected, Garbage, Glance, IndexedFolder, Item, Lost, Op, Outcome, Part, PlacedItem,
+    Put, Receipt, Replacement, Size, Splice, Version,
 };
 pub use diff::{DEFAULT_DIFF_CONTEXT, Difference};
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};

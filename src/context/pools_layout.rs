@@ -14,6 +14,22 @@ use crate::error::{Error, Result};
 use crate::object::{Hash, ObjectId, file_type};
 use crate::session::{Active, ActiveView, IndexEntry, LineRange, Session, SlotRecord, Subject};
 
+/// The line of an object in the metadata pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoolLine {
+    /// What it says.
+    pub text: String,
+    /// Its tokens, with its line break.
+    pub tokens: u64,
+}
+
+impl PoolLine {
+    /// A line of this text.
+    pub fn of(text: String) -> Self {
+        Self { tokens: tokens::count(&text) + 1, text }
+    }
+}
+
 /// Limits of the layout.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -47,7 +63,7 @@ pub fn render(
     before: &[Slot],
     limits: &Limits,
     texts: &dyn Texts,
-    metadata: &dyn Fn(&ObjectId) -> Option<String>,
+    metadata: &dyn Fn(&ObjectId) -> Option<PoolLine>,
 ) -> Result<Vec<Slot>> {
     let newest = session.window().next_back();
     let time = newest.and_then(|(_, message)| message.key.timestamp).unwrap_or(0);
@@ -207,65 +223,63 @@ fn chat_reference(session: &Session, at: u64, message: &HostMessage) -> Option<S
 fn pool_lines(
     session: &Session,
     budget: u64,
-    metadata: &dyn Fn(&ObjectId) -> Option<String>,
+    metadata: &dyn Fn(&ObjectId) -> Option<PoolLine>,
 ) -> Vec<String> {
-    let lines: Vec<(usize, String, u64)> = all_lines(session, metadata).collect();
-    let mut spare = lines.iter().map(|(_, _, cost)| cost).sum::<u64>().saturating_sub(budget);
+    let lines: Vec<(usize, PoolLine)> = all_lines(session, metadata).collect();
+    let mut spare = lines.iter().map(|(_, line)| line.tokens).sum::<u64>().saturating_sub(budget);
     let pool = session.sets().pool();
-    let mut order: Vec<&(usize, String, u64)> = lines.iter().collect();
-    order.sort_by_key(|(place, ..)| (pool[*place].activated, pool[*place].seen));
+    let mut order: Vec<&(usize, PoolLine)> = lines.iter().collect();
+    order.sort_by_key(|(place, _)| (pool[*place].activated, pool[*place].seen));
     let mut evicted = HashSet::new();
-    for (place, _, cost) in order {
+    for (place, line) in order {
         let id = &pool[*place].id;
         if spare == 0 {
             break;
         }
         if !session.sets().is_pinned(id) && !session.sets().is_active(id) {
             evicted.insert(*place);
-            spare = spare.saturating_sub(*cost);
+            spare = spare.saturating_sub(line.tokens);
         }
     }
     lines
         .into_iter()
-        .filter(|(place, ..)| !evicted.contains(place))
-        .map(|(_, line, _)| line)
+        .filter(|(place, _)| !evicted.contains(place))
+        .map(|(_, line)| line.text)
         .collect()
 }
 
-/// The lines of all known objects: index in the pool, line, tokens.
+/// The lines of all known objects, each with its index in the pool.
 fn all_lines<'a>(
     session: &'a Session,
-    metadata: &'a dyn Fn(&ObjectId) -> Option<String>,
-) -> impl Iterator<Item = (usize, String, u64)> + 'a {
+    metadata: &'a dyn Fn(&ObjectId) -> Option<PoolLine>,
+) -> impl Iterator<Item = (usize, PoolLine)> + 'a {
     session.sets().pool().iter().enumerate().filter_map(|(place, known)| {
         let entry = session.index().get(&known.id)?;
-        let line = metadata(&known.id).unwrap_or_else(|| pool_line(entry));
-        let cost = cost(&line);
-        Some((place, line, cost))
+        let line = metadata(&known.id).unwrap_or_else(|| PoolLine::of(pool_line(entry)));
+        Some((place, line))
     })
 }
 
 /// Tokens that the pool can take before anything has to leave it.
-pub fn room(session: &Session, budget: u64, metadata: &dyn Fn(&ObjectId) -> Option<String>) -> u64 {
-    let held: u64 = all_lines(session, metadata).map(|(_, _, cost)| cost).sum();
+pub fn room(
+    session: &Session,
+    budget: u64,
+    metadata: &dyn Fn(&ObjectId) -> Option<PoolLine>,
+) -> u64 {
+    let held: u64 = all_lines(session, metadata).map(|(_, line)| line.tokens).sum();
     budget.saturating_sub(held)
 }
 
 /// The objects whose metadata lines fit, in order. `room`: tokens that are left, reduced by what is taken.
-pub fn fitting<T>(lines: Vec<(T, String)>, room: &mut u64) -> Vec<T> {
+pub fn fitting<T>(lines: Vec<(T, PoolLine)>, room: &mut u64) -> Vec<T> {
     let mut fit = Vec::new();
     for (object, line) in lines {
-        if let Some(left) = room.checked_sub(cost(&line)) {
+        if let Some(left) = room.checked_sub(line.tokens) {
             *room = left;
             fit.push(object);
         }
     }
     fit
-}
-
-/// Tokens of a pool line, including its line break.
-fn cost(line: &str) -> u64 {
-    tokens::count(line) + 1
 }
 
 /// The line of an object without a readable version.

@@ -10,6 +10,7 @@ mod documents;
 mod events;
 mod family;
 mod looks;
+mod pool_lines;
 mod segments;
 mod texts;
 mod versions;
@@ -26,6 +27,7 @@ pub(super) use self::documents::session_key;
 pub(super) use self::events::{read_event, read_events};
 pub(super) use self::family::{Written, stem, written};
 use self::looks::Looks;
+use self::pool_lines::PoolLines;
 pub(super) use self::segments::Segment;
 use self::texts::TextCache;
 pub(super) use self::versions::{FULL_OUTPUT, image_name, is_forgotten, no_text, stored_version};
@@ -49,6 +51,7 @@ pub(super) struct Journal {
     staged: Staged,
     stored: Stored,
     texts: TextCache,
+    pool_lines: PoolLines,
     looks: Looks,
     /// Objects that the store reported as forgotten by a person.
     forgotten: HashSet<ObjectId>,

@@ -281,6 +281,15 @@ pub struct Lost {
     pub noticed: Timestamp,
 }
 
+/// The latest version of an object at a glance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Glance {
+    /// Its transaction.
+    pub tx_id: TxId,
+    /// What was taken out of it, if anything was.
+    pub redacted: Option<Redaction>,
+}
+
 /// Stores versions of objects and keeps every one. The contract tests run on every implementation.
 ///
 /// Made for a remote server as well as for a file: it addresses whole documents and list elements by ID, without
@@ -328,9 +337,10 @@ pub trait Backend: Debug + Send + Sync {
         Ok(versions.find(|version| version.content_hash == *content_hash))
     }
 
-    /// What was taken out of the latest version of `id`. `None` if nothing was, or if there is no such object.
-    fn redaction(&self, id: &ObjectId) -> Result<Option<Redaction>> {
-        Ok(self.get(id, AsOf::Latest)?.and_then(|version| version.redacted))
+    /// What tells the latest version of `id` from others, at less cost than [`Self::get`]. `None` if there is no such object.
+    fn glance(&self, id: &ObjectId) -> Result<Option<Glance>> {
+        let latest = self.get(id, AsOf::Latest)?;
+        Ok(latest.map(|version| Glance { tx_id: version.tx_id, redacted: version.redacted }))
     }
 
     /// Reads a content by its hash. `None` if the store does not hold it.

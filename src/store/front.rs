@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::query::{Field, Query, unknown};
 use super::{
-    Backend, IN_MEMORY, IndexedFolder, Journal, Lost, RelationIndex, SqliteBackend, Version,
+    Backend, Glance, IN_MEMORY, IndexedFolder, Journal, Lost, RelationIndex, SqliteBackend, Version,
 };
 use crate::error::{Error, Result};
 use crate::object::{
@@ -135,8 +135,13 @@ impl Store {
 
     /// Whether a person had an object forgotten.
     pub fn is_forgotten(&self, id: &ObjectId) -> Result<bool> {
-        let redaction = self.backend.redaction(id)?;
+        let redaction = self.glance(id)?.and_then(|latest| latest.redacted);
         Ok(redaction.is_some_and(|redaction| redaction.reason == RedactionReason::Forgotten))
+    }
+
+    /// See [`Backend::glance`].
+    pub fn glance(&self, id: &ObjectId) -> Result<Option<Glance>> {
+        self.backend.glance(id)
     }
 
     /// Lists the latest versions of objects of one type in the order of their IDs, those after `after`; at most

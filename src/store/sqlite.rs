@@ -39,12 +39,12 @@ pub(crate) use self::locks::install as install_locks;
 use self::mark::Mark;
 use self::place::Place;
 use super::{
-    Backend, Garbage, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt, RelationIndex,
-    Replacement, SearchIndex, Size, Version,
+    Backend, Garbage, Glance, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt,
+    RelationIndex, Replacement, SearchIndex, Size, Version,
 };
 use crate::error::{Error, Result};
 use crate::object::{
-    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, Timestamp, TxId,
+    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Timestamp, TxId,
 };
 
 /// How the file survives a crash.
@@ -249,8 +249,8 @@ impl Backend for SqliteBackend {
         self.read(|connection| read::find_version(connection, &self.store_id, id, content_hash))
     }
 
-    fn redaction(&self, id: &ObjectId) -> Result<Option<Redaction>> {
-        self.read(|connection| read::redaction(connection, id))
+    fn glance(&self, id: &ObjectId) -> Result<Option<Glance>> {
+        self.read(|connection| read::glance(connection, id))
     }
 
     fn content(&self, hash: &Hash) -> Result<Option<String>> {

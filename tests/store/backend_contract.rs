@@ -7,7 +7,9 @@ use palimpsest::object::{
     AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, RedactionReason,
     RunningHash, Timestamp, TxId,
 };
-use palimpsest::store::{Backend, Expected, Item, Op, Outcome, Put, Receipt, SqliteBackend};
+use palimpsest::store::{
+    Backend, Expected, Glance, Item, Op, Outcome, Put, Receipt, SqliteBackend,
+};
 use palimpsest::{Error, Result};
 
 const T: Timestamp = Timestamp(1_000);
@@ -65,21 +67,18 @@ fn a_version_is_found_by_its_hash_the_newest_where_it_was_put_again() {
 }
 
 #[test]
-fn the_redaction_of_an_object_is_that_of_its_latest_version() {
+fn a_glance_is_at_the_latest_version() {
     on_each_backend(|backend| {
         let id = file("/a").id;
-        assert_eq!(backend.redaction(&id).unwrap(), None);
-        backend.commit(&[op(put(file("/a"), "x", Expected::Any))], T).unwrap();
-        assert_eq!(backend.redaction(&id).unwrap(), None);
+        assert_eq!(backend.glance(&id).unwrap(), None);
         let redaction = Redaction { reason: RedactionReason::Forgotten, found_hash: Hash::of("") };
-        let redacted =
-            Put { redacted: Some(redaction.clone()), ..put(file("/a"), "y", Expected::Any) };
-        backend.commit(&[op(redacted)], T).unwrap();
-        assert_eq!(backend.redaction(&id).unwrap(), Some(redaction));
-        assert_eq!(
-            backend.redaction(&id).unwrap(),
-            backend.get(&id, AsOf::Latest).unwrap().unwrap().redacted
-        );
+        for (text, redacted) in [("x", None), ("y", Some(redaction))] {
+            let put = Put { redacted, ..put(file("/a"), text, Expected::Any) };
+            backend.commit(&[op(put)], T).unwrap();
+            let latest = backend.get(&id, AsOf::Latest).unwrap().unwrap();
+            let expected = Glance { tx_id: latest.tx_id, redacted: latest.redacted };
+            assert_eq!(backend.glance(&id).unwrap(), Some(expected));
+        }
     });
 }
 

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::events::read_events;
 use super::family::{Written, stem, written};
 use super::looks::Looks;
+use super::pool_lines::PoolLines;
 use super::texts::TextCache;
 use super::versions::is_forgotten;
 use super::{Activity, ChatChange, Journal, Staged, Stored, chat_item};
@@ -80,6 +81,7 @@ impl Journal {
             staged: Staged::default(),
             stored: Stored::default(),
             texts: TextCache::default(),
+            pool_lines: PoolLines::default(),
             looks: Looks::default(),
             forgotten: HashSet::new(),
             is_in_doubt: false,

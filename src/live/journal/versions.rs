@@ -7,8 +7,7 @@ use super::Journal;
 use crate::context::forms;
 use crate::error::{Error, Result};
 use crate::object::{
-    AsOf, Envelope, Hash, Nickname, ObjectId, Payload, RedactionReason, Source, metadata_line,
-    metadata_view,
+    AsOf, Envelope, Hash, ObjectId, Payload, RedactionReason, Source, metadata_view,
 };
 use crate::source::Latest;
 use crate::store::{Store, Version};
@@ -21,7 +20,7 @@ const IN_EVERY_LINE: [&str; 5] = ["id", "type", "path", "tool", "status"];
 
 impl Journal {
     /// The latest staged version of an object.
-    fn staged(&self, id: &ObjectId) -> Option<(&Envelope, &Payload)> {
+    pub(super) fn staged(&self, id: &ObjectId) -> Option<(&Envelope, &Payload)> {
         let staged = self.staged.objects.iter().rev().find(|(envelope, ..)| envelope.id == *id);
         staged.map(|(envelope, payload, _)| (envelope, payload))
     }
@@ -65,26 +64,6 @@ impl Journal {
         }
     }
 
-    /// The metadata line of an object's latest version: the fields that its own `view` names, else those of its type.
-    pub(in crate::live) fn metadata_line(&self, id: &ObjectId) -> Result<Option<String>> {
-        let mut view = if let Some((envelope, payload)) = self.staged(id) {
-            let nickname = self.viewed_nickname(id, &payload.fields)?;
-            let additional = |name: &str| Ok(payload.additional.get(name).cloned());
-            metadata_view(envelope, &payload.fields, nickname.as_ref(), additional)?
-        } else {
-            let Some(version) = self.store.get(id, AsOf::Latest)? else { return Ok(None) };
-            let nickname = self.viewed_nickname(id, &version.fields)?;
-            let additional = |name: &str| self.store.additional(&version, name);
-            metadata_view(&version.envelope, &version.fields, nickname.as_ref(), additional)?
-        };
-        let shown = self.state.index().get(id).map(|entry| entry.subject.agent_path());
-        let path = view.iter_mut().find(|(name, _)| name == "path");
-        if let (Some(shown), Some((_, path))) = (shown.filter(|shown| !shown.is_empty()), path) {
-            *path = Value::from(shown);
-        }
-        Ok(Some(metadata_line(&view)))
-    }
-
     /// What the reference line of an object says of it besides: its nickname, and the fields that its own `view` names, or its short
     /// summary where it has no view.
     pub(in crate::live) fn label(&self, id: &ObjectId) -> Result<String> {
@@ -109,19 +88,6 @@ impl Journal {
         let mut view = metadata_view(&envelope, &fields, None, additional)?;
         view.retain(|(name, _)| !IN_EVERY_LINE.contains(&name.as_str()));
         Ok(forms::label(nickname.as_ref(), &view))
-    }
-
-    /// The nickname of an object whose view names it; others are not looked up, for there are many.
-    fn viewed_nickname(
-        &self,
-        id: &ObjectId,
-        fields: &Map<String, Value>,
-    ) -> Result<Option<Nickname>> {
-        let view = fields.get("view").and_then(Value::as_array);
-        if !view.is_some_and(|names| names.iter().any(|name| name == "nickname")) {
-            return Ok(None);
-        }
-        Ok(self.store.nicknames(id)?.into_iter().next())
     }
 
     /// A version that the session knows of an object, staged or stored.

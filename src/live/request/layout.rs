@@ -367,7 +367,7 @@ impl LayOut<'_> {
             }),
             counter: self.options.counter,
         };
-        let metadata = |id: &ObjectId| self.journal.metadata_line(id).ok().flatten();
+        let metadata = |id: &ObjectId| self.journal.pool_line(id).ok().flatten();
         let journal = &*self.journal;
         let slots =
             pools_layout::render(journal.state(), chat, before, &limits, journal, &metadata)?;

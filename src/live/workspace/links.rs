@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::Workspace;
-use crate::context::pools_layout;
+use crate::context::pools_layout::{self, PoolLine};
 use crate::error::Result;
 use crate::graph::{Graph, TargetState};
 use crate::live::journal::Journal;
@@ -44,7 +44,7 @@ impl Workspace {
         }
         let mut room = left;
         if self.options.settings.layout == Layout::Pools {
-            let metadata = |id: &ObjectId| journal.metadata_line(id).ok().flatten();
+            let metadata = |id: &ObjectId| journal.pool_line(id).ok().flatten();
             let pool_tokens = self.options.settings.pool_tokens;
             room = room.min(pools_layout::room(journal.state(), pool_tokens, &metadata));
         }
@@ -72,7 +72,7 @@ impl Workspace {
         graph: &Graph<'_>,
         from: &ObjectId,
         met: &mut HashSet<ObjectId>,
-    ) -> Result<Vec<(Linked, String)>> {
+    ) -> Result<Vec<(Linked, PoolLine)>> {
         let mut linked = Vec::new();
         for link in graph.links(from)? {
             let is_link =
@@ -85,7 +85,7 @@ impl Workspace {
             }
             let Some(version) = journal.store().get(&object, AsOf::Latest)? else { continue };
             let Some(location) = self.disk.location_of(journal, &object)? else { continue };
-            let Some(line) = journal.metadata_line(&object)? else { continue };
+            let Some(line) = journal.pool_line(&object)? else { continue };
             linked.push((Linked { object, location, version: version.content_hash }, line));
         }
         Ok(linked)

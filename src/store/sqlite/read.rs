@@ -8,10 +8,8 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, named_params};
 use super::failure::{Failure, Step};
 use super::pack::Packs;
 use super::rows::{self, ItemRow, VERSION_COLUMNS, hash_value};
-use crate::object::{
-    AsOf, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, RunningHash, TxId,
-};
-use crate::store::{Item, PlacedItem, Version};
+use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Origin, RunningHash, TxId};
+use crate::store::{Glance, Item, PlacedItem, Version};
 
 pub(super) fn get(
     connection: &Connection,
@@ -64,12 +62,13 @@ pub(super) fn find_version(
     found.next()?.map(|row| rows::version(row, store_id, &packs)).transpose()
 }
 
-pub(super) fn redaction(connection: &Connection, id: &ObjectId) -> Step<Option<Redaction>> {
-    let sql = "SELECT v.redacted FROM object AS o JOIN version AS v ON v.object = o.object
+pub(super) fn glance(connection: &Connection, id: &ObjectId) -> Step<Option<Glance>> {
+    let sql = "SELECT v.tx_id, v.redacted FROM object AS o JOIN version AS v ON v.object = o.object
                WHERE o.id = :id ORDER BY v.tx_id DESC LIMIT 1";
     let mut statement = connection.prepare_cached(sql)?;
     let mut found = statement.query(named_params! { ":id": id.as_str() })?;
-    found.next()?.map_or(Ok(None), |row| rows::optional_json(row, 0))
+    let Some(row) = found.next()? else { return Ok(None) };
+    Ok(Some(Glance { tx_id: TxId(row.get(0)?), redacted: rows::optional_json(row, 1)? }))
 }
 
 pub(super) fn content(connection: &Connection, hash: &Hash) -> Step<Option<String>> {
