@@ -37,7 +37,7 @@ pub use event::{Cause, Event, FileEvent, Fold, Opened, Part, Rewrite, Treatment}
 pub use excerpt::{Piece, join_pieces, uncut_lines};
 pub use folds::Folds;
 pub use index::{IndexEntry, SessionIndex, Subject};
-pub use lines::{LineMap, LineRange, cut_ranges, merge_ranges, parse_ranges};
+pub use lines::{LineMap, LineRange, counted, cut_ranges, merge_ranges, parse_ranges};
 pub use links::Links;
 pub use matching::{HostEntry, HostMatch, match_host_list};
 pub use message::{

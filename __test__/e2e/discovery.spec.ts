@@ -41,8 +41,8 @@ test("a file that a command or its output names is known by path, and activated 
   expect(results(1)).toEqual([shown]);
   expect(results(2)).toEqual([
     shown,
-    "[f2] src/a.c · lines 1-3 of 3\nint a;\nint b\n",
-    "[f3] src/b.c · lines 1-2 of 2\nint c;\n",
+    "[f2] src/a.c · lines 1-2 of 2\nint a;\nint b\n",
+    "[f3] src/b.c · line 1 of 1\nint c;\n",
   ]);
   expectPairedCalls(model);
   const known = stored(join(sandbox.agentDir, "palimpsest", "store.sqlite"));

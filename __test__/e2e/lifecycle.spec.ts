@@ -104,7 +104,7 @@ describe("a session", () => {
     expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
     const body = text(last(model));
     expect(body).toContain("They read a.txt.");
-    expect(body).toContain("[f1] a.txt · lines 7-8 of 31\\nline 7\\nline 8");
+    expect(body).toContain("[f1] a.txt · lines 7-8 of 30\\nline 7\\nline 8");
     expectPairedCalls(model);
   });
 
@@ -162,7 +162,7 @@ describe("a session", () => {
     await runPi(sandbox, ["-e", extension, "-p", "go"]);
     const next = await runPi(sandbox, ["-e", extension, "--continue", "-p", "go on"]);
     expect(next).toMatchObject({ code: 0, stderr: "" });
-    expect(text(last(model))).toContain("f1 unchanged; lines 1-31 stand in the read result above (t1).");
+    expect(text(last(model))).toContain("f1 unchanged; lines 1-30 stand in the read result above (t1).");
     expectPairedCalls(model);
   });
 
@@ -180,7 +180,7 @@ describe("a session", () => {
     expect(first.code).toBe(0);
     const fork = await runPi(sandbox, ["-e", extension, "--fork", "first", "-p", "go on"]);
     expect(fork).toMatchObject({ code: 0, stderr: "" });
-    expect(text(last(model))).toContain("[f1] a.txt · line 3 of 31\\nline 3");
+    expect(text(last(model))).toContain("[f1] a.txt · line 3 of 30\\nline 3");
     expectPairedCalls(model);
   });
 });

@@ -41,7 +41,7 @@ describe("the model is told", () => {
     const told = ["[f1] a.txt is no longer on disk; its text of t1 is kept as f1.", "[f2] b.txt is now sub/new.txt"];
     expect(notes(model, 3).sort()).toEqual(told);
     expect(notes(model, 4).sort()).toEqual(told);
-    expect(texts(model.requests[4].body)).toContain("f2 unchanged; lines 1-31 stand in the read result above (t2).");
+    expect(texts(model.requests[4].body)).toContain("f2 unchanged; lines 1-30 stand in the read result above (t2).");
     expectPairedCalls(model);
     const store = await openStore({ path: join(sandbox.agentDir, "palimpsest", "store.sqlite") });
     const moved = await store.history(at(sandbox, "sub/new.txt"));

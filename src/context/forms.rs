@@ -26,7 +26,7 @@ pub fn output_line(handle: Handle, fact: &ResultFact) -> String {
         if fact.last.is_empty() { String::new() } else { format!(" · last: \"{}\"", fact.last) };
     let mut parts = Vec::new();
     if fact.images == 0 || fact.lines > 1 || !fact.last.is_empty() {
-        parts.push(count(fact.cut.as_ref().map_or(fact.lines, |cut| cut.lines), "line"));
+        parts.push(count(fact.counted_lines(), "line"));
     }
     if fact.images > 0 {
         parts.push(count(fact.images, "image"));
@@ -309,7 +309,7 @@ pub fn earlier_version(version: VersionSelector) -> String {
 }
 
 /// `lines 1-40, 60-70`, `line 5`.
-fn lines_phrase(ranges: &[LineRange]) -> String {
+pub fn lines_phrase(ranges: &[LineRange]) -> String {
     match ranges {
         [one] if one.len() == 1 => format!("line {}", one.first),
         many => {

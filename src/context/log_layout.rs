@@ -13,7 +13,7 @@ use super::host::HostMessage;
 use crate::error::{Error, Result};
 use crate::object::{Handle, Hash, ObjectId};
 use crate::session::{
-    LineRange, MessageKind, Part, ResultFact, Session, Shows, Subject, Treatment,
+    LineRange, MessageKind, Part, ResultFact, Session, Shows, Subject, Treatment, counted,
 };
 
 /// The host's own text for a result that consists of images only.
@@ -63,14 +63,14 @@ pub fn reference_line(session: &Session, fact: &ResultFact) -> Option<String> {
     match &fact.shows {
         Shows::File { object, range, .. } => {
             let (handle, path) = file(session, object)?;
-            Some(forms::showing_line(result, handle, path, &[*range]))
+            Some(forms::showing_line(result, handle, path, &fact.counted(&[*range])))
         }
         Shows::Activated { object, version, ranges } => {
             let entry = session.index().of_version(object, version)?;
             Some(match &entry.subject {
                 file @ Subject::File { .. } => {
                     let path = session.shown_path(file.agent_path());
-                    forms::showing_line(None, entry.handle, path, ranges)
+                    forms::showing_line(None, entry.handle, path, &fact.counted(ranges))
                 }
                 Subject::Toolcall { .. } => forms::output_line(entry.handle, fact),
                 Subject::Segment { turns, .. } => forms::segment_line(entry.handle, *turns, ranges),
@@ -78,6 +78,14 @@ pub fn reference_line(session: &Session, fact: &ResultFact) -> Option<String> {
         }
         Shows::Own | Shows::Change { .. } => Some(forms::output_line(result?, fact)),
     }
+}
+
+/// Lines of a text, and the number of all, as people count them; with `are_counted` false, as earlier releases did.
+pub fn counted_of(text: &str, ranges: &[LineRange], are_counted: bool) -> (Vec<LineRange>, u64) {
+    let lines = text.split('\n').count() as u64;
+    let ends_line = are_counted && text.ends_with('\n');
+    let is_last = ranges.last().is_some_and(|range| range.last == lines);
+    (counted(ranges, ends_line && is_last), lines - u64::from(ends_line))
 }
 
 /// Lines of a text, joined by line feeds. Lines beyond its end are left out.
@@ -131,10 +139,10 @@ fn render_result(
             excerpt::render(&message.text(), pieces, named, &line)?
         }
         Treatment::Reread { parts } => render_reread(session, fact, parts, &message.text())?,
-        Treatment::Current { object, version, ranges, after_host } => {
+        Treatment::Current { object, version, ranges, after_host, counted } => {
             let host = if *after_host { Some(message.text()) } else { None };
             match texts.text(object, version) {
-                Ok(text) => render_current(session, object, &text, ranges, host)?,
+                Ok(text) => render_current(session, object, &text, ranges, (host, *counted))?,
                 // The text is gone for good; the reference line says what stood here.
                 Err(Error::Forgotten { .. }) => match reference_line(session, fact) {
                     Some(line) => line,
@@ -199,7 +207,9 @@ fn render_reread(
         let above = session.result(stands_at);
         let tool = above.map_or("read", |fact| fact.tool.as_str());
         let result = above.and_then(|fact| session.handle(fact.object.as_ref()?));
-        blocks.push(forms::standing_line(handle, part.range, tool, result));
+        let is_end = fact.ends_line && part.range.last == range.last;
+        let lines = counted(&[part.range], is_end).first().map_or(part.range, |lines| *lines);
+        blocks.push(forms::standing_line(handle, lines, tool, result));
     }
     let after = shown.split('\n').skip(usize::try_from(range.len()).unwrap_or(usize::MAX));
     blocks.extend(after.map(str::to_owned));
@@ -211,12 +221,12 @@ fn render_current(
     object: &ObjectId,
     text: &str,
     ranges: &[LineRange],
-    host: Option<Cow<'_, str>>,
+    (host, are_counted): (Option<Cow<'_, str>>, bool),
 ) -> Result<String> {
     let (handle, path) =
         file(session, object).ok_or_else(|| Error::internal("current text of an unknown file"))?;
-    let lines = text.split('\n').count() as u64;
-    let current = headed_lines(&forms::activated_line(handle, path, ranges, lines), text, ranges);
+    let (shown, lines) = counted_of(text, ranges, are_counted);
+    let current = headed_lines(&forms::activated_line(handle, path, &shown, lines), text, ranges);
     Ok(host.map_or(current.clone(), |host| format!("{host}\n\n{current}")))
 }
 

@@ -349,6 +349,9 @@ pub enum Treatment {
         ranges: Vec<LineRange>,
         /// Whether the host's text stays, in front of the lines.
         after_host: bool,
+        /// Whether its heading counts lines as people do. Earlier releases counted the empty one behind the last line end.
+        #[serde(default, skip_serializing_if = "is_false")]
+        counted: bool,
     },
 }
 

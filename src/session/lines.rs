@@ -76,6 +76,17 @@ impl LineRange {
     }
 }
 
+/// Lines as people count them. `ends_line`: whether the last of them is the empty one behind a text's last line end.
+pub fn counted(ranges: &[LineRange], ends_line: bool) -> Vec<LineRange> {
+    let mut counted = ranges.to_vec();
+    if let Some(last) = counted.last_mut().filter(|_| ends_line) {
+        last.last -= 1;
+    }
+    let is_only = counted.len() == 1;
+    counted.retain(|range| !range.is_empty());
+    if is_only && counted.is_empty() { ranges.to_vec() } else { counted }
+}
+
 /// Sorts ranges and joins those that overlap or touch.
 pub fn merge_ranges(ranges: &[LineRange]) -> Vec<LineRange> {
     let mut sorted: Vec<_> = ranges.iter().copied().filter(|range| !range.is_empty()).collect();
@@ -208,6 +219,20 @@ mod tests {
 
     fn range(first: u64, last: u64) -> LineRange {
         LineRange { first, last }
+    }
+
+    #[test]
+    fn the_empty_line_behind_the_last_line_end_is_not_counted() {
+        let range = |first, last| LineRange { first, last };
+        for (ranges, ends_line, expected) in [
+            (vec![range(1, 4)], true, vec![range(1, 3)]),
+            (vec![range(1, 4)], false, vec![range(1, 4)]),
+            (vec![range(1, 2), range(4, 4)], true, vec![range(1, 2)]),
+            (vec![range(4, 4)], true, vec![range(4, 4)]),
+            (vec![], true, vec![]),
+        ] {
+            assert_eq!(counted(&ranges, ends_line), expected);
+        }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::is_zero;
-use super::lines::LineRange;
+use super::lines::{LineRange, counted};
+use super::{is_false, is_zero};
 use crate::object::{Hash, ObjectId};
 
 /// Digits of a [`RequestKey`].
@@ -58,6 +58,9 @@ pub struct ResultFact {
     pub exit: Option<i64>,
     /// Number of lines of its text, split on `\n`; the last line may be empty.
     pub lines: u64,
+    /// Whether its last line is the empty one behind the last line end of what it shows: nobody counts that. Earlier releases did.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ends_line: bool,
     /// The last line that says something, cut to 80 characters.
     pub last: String,
     /// If the host cut the output and the store holds the whole: what it is of the whole.
@@ -90,6 +93,9 @@ pub struct Cut {
     pub text: Hash,
     /// Number of its lines.
     pub lines: u64,
+    /// As that of the result.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ends_line: bool,
     /// Number of lines of the whole before the first one shown.
     pub before: u64,
     /// The lines of the whole that are shown; `None` if the first of them is shown in part.
@@ -130,6 +136,20 @@ impl ResultFact {
         }
     }
 
+    /// Number of lines of its text, of the whole where the host cut it, as people count them.
+    pub fn counted_lines(&self) -> u64 {
+        let (lines, ends_line) = match &self.cut {
+            Some(cut) => (cut.lines, cut.ends_line),
+            None => (self.lines, self.ends_line),
+        };
+        lines - u64::from(ends_line && lines > 1)
+    }
+
+    /// Lines that it shows, as people count them.
+    pub fn counted(&self, ranges: &[LineRange]) -> Vec<LineRange> {
+        counted(ranges, self.ends_line)
+    }
+
     /// The object whose text it shows: the one above, else its own call's.
     pub fn text_of(&self) -> Option<&ObjectId> {
         self.shown_object().or(self.object.as_ref())
@@ -145,6 +165,7 @@ impl ResultFact {
             ok: true,
             exit: Some(0),
             lines: 1,
+            ends_line: false,
             last: String::new(),
             cut: None,
             is_output: true,

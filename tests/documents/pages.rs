@@ -40,6 +40,7 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
         ok: true,
         exit: Some(0),
         lines: 412,
+        ends_line: false,
         last: "test result: ok. 96 passed".into(),
         cut: None,
         is_output: true,

@@ -51,12 +51,12 @@ fn lines_and_patterns_reach_what_the_host_did_not_show() {
     let lines = activate(&mut host, Some("7-8"), None);
     assert_eq!(
         lines,
-        "[t1] bash · lines 7-8 of 1,001\nline 7 of the build log\nline 8 of the build log"
+        "[t1] bash · lines 7-8 of 1,000\nline 7 of the build log\nline 8 of the build log"
     );
     let found = activate(&mut host, None, Some("line 500 "));
-    assert!(found.starts_with("[t1] bash · lines 498-502 of 1,001\nline 498 "), "{found}");
+    assert!(found.starts_with("[t1] bash · lines 498-502 of 1,000\nline 498 "), "{found}");
     let shown = activate(&mut host, None, None);
-    assert!(shown.starts_with("[t1] bash · lines 901-1000 of 1,001\nline 901 "), "{shown}");
+    assert!(shown.starts_with("[t1] bash · lines 901-1000 of 1,000\nline 901 "), "{shown}");
     assert!(shown.ends_with("\nline 1000 of the build log"), "{shown}");
     host.send();
     host.restart();
@@ -88,7 +88,7 @@ fn a_part_that_begins_within_a_line_is_shown_as_the_host_did_and_the_whole_by_li
     let shown = activate(&mut host, None, None);
     assert!(shown.starts_with("[t1] bash · lines 1-"), "{shown}");
     let lines = activate(&mut host, Some("1000"), None);
-    assert_eq!(lines, "[t1] bash · line 1000 of 1,001\nline 1000 of the build log");
+    assert_eq!(lines, "[t1] bash · line 1000 of 1,000\nline 1000 of the build log");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn once_it_collapsed_its_line_counts_the_lines_of_the_whole() {
     }
     host.user("on");
     host.send();
-    let line = "[t1] exit 0 · 1,001 lines · last: \"line 1000 of the build log\"";
+    let line = "[t1] exit 0 · 1,000 lines · last: \"line 1000 of the build log\"";
     assert_eq!(text_of(&host.sent[2]), line);
 }
 

@@ -68,7 +68,7 @@ fn a_text_that_is_no_list_of_blocks_becomes_one() {
 fn an_output_of_a_folded_step_comes_back_by_its_handle() {
     let mut host = folded();
     assert_eq!(activate(&mut host, "t3"), "[t3] bash · line 1 of 1\n1 failed");
-    assert_eq!(activate(&mut host, "t2"), "[f2] b.txt · lines 1-2 of 2\nfour\n");
+    assert_eq!(activate(&mut host, "t2"), "[f2] b.txt · line 1 of 1\nfour\n");
     host.send();
 }
 
@@ -204,7 +204,7 @@ fn a_run_of_calls_is_listed_with_a_line_for_each_step_and_what_to_ask_next() {
     insta::assert_snapshot!(listed);
     assert_eq!(listed, activate(&mut host, &format!("[{run}]")));
     for (name, expected) in [
-        ("t2-t2", "[t2] 1 step:\n[t2] read f2 b.txt · lines 1-2\nName one"),
+        ("t2-t2", "[t2] 1 step:\n[t2] read f2 b.txt · line 1\nName one"),
         ("t14-t99", "[t14-t99] 1 step:\n[t14] echo last ok\nThe newest call is t14.\nName one"),
         ("t50-t60", "[t50-t60] names no calls of this conversation.\nThe newest call is t14."),
         ("f1-f2", "`name` `f1-f2` names several objects: activate them one by one"),

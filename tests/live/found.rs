@@ -59,7 +59,7 @@ fn files_that_a_command_names_can_be_activated_and_take_no_tokens() {
     let version = host.store.get(&file, AsOf::Latest).unwrap().unwrap();
     assert_eq!((&version.fields["no_content"], version.content), (&json!("not_read"), None));
     let text = "// file-001.rs\nfn main() {}\n";
-    let shown = format!("file-001.rs · lines 1-3 of 3\n{text}");
+    let shown = format!("file-001.rs · lines 1-2 of 2\n{text}");
     assert_eq!(host.activate(&wanted("file-001.rs"), false), format!("[f2] {shown}"));
     host.send();
     assert_eq!(host.activate(&wanted("f1"), false).lines().nth(1), Some("// file-000.rs"));

@@ -133,7 +133,7 @@ fn reference_lines_have_the_nickname_the_view_and_the_summary_of_their_object_as
         let line = shown.lines().find(|line| line.trim_start().starts_with(&start));
         line.unwrap_or_else(|| panic!("{shown}")).trim().to_owned()
     };
-    assert_eq!(line(&host, "t1"), "[t1] f1 a.txt · lines 1-201 · named numbers");
+    assert_eq!(line(&host, "t1"), "[t1] f1 a.txt · lines 1-200 · named numbers");
     let of_call = r#"[t2] exit 0 · 61 lines · last: "test result: ok" · short_summary: "all 60 tests pass" · args.command: "make check""#;
     assert_eq!(line(&host, "t2"), of_call);
     // What has gone out stays as it is, and after a restart too.
@@ -166,7 +166,7 @@ fn collapsed_outputs_leave_reference_lines_and_come_back_by_activate() {
     }
     assert!(host.live.state().epoch() >= 1, "an epoch was due");
     let shown = host.shown();
-    assert!(shown.contains("[t1] f1 a.txt · lines 1-201"), "{shown}");
+    assert!(shown.contains("[t1] f1 a.txt · lines 1-200"), "{shown}");
     assert!(shown.contains(r#"[t2] exit 0 · 61 lines · last: "test result: ok""#), "{shown}");
     let answer = host
         .activate(&Wanted { name: "t2".into(), lines: Some("59-61".into()), pattern: None }, false);
@@ -182,7 +182,7 @@ fn collapsed_outputs_leave_reference_lines_and_come_back_by_activate() {
         &Wanted { name: "t1".into(), lines: None, pattern: Some("line 77 ".into()) },
         false,
     );
-    assert!(file.starts_with("[f1] a.txt · lines 75-79 of 201\nline 75"), "{file}");
+    assert!(file.starts_with("[f1] a.txt · lines 75-79 of 200\nline 75"), "{file}");
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn stale_text_of_a_file_being_edited_is_current_after_an_epoch() {
     assert_eq!(host.live.state().epoch(), 1, "{shown}");
     assert!(
         shown.contains(
-            "Successfully replaced 1 block(s) in a.txt.\n\n[f1] a.txt · lines 1-21 of 42\nline 1 of"
+            "Successfully replaced 1 block(s) in a.txt.\n\n[f1] a.txt · lines 1-21 of 41\nline 1 of"
         ),
         "{shown}"
     );
@@ -274,7 +274,7 @@ fn a_read_whose_lines_are_gone_is_activated_as_it_was_read() {
     host.write_file("a.txt", &without);
     let answer = activate(&mut host, "t1");
     insta::assert_snapshot!(answer, @r"
-    [f1] a.txt (these lines are gone since; as they were read) · lines 4-6 of 10
+    [f1] a.txt (these lines are gone since; as they were read) · lines 4-6 of 9
     line 4 of the file
     line 5 of the file
     line 6 of the file
@@ -331,9 +331,9 @@ fn the_lines_of_an_output_are_counted_one_way() {
         host.tool("bash", &json!({ "command": format!("echo {n}") }), "n");
         host.send();
     }
-    assert!(host.shown().contains("[t1] exit 0 · 302 lines"), "{}", host.shown());
+    assert!(host.shown().contains("[t1] exit 0 · 301 lines"), "{}", host.shown());
     let answer = activate(&mut host, "t1");
-    assert!(answer.starts_with("[t1] bash · lines 1-302 of 302\n"), "{answer}");
+    assert!(answer.starts_with("[t1] bash · lines 1-301 of 301\n"), "{answer}");
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn a_deleted_file_is_reported_once_and_its_text_is_kept() {
     assert_eq!(host.told(), "");
     let kept = host.activate(&Wanted { name: "f1".into(), ..Wanted::default() }, false);
     assert!(
-        kept.starts_with("[f1] a.txt (no longer on disk; last version) · lines 1-21"),
+        kept.starts_with("[f1] a.txt (no longer on disk; last version) · lines 1-20"),
         "{kept}"
     );
     host.send();
@@ -137,7 +137,7 @@ fn a_file_moved_by_the_model_keeps_its_handle_nickname_and_standing_text() {
     assert!(shown.contains(standing), "{shown}");
     assert_eq!(host.told(), "");
     let by_old_name = host.activate(&Wanted { name: "a.txt".into(), ..Wanted::default() }, false);
-    assert!(by_old_name.starts_with("[f1] sub/b.txt · lines 1-21"), "{by_old_name}");
+    assert!(by_old_name.starts_with("[f1] sub/b.txt · lines 1-20"), "{by_old_name}");
 }
 
 #[test]
@@ -506,6 +506,6 @@ fn a_handle_whose_file_was_overwritten_by_a_move_says_so_and_leads_to_its_last_t
     let last = activated(before);
     assert!(last.contains("(version @") && last.ends_with("\nline 2 of z.txt"), "{last}");
     for name in ["f1", "z.txt"] {
-        assert_eq!(activated(name), "[f1] z.txt · line 2 of 21\nline 2 of a.txt", "{name}");
+        assert_eq!(activated(name), "[f1] z.txt · line 2 of 20\nline 2 of a.txt", "{name}");
     }
 }

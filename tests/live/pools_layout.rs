@@ -44,7 +44,7 @@ fn a_request_is_pool_chat_and_active_content_in_this_order() {
     host.send();
     insta::assert_snapshot!(shown(&host));
     let again = host.activate(&Wanted { name: "other.md".into(), ..Wanted::default() }, false);
-    insta::assert_snapshot!(again, @"done: [f2] other.md · lines 1-2 of 2, 18 tokens");
+    insta::assert_snapshot!(again, @"done: [f2] other.md · line 1 of 1, 16 tokens");
     host.send();
     assert!(shown(&host).ends_with("ACTIVE_CONTENT id=<f2>\n# Title\n"), "{}", shown(&host));
 }

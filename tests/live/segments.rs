@@ -99,7 +99,7 @@ fn what_the_host_compacted_away_comes_back_word_for_word() {
     I had better look first.
     [t1] read
     path: a.txt
-    [t1] ok · 4 lines · last: "three"
+    [t1] ok · 3 lines · last: "three"
     thinking:
     I had better look first.
     [t2] edit
@@ -181,7 +181,7 @@ fn a_file_with_the_name_of_a_turn_comes_first() {
     host.write_file("turn 1", "a file\n");
     host.read("turn 1", None, None);
     host.send();
-    assert_eq!(activate(&mut host, "turn 1"), "[f2] turn 1 · lines 1-2 of 2\na file\n");
+    assert_eq!(activate(&mut host, "turn 1"), "[f2] turn 1 · line 1 of 1\na file\n");
 }
 
 #[test]

@@ -23,7 +23,10 @@ pub(super) fn treatments(
     for Anew { file, version, ranges, at, after_host } in files_anew(session, working) {
         let showings = session.showings(&file).map(|showing| showing.at);
         changes.extend(showings.map(|at| (at, Treatment::Reference)));
-        changes.insert(at, Treatment::Current { object: file, version, ranges, after_host });
+        changes.insert(
+            at,
+            Treatment::Current { object: file, version, ranges, after_host, counted: true },
+        );
     }
     changes.retain(|at, _| !held.contains(at));
     standing::repair_references(session, working, &mut changes);

@@ -73,7 +73,13 @@ fn cut_of(whole: &str, shown: &str) -> Option<Cut> {
     let lines = LineRange { first: before + 1, last: before + 1 + breaks(shown) };
     let is_shown = begins_line && ends_line && !shown.is_empty();
     let all = breaks(whole) + 1;
-    Some(Cut { text: Hash::of(whole), lines: all, before, shown: is_shown.then_some(lines) })
+    Some(Cut {
+        text: Hash::of(whole),
+        lines: all,
+        ends_line: whole.ends_with('\n'),
+        before,
+        shown: is_shown.then_some(lines),
+    })
 }
 
 #[cfg(test)]

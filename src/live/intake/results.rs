@@ -46,15 +46,28 @@ impl Ingest<'_> {
                 (fact.ok, fact.exit) = (run.ok, run.exit);
             }
             fact.shows = shows;
+            fact.ends_line = fact.ends_line && self.shows_end(&fact.shows)?;
             return Ok(Some(Ingested { fact, from, call: pending }));
         }
         let (shows, slice) = self.shown(call, message)?;
         fact.shows = shows;
+        fact.ends_line = fact.ends_line && self.shows_end(&fact.shows)?;
         let (object, version) = self.put_toolcall(call, &mut fact, message)?;
         let whole = || ContentFrom::whole(&object, &version);
         let from = slice.or_else(|| fact.is_output.then(whole));
         fact.object = Some(object);
         Ok(Some(Ingested { fact, from, call: pending }))
+    }
+
+    /// Whether the last line shown is the last of what the lines are from.
+    fn shows_end(&self, shows: &Shows) -> Result<bool> {
+        let (object, version, last) = match shows {
+            Shows::File { object, version, range } => (object, version, Some(range)),
+            Shows::Activated { object, version, ranges } => (object, version, ranges.last()),
+            Shows::Own | Shows::Change { .. } => return Ok(true),
+        };
+        let lines = self.journal.text(object, version)?.split('\n').count() as u64;
+        Ok(last.is_some_and(|range| range.last == lines))
     }
 
     /// Takes in the changed text of a known message. A tool result's is a new version of its toolcall.

@@ -7,7 +7,7 @@ use regex::Regex;
 use super::Tools;
 use crate::context::forms;
 use crate::context::host::image_units;
-use crate::context::log_layout::{Texts, headed_lines};
+use crate::context::log_layout::{Texts, counted_of, headed_lines};
 use crate::context::tokens::{self, Counter};
 use crate::error::{Error, Result};
 use crate::object::{Handle, Hash, Name, ObjectId, VersionSelector};
@@ -73,7 +73,8 @@ impl Tools<'_> {
             0 => subject.name,
             some => format!("{} · {}", subject.name, forms::count(some, "image")),
         };
-        let heading = forms::activated_line(subject.handle, &name, &ranges, lines);
+        let (counted, all) = counted_of(&subject.text, &ranges, true);
+        let heading = forms::activated_line(subject.handle, &name, &counted, all);
         let shown = headed_lines(&heading, &subject.text, &ranges);
         let tokens = tokens::count(&shown) + images * image_units(Counter::Bundled);
         match (self.require_room(&wanted.name, tokens, pin), subject.outline) {

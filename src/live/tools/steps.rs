@@ -127,8 +127,12 @@ fn unlisted(session: &Session, run: Run, listed: &[u32]) -> Option<String> {
 fn call_words(session: &Session, handle: Handle, fact: &ResultFact) -> String {
     let deed = deeds::deeds(session, std::iter::once(fact)).join(", ");
     let size = match &fact.shows {
-        Shows::File { range, .. } => format!(" · lines {range}"),
-        Shows::Own if fact.lines > 1 => format!(" · {}", forms::count(fact.lines, "line")),
+        Shows::File { range, .. } => {
+            format!(" · {}", forms::lines_phrase(&fact.counted(&[*range])))
+        }
+        Shows::Own if fact.counted_lines() > 1 => {
+            format!(" · {}", forms::count(fact.counted_lines(), "line"))
+        }
         _ => String::new(),
     };
     format!("[{handle}] {deed}{size}")
