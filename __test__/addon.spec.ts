@@ -66,6 +66,7 @@ describe("the exports", () => {
       "recordedCall",
       "resolve",
       "search",
+      "sessionDocument",
       "sessions",
       "track",
       "unname",
