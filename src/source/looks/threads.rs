@@ -5,14 +5,16 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
-use super::clock::{Patience, ThreadClock};
+use super::clock::{Patience, ThreadClock, now};
 use super::places::{self, lock};
 use super::trace::{self, Followed};
 
+/// How long a thread stays awake for what is likely to come.
+const MOMENT: Duration = Duration::from_micros(60);
 /// Threads that wait for work.
 const IDLE: usize = 4;
 /// Threads at most on which one call looks at many files.
@@ -95,6 +97,9 @@ pub(super) fn run<T: Send + 'static>(
         let done = catch_unwind(AssertUnwindSafe(look));
         move || drop(answer.send(done))
     });
+    if let Some(done) = soon(&answers) {
+        return Some(done.unwrap_or_else(|panic| resume_unwind(panic)));
+    }
     let mut patience = Patience::new(limit);
     loop {
         match answers.recv_timeout(patience.step()) {
@@ -302,6 +307,20 @@ fn traced(path: &Path, limit: Duration, place: u64) -> places::Found {
     trace::found(path, lock(&followed).clone())
 }
 
+/// What comes within a moment. A look takes some microseconds, and waking a thread for its answer takes several times as long.
+fn soon<T>(answers: &Receiver<T>) -> Option<T> {
+    static OTHERS_RUN: LazyLock<bool> =
+        LazyLock::new(|| std::thread::available_parallelism().is_ok_and(|count| count.get() > 1));
+    let began = now();
+    while *OTHERS_RUN && began.elapsed() < MOMENT {
+        match answers.try_recv() {
+            Err(TryRecvError::Empty) => std::hint::spin_loop(),
+            found => return found.ok(),
+        }
+    }
+    None
+}
+
 fn work(worker: &Weak<Worker>, queue: &Receiver<Job>) {
     let clock = ThreadClock::of_this_thread();
     if let Some(worker) = worker.upgrade() {
@@ -309,7 +328,7 @@ fn work(worker: &Weak<Worker>, queue: &Receiver<Job>) {
         let _ = worker.clock.set(clock.clone());
     }
     // Ends when nobody holds the worker any more.
-    while let Ok(job) = queue.recv() {
+    while let Some(job) = soon(queue).or_else(|| queue.recv().ok()) {
         job();
         SELF.set(None);
     }
