@@ -29,7 +29,7 @@ const PLACES: i64 = 1 << 12;
 const PLACES_OF_ONE: usize = 1 << 12;
 
 /// zstd's levels for a pack that grows, written again by each transaction, and for one that is full.
-const GROWING_LEVEL: i32 = 3;
+const GROWING_LEVEL: i32 = 1;
 const FULL_LEVEL: i32 = 9;
 /// The same for packs in memory, which take no disk: hardly compressed.
 const MEMORY_LEVEL: i32 = -50;
