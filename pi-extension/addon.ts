@@ -6,8 +6,10 @@ import { loadPackage } from "../lib/load.js";
 export type {
   ContextTool,
   Ledger,
+  LedgerEpoch,
   Session,
   SessionEvent,
+  SessionSets,
   SessionStatus,
   Settings,
   Store,
