@@ -1,3 +1,6 @@
+/** What a host shall do that is about to compact; see `Session.answerCompaction`. */
+export type CompactionAnswer = { action: "host" } | { action: "cancel" } | { action: "summary"; summary: string };
+
 /** Input tokens, and what they cost. Unless stated otherwise, costs are in multiples of the price of one uncached input token. */
 export interface LedgerSums {
   sent: number;
@@ -492,6 +495,11 @@ export declare class Maintenance {
 
 /** The native side of a session. Not part of the package's API: `Session` of `index.d.ts` wraps it. */
 export declare class Session {
+  /**
+   * Resolves to an answer as `Session.answerCompaction` of `index.d.ts` gives it. `messages`: the whole list, JSON. `call`: what the
+   * next call would be made with, JSON.
+   */
+  answerCompaction(messages: string, call: string, compaction: HostCompaction): Promise<CompactionAnswer>
   /** See `Session.recordUsage` of `index.d.ts`. */
   recordUsage(report: UsageReport): Promise<void>
   /** See `Session.ledger` of `index.d.ts`. */
@@ -1123,6 +1131,18 @@ export interface Holder {
   lines: number
   /** Share of all forgotten lines that it holds, 0 to 1. */
   share: number
+}
+
+/** A compaction that the host is about to make. */
+export interface HostCompaction {
+  /** Why: the person asked for it; the window is nearly full; a request was refused as too long, or its answer cut short. */
+  reason: "manual" | "threshold" | "overflow"
+  /** Whether the host makes the newest call again afterwards. */
+  retries: boolean
+  /** Index in the list of the first message that would stay. */
+  keptFrom: number
+  /** Tokens of the window that the host keeps free. Default: 16,384. */
+  reservedTokens?: number
 }
 
 /** A session as its host names it. */

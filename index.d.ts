@@ -1,6 +1,8 @@
 // The API of the package. Here: sessions, messages, events and tools, written by hand for the JavaScript in `lib`. The rest
 // (stores, tracking, replays and all types of their arguments and answers) is generated into `binding.d.ts` by the build.
 import type {
+  CompactionAnswer,
+  HostCompaction,
   Ledger,
   SessionOptions,
   SessionSets,
@@ -46,6 +48,26 @@ export declare class Session {
     messages: readonly M[],
     call?: CallInfo,
   ): Promise<(M | Message)[]>;
+
+  /**
+   * Says what the host shall do that is about to compact its list by itself. Call it before it does.
+   *
+   * - `host`: compact as it would without us. So it is if the person asked for it, and if the next request would not fit.
+   * - `cancel`: do not compact, since the next request fits as it will go out. A host to which no provider says how long requests were
+   *   would ask at every call: it gets this answer at three calls one after another at most.
+   * - `summary`: compact with this text as the summary, which needs no call to a model, and then make the call again. It names what
+   *   left by handles, so that all of it can be activated, and repeats what the person wrote.
+   *
+   * What is new in the list is stored where it may leave it. `messages` is the list as it is now, `call` what the next call would be
+   * made with. It waits for the methods called before it.
+   *
+   * Rejects with `INVALID_ARGUMENT`, `CLOSED`, and with what the store reports. Then compact as without us.
+   */
+  answerCompaction(
+    messages: readonly { role: string }[],
+    call: CallInfo | undefined,
+    compaction: HostCompaction,
+  ): Promise<CompactionAnswer>;
 
   /**
    * Takes a request in the provider's format just before it is sent, and resolves to the request to send: the same object, or a

@@ -74,6 +74,7 @@ describe("the exports", () => {
     const maintenance = ["doctor", "exportArchive", "forget", "gc", "importArchive", "stats"];
     expect(methodsOf(addon.Maintenance.prototype)).toEqual(maintenance);
     expect(methodsOf(addon.Session.prototype)).toEqual([
+      "answerCompaction",
       "checkWrite",
       "close",
       "enterPool",

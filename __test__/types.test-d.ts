@@ -152,6 +152,7 @@ expectTypeOf<IndexReport["files"][number]["outcome"]>().toEqualTypeOf<
 expectTypeOf<keyof Session>().toEqualTypeOf<
   | "id"
   | "transformContext"
+  | "answerCompaction"
   | "preparePayload"
   | "leavePool"
   | "enterPool"

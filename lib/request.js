@@ -121,6 +121,20 @@ export class Request {
 }
 
 /**
+ * What crosses of a list that is not compared with another one.
+ * @param {unknown[]} messages
+ * @param {CallInfo | undefined} call
+ */
+export function wholeCrossing(messages, call) {
+  const json = reading("messages", () => Array.from(messages, (message) => toJson(message) ?? "null"));
+  const { model, fixed } = reading("call", () => callInfo(call));
+  return {
+    messages: `[${json.join(",")}]`,
+    call: /** @type {string} */ (reading("call", () => toJson({ ...model, ...fixed }))),
+  };
+}
+
+/**
  * The messages that crossed, as they were then; their strings are the host's own where these are the same.
  * @param {Crossing} crossing
  * @param {unknown[]} messages the host's list

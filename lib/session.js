@@ -5,7 +5,7 @@ import { listSnapshot, snapshot } from "./arguments.js";
 import { Listeners, watchFileCheck } from "./events.js";
 import { patched, payloadJson } from "./payload.js";
 import { Queue } from "./queue.js";
-import { crossed, Request } from "./request.js";
+import { crossed, Request, wholeCrossing } from "./request.js";
 
 /**
  * @import * as api from "../index.js"
@@ -81,6 +81,14 @@ export class Session {
       this.#listeners.emit(event);
     }
     return this.#request.build(messages);
+  }
+
+  /** @type {api.Session["answerCompaction"]} */
+  async answerCompaction(messages, call, compaction) {
+    const list = listSnapshot(messages);
+    const { messages: json, call: info } = wholeCrossing(list, call);
+    const asked = snapshot("compaction", compaction);
+    return this.#queue.run(() => this.#native.answerCompaction(json, info, asked));
   }
 
   /** @type {api.Session["preparePayload"]} */

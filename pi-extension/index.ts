@@ -7,10 +7,12 @@ import {
   type ExtensionAPI,
   type ExtensionContext,
   getAgentDir,
+  type SessionBeforeCompactEvent,
   type ToolCallEvent,
 } from "@earendil-works/pi-coding-agent";
 import { type Addon, type ContextTool, loadAddon } from "./addon.ts";
 import { type ContextHost, contextCommand } from "./command.ts";
+import { contextMessages } from "./compaction.ts";
 import { type Copy, servingCopy, standsAside } from "./copies.ts";
 import { createFailures, describe, type Failures, tell } from "./failures.ts";
 import { inMemory, isLost, type Live, openElsewhere, openLive, sessionKey } from "./live.ts";
@@ -257,6 +259,9 @@ export default function palimpsest(pi: ExtensionAPI): void {
   pi.on("session_start", (_event, ctx) => inTurn(() => open(ctx)));
   pi.on("session_shutdown", (_event, ctx) => inTurn(() => close(ctx)));
   pi.on("context", (event, ctx) => transform(event, ctx, false));
+  pi.on("session_before_compact", (event, ctx) =>
+    current === undefined ? undefined : answerCompaction(pi, current, event, ctx),
+  );
   pi.on("before_provider_request", ({ payload }) => (current === undefined ? undefined : prepare(current, payload)));
   pi.on("tool_call", (event) => (current === undefined ? undefined : refuseWrite(current, event)));
   pi.on("message_end", async (event) => {
@@ -279,7 +284,7 @@ function sayOff(first: Copy, failures: Failures): void {
 
 /** The messages for a call; nothing where they are Pi's own. */
 async function transformed(pi: ExtensionAPI, current: Current, event: ContextEvent, ctx: ExtensionContext) {
-  const call = { systemPrompt: ctx.getSystemPrompt(), tools: activeTools(pi), model: modelOf(ctx) };
+  const call = callOf(pi, ctx);
   await current.usage.warmed(ctx);
   const messages = await current.session.transformContext(event.messages, call);
   current.usage.called(true);
@@ -294,6 +299,29 @@ async function transformed(pi: ExtensionAPI, current: Current, event: ContextEve
   }
   // Messages of ours have the shapes of Pi's.
   return { messages: messages as ContextEvent["messages"] };
+}
+
+/** What Pi shall do that is about to compact; nothing to let it. */
+async function answerCompaction(
+  pi: ExtensionAPI,
+  current: Current,
+  event: SessionBeforeCompactEvent,
+  ctx: ExtensionContext,
+) {
+  const { reason, willRetry, preparation } = event;
+  const { firstKeptEntryId, tokensBefore, settings } = preparation;
+  try {
+    const { messages, keptFrom } = contextMessages(ctx, firstKeptEntryId);
+    const compaction = { reason, retries: willRetry, keptFrom, reservedTokens: settings.reserveTokens };
+    const answer = await current.session.answerCompaction(messages, callOf(pi, ctx), compaction);
+    if (answer.action === "summary") {
+      return { compaction: { summary: answer.summary, firstKeptEntryId, tokensBefore } };
+    }
+    return answer.action === "cancel" ? { cancel: true } : undefined;
+  } catch (error) {
+    await current.failures.report("Pi compacts as without Palimpsest", error);
+    return undefined;
+  }
 }
 
 /** The provider's request with our cache breakpoint. Its hash is recorded with the call. */
@@ -332,6 +360,10 @@ function activeTools(pi: ExtensionAPI) {
     .getAllTools()
     .filter((tool) => active.has(tool.name))
     .map(({ name, description, parameters }) => ({ name, description, parameters }));
+}
+
+function callOf(pi: ExtensionAPI, ctx: ExtensionContext) {
+  return { systemPrompt: ctx.getSystemPrompt(), tools: activeTools(pi), model: modelOf(ctx) };
 }
 
 function modelOf({ model }: ExtensionContext) {

@@ -8,6 +8,7 @@ pub mod archive;
 pub mod argument;
 pub mod blocking;
 pub mod calls;
+mod compaction;
 mod crossing;
 pub mod doctor;
 pub mod forget;

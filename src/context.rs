@@ -16,6 +16,7 @@ pub mod fold;
 pub mod forms;
 pub mod hazard;
 pub mod host;
+pub mod host_compaction;
 pub mod last_words;
 pub mod ledger;
 pub mod lines_index;

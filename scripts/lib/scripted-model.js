@@ -10,6 +10,7 @@ import { createServer } from "node:http";
  * @property {{ name: string, args: unknown, id?: string }[]} [calls] tool calls; `args` given as a string is sent as is
  * @property {{ in: number } | null} [usage] prompt tokens to report; null reports none; default: body length / 4
  * @property {number} [status] answer with this HTTP status and no message
+ * @property {string} [error] what that answer says
  *
  * @typedef {{ role: string, content?: unknown, tool_calls?: { id: string, function: { name: string, arguments: string } }[],
  *   tool_call_id?: string, reasoning_content?: string }} WireMessage
@@ -96,7 +97,7 @@ async function readBody(request) {
  */
 function answer(response, request, step) {
   if (step.status !== undefined && step.status !== 200) {
-    sendError(response, step.status, `scripted status ${step.status} for request ${request.n}`);
+    sendError(response, step.status, step.error ?? `scripted status ${step.status} for request ${request.n}`);
     return;
   }
   response.writeHead(200, { "content-type": "text/event-stream" });

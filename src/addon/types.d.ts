@@ -1,3 +1,6 @@
+/** What a host shall do that is about to compact; see `Session.answerCompaction`. */
+export type CompactionAnswer = { action: "host" } | { action: "cancel" } | { action: "summary"; summary: string };
+
 /** Input tokens, and what they cost. Unless stated otherwise, costs are in multiples of the price of one uncached input token. */
 export interface LedgerSums {
   sent: number;

@@ -261,6 +261,12 @@ impl HostMessage {
         }
     }
 
+    /// The text of a message that is a summary.
+    pub fn summary(&self) -> Option<String> {
+        let value: Value = serde_json::from_str(&self.raw).ok()?;
+        value.get("summary")?.as_str().map(str::to_owned)
+    }
+
     /// Tokens of its blocks that are no text.
     pub fn tokens_beside_text(&self) -> u64 {
         self.image_tokens() + self.other_tokens().unwrap_or(0)

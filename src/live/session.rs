@@ -1,6 +1,7 @@
 //! A session that is open: what the host calls, and the work that every such call shares. The parts do the rest.
 
 mod call;
+mod compaction;
 mod deadlines;
 mod sets;
 mod status;
@@ -22,6 +23,7 @@ use super::workspace::{FinishedToolCall, Progress, Reconciled, Workspace};
 use super::{Notice, OpenSession};
 use crate::context::breakpoints;
 use crate::context::hazard::{Chances, Hazards};
+use crate::context::host_compaction::Cancelled;
 use crate::context::log_layout::Texts;
 use crate::context::patch::{self, Patch};
 use crate::context::statement::{self, Statement};
@@ -44,6 +46,8 @@ pub struct LiveSession {
     waiting: Vec<Notice>,
     /// Places that did not answer, as they were told last.
     silent: Vec<PathBuf>,
+    /// Compactions of the host that were cancelled.
+    cancelled: Cancelled,
 }
 
 impl LiveSession {
@@ -72,6 +76,7 @@ impl LiveSession {
             chances: Box::new(hazards),
             waiting: Vec::new(),
             silent: Vec::new(),
+            cancelled: Cancelled::default(),
             options,
         };
         live.reload()?;

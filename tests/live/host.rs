@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use palimpsest::context::host::HostMessage;
+use palimpsest::context::host_compaction::{CompactionAnswer, HostCompaction, Reason};
 use palimpsest::context::tokens::Counter;
 use palimpsest::context::view::{Inserted, apply_edits, read_edits};
 use palimpsest::error::Result;
@@ -347,16 +348,33 @@ impl Host {
         assert!(again.messages.iter().any(|message| message.contains("from elsewhere")));
     }
 
-    /// One call, as the host's side makes it: only what is new crosses, after an error everything.
-    pub(crate) fn transform(&mut self) -> Result<Vec<Notice>> {
-        let info = CallInfo {
+    /// Asks what to do about a compaction that would keep the messages from an index on.
+    pub(crate) fn compacts(&mut self, reason: Reason, kept_from: usize) -> CompactionAnswer {
+        let asked = HostCompaction {
+            reason,
+            retries: reason == Reason::Overflow,
+            kept_from,
+            reserved: None,
+        };
+        let messages = Value::from(self.messages.clone()).to_string();
+        self.live.answer_compaction(&messages, &self.call_info(), &asked).unwrap()
+    }
+
+    /// What the host says of its calls.
+    fn call_info(&self) -> CallInfo {
+        CallInfo {
             system_prompt: Some("You are a coding agent.".into()),
             tools: json!([{ "name": "read" }]),
             model: Some(self.model.clone()),
             overhead_tokens: Some(OVERHEAD_TOKENS),
             context_window: Some(self.window),
             ..CallInfo::default()
-        };
+        }
+    }
+
+    /// One call, as the host's side makes it: only what is new crosses, after an error everything.
+    pub(crate) fn transform(&mut self) -> Result<Vec<Notice>> {
+        let info = self.call_info();
         let since = self.since.take();
         let known = std::mem::take(&mut self.known);
         let sent = std::mem::take(&mut self.sent);

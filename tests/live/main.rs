@@ -16,6 +16,7 @@ mod bad_files;
 mod caches;
 mod changes;
 mod checks;
+mod compactions;
 mod cut_outputs;
 mod economics;
 mod excerpts;

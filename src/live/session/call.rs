@@ -17,9 +17,9 @@ use crate::session::{CallNote, CallRecord, Event, SlotEdit};
 use crate::settings::Layout;
 
 /// A request that is laid out but not yet recorded.
-struct LaidOut {
+pub(super) struct LaidOut {
     edits: Vec<Edit>,
-    prompt: Option<Hash>,
+    pub(super) prompt: Option<Hash>,
     recorded: Vec<SlotEdit>,
     bill: CallNote,
 }
@@ -103,7 +103,7 @@ impl LiveSession {
     }
 
     /// *Match* and *ingest* work on this.
-    fn ingest(&mut self) -> Ingest<'_> {
+    pub(super) fn ingest(&mut self) -> Ingest<'_> {
         Ingest {
             journal: &mut self.journal,
             workspace: &mut self.workspace,
@@ -114,7 +114,7 @@ impl LiveSession {
     }
 
     /// *Lay out*: looks at the files, renders what is new or changed, starts an epoch where one pays.
-    fn lay_out(
+    pub(super) fn lay_out(
         &mut self,
         list: &ListTail<'_>,
         taken: &Taken,

@@ -53,7 +53,7 @@ impl LiveSession {
     }
 
     /// Gives up what is staged, but for what providers reported before the work.
-    fn start_anew(
+    pub(super) fn start_anew(
         &mut self,
         start: impl FnOnce(&mut Self) -> Result<()>,
         reports: &[Event],

@@ -1,0 +1,79 @@
+//! Asking what a host shall do that is about to compact. Must not decide it.
+
+use std::sync::Arc;
+
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+use serde_json::{Value, json};
+
+use super::argument::Given;
+use super::blocking::{Blocking, Json, blocking};
+use super::crossing::call_info;
+use super::session::Session;
+use crate::context::host_compaction::{self, CompactionAnswer, Reason};
+use crate::error::{Error, Result};
+
+/// A compaction that the host is about to make.
+#[napi(object)]
+pub struct HostCompaction {
+    /// Why: the person asked for it; the window is nearly full; a request was refused as too long, or its answer cut short.
+    #[napi(ts_type = "\"manual\" | \"threshold\" | \"overflow\"")]
+    pub reason: String,
+    /// Whether the host makes the newest call again afterwards.
+    pub retries: bool,
+    /// Index in the list of the first message that would stay.
+    pub kept_from: i64,
+    /// Tokens of the window that the host keeps free. Default: 16,384.
+    pub reserved_tokens: Option<i64>,
+}
+
+#[napi]
+impl Session {
+    /// Resolves to an answer as `Session.answerCompaction` of `index.d.ts` gives it. `messages`: the whole list, JSON. `call`: what the
+    /// next call would be made with, JSON.
+    #[napi(
+        ts_args_type = "messages: string, call: string, compaction: HostCompaction",
+        ts_return_type = "Promise<CompactionAnswer>"
+    )]
+    pub fn answer_compaction(
+        &self,
+        messages: String,
+        call: String,
+        compaction: Given<HostCompaction>,
+    ) -> AsyncTask<Blocking<Json>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || {
+            let asked = asked(&compaction.named("compaction")?)?;
+            let call = call_info(&call)?;
+            let answer =
+                shared.with(move |session| session.answer_compaction(&messages, &call, &asked));
+            answer.map(|answer| Json(answered(answer)))
+        })
+    }
+}
+
+fn asked(given: &HostCompaction) -> Result<host_compaction::HostCompaction> {
+    let reason = match given.reason.as_str() {
+        "manual" => Reason::Manual,
+        "threshold" => Reason::Threshold,
+        "overflow" => Reason::Overflow,
+        other => {
+            let problem = format!("`{other}` is none of `manual`, `threshold`, `overflow`");
+            return Err(Error::argument("compaction.reason", problem));
+        }
+    };
+    let kept_from = usize::try_from(given.kept_from)
+        .map_err(|_| Error::argument("compaction.keptFrom", "is negative"))?;
+    let reserved = given.reserved_tokens.map(u64::try_from).transpose();
+    let reserved =
+        reserved.map_err(|_| Error::argument("compaction.reservedTokens", "is negative"))?;
+    Ok(host_compaction::HostCompaction { reason, retries: given.retries, kept_from, reserved })
+}
+
+fn answered(answer: CompactionAnswer) -> Value {
+    match answer {
+        CompactionAnswer::Host => json!({ "action": "host" }),
+        CompactionAnswer::Cancel => json!({ "action": "cancel" }),
+        CompactionAnswer::Summary(summary) => json!({ "action": "summary", "summary": summary }),
+    }
+}
