@@ -3,27 +3,11 @@ import { chmodSync, linkSync, mkdirSync, readFileSync, statSync, symlinkSync, wr
 import { dirname, join } from "node:path";
 import type { ExtensionContext, MessageEndEvent } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
-import type { Ledger, Session, UsageReport } from "../pi-extension/addon.ts";
+import type { Session, UsageReport } from "../pi-extension/addon.ts";
 import { createFailures, describe as describeError, type Failures } from "../pi-extension/failures.ts";
 import { createObserver } from "../pi-extension/observe.ts";
-import { contextReport } from "../pi-extension/report.ts";
-import { statusLine } from "../pi-extension/status.ts";
 import { createUsageReporter } from "../pi-extension/usage.ts";
 import { temporaryFolder } from "./e2e/support.ts";
-
-const status = {
-  calls: 3,
-  epoch: 1,
-  epochs: 1,
-  windowTokens: 34_120,
-  plainTokens: 60_000,
-  savedShare: 0.412,
-  billRatio: 0.617,
-  activeObjects: 12,
-  indexedObjects: 20,
-  pinnedObjects: 0,
-  silentPlaces: [],
-};
 
 /** Failures that nobody is told of. */
 const quiet: Failures = {
@@ -33,25 +17,6 @@ const quiet: Failures = {
   log: async () => {},
   notice() {},
 };
-
-describe("the status line", () => {
-  test("shows window tokens, share saved, the bill and active objects", () => {
-    expect(statusLine(status)).toBe("palimpsest 34.1k tokens · 41 % saved · bill 0.62 · 12 active");
-    expect(statusLine({ ...status, billRatio: null })).toBe("palimpsest 34.1k tokens · 41 % saved · 12 active");
-  });
-
-  test("says only that it is on before the first call", () => {
-    expect(statusLine({ ...status, calls: 0 })).toBe("palimpsest on");
-  });
-
-  test("ends with what is wrong", () => {
-    const silent = { ...status, calls: 0, silentPlaces: ["/mnt/a", "/mnt/b"] };
-    expect(statusLine(silent)).toBe("palimpsest on · no answer from /mnt/a, /mnt/b");
-    expect(statusLine({ ...status, calls: 0 }, { aside: "in memory", failed: "why" })).toBe(
-      "palimpsest on · in memory · the last call went out as Pi's own, /context says why",
-    );
-  });
-});
 
 describe.skipIf(process.platform === "win32")("the log", () => {
   const report = (agentDir: string) =>
@@ -198,59 +163,5 @@ describe("the usage reporter", () => {
     const { ended, reports } = reporter();
     await ended(answer(13));
     expect(reports).toEqual(["usage was not taken"]);
-  });
-});
-
-describe("the report of /context", () => {
-  const sums = (sent: number, cached: number, cost: number) => ({ sent, cached, written: sent - cached, cost });
-  const ledger: Ledger = {
-    calls: 42,
-    failedCalls: 1,
-    epoch: 2,
-    prices: { name: "model", prices: { read: 0.1, write: 1.25 }, usdPerMillion: 3 },
-    bill: 250_000,
-    plainBill: 500_000,
-    overhead: 4_000,
-    ours: sums(900_000, 810_000, 240_000),
-    plain: sums(2_000_000, 1_900_000, 480_000),
-    plainCompactions: 0,
-    warming: { requests: 2, cost: 10_000, plainCost: 20_000 },
-    faults: { count: 0, cost: 0 },
-    reported: {
-      calls: 42,
-      input: 90_000,
-      cacheRead: 810_000,
-      cacheWrite: 0,
-      output: 9_000,
-      cost: 245_000,
-      estimatedCost: 240_000,
-    },
-    epochs: [
-      { number: 2, call: 30, reason: "9000 of 12000 tokens collapsible", freed: 9_000, cost: 3_000, saved: -500 },
-    ],
-    perCall: [],
-  };
-
-  test("names the bill beside plain Pi's, what is in it, and what epochs saved", () => {
-    expect(contextReport(status, ledger)).toBe(
-      [
-        "window  34.1k tokens of messages, plain Pi 60.0k; 12 active, 0 pinned",
-        "bill    $0.750, plain Pi $1.500 (0.50); 42 calls, prices: model",
-        "        of it $0.012 for our tools and guidance",
-        "tokens  900.0k sent in all, 90 % cached; plain Pi 2.00M, 95 % cached",
-        "        the provider reports 900.0k and $0.735 for 42 calls, which were estimated at $0.720",
-        "        of it $0.030 for 2 requests to keep the cache",
-        "        1 call went out with Pi's own messages and is not counted",
-        "faults  0",
-        "epochs  2",
-        "        2 at call 30: 9000 of 12000 tokens collapsible; freed 9.0k, $0.002 not yet earned back",
-      ].join("\n"),
-    );
-  });
-
-  test("counts in tokens where nobody knows a price, and says so before the first call", () => {
-    const unpriced = { ...ledger, prices: { name: "openai", prices: { read: 0.1, write: 1 } } };
-    expect(contextReport(status, unpriced)).toContain("bill    250.0k uncached input tokens, plain Pi 500.0k (0.50);");
-    expect(contextReport(status, { ...ledger, calls: 0 })).toBe("No call yet.");
   });
 });

@@ -32,6 +32,34 @@ describe("the ledger of a session", () => {
     expect(open.status().billRatio).toBe(ledger.bill / ledger.plainBill);
   });
 
+  test("has each call at the prices of its own model", async () => {
+    const open = await session();
+    const free = { ...claude, provider: "free", id: "f", cost: { input: 0, cacheRead: 0, cacheWrite: 0 } };
+    const dear = { ...claude, id: "dear", cost: { input: 30, cacheRead: 3, cacheWrite: 37.5 } };
+    const list = [user("Run it.")];
+    const million = { ...report, input: 1_000_000, cacheRead: 0, cacheWrite: 0 };
+    for (const [n, model] of [free, claude, dear].entries()) {
+      await open.transformContext([...list], { model });
+      await open.recordUsage(million);
+      if (n === 0) {
+        expect((await open.ledger()).dollars).toBeNull();
+        expect(open.status()).toMatchObject({ billDollars: null, plainBillDollars: null });
+      }
+      list.push(...step(n + 1, "done\n"));
+    }
+    const { dollars, perCall, reported, prices } = await open.ledger();
+    expect(prices?.usdPerMillion).toBe(30);
+    expect(perCall.map(({ usdPerMillion }) => usdPerMillion)).toEqual([null, 3, 30]);
+    expect(reported.calls).toBe(3);
+    const cost = (of: "ours" | "plain") => (3 * perCall[1][of].cost + 30 * perCall[2][of].cost) / 1e6;
+    expect(dollars).toMatchObject({ calls: 2, warming: 0, faults: 0 });
+    // Not 3 × $30: each report at the prices of the model that answered.
+    expect(dollars?.reported).toBeCloseTo(3 + 30);
+    expect(dollars?.bill).toBeCloseTo(cost("ours"), 12);
+    expect(dollars?.plainBill).toBeCloseTo(cost("plain"), 12);
+    expect(open.status()).toMatchObject({ billDollars: dollars?.bill, plainBillDollars: dollars?.plainBill });
+  });
+
   test("takes long retention and the user's own prices into account", async () => {
     const long = await session();
     await long.transformContext([user("x")], { model: { ...claude, cacheRetention: "long" } });
@@ -76,6 +104,21 @@ describe("the ledger of a session", () => {
 });
 
 describe("palimpsest ledger", () => {
+  test("prints dollars, of the calls whose price is known", async () => {
+    const at = desk();
+    const opened = await store(at.store);
+    const open = await session({}, opened);
+    await open.transformContext([user("Run it.")]);
+    await open.transformContext([user("Run it."), ...step(1, "done\n")], { model: claude });
+    const { dollars } = await open.ledger();
+    await open.close();
+    const { stdout } = at.run("ledger", "session:s");
+    const [bill, plain] = [dollars?.bill ?? 0, dollars?.plainBill ?? 0].map((sum) => `$${sum.toFixed(4)}`);
+    expect(stdout).toContain(
+      `\ndollars   ${bill}, plain ${plain}; reported $0.0000, estimated $0.0000, of 1 of 2 calls\n`,
+    );
+  });
+
   test("prints sums, or every call", async () => {
     const at = desk();
     await withSession(at);
@@ -90,6 +133,8 @@ describe("palimpsest ledger", () => {
       ["1", "0", "cold"],
       ["2", "0", "warm"],
     ]);
+    // Nobody said what a token costs.
+    expect(sums.stdout).not.toContain("dollars");
     expect(at.failure("ledger", "nobody")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
   });
 });

@@ -6,6 +6,7 @@ import { loadPackage } from "../lib/load.js";
 export type {
   ContextTool,
   Ledger,
+  LedgerEpoch,
   Session,
   SessionEvent,
   SessionStatus,

@@ -1,6 +1,7 @@
 // Palimpsest for Pi: handles the `context` event, observes all tools, adds `activate`, `deactivate`, `pin` and `unpin`. Only wiring:
 // state is in the store, and what a session needs while it runs is in `current`. If something of ours fails, Pi works as it does
 // without us (failures.ts).
+import { homedir } from "node:os";
 import {
   type ContextEvent,
   type ExtensionAPI,
@@ -9,12 +10,23 @@ import {
   type ToolCallEvent,
 } from "@earendil-works/pi-coding-agent";
 import { type Addon, loadAddon } from "./addon.ts";
+import { type ContextHost, contextCommand } from "./command.ts";
 import { type Copy, servingCopy, standsAside } from "./copies.ts";
 import { createFailures, describe, type Failures, tell } from "./failures.ts";
 import { inMemory, isLost, type Live, openElsewhere, openLive, sessionKey } from "./live.ts";
+import { noticeOf, welcome } from "./notices.ts";
 import { createObserver, type Observer } from "./observe.ts";
-import { contextReport } from "./report.ts";
-import { checkingLine, statusLine, type Trouble } from "./status.ts";
+import { checkingLine, offLine, statusLine, type Trouble } from "./status.ts";
+import {
+  isForgotten,
+  isSwitchedOff,
+  type Off,
+  offByError,
+  offBySettings,
+  offerTools,
+  rememberSwitch,
+  switchedOff,
+} from "./switch.ts";
 import { registerContextTools } from "./tools.ts";
 import { createUsageReporter, type UsageReporter } from "./usage.ts";
 
@@ -42,8 +54,9 @@ export default function palimpsest(pi: ExtensionAPI): void {
   // Opening and closing take turns: in RPC mode a session starts twice, and a shutdown may come while it is still opening.
   let turn: Promise<void> = Promise.resolve();
   let keyAttempted: string | undefined;
+  let toolNames: string[] = [];
   // Why it is off. `/context` says it again, since Pi shows what is said at the start of a resumed session above its messages.
-  let offBecause: string | undefined;
+  let off: Off | undefined;
 
   function inTurn(action: () => Promise<void>): Promise<void> {
     const next = turn.then(action);
@@ -57,22 +70,28 @@ export default function palimpsest(pi: ExtensionAPI): void {
     }
     await close();
     keyAttempted = sessionKey(ctx);
-    offBecause = undefined;
+    off = undefined;
+    if (isSwitchedOff(ctx)) {
+      showOff(ctx, switchedOff);
+      return;
+    }
     const failures = createFailures(agentDir, ctx);
     let live: Live | undefined;
     try {
       const addon = await loadAddon();
       live = await openLive(addon, agentDir, ctx);
       if (live === undefined) {
-        offBecause = "the setting `enabled` is false";
+        showOff(ctx, offBySettings(agentDir));
         return;
       }
       current = start(addon, live, failures, ctx);
       showStatus(ctx, current);
+      if (live.isFirst && ctx.hasUI) {
+        tell(ctx, welcome(live.store.path, homedir()), "info");
+      }
     } catch (error) {
       current = undefined;
-      offBecause = isForgotten(error) ? "you had it forgotten" : describe(error);
-      showOff(ctx);
+      showOff(ctx, offByError(error));
       if (isForgotten(error)) {
         failures.notice("off for this session, which you had forgotten; Pi works as without it");
         return;
@@ -82,35 +101,39 @@ export default function palimpsest(pi: ExtensionAPI): void {
     }
   }
 
+  /** Says in the status line that Palimpsest is off, and why. */
+  function showOff(ctx: ExtensionContext, because: Off): void {
+    off = because;
+    try {
+      if (ctx.hasUI) {
+        ctx.ui.setStatus(statusKey, offLine(because.why));
+      }
+    } catch {
+      // The host may be shutting down.
+    }
+  }
+
   function start(addon: typeof Addon, live: Live, failures: Failures, ctx: ExtensionContext): Current {
     const tools = addon.tools();
     const observer = createObserver(live.session, failures, new Set(tools.map((tool) => tool.name)));
     for (const notice of live.notices) {
       failures.notice(notice);
     }
+    const usage = createUsageReporter(live.session, failures);
+    const started = { ...live, failures, observer, usage, trouble: { aside: live.aside } };
     let saidTooLong = false;
     live.session.onEvent((event) => {
-      if (event.type === "message_volatile") {
-        failures.notice(`message ${event.at + 1} changes on every call; it passes through, and caching ends before it`);
-      } else if (event.type === "files_polled" && event.reason === "watch_limit") {
-        failures.notice(`the system allows no more watches; files of ${event.folders} folders are looked at every 2 s`);
-      } else if (event.type === "window_exceeded" && !saidTooLong) {
-        saidTooLong = true;
-        failures.notice(
-          `the request has about ${event.tokens} tokens, the model's window ${event.window}: what may leave has left`,
-        );
-      } else if (event.type === "tracking_failed") {
-        failures.notice(`tracking: ${event.problem}; files are looked at before each call all the same`);
-      } else if (event.type === "disk_silent") {
-        failures.notice(
-          `\`${event.path}\` does not answer; what is known of its files stands, and they are looked at again later`,
-        );
-      } else if (event.type === "disk_answers") {
-        failures.notice(`\`${event.path}\` answers again`);
-      } else if (event.type === "checking_files" && ctx.hasUI) {
-        const isOver = event.files === event.of;
-        const line = isOver ? statusLine(live.session.status()) : checkingLine(event.files, event.of);
-        ctx.ui.setStatus(statusKey, line);
+      const notice = noticeOf(event);
+      if (notice !== undefined && !(event.type === "window_exceeded" && saidTooLong)) {
+        failures.notice(notice);
+      }
+      saidTooLong ||= event.type === "window_exceeded";
+      if (event.type === "checking_files" && ctx.hasUI) {
+        if (event.files === event.of) {
+          showStatus(ctx, started);
+        } else {
+          ctx.ui.setStatus(statusKey, checkingLine(event.files, event.of));
+        }
       }
     });
     registerContextTools(
@@ -122,8 +145,8 @@ export default function palimpsest(pi: ExtensionAPI): void {
         await leaveStore(ctx, error);
       },
     );
-    const usage = createUsageReporter(live.session, failures);
-    return { ...live, failures, observer, usage, trouble: { aside: live.aside } };
+    toolNames = tools.map(({ name }) => name);
+    return started;
   }
 
   /** Goes on in another store where that of the open session is lost; returns whether it did. */
@@ -163,7 +186,9 @@ export default function palimpsest(pi: ExtensionAPI): void {
       asked.usage.called(false);
       recordFailedCall(asked, describe(error));
       asked.trouble.failed = describe(error);
-      showStatus(ctx, asked);
+      if (current === asked) {
+        showStatus(ctx, asked);
+      }
       return undefined;
     }
   }
@@ -200,6 +225,34 @@ export default function palimpsest(pi: ExtensionAPI): void {
     return false;
   }
 
+  /** Turns Palimpsest off for this session, also when it is resumed. */
+  function turnOff(ctx: ExtensionContext): Promise<void> {
+    return inTurn(async () => {
+      await close(ctx);
+      keyAttempted = sessionKey(ctx);
+      offerTools(pi, toolNames, false);
+      rememberSwitch(pi, false);
+      showOff(ctx, switchedOff);
+    });
+  }
+
+  /** Turns it on again, or tries once more where it could not be opened. */
+  function turnOn(ctx: ExtensionContext): Promise<void> {
+    return inTurn(async () => {
+      if (current !== undefined) {
+        return;
+      }
+      if (isSwitchedOff(ctx)) {
+        rememberSwitch(pi, true);
+      }
+      keyAttempted = undefined;
+      await open(ctx);
+      if (current !== undefined) {
+        offerTools(pi, toolNames, true);
+      }
+    });
+  }
+
   pi.on("session_start", (_event, ctx) => inTurn(() => open(ctx)));
   pi.on("session_shutdown", (_event, ctx) => inTurn(() => close(ctx)));
   pi.on("context", (event, ctx) => transform(event, ctx, false));
@@ -211,10 +264,9 @@ export default function palimpsest(pi: ExtensionAPI): void {
   pi.on("tool_execution_start", (event) => current?.observer.started(event));
   pi.on("tool_result", (event) => current?.observer.ran(event));
   pi.on("tool_execution_end", (event) => current?.observer.ended(event));
-  pi.registerCommand("context", {
-    description: "Show the window, the bill beside plain Pi's, and what each epoch saved",
-    handler: (_args, ctx) => showReport(ctx, current, offBecause),
-  });
+  pi.on("model_select", (_event, ctx) => (current === undefined ? undefined : showStatus(ctx, current)));
+  const host: ContextHost = { current: () => current, off: () => off, turnOff, turnOn };
+  pi.registerCommand("context", contextCommand(host));
 }
 
 function sayOff(first: Copy, failures: Failures): void {
@@ -222,11 +274,6 @@ function sayOff(first: Copy, failures: Failures): void {
     saidOff = true;
     failures.notice(standsAside(first));
   }
-}
-
-/** Whether the user had this session forgotten. That is no failure, and nothing of it is stored again. */
-function isForgotten(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === "FORGOTTEN";
 }
 
 /** The messages for a call; nothing where they are Pi's own. */
@@ -297,41 +344,8 @@ function modelOf({ model }: ExtensionContext) {
   return { provider, id, contextWindow, api, baseUrl, cost, promptCache, cacheRetention, cacheControlFormat };
 }
 
-/** Answers `/context`. */
-async function showReport(ctx: ExtensionContext, current: Current | undefined, offBecause?: string): Promise<void> {
-  const off = `Palimpsest is off in this session${offBecause === undefined ? "" : `: ${offBecause}`}`;
-  tell(ctx, current === undefined ? off : await reportOf(current), "info");
-}
-
-async function reportOf(current: Current): Promise<string> {
-  const { session, notices, trouble } = current;
-  const status = session.status();
-  const all = [
-    ...notices,
-    ...status.silentPlaces.map((path) => `\`${path}\` does not answer`),
-    ...(trouble.failed === undefined ? [] : [`the last call went out with Pi's own messages: ${trouble.failed}`]),
-  ];
-  const said = all.map((notice) => `notice  ${notice}`);
-  try {
-    return [contextReport(status, await session.ledger()), ...said].join("\n");
-  } catch (error) {
-    return [`Palimpsest: the ledger cannot be read: ${describe(error)}`, ...said].join("\n");
-  }
-}
-
-/** Says in the status line that Palimpsest is off although it should be on. */
-function showOff(ctx: ExtensionContext): void {
-  try {
-    if (ctx.hasUI) {
-      ctx.ui.setStatus(statusKey, "palimpsest off, /context says why");
-    }
-  } catch {
-    // The host may be shutting down.
-  }
-}
-
 function showStatus(ctx: ExtensionContext, current: Current): void {
   if (ctx.hasUI) {
-    ctx.ui.setStatus(statusKey, statusLine(current.session.status(), current.trouble));
+    ctx.ui.setStatus(statusKey, statusLine(current.session.status(), ctx.model?.contextWindow, current.trouble));
   }
 }

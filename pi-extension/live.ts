@@ -18,6 +18,8 @@ export interface Live {
   readonly store: Store;
   /** Notices for the user about the store and about mounts. */
   readonly notices: string[];
+  /** Whether its store was made for it: no session was there before. */
+  readonly isFirst: boolean;
   /** Whether it has all that an archive held with which it was opened. */
   readonly isWhole: boolean;
   /** Where its store is, as the status line says it, if that is not where the settings say. */
@@ -49,8 +51,9 @@ export async function openLive(
   // Pi does not keep this session (`--no-session`), so neither do we.
   const isKept = ctx.sessionManager.getSessionFile() !== undefined;
   const path = isKept ? await addon.storePath({ settings, agentDir }) : inMemory;
+  const isFirst = path !== inMemory && !existsSync(path);
   try {
-    return await openAt(addon, agentDir, ctx, settings, path);
+    return { ...(await openAt(addon, agentDir, ctx, settings, path)), isFirst };
   } catch (error) {
     const beside = isLost(error) ? placesBeside(path).find((place) => existsSync(place)) : undefined;
     if (beside === undefined) {
@@ -166,7 +169,8 @@ async function openAt(
       images: true,
     });
     const notices = [store.notice, ...(await session.mountNotices())].filter((notice) => notice !== null);
-    return { session, store, notices, aside: undefined, isWhole, close: () => closeBoth(session, store) };
+    const close = () => closeBoth(session, store);
+    return { session, store, notices, aside: undefined, isFirst: false, isWhole, close };
   } catch (error) {
     await store.close();
     throw error;

@@ -1,6 +1,7 @@
-// The text that `/context` shows: the window, the bill beside plain Pi's, the overhead, faults, and what each epoch saved.
-import type { Ledger, SessionStatus } from "./addon.ts";
-import { shortCount } from "./status.ts";
+// The text that `/context` shows: the window, what was paid beside plain Pi, what the model missed, and the epochs. Every figure has
+// its unit. Pure.
+import type { Ledger, LedgerEpoch, SessionStatus } from "./addon.ts";
+import { counted, dollars, percent, shortCount } from "./words.ts";
 
 /** Number of epochs to list, the newest; earlier ones are only counted. */
 const listedEpochs = 12;
@@ -8,78 +9,146 @@ const listedEpochs = 12;
 /** The report, several lines. */
 export function contextReport(status: SessionStatus, ledger: Ledger): string {
   if (ledger.calls === 0) {
-    return "No call yet.";
+    return "Palimpsest is on. No call to the model yet.";
   }
-  return [...windowLines(status), ...billLines(ledger), ...epochLines(ledger)].join("\n");
+  return [
+    ...windowLines(status),
+    ...costLines(ledger),
+    ...tokenLines(ledger),
+    ...missingLines(ledger),
+    ...epochLines(ledger),
+  ].join("\n");
 }
 
-function windowLines({ windowTokens, plainTokens, activeObjects, pinnedObjects }: SessionStatus): string[] {
-  const objects = `${activeObjects} active, ${pinnedObjects} pinned`;
-  return [`window  ${shortCount(windowTokens)} tokens of messages, plain Pi ${shortCount(plainTokens)}; ${objects}`];
+function windowLines(status: SessionStatus): string[] {
+  const { requestTokens, plainRequestTokens, activeObjects, indexedObjects, pinnedObjects } = status;
+  const tokens = `${shortCount(requestTokens)} tokens in the last request; plain Pi ${shortCount(plainRequestTokens)}`;
+  const met = `${counted(indexedObjects, "file")}`.replace(/files?$/, "files and outputs");
+  return section("window", [
+    tokens,
+    `${met} met: ${shortCount(activeObjects)} with their text in the window, ${shortCount(pinnedObjects)} pinned`,
+  ]);
 }
 
-function billLines(ledger: Ledger): string[] {
-  const { bill, plainBill, overhead, ours, plain, prices, warming, faults, reported, plainCompactions } = ledger;
-  const cost = (value: number) => money(value, prices?.usdPerMillion);
-  const unit = prices?.usdPerMillion === undefined ? " uncached input tokens" : "";
+/** Where prices are known in dollars; else in multiples of the price of an input token. */
+function costLines(ledger: Ledger): string[] {
+  const lines = ledger.dollars === null ? unpricedLines(ledger) : pricedLines(ledger, ledger.dollars);
+  if (ledger.failedCalls > 0) {
+    lines.push(`not in it: ${counted(ledger.failedCalls, "call")} that went out with Pi's own messages`);
+  }
+  return section("cost", lines);
+}
+
+function pricedLines(ledger: Ledger, sums: NonNullable<Ledger["dollars"]>): string[] {
+  const { calls, warming, reported, prices } = ledger;
   const lines = [
-    `bill    ${cost(bill)}${unit}, plain Pi ${cost(plainBill)} (${ratio(bill, plainBill)}); ${counted(ledger.calls, "call")}, prices: ${prices?.name ?? "-"}`,
-    `        of it ${cost(overhead)} for our tools and guidance`,
-    `tokens  ${shortCount(ours.sent)} sent in all, ${percent(ours.cached, ours.sent)} cached; plain Pi ${shortCount(plain.sent)}, ${percent(plain.cached, plain.sent)} cached${plainCompactions > 0 ? `, ${counted(plainCompactions, "compaction")}` : ""}`,
+    `${dollars(sums.bill)} for input so far; plain Pi ${dollars(sums.plainBill)}${difference(sums.bill, sums.plainBill)}`,
+    `in it: ${dollars(sums.overhead)} for our tools and guidance`,
   ];
+  if (warming.requests > 0) {
+    lines.push(`in it: ${dollars(sums.warming)} for ${counted(warming.requests, "request")} that kept the cache warm`);
+  }
   if (reported.calls > 0) {
-    const sent = shortCount(reported.input + reported.cacheRead + reported.cacheWrite);
+    const same = `estimated before at ${dollars(sums.estimated)}`;
     lines.push(
-      `        the provider reports ${sent} and ${cost(reported.cost)} for ${counted(reported.calls, "call")}, which were estimated at ${cost(reported.estimatedCost)}`,
+      `the provider reports ${dollars(sums.reported)} for the input of ${counted(reported.calls, "call")}, ${same}`,
     );
   }
-  if (warming.requests > 0) {
-    lines.push(`        of it ${cost(warming.cost)} for ${counted(warming.requests, "request")} to keep the cache`);
+  if (sums.calls < calls) {
+    lines.push(`not in it: ${counted(calls - sums.calls, "call")} to models whose price is not known`);
   }
-  if (ledger.failedCalls > 0) {
-    const were =
-      ledger.failedCalls === 1
-        ? "1 call went out with Pi's own messages and is"
-        : `${ledger.failedCalls} calls went out with Pi's own messages and are`;
-    lines.push(`        ${were} not counted`);
-  }
-  lines.push(`faults  ${faults.count}${faults.count > 0 ? `, ${cost(faults.cost)}` : ""}`);
+  lines.push(`by the prices of each call's own model; those of the newest: ${pricesName(prices?.name)}`);
   return lines;
 }
 
-function epochLines({ epoch, epochs, prices }: Ledger): string[] {
-  const shown = epochs.slice(-listedEpochs);
-  const earlier = epochs.length - shown.length;
-  const lines = shown.map(
-    ({ number, call, reason, freed, saved }) =>
-      `        ${number} at call ${call}: ${reason}; freed ${shortCount(freed)}, ${savedSoFar(saved, prices?.usdPerMillion)}`,
-  );
-  return [`epochs  ${epoch}${earlier > 0 ? ` (the first ${earlier} are not listed)` : ""}`, ...lines];
+function unpricedLines({ bill, plainBill, overhead, warming, prices }: Ledger): string[] {
+  const asMuch = (cost: number) => `as much as ${counted(Math.round(cost), "new input token")}`;
+  const lines = [
+    `no price in dollars is known; ${asMuch(bill)}, plain Pi ${shortCount(Math.round(plainBill))}${difference(bill, plainBill)}`,
+    `in it: ${asMuch(overhead)} for our tools and guidance`,
+  ];
+  if (warming.requests > 0) {
+    lines.push(`in it: ${asMuch(warming.cost)} for ${counted(warming.requests, "request")} that kept the cache warm`);
+  }
+  lines.push(`what tokens from the cache cost beside new ones: ${pricesName(prices?.name)}`);
+  return lines;
 }
 
-/** A cost: in dollars if the price of a token is known, else in uncached input tokens. */
-function money(cost: number, usdPerMillion: number | undefined): string {
-  if (usdPerMillion === undefined) {
-    return `${cost < 0 ? "-" : ""}${shortCount(Math.round(Math.abs(cost)))}`;
+function difference(ours: number, plain: number): string {
+  const share = percent(Math.abs(plain - ours), plain);
+  if (plain <= 0 || share === "0 %") {
+    return ", the same";
   }
-  const dollars = (cost * usdPerMillion) / 1_000_000;
-  return `${dollars < 0 ? "-" : ""}$${Math.abs(dollars).toFixed(3)}`;
+  return plain > ours ? `, so ${share} saved` : `, so ${share} more`;
+}
+
+function pricesName(name: string | undefined): string {
+  switch (name) {
+    case "model":
+      return "from Pi's model data";
+    case "own":
+      return "from your setting `prices`";
+    default:
+      return `the preset \`${name ?? "-"}\``;
+  }
+}
+
+function tokenLines({ calls, ours, plain, plainCompactions, reported }: Ledger): string[] {
+  const cached = (side: { sent: number; cached: number }) => `${percent(side.cached, side.sent)} from the cache`;
+  const lines = [
+    `${shortCount(ours.sent)} sent in ${counted(calls, "call")}, ${cached(ours)}; plain Pi ${shortCount(plain.sent)}, ${cached(plain)}`,
+  ];
+  if (reported.calls > 0) {
+    const input = reported.input + reported.cacheRead + reported.cacheWrite;
+    lines.push(`the provider reports ${shortCount(input)} for ${counted(reported.calls, "call")}`);
+  }
+  if (plainCompactions > 0) {
+    lines.push(`plain Pi would have compacted ${times(plainCompactions)}`);
+  }
+  return section("tokens", lines);
+}
+
+function missingLines({ faults, dollars: sums }: Ledger): string[] {
+  if (faults.count === 0) {
+    return section("missing", ["nothing: the model never had to ask for what had left"]);
+  }
+  const cost =
+    sums === null
+      ? `as much as ${counted(Math.round(faults.cost), "new input token")}`
+      : `about ${dollars(sums.faults)}`;
+  return section("missing", [
+    `the model needed what had left ${times(faults.count)} and asked for it again, which cost ${cost}`,
+  ]);
+}
+
+function epochLines({ epochs }: Ledger): string[] {
+  if (epochs.length === 0) {
+    return section("epochs", ["none: so far every request continued the one before"]);
+  }
+  const shown = epochs.slice(-listedEpochs);
+  const earlier = epochs.length - shown.length;
+  const first = `content left the window ${times(epochs.length)}${earlier > 0 ? `; the newest ${shown.length}:` : ":"}`;
+  return section("epochs", [first, ...shown.map(epochLine)]);
+}
+
+function epochLine({ number, call, reason, freed, saved, savedDollars }: LedgerEpoch): string {
+  return `${number}, at call ${call}: freed ${shortCount(freed)} tokens; ${savedSoFar(saved, savedDollars)} (${reason})`;
 }
 
 /** An epoch costs the rewrite first, and earns it back with every call after it. */
-function savedSoFar(saved: number, usdPerMillion: number | undefined): string {
-  const amount = money(Math.abs(saved), usdPerMillion);
-  return saved < 0 ? `${amount} not yet earned back` : `saved ${amount} so far`;
+function savedSoFar(saved: number, savedDollars: number | null): string {
+  const amount =
+    savedDollars === null
+      ? `as much as ${counted(Math.round(Math.abs(saved)), "new input token")}`
+      : dollars(Math.abs(savedDollars));
+  return (savedDollars ?? saved) < 0 ? `its rewrite has yet to earn back ${amount}` : `saved ${amount} so far`;
 }
 
-function counted(count: number, thing: string): string {
-  return `${count} ${thing}${count === 1 ? "" : "s"}`;
+function times(count: number): string {
+  return count === 1 ? "once" : `${shortCount(count)} times`;
 }
 
-function ratio(cost: number, plain: number): string {
-  return plain > 0 ? (cost / plain).toFixed(2) : "-";
-}
-
-function percent(part: number, whole: number): string {
-  return `${Math.round((100 * part) / Math.max(whole, 1))} %`;
+/** Lines under a heading that stands before the first. */
+function section(heading: string, lines: string[]): string[] {
+  return lines.map((line, at) => `${(at === 0 ? heading : "").padEnd(9)} ${line}`);
 }

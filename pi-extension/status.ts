@@ -1,15 +1,12 @@
-// The text of the status line: window tokens, share saved, the bill beside plain Pi's, active objects.
+// The text of the status line: what is saved and how full the window is, or what is wrong in their place. Pure.
 import type { SessionStatus } from "./addon.ts";
+import { cut, percent, shortCount } from "./words.ts";
 
-/** Such as `palimpsest 34.1k tokens · 41 % saved · bill 0.62 · 12 active`; before the first call `palimpsest on`. Ends with what is wrong. */
-export function statusLine(status: SessionStatus, { failed, aside }: Trouble = {}): string {
-  const notes = [
-    aside,
-    status.silentPlaces.length > 0 ? `no answer from ${status.silentPlaces.join(", ")}` : undefined,
-    failed === undefined ? undefined : "the last call went out as Pi's own, /context says why",
-  ];
-  return [figures(status), ...notes.filter((note) => note !== undefined)].join(" · ");
-}
+/** Below this many tokens a request is so small that figures about it mean nothing. */
+const smallRequestTokens = 20_000;
+
+/** Characters of a reason: the line is shared with other extensions. `/context` has all of it. */
+const maxReason = 72;
 
 /** What is not as it should be. */
 export interface Trouble {
@@ -19,13 +16,31 @@ export interface Trouble {
   aside?: string;
 }
 
-function figures(status: SessionStatus): string {
-  if (status.calls === 0) {
-    return "palimpsest on";
-  }
-  const saved = `${Math.round(status.savedShare * 100)} % saved`;
-  const bill = status.billRatio === null ? "" : ` · bill ${status.billRatio.toFixed(2)}`;
-  return `palimpsest ${shortCount(status.windowTokens)} tokens · ${saved}${bill} · ${status.activeObjects} active`;
+/**
+ * Such as `palimpsest $0.27 saved (20 %) · 34k of 200k`; while the session is small, `palimpsest on`. Where calls go out with Pi's own
+ * messages it says so, and no figures. Ends with what else is wrong.
+ *
+ * `contextWindow`: of the model, in tokens, if known.
+ */
+export function statusLine(
+  status: SessionStatus,
+  contextWindow: number | undefined,
+  { failed, aside }: Trouble = {},
+): string {
+  const notes = [
+    aside,
+    status.silentPlaces.length > 0 ? `no answer from ${status.silentPlaces.join(", ")}` : undefined,
+  ];
+  const first =
+    failed === undefined
+      ? `palimpsest ${figures(status, contextWindow)}`
+      : `palimpsest failing: ${shortReason(failed)}`;
+  return [first, ...notes.filter((note) => note !== undefined)].join(" · ");
+}
+
+/** Such as `palimpsest off: palimpsest.json: …`. */
+export function offLine(why: string): string {
+  return `palimpsest off: ${shortReason(why)}`;
 }
 
 /** Such as `palimpsest checking files 1.2k of 5.0k`: while a resumed session checks the files that it knows. */
@@ -33,10 +48,39 @@ export function checkingLine(files: number, of: number): string {
   return `palimpsest checking files ${shortCount(files)} of ${shortCount(of)}`;
 }
 
-/** Such as `812`, `34.1k`, `2.35M`. */
-export function shortCount(count: number): string {
-  if (count < 1_000) {
-    return String(count);
+function figures(status: SessionStatus, contextWindow: number | undefined): string {
+  const { requestTokens, plainRequestTokens } = status;
+  if (Math.max(requestTokens, plainRequestTokens) < smallRequestTokens) {
+    return "on";
   }
-  return count < 1_000_000 ? `${(count / 1_000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(2)}M`;
+  const of = contextWindow === undefined ? " tokens" : ` of ${shortCount(contextWindow)}`;
+  return `${savedWords(status)} · ${shortCount(requestTokens)}${of}`;
+}
+
+/** What the session has saved so far, in money where prices are known. */
+function savedWords({ billDollars, plainBillDollars, billRatio }: SessionStatus): string {
+  if (billDollars !== null && plainBillDollars !== null) {
+    const saved = plainBillDollars - billDollars;
+    // Below a cent there is nothing to tell.
+    if (Math.abs(saved) < 0.005) {
+      return "on";
+    }
+    const share = percent(Math.abs(saved), plainBillDollars);
+    return saved > 0 ? `${cents(saved)} saved (${share})` : `${cents(-saved)} more than plain Pi (${share})`;
+  }
+  const share = Math.round(100 * (1 - (billRatio ?? 1)));
+  if (share === 0) {
+    return "on";
+  }
+  return share > 0 ? `${share} % saved` : `${-share} % more than plain Pi`;
+}
+
+function cents(sum: number): string {
+  return `$${sum.toFixed(2)}`;
+}
+
+/** The first sentence of an error's description: no code, no hint, of paths the last part. */
+function shortReason(why: string): string {
+  const sentence = why.split("; hint: ")[0].replace(/ \([A-Z_]+\)$/, "");
+  return cut(sentence.replaceAll(/(?<=`)(?:[A-Za-z]:)?[/\\](?:[^/\\`]+[/\\])*(?=[^/\\`])/g, ""), maxReason);
 }

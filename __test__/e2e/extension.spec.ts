@@ -56,8 +56,8 @@ describe("a short session", () => {
     await pi.prompt("and now?");
     expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
     const shown = pi.records.filter((record) => record.statusKey === "palimpsest").map((record) => record.statusText);
-    expect(shown[0]).toBe("palimpsest on");
-    expect(shown.at(-1)).toMatch(/^palimpsest [\d.]+k? tokens · -?\d+ % saved · bill \d+\.\d\d · \d+ active$/);
+    // Figures about so little would only alarm.
+    expect(new Set(shown)).toEqual(new Set(["palimpsest on"]));
     expectPairedCalls(model);
   });
 

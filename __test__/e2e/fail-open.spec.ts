@@ -99,10 +99,19 @@ describe("settings that are wrong", () => {
     await pi.prompt("read a.txt");
     const shown = pi.waitFor(({ method, notifyType }) => method === "notify" && notifyType === "info");
     await pi.send({ type: "prompt", message: "/context" });
-    expect((await shown).message).toMatch(/^Palimpsest is off in this session: .*`layuot` is not a setting/);
+    expect((await shown).message).toMatch(
+      /^Palimpsest is off in this session: .*`layuot` is not a setting.*\nTo turn it on: put that right, then `\/context on`$/,
+    );
+    writeFileSync(join(sandbox.agentDir, "palimpsest.json"), "{}");
+    const mended = pi.waitFor(({ method, notifyType }) => method === "notify" && notifyType === "info");
+    await pi.send({ type: "prompt", message: "/context on" });
+    expect((await mended).message).toContain("Palimpsest is on");
     await pi.close();
     const status = pi.records.filter((record) => record.statusKey === "palimpsest").map((record) => record.statusText);
-    expect(status).toEqual(["palimpsest off, /context says why"]);
+    expect(status).toEqual([
+      "palimpsest off: settings in `palimpsest.json`: `layuot` is not a setting, `layout` is",
+      "palimpsest on",
+    ]);
   });
 
   test("of a project count only when it is trusted", async () => {
@@ -192,9 +201,9 @@ describe("an addon that throws", () => {
     await pi.prompt("read a.txt");
     await pi.prompt("once more");
     await pi.close();
-    const notices = pi.records.filter((record) => record.method === "notify");
+    const notices = pi.records.filter((record) => record.notifyType === "warning");
     expect(notices).toHaveLength(1);
-    expect(notices[0]).toMatchObject({ notifyType: "warning", message: expect.stringContaining("transformContext") });
+    expect(notices[0]).toMatchObject({ message: expect.stringContaining("transformContext") });
     expect(pi.records.filter((record) => record.type === "extension_error")).toEqual([]);
     expect(existsSync(join(sandbox.agentDir, "palimpsest", "errors.log"))).toBe(true);
   });

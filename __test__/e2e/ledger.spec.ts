@@ -144,8 +144,8 @@ test("/context repeats what was said when the session started", async () => {
   const { code, stderr } = await runPi(sandbox, ["-e", extension, "-p", "hi"]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("Palimpsest: ") });
   const again = await runPi(sandbox, ["-e", extension, "--continue", "-p", "/context"]);
-  const notice = stderr.trim().replace("Palimpsest: ", "notice  ");
-  expect(again.stderr).toContain(`epochs  0\n${notice}\n`);
+  const notice = stderr.trim().replace("Palimpsest: ", "notice    ");
+  expect(again.stderr).toContain(`${notice}\n`);
 });
 
 test("/context shows the bill in rpc and in print mode", async () => {
@@ -154,8 +154,10 @@ test("/context shows the bill in rpc and in print mode", async () => {
   await pi.prompt("hi");
   const shown = pi.waitFor((record) => record.type === "extension_ui_request" && record.method === "notify");
   await pi.send({ type: "prompt", message: "/context" });
-  expect((await shown).message).toMatch(/^window .*\nbill .*, plain Pi .* \(1\.\d\d\); 1 call, prices: openai\n/);
+  expect((await shown).message).toMatch(
+    /^window .*\n.*\ncost .*no price in dollars is known; .*, plain Pi .*, so \d+ % more\n/,
+  );
   await pi.close();
   const { code, stderr } = await runPi(sandbox, ["-e", extension, "--continue", "-p", "/context"]);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("epochs  0\n") });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("epochs    none") });
 });

@@ -73,7 +73,7 @@ async function session(at: number, fail: (sandbox: Sandbox) => void) {
   return {
     sandbox,
     // That the new store lacks what the old one held is news of its own.
-    notices: of("method", "notify", "message").filter((notice) => !notice.includes(" is new: ")),
+    notices: of("notifyType", "warning", "message").filter((notice) => !notice.includes(" is new: ")),
     status: of("statusKey", "palimpsest", "statusText"),
     results: (model.requests.at(-1)?.body.messages ?? []).filter((message) => message.tool_call_id !== undefined),
   };

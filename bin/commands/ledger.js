@@ -15,7 +15,7 @@ export const ledger = {
   options: { calls: { type: "boolean", text: "list every call instead of sums" } },
   notes: [
     "SESSION is the ID of a session, the host's session ID, a unique prefix, or `latest`.",
-    "Costs are of input only, in multiples of the price of one uncached input token. `plain` estimates what the same session would have cost without Palimpsest. Tokens are estimated before each call and corrected by what the provider reported of earlier calls; `reported` is what it reported of the same calls.",
+    "Costs are of input only, in multiples of the price of one uncached input token; `dollars` has each call at the prices of its own model, where they are known. `plain` estimates what the same session would have cost without Palimpsest. Tokens are estimated before each call and corrected by what the provider reported of earlier calls; `reported` is what it reported of the same calls.",
     "With --calls, the columns are: call, epoch, whether the cache was warm, tokens sent, cached and written, cost, cost as reported (including cache warming), tokens and cost of plain Pi, cost of our overhead, faults.",
   ],
   json: "Ledger",
@@ -33,7 +33,7 @@ export const ledger = {
 
 /** @param {Ledger} ledger */
 async function writeSums({ epochs, ...ledger }) {
-  const { ours, plain, overhead, warming, faults, reported, prices } = ledger;
+  const { ours, plain, overhead, warming, faults, reported, prices, dollars } = ledger;
   const ratio = ledger.plainBill > 0 ? (ledger.bill / ledger.plainBill).toFixed(3) : "-";
   const input = reported.input + reported.cacheRead + reported.cacheWrite;
   const failed = ledger.failedCalls > 0 ? `, and ${ledger.failedCalls} with the host's own messages` : "";
@@ -42,6 +42,7 @@ async function writeSums({ epochs, ...ledger }) {
       calls: `${ledger.calls}${failed}`,
       prices: prices === null ? "-" : `${prices.name}: write ${prices.prices.write}, read ${prices.prices.read}`,
       bill: `${whole(ledger.bill)}, plain ${whole(ledger.plainBill)}, ratio ${ratio}`,
+      ...(dollars !== null && { dollars: inDollars(dollars, ledger.calls) }),
       sent: sums(ours),
       plain: `${sums(plain)}, ${plural(ledger.plainCompactions, "compaction")}`,
       overhead: whole(overhead),
@@ -79,6 +80,16 @@ async function writeCalls({ perCall }) {
     String(faults.count),
   ]);
   await writeTable(headings, rows);
+}
+
+/**
+ * @param {import("../../index.js").LedgerDollars} dollars
+ * @param {number} all number of calls
+ */
+function inDollars({ calls, bill, plainBill, reported, estimated }, all) {
+  const shown = (/** @type {number} */ sum) => `$${sum.toFixed(4)}`;
+  const of = calls < all ? `, of ${calls} of ${plural(all, "call")}` : "";
+  return `${shown(bill)}, plain ${shown(plainBill)}; reported ${shown(reported)}, estimated ${shown(estimated)}${of}`;
 }
 
 /** @param {import("../../index.js").LedgerSums} side */

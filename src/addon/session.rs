@@ -70,6 +70,14 @@ pub struct SessionStatus {
     pub plain_tokens: i64,
     /// Share of `plainTokens` that was not sent, 0 to 1.
     pub saved_share: f64,
+    /// Tokens of the whole request last sent, by the ledger: system prompt, tools and messages, in the provider's count.
+    pub request_tokens: i64,
+    /// Tokens of the same request as the host would have sent it.
+    pub plain_request_tokens: i64,
+    /// Our bill for input so far in US dollars, each call at the prices of its own model; null if no price is known.
+    pub bill_dollars: Option<f64>,
+    /// What the plain host's would have been, for the same calls.
+    pub plain_bill_dollars: Option<f64>,
     /// Our bill by what the plain host's would have been; null before the first call.
     pub bill_ratio: Option<f64>,
     /// Objects whose content stands in the window.
@@ -266,6 +274,10 @@ impl Session {
             window_tokens: number(status.window_tokens),
             plain_tokens: number(status.plain_tokens),
             saved_share,
+            request_tokens: number(status.request_tokens),
+            plain_request_tokens: number(status.plain_request_tokens),
+            bill_dollars: status.bill_dollars,
+            plain_bill_dollars: status.plain_bill_dollars,
             bill_ratio: status.bill_ratio,
             active_objects: number(status.active_objects),
             indexed_objects: number(status.indexed_objects),

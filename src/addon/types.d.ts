@@ -26,6 +26,21 @@ export interface LedgerReported {
   estimatedCost: number;
 }
 
+/**
+ * Sums in US dollars, of input only: each call at the prices of its own model. `calls`: those of models whose price is known; the
+ * others are in no sum.
+ */
+export interface LedgerDollars {
+  calls: number;
+  bill: number;
+  plainBill: number;
+  overhead: number;
+  warming: number;
+  faults: number;
+  reported: number;
+  estimated: number;
+}
+
 /** An epoch: the tokens that it freed, what its start cost, and what it has saved since, minus that cost. */
 export interface LedgerEpoch {
   number: number;
@@ -34,12 +49,16 @@ export interface LedgerEpoch {
   freed: number;
   cost: number;
   saved: number;
+  /** `saved` in US dollars, as far as prices are known. */
+  savedDollars: number | null;
 }
 
 /** A call. `warm`: whether a cache was alive, of a request with the same model, system prompt and tools. `warming`: what kept its own alive. */
 export interface LedgerCall {
   number: number;
   model: string | null;
+  /** US dollars for a million uncached input tokens of its model, if known. */
+  usdPerMillion: number | null;
   epoch: number;
   warm: boolean;
   ours: LedgerSums;
@@ -75,6 +94,8 @@ export interface Ledger {
   warming: LedgerWarming;
   faults: { count: number; cost: number };
   reported: LedgerReported;
+  /** Null if no call's price is known. */
+  dollars: LedgerDollars | null;
   epochs: LedgerEpoch[];
   perCall: LedgerCall[];
 }

@@ -233,7 +233,8 @@ fn paid(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
         let unspent: f64 = leaving.iter().map(Item::unspent).sum();
         let pays = gain >= terms.collapse_tokens && unspent >= cost;
         let reserve = standing.fault_risk(leaving);
-        let reason = format!("keeping {gain} tokens had cost as much as the rewrite, {cost:.0}");
+        let reason =
+            format!("keeping {gain} tokens had cost what a rewrite costs: {cost:.0} input tokens");
         let may = pays && terms.bound.affords(cost + reserve);
         let leaving = leaving.to_vec();
         may.then_some(Cause { reason, reserve: Some(reserve), leaving, from: 0 })

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::session::{
-    Account, Bill, CallBill, CallRecord, EpochBill, Event, PriceNote, ReportKind, Reported,
-    ReportedSums, Session, Warming,
+    Account, Bill, CallBill, CallRecord, Dollars, EpochBill, Event, PriceNote, ReportKind,
+    Reported, ReportedSums, Session, Warming,
 };
 
 /// The ledger of a session. Costs are in uncached input tokens; tokens are in the provider's count.
@@ -37,6 +37,8 @@ pub struct Statement {
     pub faults: Faults,
     /// What the provider reported for calls; `estimatedCost` is our estimate for the same calls.
     pub reported: ReportedSums,
+    /// Sums in US dollars, each call at the prices of its own model.
+    pub dollars: Option<Dollars>,
     /// The epochs that started.
     pub epochs: Vec<EpochLine>,
     /// Every call, in order.
@@ -81,6 +83,8 @@ pub struct EpochLine {
     pub cost: f64,
     /// What the freed tokens would have cost since then, minus `cost`.
     pub saved: f64,
+    /// The same in US dollars, as far as prices are known.
+    pub saved_dollars: Option<f64>,
 }
 
 /// A call.
@@ -91,6 +95,8 @@ pub struct CallLine {
     pub number: u64,
     /// Its model.
     pub model: Option<String>,
+    /// US dollars for a million uncached input tokens of the model, if known.
+    pub usd_per_million: Option<f64>,
     /// Its epoch.
     pub epoch: u32,
     /// Whether a cache was alive: of a request with the same model, system prompt and tools.
@@ -154,6 +160,7 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
         warming: bill.warming().into(),
         faults: Faults { count, cost },
         reported: bill.reported(),
+        dollars: bill.dollars(),
         epochs: bill.epochs().iter().map(EpochLine::from).collect(),
         per_call: calls,
     }
@@ -166,6 +173,7 @@ fn line(record: &CallRecord, bill: &Bill) -> Option<CallLine> {
     Some(CallLine {
         number: record.number,
         model: record.model.clone(),
+        usd_per_million: bill.prices().and_then(|prices| prices.usd_per_million),
         epoch: record.epoch,
         warm: *warm,
         ours: (*ours).into(),
@@ -190,7 +198,7 @@ impl From<Warming> for WarmingSums {
 
 impl From<&EpochBill> for EpochLine {
     fn from(epoch: &EpochBill) -> Self {
-        let EpochBill { number, call, freed, cost, saved, .. } = *epoch;
-        Self { number, call, reason: epoch.reason.clone(), freed, cost, saved }
+        let EpochBill { number, call, freed, cost, saved, saved_dollars, .. } = *epoch;
+        Self { number, call, reason: epoch.reason.clone(), freed, cost, saved, saved_dollars }
     }
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::call_bill::{CallBill, Side};
 use super::call_note::{PlainCompaction, PriceNote};
+use super::dollars::{self, Dollars};
 use super::event::Rewrite;
 use super::record::CallRecord;
 use super::report::{ReportKind, Reported};
@@ -96,8 +97,19 @@ pub struct EpochBill {
     pub cost: f64,
     /// What the freed tokens would have cost since then, minus `cost`; negative until the epoch has paid off.
     pub saved: f64,
+    /// `saved` in US dollars, as far as prices are known; `None` if none is.
+    pub saved_dollars: Option<f64>,
     /// Whether savings are still credited: no longer once the host rewrote its list.
     stands: bool,
+}
+
+impl EpochBill {
+    fn save(&mut self, cost: f64, rate: Option<f64>) {
+        self.saved += cost;
+        if let Some(rate) = rate {
+            *self.saved_dollars.get_or_insert(0.0) += cost * rate;
+        }
+    }
 }
 
 /// What the next call needs to know about the newest one.
@@ -126,6 +138,7 @@ pub struct Bill {
     faults: (u64, f64),
     extra_calls: u64,
     reported: ReportedSums,
+    dollars: Dollars,
     epochs: Vec<EpochBill>,
     prices: Option<PriceNote>,
     last: Option<LastCall>,
@@ -192,6 +205,11 @@ impl Bill {
         self.reported
     }
 
+    /// The same sums in US dollars; `None` if no call's price is known.
+    pub fn dollars(&self) -> Option<Dollars> {
+        Some(self.dollars).filter(|dollars| dollars.calls > 0)
+    }
+
     /// The epochs that started, in order.
     pub fn epochs(&self) -> &[EpochBill] {
         &self.epochs
@@ -238,8 +256,18 @@ impl Bill {
 
     pub(super) fn epoch_started(&mut self, number: u32, reason: &str, call: u64) {
         let reason = reason.to_owned();
-        let (freed, cost, saved) = (0, 0.0, 0.0);
-        self.epochs.push(EpochBill { number, reason, call, freed, cost, saved, stands: true });
+        let (freed, cost, saved, saved_dollars) = (0, 0.0, 0.0, None);
+        let stands = true;
+        self.epochs.push(EpochBill {
+            number,
+            reason,
+            call,
+            freed,
+            cost,
+            saved,
+            saved_dollars,
+            stands,
+        });
     }
 
     pub(super) fn rewritten(&mut self, how: Rewrite, chat_len: u64) {
@@ -262,6 +290,9 @@ impl Bill {
             self.last = None;
             return;
         };
+        if let Some(before) = &self.prices {
+            self.dollars.missed(note.fault_cost, before);
+        }
         if let Some(prices) = &note.prices {
             self.prices = Some(prices.clone());
         }
@@ -273,6 +304,7 @@ impl Bill {
         self.ours.add(&bill.ours);
         self.plain.add(&bill.plain);
         self.overhead += bill.overhead_cost;
+        self.dollars.called(&bill, prices);
         self.faults.0 += note.faults;
         self.faults.1 += note.fault_cost;
         self.extra_calls += u64::from(note.extra);
@@ -280,7 +312,8 @@ impl Bill {
             self.compaction = note.compacted;
             self.compactions += 1;
         }
-        self.credit_epochs(record.number, &bill);
+        let rate = dollars::rate(prices);
+        self.credit_epochs(record.number, &bill, rate);
         self.last = Some(LastCall {
             number: record.number,
             model: record.model.clone(),
@@ -291,14 +324,14 @@ impl Bill {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-    fn credit_epochs(&mut self, call: u64, bill: &CallBill) {
+    fn credit_epochs(&mut self, call: u64, bill: &CallBill, rate: Option<f64>) {
         if let Some(epoch) = self.epochs.last_mut().filter(|epoch| epoch.call == call) {
             epoch.freed = bill.freed;
             epoch.cost = bill.rewrite_cost;
-            epoch.saved = -bill.rewrite_cost;
+            epoch.save(-bill.rewrite_cost, rate);
         }
         for epoch in self.epochs.iter_mut().filter(|epoch| epoch.stands) {
-            epoch.saved += epoch.freed as f64 * bill.carry;
+            epoch.save(epoch.freed as f64 * bill.carry, rate);
         }
     }
 
@@ -306,9 +339,13 @@ impl Bill {
         self.known_reports.extend(reported.id.clone());
         let cost = self.cost_reported(reported);
         if reported.kind == ReportKind::CacheWarm {
+            let plain = cost * self.plain_by_ours();
             self.warming.requests += 1;
             self.warming.ours += cost;
-            self.warming.plain += cost * self.plain_by_ours();
+            self.warming.plain += plain;
+            if let Some(prices) = &self.prices {
+                self.dollars.warmed(cost, plain, prices);
+            }
             return;
         }
         self.reported.calls += 1;
@@ -317,6 +354,7 @@ impl Bill {
         self.reported.cache_write += reported.cache_write;
         self.reported.output += reported.output;
         self.reported.cost += cost;
+        self.add_reported_dollars(reported, cost);
         let Some(last) = self.last.as_ref().filter(|last| reported.call == Some(last.number))
         else {
             return;
@@ -329,6 +367,12 @@ impl Bill {
         if recent.len() > RECENT_REPORTS {
             recent.pop_front();
         }
+    }
+
+    fn add_reported_dollars(&mut self, reported: &Reported, cost: f64) {
+        let Some(prices) = &self.prices else { return };
+        let last = self.last.as_ref().filter(|last| reported.call == Some(last.number));
+        self.dollars.reported(cost, last.map_or(0.0, |last| last.bill.ours.cost), prices);
     }
 
     /// Cost of a reported input at the prices of the newest call; 0 before the first call.

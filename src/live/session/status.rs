@@ -15,6 +15,14 @@ pub struct Status {
     pub window_tokens: u64,
     /// Tokens of the messages as the host would have sent them.
     pub plain_tokens: u64,
+    /// Tokens of the whole request last sent: system prompt, tools and messages, in the provider's count.
+    pub request_tokens: u64,
+    /// The same of the plain host's request.
+    pub plain_request_tokens: u64,
+    /// Our bill so far in US dollars, each call at the prices of its own model; `None` if no price is known.
+    pub bill_dollars: Option<f64>,
+    /// The plain host's.
+    pub plain_bill_dollars: Option<f64>,
     /// Our bill by the plain host's; `None` before the first call.
     pub bill_ratio: Option<f64>,
     /// Content objects whose content stands in the window.
@@ -30,12 +38,19 @@ impl LiveSession {
     pub fn status(&self) -> Status {
         let state = self.journal.state();
         let sent = state.sent();
+        let bill = state.bill();
+        let last = bill.last().map(|last| &last.bill);
+        let dollars = bill.dollars();
         Status {
             calls: state.calls(),
             epoch: state.epoch(),
             window_tokens: sent.map_or(0, |sent| sent.sent_tokens),
             plain_tokens: sent.map_or(0, |sent| sent.plain_tokens),
-            bill_ratio: state.bill().ratio(),
+            request_tokens: last.map_or(0, |last| last.ours.total()),
+            plain_request_tokens: last.map_or(0, |last| last.plain.total()),
+            bill_dollars: dollars.map(|dollars| dollars.bill),
+            plain_bill_dollars: dollars.map(|dollars| dollars.plain_bill),
+            bill_ratio: bill.ratio(),
             active_objects: self.active_objects().len() as u64,
             indexed_objects: state.index().entries().len() as u64,
             pinned_objects: state.sets().pinned().len() as u64,

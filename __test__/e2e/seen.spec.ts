@@ -1,0 +1,134 @@
+// What the person in front of Pi sees at a glance, and `/context off`: the status line, notices, and what goes out meanwhile.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startPiRpc } from "../../scripts/lib/pi.js";
+import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
+import { useModel } from "./providers.ts";
+import { contextToolNames, extension, start, toolNames } from "./support.ts";
+
+type Pi = ReturnType<typeof startPiRpc>;
+
+/** What a long output is like. */
+const lines = (of: string, count: number) =>
+  Array.from({ length: count }, (_, at) => `line ${at} of ${of}: ${(at * 7919) % 1009} widgets\n`).join("");
+
+const rates = { input: 3, output: 0, cacheRead: 0.3, cacheWrite: 0 };
+
+function statusLines(pi: Pi): string[] {
+  return pi.records.filter((record) => record.statusKey === "palimpsest").map((record) => String(record.statusText));
+}
+
+/** Runs a command of Pi and returns what it tells the user. */
+async function said(pi: Pi, command: string): Promise<string> {
+  const shown = pi.waitFor((record) => record.notifyType === "info");
+  await pi.send({ type: "prompt", message: command });
+  return String((await shown).message);
+}
+
+test("the first session ever says what is on, where data goes and how to turn it off; no later one does", async () => {
+  const { sandbox } = await start(() => ({ text: "Hello." }));
+  const informed = async () => {
+    const pi = startPiRpc(sandbox, ["-e", extension]);
+    await pi.prompt("hi");
+    expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
+    expect(new Set(statusLines(pi))).toEqual(new Set(["palimpsest on"]));
+    return pi.records.filter((record) => record.method === "notify").map((record) => String(record.message));
+  };
+  const store = join(sandbox.agentDir, "palimpsest", "store.sqlite");
+  expect(await informed()).toEqual([expect.stringContaining(`on this machine, in \`${store}\``)]);
+  expect(await informed()).toEqual([]);
+});
+
+test("the status line has money and the window, of the model that is used", async () => {
+  const files = Object.fromEntries([0, 1, 2, 3].map((n) => [`f${n}.txt`, lines(`file ${n}`, 1_200)]));
+  // Twice the same: the second time a line stands for what is in the window.
+  const { model, sandbox } = await start(
+    ({ n }) => (n < 8 ? { calls: [{ name: "read", args: { path: `f${n % 4}.txt` } }] } : { text: "Read." }),
+    { files, palimpsest: {} },
+  );
+  const models = [
+    { id: "dear", contextWindow: 200_000, maxTokens: 8_000, cost: rates },
+    { id: "large", contextWindow: 1_000_000, maxTokens: 8_000, cost: rates },
+  ];
+  useModel(sandbox, { baseUrl: model.baseUrl, api: "openai-completions", apiKey: "none", models });
+  const pi = startPiRpc(sandbox, ["-e", extension]);
+  await pi.prompt("Read them, twice.");
+  expect(statusLines(pi).at(-1)).toMatch(/^palimpsest \$0\.\d\d saved \(\d+ %\) · \d+k of 200k$/);
+  await pi.send({ type: "set_model", provider: "scripted", modelId: "large" });
+  expect(statusLines(pi).at(-1)).toMatch(/^palimpsest \$0\.\d\d saved \(\d+ %\) · \d+k of 1\.00M$/);
+  expect(await said(pi, "/context")).toMatch(/^cost {6}\$0\.\d+ for input so far; plain Pi \$0\.\d+, so \d+ % saved$/m);
+  expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
+});
+
+test("after a switch from a model without a price the sums are Pi's", async () => {
+  const usage = (body: RequestBody): Step["usage"] => ({ in: body.model === "free" ? 900_000 : 70_000 });
+  const { model, sandbox } = await start(({ body }) => ({ text: "Hello.", usage: usage(body) }), { palimpsest: {} });
+  const models = [
+    { id: "free", contextWindow: 1_000_000, maxTokens: 8_000 },
+    { id: "dear", contextWindow: 1_000_000, maxTokens: 8_000, cost: rates },
+  ];
+  useModel(sandbox, { baseUrl: model.baseUrl, api: "openai-completions", apiKey: "none", models });
+  const pi = startPiRpc(sandbox, ["-e", extension]);
+  await pi.prompt("Hi.");
+  await pi.send({ type: "set_model", provider: "scripted", modelId: "dear" });
+  await pi.prompt("And you?");
+  const stats = (await pi.send({ type: "get_session_stats" })) as { data?: { cost?: number } };
+  // Output is free here: Pi counts it, we do not.
+  expect(stats.data?.cost).toBeCloseTo(0.21, 5);
+  const report = await said(pi, "/context");
+  expect(report).toContain("the provider reports $0.21 for the input of 2 calls");
+  expect(report).toContain("not in it: 1 call to models whose price is not known");
+  expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
+});
+
+test("/context off gives the model plain Pi, also when resumed, and /context on all of it again", async () => {
+  const { model, sandbox } = await start(
+    ({ n }) => (n === 0 ? { calls: [{ name: "read", args: { path: "a.txt" } }] } : { text: "Fine." }),
+    { files: { "a.txt": lines("the file", 800) }, palimpsest: { previewReads: true, prices: "openai" } },
+  );
+  const sent = () => {
+    const { body } = model.requests[model.requests.length - 1];
+    return { tools: toolNames(body), whole: JSON.stringify(body).includes("line 400 of the file") };
+  };
+  const plainTools = ["read", "bash", "edit", "write"];
+  const pi = startPiRpc(sandbox, ["-e", extension]);
+  await pi.prompt("read a.txt");
+  expect(sent()).toEqual({ tools: [...plainTools, ...contextToolNames], whole: false });
+  expect(await said(pi, "/context off")).toContain("`/context on` turns it on again");
+  expect(statusLines(pi).at(-1)).toBe("palimpsest off: you turned it off here");
+  await pi.prompt("and now?");
+  expect(sent()).toEqual({ tools: plainTools, whole: true });
+  expect(await said(pi, "/context")).toBe(
+    "Palimpsest is off in this session: you turned it off here\nTo turn it on: `/context on`",
+  );
+  expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
+
+  const resumed = startPiRpc(sandbox, ["-e", extension, "--continue"]);
+  await resumed.prompt("still off?");
+  expect(statusLines(resumed)).toEqual(["palimpsest off: you turned it off here"]);
+  expect(sent()).toEqual({ tools: plainTools, whole: true });
+  expect(await said(resumed, "/context on")).toBe("Palimpsest is on again in this session.");
+  await resumed.prompt("and now?");
+  expect(statusLines(resumed).at(-1)).toBe("palimpsest on");
+  expect(sent()).toEqual({ tools: [...plainTools, ...contextToolNames], whole: false });
+  expect(await said(resumed, "/context of")).toMatch(/^`\/context of` is not known\. There are:\n/);
+  expect(await resumed.close()).toMatchObject({ code: 0, stderr: "" });
+
+  const fresh = startPiRpc(sandbox, ["-e", extension]);
+  await fresh.prompt("hi");
+  expect(statusLines(fresh).at(-1)).toBe("palimpsest on");
+  await fresh.close();
+});
+
+test("a setting that turns it off is said, with the way to turn it on", async () => {
+  const { sandbox } = await start([{ text: "Hello." }], { palimpsest: { enabled: false } });
+  const pi = startPiRpc(sandbox, ["-e", extension]);
+  await pi.prompt("hi");
+  expect(statusLines(pi)).toEqual(["palimpsest off: the setting `enabled` is false"]);
+  expect(await said(pi, "/context on")).toContain("To turn it on: remove `enabled` from");
+  writeFileSync(join(sandbox.agentDir, "palimpsest.json"), "{}");
+  expect(await said(pi, "/context on")).toContain("Palimpsest is on");
+  expect(statusLines(pi).at(-1)).toBe("palimpsest on");
+  await pi.close();
+});

@@ -1,0 +1,217 @@
+// What the person in front of Pi reads: the status line, `/context`, notices.
+import { describe, expect, test } from "vitest";
+import type { Ledger, SessionStatus } from "../pi-extension/addon.ts";
+import { welcome } from "../pi-extension/notices.ts";
+import { contextReport } from "../pi-extension/report.ts";
+import { checkingLine, offLine, statusLine } from "../pi-extension/status.ts";
+import { offByError, offBySettings } from "../pi-extension/switch.ts";
+import { dollars, shortCount } from "../pi-extension/words.ts";
+
+const status: SessionStatus = {
+  calls: 42,
+  epoch: 1,
+  windowTokens: 31_120,
+  plainTokens: 60_000,
+  savedShare: 0.412,
+  requestTokens: 34_120,
+  plainRequestTokens: 63_000,
+  billDollars: 1.08,
+  plainBillDollars: 1.35,
+  billRatio: 0.8,
+  activeObjects: 12,
+  indexedObjects: 20,
+  pinnedObjects: 1,
+  silentPlaces: [],
+};
+const unpriced = { ...status, billDollars: null, plainBillDollars: null };
+
+describe("the status line", () => {
+  const line = (changes: Partial<SessionStatus>) => statusLine({ ...status, ...changes }, 200_000);
+
+  test("says what is saved and how full the window is", () => {
+    expect(line({})).toBe("palimpsest $0.27 saved (20 %) · 34k of 200k");
+    expect(statusLine(status, undefined)).toBe("palimpsest $0.27 saved (20 %) · 34k tokens");
+    expect(line({ billDollars: 1.4 })).toBe("palimpsest $0.05 more than plain Pi (4 %) · 34k of 200k");
+    expect(line({ billDollars: 1.346 })).toBe("palimpsest on · 34k of 200k");
+  });
+
+  test("counts shares where nobody knows a price", () => {
+    expect(statusLine(unpriced, 200_000)).toBe("palimpsest 20 % saved · 34k of 200k");
+    expect(statusLine({ ...unpriced, billRatio: 1.03 }, 200_000)).toBe(
+      "palimpsest 3 % more than plain Pi · 34k of 200k",
+    );
+    expect(statusLine({ ...unpriced, billRatio: 1.001 }, 200_000)).toBe("palimpsest on · 34k of 200k");
+  });
+
+  test("says only that it is on while a session is small, whatever the ratio", () => {
+    const small = { requestTokens: 2_600, plainRequestTokens: 2_100, billRatio: 5.6 };
+    expect(line(small)).toBe("palimpsest on");
+    expect(line({ ...small, calls: 0, billRatio: null, billDollars: null, plainBillDollars: null })).toBe(
+      "palimpsest on",
+    );
+    // What was saved in a large one stays in sight.
+    expect(line({ requestTokens: 12_000 })).toBe("palimpsest $0.27 saved (20 %) · 12k of 200k");
+  });
+
+  test("says that calls fail and why, and no figure of before", () => {
+    const failed =
+      "cannot write to `/home/u/.pi/agent/palimpsest/store.sqlite`: disk full (FILE); hint: free some space";
+    expect(statusLine(status, 200_000, { failed })).toBe(
+      "palimpsest failing: cannot write to `store.sqlite`: disk full",
+    );
+  });
+
+  test("ends with what else is wrong", () => {
+    const silent = { ...status, requestTokens: 0, plainRequestTokens: 0, silentPlaces: ["/mnt/a", "/mnt/b"] };
+    expect(statusLine(silent, 200_000)).toBe("palimpsest on · no answer from /mnt/a, /mnt/b");
+    expect(statusLine(status, 200_000, { aside: "in memory" })).toBe(
+      "palimpsest $0.27 saved (20 %) · 34k of 200k · in memory",
+    );
+  });
+
+  test("says why it is off, in the room of a line", () => {
+    const wrong =
+      "settings in `/home/a person/.pi/agent/palimpsest.json`: `layuot` is not a setting, `layout` is (INVALID_SETTINGS); hint: x";
+    expect(offLine(wrong)).toBe(
+      "palimpsest off: settings in `palimpsest.json`: `layuot` is not a setting, `layout` is",
+    );
+    expect(offLine(`a ${"very ".repeat(40)}long reason`)).toMatch(/^palimpsest off: a very .*very…$/);
+    expect(offLine(`a ${"very ".repeat(40)}long reason`).length).toBeLessThan(90);
+    expect(checkingLine(1_200, 5_000)).toBe("palimpsest checking files 1.2k of 5.0k");
+  });
+});
+
+test("figures are short, and small ones are not rounded to nothing", () => {
+  expect([0, 812, 1_200, 9_949, 9_950, 34_120, 999_499, 999_500, 2_345_678].map(shortCount)).toEqual([
+    "0",
+    "812",
+    "1.2k",
+    "9.9k",
+    "10k",
+    "34k",
+    "999k",
+    "1.00M",
+    "2.35M",
+  ]);
+  expect([0, 0.0001, 0.0123, 0.27, 12.345].map(dollars)).toEqual([
+    "$0.000",
+    "less than $0.001",
+    "$0.012",
+    "$0.27",
+    "$12.35",
+  ]);
+});
+
+test("where it is off there is a way to turn it on", () => {
+  expect(offBySettings("/a").turnOn).toContain("`/a/palimpsest.json`");
+  expect(offByError(Object.assign(new Error("gone"), { code: "FORGOTTEN" })).why).toBe("you had it forgotten");
+  const { why, turnOn } = offByError(Object.assign(new Error("odd"), { code: "FILE", hint: "look" }));
+  expect({ why, turnOn }).toEqual({ why: "odd (FILE); hint: look", turnOn: "put that right, then `/context on`" });
+  const noAddon = Object.assign(new Error("not built"), { code: "NO_ADDON" });
+  expect(offByError(noAddon).turnOn).toBe("put that right, then start Pi again");
+});
+
+test("the first notice says what is on, where data goes, and how to turn it off", () => {
+  expect(welcome("/h/u/.pi/store.sqlite", "/h/u")).toMatch(
+    /^Palimpsest is on: .*\n.* this machine, in `~\/\.pi\/store\.sqlite`\.\n`\/context` .*`\/context off` /,
+  );
+  expect(welcome("/h/user/store.sqlite", "/h/u")).toContain("`/h/user/store.sqlite`");
+});
+
+describe("the report of /context", () => {
+  const sums = (sent: number, cached: number, cost: number) => ({ sent, cached, written: sent - cached, cost });
+  const ledger: Ledger = {
+    calls: 42,
+    failedCalls: 1,
+    epoch: 2,
+    prices: { name: "model", prices: { read: 0.1, write: 1.25 }, usdPerMillion: 3 },
+    bill: 250_000,
+    plainBill: 500_000,
+    overhead: 4_000,
+    ours: sums(900_000, 810_000, 240_000),
+    plain: sums(2_000_000, 1_900_000, 480_000),
+    plainCompactions: 1,
+    warming: { requests: 2, cost: 10_000, plainCost: 20_000 },
+    faults: { count: 2, cost: 3_000 },
+    reported: {
+      calls: 42,
+      input: 90_000,
+      cacheRead: 810_000,
+      cacheWrite: 0,
+      output: 9_000,
+      cost: 245_000,
+      estimatedCost: 240_000,
+    },
+    dollars: {
+      calls: 40,
+      bill: 1.08,
+      plainBill: 1.35,
+      overhead: 0.012,
+      warming: 0.03,
+      faults: 0.009,
+      reported: 1.1,
+      estimated: 1.04,
+    },
+    epochs: [
+      {
+        number: 1,
+        call: 30,
+        reason: "the cache is cold: 9000 tokens need not be written again",
+        freed: 9_000,
+        cost: 0,
+        saved: 5_000,
+        savedDollars: 0.31,
+      },
+      {
+        number: 2,
+        call: 41,
+        reason: "window pressure: 90000 tokens, 30000 of them can go",
+        freed: 30_700,
+        cost: 3_000,
+        saved: -2_600,
+        savedDollars: -0.008,
+      },
+    ],
+    perCall: [],
+  };
+
+  test("says in plain words and units what is in the window, what it cost, and what epochs saved", () => {
+    expect(contextReport(status, ledger)).toBe(
+      [
+        "window    34k tokens in the last request; plain Pi 63k",
+        "          20 files and outputs met: 12 with their text in the window, 1 pinned",
+        "cost      $1.08 for input so far; plain Pi $1.35, so 20 % saved",
+        "          in it: $0.012 for our tools and guidance",
+        "          in it: $0.030 for 2 requests that kept the cache warm",
+        "          the provider reports $1.10 for the input of 42 calls, estimated before at $1.04",
+        "          not in it: 2 calls to models whose price is not known",
+        "          by the prices of each call's own model; those of the newest: from Pi's model data",
+        "          not in it: 1 call that went out with Pi's own messages",
+        "tokens    900k sent in 42 calls, 90 % from the cache; plain Pi 2.00M, 95 % from the cache",
+        "          the provider reports 900k for 42 calls",
+        "          plain Pi would have compacted once",
+        "missing   the model needed what had left 2 times and asked for it again, which cost about $0.009",
+        "epochs    content left the window 2 times:",
+        "          1, at call 30: freed 9.0k tokens; saved $0.31 so far (the cache is cold: 9000 tokens need not be written again)",
+        "          2, at call 41: freed 31k tokens; its rewrite has yet to earn back $0.008 (window pressure: 90000 tokens, 30000 of them can go)",
+      ].join("\n"),
+    );
+  });
+
+  test("counts in tokens where nobody knows a price, says so, and never shows a bare number or a negative sum", () => {
+    const epochs = ledger.epochs.map((epoch) => ({ ...epoch, savedDollars: null }));
+    const prices = { name: "openai", prices: { read: 0.1, write: 1 } };
+    const text = contextReport(unpriced, { ...ledger, dollars: null, prices, epochs });
+    expect(text).toContain(
+      "cost      no price in dollars is known; as much as 250k new input tokens, plain Pi 500k, so 50 % saved\n",
+    );
+    expect(text).toContain("its rewrite has yet to earn back as much as 2.6k new input tokens (");
+    expect(text).not.toMatch(/\$|-\d/);
+  });
+
+  test("says what a fresh session has", () => {
+    expect(contextReport(status, { ...ledger, calls: 0 })).toBe("Palimpsest is on. No call to the model yet.");
+    const fresh = contextReport(status, { ...ledger, faults: { count: 0, cost: 0 }, epochs: [] });
+    expect(fresh).toContain("missing   nothing: the model never had to ask for what had left\nepochs    none: ");
+  });
+});

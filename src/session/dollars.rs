@@ -1,0 +1,66 @@
+//! The ledger's sums in US dollars. Plain data.
+//!
+//! Other sums count in uncached input tokens, whose price differs between models; here each call has the prices of its own model.
+//! Must not decide anything.
+
+use serde::Serialize;
+
+use super::call_bill::CallBill;
+use super::call_note::PriceNote;
+
+/// Sums in US dollars, of input only.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Dollars {
+    /// Calls of models whose price is known. The others are in no sum.
+    pub calls: u64,
+    /// Our bill: requests, warming and faults.
+    pub bill: f64,
+    /// What the plain host's bill would have been.
+    pub plain_bill: f64,
+    /// The part of `bill` that our tools and guidance cost.
+    pub overhead: f64,
+    /// The part of `bill` that warming cost.
+    pub warming: f64,
+    /// The part of `bill` that faults cost.
+    pub faults: f64,
+    /// Cost of what providers reported for calls.
+    pub reported: f64,
+    /// Our estimate for the same calls.
+    pub estimated: f64,
+}
+
+impl Dollars {
+    pub(super) fn called(&mut self, bill: &CallBill, prices: &PriceNote) {
+        let Some(rate) = rate(prices) else { return };
+        self.calls += 1;
+        self.bill += bill.ours.cost * rate;
+        self.plain_bill += bill.plain.cost * rate;
+        self.overhead += bill.overhead_cost * rate;
+    }
+
+    /// `prices`: of the call that lacked content.
+    pub(super) fn missed(&mut self, cost: f64, prices: &PriceNote) {
+        let cost = cost * rate(prices).unwrap_or(0.0);
+        self.bill += cost;
+        self.faults += cost;
+    }
+
+    pub(super) fn warmed(&mut self, ours: f64, plain: f64, prices: &PriceNote) {
+        let rate = rate(prices).unwrap_or(0.0);
+        self.bill += ours * rate;
+        self.warming += ours * rate;
+        self.plain_bill += plain * rate;
+    }
+
+    pub(super) fn reported(&mut self, cost: f64, estimated: f64, prices: &PriceNote) {
+        let rate = rate(prices).unwrap_or(0.0);
+        self.reported += cost * rate;
+        self.estimated += estimated * rate;
+    }
+}
+
+/// Dollars for one uncached input token, if known.
+pub(super) fn rate(prices: &PriceNote) -> Option<f64> {
+    prices.usd_per_million.map(|usd| usd / 1_000_000.0)
+}
