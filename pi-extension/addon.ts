@@ -9,6 +9,7 @@ export type {
   LedgerEpoch,
   Session,
   SessionEvent,
+  SessionSets,
   SessionStatus,
   Settings,
   Store,

@@ -9,7 +9,7 @@ import {
   getAgentDir,
   type ToolCallEvent,
 } from "@earendil-works/pi-coding-agent";
-import { type Addon, loadAddon } from "./addon.ts";
+import { type Addon, type ContextTool, loadAddon } from "./addon.ts";
 import { type ContextHost, contextCommand } from "./command.ts";
 import { type Copy, servingCopy, standsAside } from "./copies.ts";
 import { createFailures, describe, type Failures, tell } from "./failures.ts";
@@ -32,6 +32,7 @@ import { createUsageReporter, type UsageReporter } from "./usage.ts";
 
 /** A Pi session with Palimpsest on. */
 interface Current extends Live {
+  readonly tools: readonly ContextTool[];
   readonly failures: Failures;
   readonly observer: Observer;
   readonly usage: UsageReporter;
@@ -120,7 +121,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
       failures.notice(notice);
     }
     const usage = createUsageReporter(live.session, failures);
-    const started = { ...live, failures, observer, usage, trouble: { aside: live.aside } };
+    const started = { ...live, tools, failures, observer, usage, trouble: { aside: live.aside } };
     let saidTooLong = false;
     live.session.onEvent((event) => {
       const notice = noticeOf(event);

@@ -112,7 +112,7 @@ test("/context off gives the model plain Pi, also when resumed, and /context on 
   await resumed.prompt("and now?");
   expect(statusLines(resumed).at(-1)).toBe("palimpsest on");
   expect(sent()).toEqual({ tools: [...plainTools, ...contextToolNames], whole: false });
-  expect(await said(resumed, "/context of")).toMatch(/^`\/context of` is not known\. There are:\n/);
+  expect(await said(resumed, "/context of")).toMatch(/^`\/context of` is not known\. There are:\n\/context overview /);
   expect(await resumed.close()).toMatchObject({ code: 0, stderr: "" });
 
   const fresh = startPiRpc(sandbox, ["-e", extension]);
@@ -131,4 +131,41 @@ test("a setting that turns it off is said, with the way to turn it on", async ()
   expect(await said(pi, "/context on")).toContain("Palimpsest is on");
   expect(statusLines(pi).at(-1)).toBe("palimpsest on");
   await pi.close();
+});
+
+test("/context lists the objects, shows one with its versions, says why it is shown so, and lets it go", async () => {
+  const steps: Step[] = [
+    { calls: [{ name: "read", args: { path: "a.txt" } }] },
+    { calls: [{ name: "bash", args: { command: "seq 1 1500" } }] },
+    { calls: [{ name: "write", args: { path: "a.txt", content: "two\n" } }] },
+    { calls: [{ name: "pin", args: { name: "f1" } }] },
+    { text: "Done." },
+    { text: "Again." },
+  ];
+  const { sandbox } = await start(steps, { files: { "a.txt": "one\n" } });
+  const pi = startPiRpc(sandbox, ["-e", extension]);
+  await pi.prompt("go");
+  const objects = await said(pi, "/context objects");
+  expect(objects).toMatch(/^f1 +pinned +a\.txt$/m);
+  expect(objects).toMatch(/^t\d+ +in the window +bash \{"command":"seq 1 1500"\}$/m);
+  expect(await said(pi, "/context objects pinned")).toMatch(/^f1 .*$/);
+  expect(await said(pi, "/context objects nothing like it")).toBe("No file or output fits `nothing like it`.");
+  const [, bash] = /^(t\d+) .*seq 1 1500/m.exec(objects) ?? [];
+  const text = await said(pi, `/context show ${bash}`);
+  expect(text).toMatch(/^1\n2\n/);
+  expect(text).toMatch(/\n60\n… [\d.]+k? more lines: `palimpsest show t\d+ --session session:.*` prints all$/);
+  expect(await said(pi, "/context show a.txt")).toBe("two");
+  expect(await said(pi, "/context show f1@-1")).toBe("one");
+  expect(await said(pi, "/context history f1")).toMatch(/^latest {2}\S+Z {2}4 chars\n@-1 {5}\S+Z {2}4 chars$/);
+  expect(await said(pi, `/context why ${bash}`)).toMatch(/^In call 5:\nt\d+\n {2}an excerpt: lines 1-/);
+  expect(await said(pi, "/context why")).toContain(`${bash}\n`);
+  expect(await said(pi, "/context unpin f1")).toMatch(/^done: f1/);
+  expect(await said(pi, "/context objects pinned")).toBe("No file or output fits `pinned`.");
+  expect(await said(pi, `/context deactivate ${bash}`)).toMatch(/^done: t\d+.* tokens?$/);
+  expect(await said(pi, "/context show")).toBe("Which one? `/context show NAME`");
+  expect(await said(pi, "/context show f99")).toContain("UNKNOWN_NAME");
+  await pi.prompt("again");
+  await pi.send({ type: "new_session" });
+  expect(await said(pi, "/context objects")).toBe("No file and no output yet.");
+  expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
 });

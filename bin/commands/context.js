@@ -1,7 +1,9 @@
 // `palimpsest context`: what the model saw at a call, byte for byte; how it differs from another call; why each message is shown as
 // it is.
+
+import { plural } from "../../lib/describe.js";
+import { reasons } from "../../lib/reasons.js";
 import { UsageError, wholeNumber } from "../lib/arguments.js";
-import { plural } from "../lib/describe.js";
 import { styled, write, writeJson } from "../lib/output.js";
 import { withStore } from "../lib/store.js";
 import { pairs } from "../lib/table.js";
@@ -9,7 +11,6 @@ import { coloured } from "./diff.js";
 
 /**
  * @typedef {import("../../index.js").RecordedCall} RecordedCall
- * @typedef {import("../../index.js").MessageAbout} MessageAbout
  * @typedef {import("../../index.js").CallChange} CallChange
  */
 
@@ -91,7 +92,7 @@ function request({ hash, messages }) {
  */
 function body(call, why) {
   const messages = call.messages.map((message, at) => {
-    const text = why ? reasons(call.about[at]) : `${shown(message)}\n`;
+    const text = why ? indented(reasons(call.about[at])) : `${shown(message)}\n`;
     return `${heading(call, at, { why })}${text}\n`;
   });
   if (why) {
@@ -116,7 +117,7 @@ function body(call, why) {
  * @param {boolean} why
  */
 function changed({ change, old, new: now, count, diff }, earlier, later, why) {
-  const because = why && now !== null ? reasons(later.about[now]) : "";
+  const because = why && now !== null ? indented(reasons(later.about[now])) : "";
   if (change === "kept" && old !== null && now !== null) {
     const range = (/** @type {number} */ first) => (count === 1 ? `${first + 1}` : `${first + 1}-${first + count}`);
     const place = old === now ? "" : `, before ${range(old)}`;
@@ -160,74 +161,14 @@ function heading(call, at, { what, why }) {
   return title(words.join(" · "));
 }
 
-/** @param {string} text */
-function title(text) {
-  return `${styled("bold", `── ${text}`)}\n`;
-}
-
-/**
- * How a message is shown and why.
- * @param {MessageAbout} about
- */
-function reasons({ position, shown, sinceCall, sinceEpoch, reason, notes, folds, withheld, digest }) {
-  const lines = [position === null ? "a message that the chat does not hold so" : treatment(shown)];
-  if (sinceCall !== null) {
-    lines.push(
-      sinceEpoch === null
-        ? `since call ${sinceCall}, when it was first sent`
-        : `since call ${sinceCall}, by epoch ${sinceEpoch}: ${reason}`,
-    );
-  }
-  lines.push(...notes.map((note) => `with the note: ${note.split("\n")[0]}`));
-  for (const fold of folds) {
-    lines.push(`carries ${fold.line}`, `  since call ${fold.sinceCall}, by epoch ${fold.sinceEpoch}: ${fold.reason}`);
-  }
-  if (withheld !== null) {
-    lines.push(`${withheld}: it went out as the host gave it, SHA-256 ${digest ?? "not known"}`);
-  }
+/** @param {string[]} lines */
+function indented(lines) {
   return lines.map((line) => `   ${line}\n`).join("");
 }
 
-/** @param {MessageAbout["shown"]} shown */
-function treatment(shown) {
-  switch (shown?.as ?? "given") {
-    case "given":
-      return "as the host gave it";
-    case "reference":
-      return "a line stands for its content";
-    case "excerpt":
-      return `an excerpt: ${pieces(shown?.pieces)}`;
-    case "reread":
-      return "lines that stood in the window already are named, not shown again";
-    case "current":
-      return "the current text of the file";
-    default:
-      return String(shown?.as);
-  }
-}
-
-/** @typedef {{ shown?: number[], chars?: number, between?: number[], standing?: number[], at?: number }} Piece */
-
-/**
- * The lines of an excerpt, in words.
- * @param {unknown} given
- */
-function pieces(given) {
-  const all = /** @type {Piece[]} */ (Array.isArray(given) ? given : []);
-  const words = all.map(({ shown: lines, chars, between, standing, at }) => {
-    if (lines !== undefined) {
-      return `${range(lines)} shown${chars === undefined ? "" : `, cut to ${chars} characters each`}`;
-    }
-    return between === undefined
-      ? `${range(standing)} stand in message ${Number(at) + 1}`
-      : `${range(between)} left out`;
-  });
-  return words.join("; ");
-}
-
-/** @param {number[] | undefined} lines first and last */
-function range([first, last] = []) {
-  return first === last ? `line ${first}` : `lines ${first}-${last}`;
+/** @param {string} text */
+function title(text) {
+  return `${styled("bold", `── ${text}`)}\n`;
 }
 
 /**

@@ -1,6 +1,7 @@
 // `palimpsest export`: writes an archive of everything, of a session, or of an object.
+
+import { plural } from "../../lib/describe.js";
 import { text, UsageError } from "../lib/arguments.js";
-import { plural } from "../lib/describe.js";
 import { write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { findObject, forNames, withStore } from "../lib/store.js";

@@ -1,5 +1,5 @@
 // `palimpsest forget`: removes an object or a session for good. A dry run without --yes.
-import { plural } from "../lib/describe.js";
+import { plural } from "../../lib/describe.js";
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { findObject, forNames, withStore } from "../lib/store.js";

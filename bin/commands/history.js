@@ -1,5 +1,5 @@
 // `palimpsest history`: the versions of an object.
-import { size } from "../lib/describe.js";
+import { size } from "../../lib/describe.js";
 import { writeJson } from "../lib/output.js";
 import { forNames, givenName, handleOption, withStore } from "../lib/store.js";
 import { shownTime, writeTable } from "../lib/table.js";

@@ -1,8 +1,8 @@
 // `palimpsest learn`: learns from recorded sessions how likely outputs and steps are needed again.
 import { resolve } from "node:path";
+import { plural } from "../../lib/describe.js";
 import { loadPackage } from "../../lib/load.js";
 import { text, UsageError } from "../lib/arguments.js";
-import { plural } from "../lib/describe.js";
 import { write, writeError, writeJson } from "../lib/output.js";
 import { writePrivate } from "../lib/private-file.js";
 import { withProgress } from "../lib/progress.js";

@@ -1,5 +1,5 @@
 // `palimpsest ledger`: what a session's calls cost, beside plain Pi; each epoch, and each call.
-import { plural } from "../lib/describe.js";
+import { plural } from "../../lib/describe.js";
 import { write, writeJson } from "../lib/output.js";
 import { withStore } from "../lib/store.js";
 import { pairs, writeTable } from "../lib/table.js";

@@ -1,6 +1,7 @@
 // `palimpsest objects`: the objects of the store, by their metadata.
+
+import { size, types, what } from "../../lib/describe.js";
 import { text, wholeNumber } from "../lib/arguments.js";
-import { size, types, what } from "../lib/describe.js";
 import { noteNothing, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { withStore } from "../lib/store.js";

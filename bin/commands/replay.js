@@ -1,9 +1,9 @@
 // `palimpsest replay`: runs recorded sessions through the same code as live use and reports what they would have cost.
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { plural } from "../../lib/describe.js";
 import { loadPackage } from "../../lib/load.js";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
-import { plural } from "../lib/describe.js";
 import { printError } from "../lib/errors.js";
 import { write, writeError, writeJson } from "../lib/output.js";
 import { writePrivate } from "../lib/private-file.js";

@@ -1,7 +1,7 @@
 // `palimpsest search`: full text over contents, paths, arguments of tools and messages.
 import { resolve } from "node:path";
+import { plural, types, what } from "../../lib/describe.js";
 import { text, wholeNumber } from "../lib/arguments.js";
-import { plural, types, what } from "../lib/describe.js";
 import { isTerminal, noteNothing, styled, write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { withStore } from "../lib/store.js";

@@ -1,6 +1,7 @@
 // `palimpsest show`: prints the content of an object, byte for byte, or its metadata.
+
+import { what } from "../../lib/describe.js";
 import { text, UsageError } from "../lib/arguments.js";
-import { what } from "../lib/describe.js";
 import { isTerminal, write, writeJson } from "../lib/output.js";
 import { forNames, givenName, handleOption, withStore } from "../lib/store.js";
 import { pairs, shownId, writeTable } from "../lib/table.js";

@@ -1,9 +1,9 @@
 // Describes objects in a few words, for people.
 
-/** The types of objects. @type {import("../../index.js").ObjectType[]} */
+/** The types of objects. @type {import("../index.js").ObjectType[]} */
 export const types = ["file", "toolcall", "chat_segment", "chat", "system_prompt", "session"];
 
-/** @typedef {import("../../index.js").Version} Version */
+/** @typedef {import("../index.js").Version} Version */
 
 /**
  * What an object is: its path, its tool and arguments, its session.

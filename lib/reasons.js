@@ -1,0 +1,71 @@
+// Says in words how a message of a recorded call is shown and why, for the command and the extension.
+
+/** @typedef {import("../index.js").MessageAbout} MessageAbout */
+
+/**
+ * How a message is shown and why, in lines.
+ * @param {MessageAbout} about
+ */
+export function reasons({ position, shown, sinceCall, sinceEpoch, reason, notes, folds, withheld, digest }) {
+  const lines = [position === null ? "a message that the chat does not hold so" : treatment(shown)];
+  if (sinceCall !== null) {
+    lines.push(
+      sinceEpoch === null
+        ? `since call ${sinceCall}, when it was first sent`
+        : `since call ${sinceCall}, by epoch ${sinceEpoch}: ${reason}`,
+    );
+  }
+  lines.push(...notes.map((note) => `with the note: ${note.split("\n")[0]}`));
+  for (const fold of folds) {
+    lines.push(`carries ${fold.line}`, `  since call ${fold.sinceCall}, by epoch ${fold.sinceEpoch}: ${fold.reason}`);
+  }
+  if (withheld !== null) {
+    lines.push(`${withheld}: it went out as the host gave it, SHA-256 ${digest ?? "not known"}`);
+  }
+  return lines;
+}
+
+/**
+ * How a message is shown.
+ * @param {MessageAbout["shown"]} shown
+ */
+function treatment(shown) {
+  switch (shown?.as ?? "given") {
+    case "given":
+      return "as the host gave it";
+    case "reference":
+      return "a line stands for its content";
+    case "excerpt":
+      return `an excerpt: ${pieces(shown?.pieces)}`;
+    case "reread":
+      return "lines that stood in the window already are named, not shown again";
+    case "current":
+      return "the current text of the file";
+    default:
+      return String(shown?.as);
+  }
+}
+
+/** @typedef {{ shown?: number[], chars?: number, between?: number[], standing?: number[], at?: number }} Piece */
+
+/**
+ * The lines of an excerpt, in words.
+ * @param {unknown} given
+ */
+function pieces(given) {
+  const all = /** @type {Piece[]} */ (Array.isArray(given) ? given : []);
+  const words = all.map(({ shown: lines, chars, between, standing, at }) => {
+    if (lines !== undefined) {
+      return `${range(lines)} shown${chars === undefined ? "" : `, cut to ${chars} characters each`}`;
+    }
+    return between === undefined
+      ? `${range(standing)} stand in message ${Number(at) + 1}`
+      : `${range(between)} left out`;
+  });
+  return words.join("; ");
+}
+
+/** @param {number[] | undefined} lines first and last */
+function range([first, last] = []) {
+  return first === last ? `line ${first}` : `lines ${first}-${last}`;
+}

@@ -1,0 +1,118 @@
+// What `/context` says of the objects of a session: which there are, their content and versions, and why the model sees them as it does.
+// Reads the store, and changes nothing.
+import { join, relative, sep } from "node:path";
+import { size, what } from "../lib/describe.js";
+import { reasons } from "../lib/reasons.js";
+import type { Session, SessionSets, Store } from "./addon.ts";
+import { counted, cut } from "./words.ts";
+
+/** An open session with its store. */
+export interface Opened {
+  readonly session: Session;
+  readonly store: Store;
+  /** The working folder, from which paths are shown and taken. */
+  readonly cwd: string;
+}
+
+/** Objects, versions and messages that are listed: a terminal shows no more at a time. */
+const listed = 30;
+/** Lines of a content that are shown, and characters of each. */
+const shownLines = 60;
+const shownCharacters = 200;
+
+/** The objects whose handle, type, path, tool or state holds `filter`, newest last. */
+export async function objectsText({ session, store, cwd }: Opened, filter: string): Promise<string> {
+  const sets = await session.sets();
+  const fits = ({ handle, type, path, tool }: SessionSets["index"][number]) =>
+    [handle, type, path ?? "", tool ?? "", ...statesOf(sets, handle)].some((word) => word.includes(filter));
+  const found = sets.index.filter(fits);
+  if (found.length === 0) {
+    return filter === "" ? "No file and no output yet." : `No file or output fits \`${filter}\`.`;
+  }
+  const rows = found.slice(-listed).map(async ({ handle, id, path }) => {
+    const name = path === null ? await store.get(id).then(what, () => id) : within(cwd, path);
+    return `${handle.padEnd(6)} ${statesOf(sets, handle).join(", ").padEnd(14)} ${cut(name, 90)}`;
+  });
+  const more = found.length > listed ? [`the newest ${listed} of ${found.length}; a filter finds others`] : [];
+  return [...(await Promise.all(rows)), ...more].join("\n");
+}
+
+/** The content of an object, or its beginning. `name`: a handle, path, nickname or ID, also of a version (`f3@-1`). */
+export async function contentText(opened: Opened, name: string): Promise<string> {
+  const id = await idOf(opened, name);
+  const content = await opened.store.content(id);
+  if (content === null) {
+    return `\`${name}\` has no text: ${size(await opened.store.get(id))}`;
+  }
+  const lines = content.replace(/\n$/, "").split("\n");
+  const shown = lines.slice(0, shownLines).map((line) => cut(line, shownCharacters));
+  const rest = lines.length - shown.length;
+  const more = `… ${counted(rest, "more line")}: \`palimpsest show ${name} --session ${opened.session.id}\` prints all`;
+  return [...shown, ...(rest > 0 ? [more] : [])].join("\n");
+}
+
+/** The versions of an object, newest first. */
+export async function historyText(opened: Opened, name: string): Promise<string> {
+  const versions = await opened.store.history(await idOf(opened, name));
+  const rows = versions.slice(0, listed).map((version, at) => {
+    const moved = version.id === versions[0].id ? "" : `  as ${version.source?.path ?? version.id}`;
+    return `${at === 0 ? "latest" : `@-${at}`.padEnd(6)}  ${version.systemTime}  ${size(version)}${moved}`;
+  });
+  const more = versions.length > listed ? [`… ${counted(versions.length - listed, "earlier version")}`] : [];
+  return [...rows, ...more].join("\n");
+}
+
+/** How the last call showed an object, or all that it did not show as Pi had it, and why. */
+export async function whyText({ session, store }: Opened, name: string): Promise<string> {
+  const { about, call, failedOpen } = await store.recordedCall(session.id);
+  if (failedOpen !== null) {
+    return `Call ${call} went out with Pi's own messages: ${failedOpen}`;
+  }
+  const found = about.filter(({ handle, fileHandle, path, shown, notes, folds }) =>
+    name === ""
+      ? (shown !== null && shown.as !== "given") || notes.length > 0 || folds.length > 0
+      : [handle, fileHandle, path].includes(name),
+  );
+  if (found.length === 0) {
+    return name === ""
+      ? `Call ${call} showed everything as Pi had it.`
+      : `\`${name}\` has no message of its own in call ${call}: it was folded, compacted away, or never shown.`;
+  }
+  const entries = found.slice(-listed).map((message) => {
+    const { handle, fileHandle, path } = message;
+    const names = [handle, fileHandle, path].filter((known) => known !== null);
+    return [names.join(" ") || "a message", ...reasons(message).map((line) => `  ${cut(line, shownCharacters)}`)];
+  });
+  const more =
+    found.length > listed ? [`the newest ${listed} of ${found.length}; a name after \`why\` finds others`] : [];
+  return [`In call ${call}:`, ...entries.flat(), ...more].join("\n");
+}
+
+/** Names of objects to complete, the newest first. */
+export async function nameItems({ session }: Pick<Opened, "session">, typed: string) {
+  const sets = await session.sets();
+  const fitting = sets.index.filter(({ handle, path }) => handle.startsWith(typed) || path?.includes(typed));
+  return fitting
+    .slice(-listed)
+    .reverse()
+    .map(({ handle, path, tool, type }) => ({ handle, description: path ?? tool ?? type.replace("_", " ") }));
+}
+
+function within(cwd: string, path: string): string {
+  return path.startsWith(join(cwd, sep)) ? relative(cwd, path) : path;
+}
+
+/** In which sets an object is, in words. */
+function statesOf({ active, pinned }: SessionSets, handle: string): string[] {
+  if (pinned.includes(handle)) {
+    return ["pinned"];
+  }
+  return active.includes(handle) ? ["in the window"] : [];
+}
+
+/** The full ID of the object of a name, with the version that it names. */
+async function idOf({ session, store, cwd }: Opened, name: string): Promise<string> {
+  const [, plain = name, version = ""] = /^(.*?)(@[^@]*)?$/s.exec(name) ?? [];
+  const known = (await session.sets()).index.find(({ handle, path }) => handle === plain || path === plain);
+  return known === undefined ? store.find(name, { cwd }) : `${known.id}${version}`;
+}
