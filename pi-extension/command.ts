@@ -3,13 +3,13 @@ import type { ExtensionCommandContext, RegisteredCommand } from "@earendil-works
 import type { ContextTool } from "./addon.ts";
 import { describe, tell } from "./failures.ts";
 import type { Live } from "./live.ts";
-import { contentText, historyText, nameItems, type Opened, objectsText, whyText } from "./objects.ts";
+import { contentText, historyText, nameItems, type Opened, objectsText, standing, whyText } from "./objects.ts";
 import { contextReport } from "./report.ts";
 import type { Trouble } from "./status.ts";
 import type { Off } from "./switch.ts";
 
 /** An open session, as the command needs it. */
-type Shown = Pick<Live, "session" | "store" | "notices"> & {
+type Shown = Pick<Live, "session" | "store" | "layout" | "notices"> & {
   readonly trouble: Trouble;
   readonly tools: readonly ContextTool[];
 };
@@ -108,6 +108,12 @@ function partsOf(host: ContextHost): Record<string, Part> {
       summary: "how the last call showed it, and why",
       run: (given, ctx) => opened(host, ctx, (current) => whyText(current, given)),
     },
+    pin: {
+      usage: "NAME",
+      summary: "keep its text in the window until it is unpinned",
+      named: true,
+      run: (given, ctx) => opened(host, ctx, (current) => pinned(current, given)),
+    },
     deactivate: {
       usage: "NAME",
       summary: "let its text leave the window with the next epoch",
@@ -131,6 +137,19 @@ async function opened(
 ): Promise<string> {
   const current = host.current();
   return current === undefined ? offText(host.off()) : answer({ ...current, cwd });
+}
+
+/**
+ * Pins what stands in the window. In the layout `log` other content could only come as an answer to the model, which has to ask for it.
+ */
+async function pinned(current: Shown & Opened, name: string): Promise<string> {
+  const { id, handle, isActive } = await standing(current, name);
+  if (!isActive && current.layout === "log") {
+    return `The text of \`${name}\` is not in the window, so that there is nothing to keep. Ask the model to pin it: it can bring it back.`;
+  }
+  const answered = await changed(current, "pin", handle ?? id);
+  const { isPinned } = await standing(current, name);
+  return isPinned ? `Pinned: \`${name}\` stays in the window until \`/context unpin ${name}\`.` : answered;
 }
 
 /** Does what the tool of that name does, as a person's command, which belongs to no call of the model. */

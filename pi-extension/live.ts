@@ -16,6 +16,7 @@ const maxBeside = 9;
 export interface Live {
   readonly session: Session;
   readonly store: Store;
+  readonly layout: Settings["layout"];
   /** Notices for the user about the store and about mounts. */
   readonly notices: string[];
   /** Whether its store was made for it: no session was there before. */
@@ -170,7 +171,7 @@ async function openAt(
     });
     const notices = [store.notice, ...(await session.mountNotices())].filter((notice) => notice !== null);
     const close = () => closeBoth(session, store);
-    return { session, store, notices, aside: undefined, isFirst: false, isWhole, close };
+    return { session, store, layout: settings.layout, notices, aside: undefined, isFirst: false, isWhole, close };
   } catch (error) {
     await store.close();
     throw error;

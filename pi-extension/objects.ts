@@ -102,6 +102,15 @@ function within(cwd: string, path: string): string {
   return path.startsWith(join(cwd, sep)) ? relative(cwd, path) : path;
 }
 
+/** Whether an object's text stands in the window, and whether it is pinned. `handle`: if the session met it. */
+export async function standing(opened: Opened, name: string) {
+  const id = await idOf(opened, name);
+  const { index, active, pinned } = await opened.session.sets();
+  const handle = index.find((object) => object.id === id)?.handle;
+  const isIn = (set: string[]) => handle !== undefined && set.includes(handle);
+  return { id, handle, isActive: isIn(active), isPinned: isIn(pinned) };
+}
+
 /** In which sets an object is, in words. */
 function statesOf({ active, pinned }: SessionSets, handle: string): string[] {
   if (pinned.includes(handle)) {

@@ -160,6 +160,11 @@ test("/context lists the objects, shows one with its versions, says why it is sh
   expect(await said(pi, `/context why ${bash}`)).toMatch(/^In call 5:\nt\d+\n {2}an excerpt: lines 1-/);
   expect(await said(pi, "/context why")).toContain(`${bash}\n`);
   expect(await said(pi, "/context unpin f1")).toMatch(/^done: f1/);
+  expect(await said(pi, `/context pin ${bash}`)).toContain("stays in the window until `/context unpin");
+  expect(await said(pi, "/context objects pinned")).toMatch(new RegExp(`^${bash} +pinned .*$`));
+  const [, write] = /^(t\d+) .*write /m.exec(objects) ?? [];
+  expect(await said(pi, `/context pin ${write}`)).toContain("Ask the model to pin it");
+  expect(await said(pi, `/context unpin ${bash}`)).toMatch(/^done: t\d+/);
   expect(await said(pi, "/context objects pinned")).toBe("No file or output fits `pinned`.");
   expect(await said(pi, `/context deactivate ${bash}`)).toMatch(/^done: t\d+.* tokens?$/);
   expect(await said(pi, "/context show")).toBe("Which one? `/context show NAME`");
