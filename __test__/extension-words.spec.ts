@@ -107,6 +107,8 @@ test("where it is off there is a way to turn it on", () => {
   expect(offByError(Object.assign(new Error("gone"), { code: "FORGOTTEN" })).why).toBe("you had it forgotten");
   const { why, turnOn } = offByError(Object.assign(new Error("odd"), { code: "FILE", hint: "look" }));
   expect({ why, turnOn }).toEqual({ why: "odd (FILE); hint: look", turnOn: "put that right, then `/context on`" });
+  const noAddon = Object.assign(new Error("not built"), { code: "NO_ADDON" });
+  expect(offByError(noAddon).turnOn).toBe("put that right, then start Pi again");
 });
 
 test("the first notice says what is on, where data goes, and how to turn it off", () => {

@@ -14,6 +14,9 @@ export interface Off {
 /** Type of the entries in Pi's session file. */
 const entryType = "palimpsest";
 
+/** Errors about code: what a process failed to load once it does not load again. */
+const mendedByStart: unknown[] = ["NO_ADDON", "OTHER_COPY"];
+
 /** The user said so in this session. */
 export const switchedOff: Off = { why: "you turned it off here", turnOn: "`/context on`" };
 
@@ -34,7 +37,9 @@ export function offByError(error: unknown): Off {
       turnOn: "a new session, since nothing of a forgotten one is stored again",
     };
   }
-  return { why: describe(error), turnOn: "put that right, then `/context on`" };
+  const { code } = (error ?? {}) as { code?: unknown };
+  const again = mendedByStart.includes(code) ? "start Pi again" : "`/context on`";
+  return { why: describe(error), turnOn: `put that right, then ${again}` };
 }
 
 /** Whether the user had this session forgotten. That is no failure, and nothing of it is stored again. */

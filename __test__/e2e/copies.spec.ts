@@ -70,6 +70,6 @@ test("a copy that is loaded again by /reload is no other copy", async () => {
   await pi.send({ type: "prompt", message: "/again" });
   await pi.prompt("hi");
   expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
-  expect(pi.records.filter((record) => record.method === "notify")).toEqual([]);
+  expect(pi.records.filter((record) => record.notifyType === "warning")).toEqual([]);
   expect(model.requests.map(({ body }) => toolNames(body))).toEqual([served, served]);
 });
