@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { type CallChange, type Message, openSession, openStore, type RecordedCall } from "../index.js";
 import { type Desk, desk } from "./command.ts";
-import { step, user } from "./sessions.ts";
+import { patient, step, user } from "./sessions.ts";
 
 type Printed = Omit<RecordedCall, "messages"> & { messages: Message[] };
 
@@ -14,7 +14,7 @@ const info = { systemPrompt: "You are it.", tools, model: { provider: "p", id: "
 async function played(): Promise<{ at: Desk; sent: Message[][] }> {
   const at = desk();
   const store = await openStore({ path: at.store });
-  const session = await openSession(store, { harness: "test", sessionId: "host-1", cwd: at.folder });
+  const session = await openSession(store, { harness: "test", sessionId: "host-1", cwd: at.folder, settings: patient });
   const list = [user("Run it.")];
   const sent: Message[][] = [];
   for (const more of [[], step(1, long), step(2, "done\n")]) {

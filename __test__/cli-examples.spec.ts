@@ -8,7 +8,7 @@ import { openSession, openStore } from "../index.js";
 import { pinnedNode } from "../scripts/setup.js";
 import { type Desk, desk, program, withSession } from "./command.ts";
 import { learnable } from "./learnable.ts";
-import { step, user } from "./sessions.ts";
+import { patient, step, user } from "./sessions.ts";
 
 test.each(commands.map(({ name, examples }) => ({ name, examples })))(
   "the examples of $name work",
@@ -54,7 +54,7 @@ async function furnished(): Promise<Desk> {
 /** A session that has a result `t17`. */
 async function withManyOutputs(at: Desk): Promise<void> {
   const store = await openStore({ path: at.store });
-  const session = await openSession(store, { harness: "test", sessionId: "many", cwd: at.folder });
+  const session = await openSession(store, { harness: "test", sessionId: "many", cwd: at.folder, settings: patient });
   const steps = Array.from({ length: 17 }, (_, at) => step(at + 1, `cargo test ${at}\n`));
   await session.transformContext([user("Run them."), ...steps.flat()]);
   await session.close();

@@ -7,6 +7,7 @@ import type { Difference, ObjectLink, SearchResults, SessionDocument, SessionInf
 import { openSession, openStore } from "../index.js";
 import { pinnedNode } from "../scripts/setup.js";
 import { desk, program, withSession, withTwoVersions } from "./command.ts";
+import { patient } from "./sessions.ts";
 
 describe("show", () => {
   test("prints the bytes of a content unchanged and nothing more", () => {
@@ -238,7 +239,7 @@ describe("lists", () => {
     await withSession(at, "gone");
     await withSession(at, "second");
     const store = await openStore({ path: at.store });
-    await (await openSession(store, { harness: "test", sessionId: "idle", cwd: at.folder })).close();
+    await (await openSession(store, { harness: "test", sessionId: "idle", cwd: at.folder, settings: patient })).close();
     await store.close();
     expect(at.run("forget", "gone", "--yes").status).toBe(0);
     const list = (...args: string[]) => at.json<{ sessions: SessionInfo[] }>("sessions", ...args).sessions;
@@ -370,7 +371,7 @@ test("an object is taken out of a session's pool and brought back", async () => 
   await withSession(at);
   const sets = async () => {
     const store = await openStore({ path: at.store });
-    const session = await openSession(store, { harness: "test", sessionId: "s", cwd: at.folder });
+    const session = await openSession(store, { harness: "test", sessionId: "s", cwd: at.folder, settings: patient });
     const found = await session.sets();
     await session.close();
     await store.close();
@@ -386,7 +387,7 @@ test("an object is taken out of a session's pool and brought back", async () => 
   expect(at.failure("pool", "s", "t1", "--in", "--out")).toMatchObject({ status: 2, code: "USAGE" });
   expect(at.failure("pool", "s", "t9", "--out")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
   const store = await openStore({ path: at.store });
-  const session = await openSession(store, { harness: "test", sessionId: "s", cwd: at.folder });
+  const session = await openSession(store, { harness: "test", sessionId: "s", cwd: at.folder, settings: patient });
   await session.leavePool("t1");
   expect(at.failure("pool", "s", "t1", "--in")).toMatchObject({ status: 1, code: "IN_USE" });
   expect((await session.sets()).pool).toEqual([]);

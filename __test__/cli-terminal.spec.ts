@@ -6,7 +6,7 @@ import { openSession, openStore } from "../index.js";
 import { harmless } from "../lib/terminal.js";
 import { pinnedNode } from "../scripts/setup.js";
 import { type Desk, desk, program } from "./command.ts";
-import { step, user } from "./sessions.ts";
+import { patient, step, user } from "./sessions.ts";
 
 /** Clears the screen, sets the window's title, hides what follows, goes back to the start of the line, and turns it around. */
 const hostile = "\u001b[2J\u001b]0;owned\u0007\u009b8mhidden\rshown\b\u007f\u202egnp.exe\u2066\u200f\u061c";
@@ -37,7 +37,12 @@ async function hostileDesk(): Promise<Desk> {
   at.write("a.md", `one ${hostile}\r\n\ttwo\n`);
   at.run("index", "a.md");
   const store = await openStore({ path: at.store });
-  const session = await openSession(store, { harness: `test${hostile}`, sessionId: "s", cwd: at.folder });
+  const session = await openSession(store, {
+    harness: `test${hostile}`,
+    sessionId: "s",
+    cwd: at.folder,
+    settings: patient,
+  });
   await session.transformContext([user(`Run ${hostile}`), ...step(1, `done ${hostile}\n`)]);
   await session.close();
   await store.close();

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { openSession, openStore } from "../index.js";
 import { pinnedNode, root } from "../scripts/setup.js";
 import { temporaryFolder } from "./e2e/support.ts";
-import { step, user } from "./sessions.ts";
+import { patient, step, user } from "./sessions.ts";
 
 export const program = join(root, "bin", "palimpsest.js");
 
@@ -87,7 +87,13 @@ export function withTwoVersions(): Desk {
 /** Plays two calls of a session into the desk's store. */
 export async function withSession(at: Desk, sessionId = "s", parentSessionId?: string): Promise<void> {
   const store = await openStore({ path: at.store });
-  const session = await openSession(store, { harness: "test", sessionId, cwd: at.folder, parentSessionId });
+  const session = await openSession(store, {
+    harness: "test",
+    sessionId,
+    cwd: at.folder,
+    parentSessionId,
+    settings: patient,
+  });
   const messages = [user("Run it.")];
   await session.transformContext(messages);
   await session.transformContext([...messages, ...step(1, "done\n")]);

@@ -30,7 +30,10 @@ export async function session(options: Partial<SessionOptions> = {}, inStore?: S
   return opened;
 }
 
-export const defaults: SessionOptions = { harness: "test", sessionId: "s", cwd: tmpdir() };
+/** Settings under which what else the machine does is no matter. */
+export const patient = { deadlineSeconds: 60 };
+
+export const defaults: SessionOptions = { harness: "test", sessionId: "s", cwd: tmpdir(), settings: patient };
 
 /** Any value, where TypeScript would refuse it. */
 // biome-ignore lint/suspicious/noExplicitAny: callers in JavaScript pass anything, and models too.

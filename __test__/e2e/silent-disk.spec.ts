@@ -20,7 +20,9 @@ async function startFar(script: (n: number, far: Far) => Step) {
   expect(spawnSync("cc", ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"]).status).toBe(0);
   const dir = realpathSync(temporaryFolder());
   const far = new Far(join(dir, "far"), join(dir, "silent"));
-  const started = await start(({ n }: { n: number }) => script(n, far), { files: { "near.txt": "near\n" } });
+  const palimpsest = { prices: "openai", deadlineSeconds: 2 };
+  const files = { "near.txt": "near\n" };
+  const started = await start(({ n }: { n: number }) => script(n, far), { files, palimpsest });
   const env = { LD_PRELOAD: library, SILENT_UNDER: far.folder, SILENT_WHILE: far.flag, SILENT_CALLER: ".node" };
   return { ...started, far, env };
 }

@@ -63,7 +63,8 @@ export function createSandbox({
   writeJson(join(agentDir, "models.json"), { providers: { scripted: provider } });
   const defaults = { defaultProvider: "scripted", defaultModel: model.id, quietStartup: true };
   writeJson(join(agentDir, "settings.json"), { ...defaults, ...settings });
-  writeJson(join(agentDir, "palimpsest.json"), palimpsest);
+  // What else the machine does is no matter here.
+  writeJson(join(agentDir, "palimpsest.json"), { deadlineSeconds: 30, ...palimpsest });
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(projectDir, path)), { recursive: true });
     writeFileSync(join(projectDir, path), content);
