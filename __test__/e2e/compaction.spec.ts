@@ -97,19 +97,22 @@ describe("at the threshold", () => {
     expect(text(played.model.requests.at(-1)?.body)).toContain("What happened so far");
   });
 
-  test("Pi compacts as always where the answer fails", { timeout }, async () => {
+  test.each([
+    ["answerCompaction", "Pi compacts as without Palimpsest: answerCompaction is broken"],
+    ["transformContext", "a call went out with Pi's own messages: transformContext is broken"],
+  ])("Pi compacts as always where %s fails", { timeout }, async (method, told) => {
     const copy = copyOfPackage();
     const index = join(copy, "index.js");
     const broken = `${readFileSync(index, "utf8")}
 import { Session as Broken } from "./lib/session.js";
-Broken.prototype.answerCompaction = async () => {
-  throw new Error("answerCompaction is broken");
+Broken.prototype.${method} = async () => {
+  throw new Error("${method} is broken");
 };
 `;
     writeFileSync(index, broken);
     const played = await play(["-e", join(copy, "pi-extension", "index.ts")]);
     expect(played.code).toBe(0);
-    expect(played.stderr).toContain("Pi compacts as without Palimpsest: answerCompaction is broken");
+    expect(played.stderr).toContain(told);
     expect(ends(played).some((event) => event.result !== undefined)).toBe(true);
     expect(played.model.requests.some(({ body }) => isSummary(body))).toBe(true);
   });

@@ -86,6 +86,17 @@ fn at_the_threshold_the_host_compacts_what_cannot_leave() {
 }
 
 #[test]
+fn after_a_call_with_its_own_messages_the_host_compacts_as_it_would() {
+    let mut host = worked(Settings::default(), 3, 6_000);
+    host.live.record_failed_call("no store");
+    assert_eq!(host.compacts(Reason::Threshold, 2), CompactionAnswer::Host);
+    assert_eq!(host.compacts(Reason::Overflow, 2), CompactionAnswer::Host);
+    host.send();
+    host.tool("bash", &json!({ "command": "more" }), &text(50, 6_000));
+    assert_eq!(host.compacts(Reason::Threshold, 2), CompactionAnswer::Cancel);
+}
+
+#[test]
 fn a_host_that_hears_of_no_usage_is_not_kept_from_compacting_for_ever() {
     let mut host = worked(Settings::default(), 3, 6_000);
     let mut answers = Vec::new();

@@ -55,6 +55,11 @@ impl Request {
         failed.calls.push(FailedCall { reason: reason.to_owned(), edits });
     }
 
+    /// Whether the newest call went out with the host's own messages.
+    pub(in crate::live) fn has_failed(&self) -> bool {
+        self.failed.any()
+    }
+
     /// Keeps the list of a call that failed: `skip` messages as at the call before, and `messages` behind them.
     pub(in crate::live) fn keep_failed_list(
         &mut self,

@@ -39,6 +39,8 @@ impl LiveSession {
                 self.take_in(&list)?;
                 Ok(CompactionAnswer::Host)
             }
+            // What the host judges by is its own list, and the next call may go out so too.
+            _ if self.request.has_failed() => Ok(CompactionAnswer::Host),
             Reason::Overflow if asked.retries => self.own_summary(&list, call, asked.kept_from),
             Reason::Threshold | Reason::Overflow => {
                 let Some(window) = call.context_window else { return Ok(CompactionAnswer::Host) };
