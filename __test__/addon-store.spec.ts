@@ -232,7 +232,7 @@ test("two versions are compared", async () => {
   await to.put(call("two\n", { fields: { status: "fail" } }));
   const found = await to.diff("call");
   expect(found).toMatchObject({ added: 1, removed: 1, from: { txId: 1 }, to: { txId: 2 } });
-  expect(found.unified).toBe("--- call@1\n+++ call@2\n@@ -1 +1 @@\n-one\n+two\n");
+  expect(found.unified).toMatch(/^--- call\t@1 \S+\n\+\+\+ call\t@2 \S+\n@@ -1 \+1 @@\n-one\n\+two\n$/);
   expect(found.fields).toEqual([{ name: "status", before: "ok", after: "fail" }]);
   expect(await codeOf(() => to.diff("call", { from: "x" }))).toBe("INVALID_ARGUMENT");
 });
