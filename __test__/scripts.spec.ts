@@ -1,5 +1,5 @@
 // The scripts' pure parts: counting test results, and what is missing on the path.
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
@@ -12,7 +12,7 @@ import {
 } from "../scripts/lib/bench-report.js";
 import { spread } from "../scripts/lib/store-bench.js";
 import { addUp, parseCargoOutput, parseVitestReport } from "../scripts/lib/test-results.js";
-import { requirePrograms } from "../scripts/setup.js";
+import { requirePrograms, root } from "../scripts/setup.js";
 import { temporaryFolder } from "./e2e/support.ts";
 
 describe("test results", () => {
@@ -127,4 +127,13 @@ test("a missing program is named with how to get it, in one line", () => {
     chmodSync(join(folder, name), 0o755);
   }
   expect(() => requirePrograms({ PATH: folder })).toThrow(/^missing: cargo \(install Rust: \S+\)$/);
+});
+
+test("the release workflow builds the addon for every target of package.json, and the page on releasing lists their packages", () => {
+  const { napi } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { napi: { targets: string[] } };
+  const workflow = readFileSync(join(root, ".github", "workflows", "release.yml"), "utf8");
+  const built = [...workflow.matchAll(/\{ target: ([\w-]+)/g)].map(([, target]) => target);
+  expect(built.sort()).toEqual([...napi.targets].sort());
+  const page = readFileSync(join(root, "docs", "releasing.md"), "utf8");
+  expect([...page.matchAll(/^\| `palimpsest-[\w-]+` +\|/gm)]).toHaveLength(napi.targets.length);
 });

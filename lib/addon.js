@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { getEnvironmentData, setEnvironmentData } from "node:worker_threads";
+import { withoutAddon } from "./no-addon.js";
 
 /**
  * @typedef {object} Copy
@@ -18,9 +19,11 @@ const registry = Symbol.for("palimpsest.addon");
 /** Workers inherit what was set under this name before they started. */
 const inherited = "palimpsest.addon";
 
+/** @type {{ version: string, optionalDependencies?: Record<string, string> }} */
+const manifest = require("../package.json");
 /** @type {Copy} */
 const here = {
-  version: require("../package.json").version,
+  version: manifest.version,
   folder: realpathSync(dirname(dirname(fileURLToPath(import.meta.url)))),
 };
 
@@ -42,10 +45,19 @@ function served() {
   if (outer !== undefined && outer.folder !== here.folder) {
     throw refused(outer);
   }
-  const own = require("../binding.js");
+  const own = native();
   Object.defineProperty(global, registry, { value: Object.freeze({ ...here, binding: own }) });
   setEnvironmentData(inherited, here);
   return own;
+}
+
+/** @returns {typeof import("../binding.js")} */
+function native() {
+  try {
+    return require("../binding.js");
+  } catch (error) {
+    throw withoutAddon(error, { folder: here.folder, optionalDependencies: manifest.optionalDependencies });
+  }
 }
 
 /**

@@ -1,7 +1,6 @@
 // Loads the native addon, and exports its types for the rest of the extension, which imports it nowhere else. The import is dynamic,
 // so that the extension loads even if the binary is missing or broken.
 import type * as Addon from "../index.js";
-import { loadPackage } from "../lib/load.js";
 
 export type {
   ContextTool,
@@ -19,5 +18,5 @@ export type { Addon };
 
 /** Imports the addon; rejects when there is no binary for this platform or it does not load. */
 export async function loadAddon(): Promise<typeof Addon> {
-  return loadPackage();
+  return import("../index.js");
 }

@@ -18,7 +18,7 @@ mkdirSync(parent, { recursive: true });
 console.log("playing one coding session in the real Pi: plain …");
 const plain = await playDemo({ parent });
 console.log("… and with Palimpsest\n");
-const ours = await playDemo({ parent, extension: join(root, "pi-extension", "index.ts") });
+const ours = await playDemo({ parent, extension: join(root, "extensions", "index.ts") });
 
 const checks = runChecks(plain, ours);
 const lines = [

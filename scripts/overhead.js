@@ -38,7 +38,7 @@ async function count(texts) {
 }
 
 const plain = await count(await firstRequest([]));
-const ours = await count(await firstRequest(["-e", join(root, "pi-extension", "index.ts")]));
+const ours = await count(await firstRequest(["-e", join(root, "extensions", "index.ts")]));
 const overhead = ours - plain;
 console.log(
   `fixed overhead: ${overhead} tokens (limit ${limit}, aim ${aim}); system prompt and tools ${plain} plain, ${ours} with`,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { runPiJson, startPiRpc } from "../../scripts/lib/pi.js";
 import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
-import { copyOfPackage, expectPairedCalls, extension, start } from "./support.ts";
+import { copyOfPackage, entryOf, expectPairedCalls, extension, start } from "./support.ts";
 
 const timeout = 120_000;
 const contextWindow = 40_000;
@@ -110,7 +110,7 @@ Broken.prototype.${method} = async () => {
 };
 `;
     writeFileSync(index, broken);
-    const played = await play(["-e", join(copy, "pi-extension", "index.ts")]);
+    const played = await play(["-e", entryOf(copy)]);
     expect(played.code).toBe(0);
     expect(played.stderr).toContain(told);
     expect(ends(played).some((event) => event.result !== undefined)).toBe(true);

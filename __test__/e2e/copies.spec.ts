@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openStore } from "../../index.js";
 import { runPi, type Sandbox, startPiRpc } from "../../scripts/lib/pi.js";
-import { contextToolNames, copyOfPackage, extension, start, toolNames } from "./support.ts";
+import { contextToolNames, copyOfPackage, entryOf, extension, start, toolNames } from "./support.ts";
 
 const served = ["read", "bash", "edit", "write", ...contextToolNames];
 const files = { "a.txt": "one\n" };
@@ -16,7 +16,7 @@ function copy(version?: string): { folder: string; args: string[] } {
     const manifest = join(folder, "package.json");
     writeFileSync(manifest, JSON.stringify({ ...JSON.parse(readFileSync(manifest, "utf8")), version }));
   }
-  return { folder, args: ["-e", join(folder, "pi-extension", "index.ts")] };
+  return { folder, args: ["-e", entryOf(folder)] };
 }
 
 /** The IDs of the sessions that the sandbox's store holds. */

@@ -19,6 +19,7 @@ import {
   contextToolNames,
   conversation,
   copyOfPackage,
+  entryOf,
   extension,
   missingOtherUser,
   start,
@@ -129,7 +130,7 @@ describe("an addon that throws", () => {
     const copy = copyOfPackage();
     writeFileSync(join(copy, "index.js"), `throw new Error("no binary for this platform");\n`);
     const { model, sandbox } = await start(steps, { files });
-    const finished = await runPi(sandbox, ["-e", join(copy, "pi-extension", "index.ts"), "-p", "read a.txt"]);
+    const finished = await runPi(sandbox, ["-e", entryOf(copy), "-p", "read a.txt"]);
     await expectPlainPi(model, sandbox, finished);
     expect(errorsLog(sandbox)).toContain("no binary for this platform");
   });
@@ -139,8 +140,9 @@ describe("an addon that throws", () => {
     for (const name of readdirSync(copy).filter((each) => each.endsWith(".node"))) {
       rmSync(join(copy, name));
     }
+    writeFileSync(join(copy, "Cargo.toml"), "");
     const { model, sandbox } = await start(steps, { files });
-    const finished = await runPi(sandbox, ["-e", join(copy, "pi-extension", "index.ts"), "-p", "read a.txt"]);
+    const finished = await runPi(sandbox, ["-e", entryOf(copy), "-p", "read a.txt"]);
     await expectPlainPi(model, sandbox, finished);
     expect(finished.stderr).toContain("is not built (NO_ADDON); hint: run `npm install` and `npm run build` in `");
   });
@@ -153,8 +155,9 @@ describe("an addon that throws", () => {
       writeFileSync(join(copy, name), "not a library");
     }
     const { model, sandbox } = await start(steps, { files });
-    const finished = await runPi(sandbox, ["-e", join(copy, "pi-extension", "index.ts"), "-p", "read a.txt"]);
+    const finished = await runPi(sandbox, ["-e", entryOf(copy), "-p", "read a.txt"]);
     await expectPlainPi(model, sandbox, finished);
+    expect(finished.stderr).toMatch(/does not load: .*\(NO_ADDON\); hint: install palimpsest again/);
   });
 
   // The real addon, but for one method of the session.
@@ -173,7 +176,7 @@ describe("an addon that throws", () => {
     renameSync(join(copy, "index.js"), join(copy, "real.js"));
     writeFileSync(join(copy, "index.js"), throwing(method));
     const { model, sandbox } = await start(steps, { files });
-    const finished = await runPi(sandbox, ["-e", join(copy, "pi-extension", "index.ts"), "-p", "read a.txt"]);
+    const finished = await runPi(sandbox, ["-e", entryOf(copy), "-p", "read a.txt"]);
     await expectPlainPi(model, sandbox, finished, [...builtIns, ...contextToolNames]);
     expect(errorsLog(sandbox)).toContain(`${method} is broken`);
   });
@@ -184,7 +187,7 @@ describe("an addon that throws", () => {
     writeFileSync(join(copy, "index.js"), throwing("explainFailedEdit"));
     const args = { path: "a.txt", edits: [{ oldText: "hullo", newText: "x" }] };
     const { model, sandbox } = await start([{ calls: [{ name: "edit", args }] }, { text: "ok" }], { files });
-    const finished = await runPi(sandbox, ["-e", join(copy, "pi-extension", "index.ts"), "-p", "go"]);
+    const finished = await runPi(sandbox, ["-e", entryOf(copy), "-p", "go"]);
     expect(finished).toMatchObject({ code: 0, stdout: "ok\n" });
     expect(finished.stderr.match(/Palimpsest/g), finished.stderr).toHaveLength(1);
     const said = model.requests[1].body.messages.at(-1)?.content;
@@ -197,7 +200,7 @@ describe("an addon that throws", () => {
     renameSync(join(copy, "index.js"), join(copy, "real.js"));
     writeFileSync(join(copy, "index.js"), throwing("transformContext"));
     const { sandbox } = await start([...steps, { text: "again" }], { files });
-    const pi = startPiRpc(sandbox, ["-e", join(copy, "pi-extension", "index.ts")]);
+    const pi = startPiRpc(sandbox, ["-e", entryOf(copy)]);
     await pi.prompt("read a.txt");
     await pi.prompt("once more");
     await pi.close();

@@ -1,81 +1,142 @@
-// Installing: `pi install <clone>`, and a packed package with its platform package beside it where no clone is at hand.
+// Installing: `pi install <clone>`, and the packages of a release from a registry, where neither clone nor compiler is at hand.
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, readdirSync, readFileSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, delimiter, dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { oldestNode } from "../../scripts/lib/node-versions.js";
+import { type Packed, packAll } from "../../scripts/lib/packages.js";
 import { runPi } from "../../scripts/lib/pi.js";
-import { isOnPath, pinnedNode, root } from "../../scripts/setup.js";
+import { pinnedNode, root } from "../../scripts/setup.js";
+import { startRegistry } from "./registry.ts";
 import { contextToolNames, start, temporaryFolder, toolNames } from "./support.ts";
 
 const builtIns = ["read", "bash", "edit", "write"];
 
-test("pi install with the clone's path serves an ordinary session", async () => {
-  const { model, sandbox } = await start([{ text: "ok" }]);
+test("pi install with the clone's path serves an ordinary session, and pi remove leaves Pi as it was", async () => {
+  const { model, sandbox } = await start([{ text: "ok" }, { text: "ok" }]);
+  const settings = join(sandbox.agentDir, "settings.json");
+  const before = JSON.parse(readFileSync(settings, "utf8")) as object;
   expect(await runPi(sandbox, ["install", root])).toMatchObject({ code: 0 });
   expect(await runPi(sandbox, ["-p", "hi"])).toMatchObject({ code: 0, stdout: "ok\n", stderr: "" });
   expect(toolNames(model.requests[0].body)).toEqual([...builtIns, ...contextToolNames]);
   expect(existsSync(join(sandbox.agentDir, "palimpsest", "store.sqlite"))).toBe(true);
+
+  expect(await runPi(sandbox, ["remove", root])).toMatchObject({ code: 0 });
+  expect(JSON.parse(readFileSync(settings, "utf8"))).toEqual({ ...before, packages: [] });
+  expect(await runPi(sandbox, ["--continue", "-p", "hi"])).toMatchObject({ code: 0, stdout: "ok\n", stderr: "" });
+  expect(toolNames(model.requests[1].body)).toEqual(builtIns);
 });
 
-test("a packed package serves a session with neither cargo nor the clone at hand", { timeout: 240_000 }, async () => {
-  // Packing a debug build of the addon takes most of a minute.
-  const packed = temporaryFolder();
-  const [main, platform] = packBoth(packed);
-  const { model, sandbox } = await start([{ text: "ok" }]);
-  const env = { PATH: pathWithoutCargo(), npm_config_offline: "true", npm_config_cache: join(packed, "cache") };
+describe("the packages of a release", () => {
+  let folder: string;
+  let packed: Packed;
 
-  const installed = await runPi(sandbox, ["install", `npm:palimpsest@file:${main}`], { env });
-  expect(installed, installed.stderr).toMatchObject({ code: 0 });
-  const prefix = join(sandbox.agentDir, "npm");
-  npm(prefix, ["install", "--prefix", prefix, "--legacy-peer-deps", "--no-save", `file:${platform}`], env);
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "palimpsest-release-"));
+    const binary = readdirSync(root).find((name) => name.endsWith(".node"));
+    if (binary === undefined) {
+      throw new Error("the addon is not built");
+    }
+    copyFileSync(join(root, binary), join(folder, binary));
+    // A debug build takes most of a minute to compress with what debuggers need.
+    spawnSync("strip", ["--strip-debug", join(folder, binary)]);
+    packed = packAll({ binaries: folder, into: folder });
+  }, 240_000);
 
-  expect(await runPi(sandbox, ["-p", "hi"], { env })).toMatchObject({ code: 0, stdout: "ok\n", stderr: "" });
-  expect(toolNames(model.requests[0].body)).toEqual([...builtIns, ...contextToolNames]);
-  const command = join(prefix, "node_modules", "palimpsest", "bin", "palimpsest.js");
-  const agent = { ...env, PI_CODING_AGENT_DIR: sandbox.agentDir };
-  const listed = spawnSync(pinnedNode(), [command, "sessions"], { encoding: "utf8", env: agent });
-  expect(listed).toMatchObject({ status: 0, stderr: "" });
-  expect(listed.stdout).toMatch(/^session:/);
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test("the package names all platforms and holds no binary", () => {
+    const manifest = manifestIn(packed.main);
+    const { napi } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { napi: { targets: string[] } };
+    const names = Object.keys(manifest.optionalDependencies ?? {});
+    expect(names).toHaveLength(napi.targets.length);
+    expect(Object.values(manifest.optionalDependencies ?? {})).toEqual(names.map(() => manifest.version));
+    expect(packed.platforms.map((file) => manifestIn(file).name)).toEqual(
+      names.filter((name) => !packed.missing.includes(name)),
+    );
+    const files = list(packed.main);
+    expect(files.filter((file) => file.endsWith(".node"))).toEqual([]);
+    for (const file of ["index.js", "index.d.ts", "extensions/index.ts", "bin/palimpsest.js", "README.md", "LICENSE"]) {
+      expect(files).toContain(`package/${file}`);
+    }
+    const [platform] = packed.platforms;
+    expect(list(platform).filter((file) => file.endsWith(".node"))).toHaveLength(1);
+    expect(manifestIn(platform)).not.toHaveProperty("keywords");
+  });
+
+  test.each([
+    ["22", oldestNode],
+    ["24", pinnedNode],
+  ])(
+    "Pi installs them from a registry and serves a session, with no compiler on the path, on Node %s",
+    async (major, path) => {
+      const node = path();
+      expect(spawnSync(node, ["--version"], { encoding: "utf8" }).stdout).toMatch(new RegExp(`^v${major}\\.`));
+      const { url, asked } = await startRegistry(folder);
+      const { model, sandbox } = await start([{ text: "ok" }]);
+      const env = { PATH: barePath(node), npm_config_registry: url, npm_config_cache: temporaryFolder() };
+      const options = { env, node, deadlineMs: 120_000 };
+
+      const installed = await runPi(sandbox, ["install", "npm:palimpsest"], options);
+      expect(installed, installed.stderr).toMatchObject({ code: 0 });
+      expect(asked.sort()).toEqual([packed.main, ...packed.platforms].map((file) => basename(file)).sort());
+
+      expect(await runPi(sandbox, ["-p", "hi"], options)).toMatchObject({ code: 0, stdout: "ok\n", stderr: "" });
+      expect(toolNames(model.requests[0].body)).toEqual([...builtIns, ...contextToolNames]);
+      const command = join(sandbox.agentDir, "npm", "node_modules", "palimpsest", "bin", "palimpsest.js");
+      const agent = { ...env, PI_CODING_AGENT_DIR: sandbox.agentDir };
+      const listed = spawnSync(node, [command, "sessions"], { encoding: "utf8", env: agent });
+      expect(listed).toMatchObject({ status: 0, stderr: "" });
+      expect(listed.stdout).toMatch(/^session:/);
+    },
+  );
+
+  test("without the platform's package one line says so, and Pi works as without us", async () => {
+    const { url } = await startRegistry(folder);
+    const { model, sandbox } = await start([{ text: "ok" }]);
+    const env = { PATH: barePath(pinnedNode()), npm_config_registry: url, npm_config_cache: temporaryFolder() };
+    const withoutOptional = { ...env, npm_config_omit: "optional" };
+    expect(await runPi(sandbox, ["install", "npm:palimpsest"], { env: withoutOptional })).toMatchObject({ code: 0 });
+    const finished = await runPi(sandbox, ["-p", "hi"], { env });
+    expect(finished).toMatchObject({ code: 0, stdout: "ok\n" });
+    expect(finished.stderr.trimEnd().split("\n")).toEqual([
+      expect.stringMatching(
+        /^Palimpsest: off for this session, .*: the package `palimpsest-[\w-]+` with the native addon is not installed \(NO_ADDON\); hint: install palimpsest again, with optional dependencies/,
+      ),
+    ]);
+    expect(toolNames(model.requests[0].body)).toEqual(builtIns);
+  });
 });
 
-/** Packs this package and, with the binary at hand, the package of this platform; returns both files. */
-function packBoth(into: string): [string, string] {
-  const napi = join(root, "node_modules", "@napi-rs", "cli", "dist", "cli.js");
-  // The command insists on writing below the manifest that it reads.
-  cpSync(join(root, "package.json"), join(into, "package.json"));
-  const dirs = join(into, "npm");
-  const made = spawnSync(pinnedNode(), [napi, "create-npm-dirs"], { cwd: into, encoding: "utf8" });
-  expect(made.status, made.stdout).toBe(0);
-  const binary = readdirSync(root).find((name) => name.endsWith(".node"));
-  if (binary === undefined) {
-    throw new Error("the addon is not built");
+/** The manifest in a tarball. */
+function manifestIn(
+  tarball: string,
+): Record<string, Record<string, string> | string> & { optionalDependencies?: Record<string, string> } {
+  const { stdout } = spawnSync("tar", ["-xzOf", tarball, "package/package.json"], { encoding: "utf8" });
+  return JSON.parse(stdout);
+}
+
+function list(tarball: string): string[] {
+  return spawnSync("tar", ["-tzf", tarball], { encoding: "utf8" }).stdout.trimEnd().split("\n");
+}
+
+/** A path with this Node, npm and a shell, and nothing else. */
+function barePath(node: string): string {
+  const programs = temporaryFolder();
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  for (const name of ["npm", "sh", "env"]) {
+    const folder = folders.find((each) => existsSync(join(each, name)));
+    symlinkSync(realpathSync(join(folder ?? "", name)), join(programs, name));
   }
-  const platform = binary.split(".")[1];
-  cpSync(join(root, binary), join(dirs, platform, binary));
-  return [pack(root, into), pack(join(dirs, platform), into)];
-}
-
-function pack(folder: string, into: string): string {
-  const output = npm(folder, ["pack", "--json", "--ignore-scripts", "--pack-destination", into]);
-  const [{ filename, files }] = JSON.parse(output) as [{ filename: string; files: { path: string }[] }];
-  if (folder === root) {
-    expect(files.filter((file) => file.path.endsWith(".node"))).toEqual([]);
-    const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { main: string };
-    expect(files.map((file) => file.path)).toContain(manifest.main);
-  }
-  return join(into, filename);
-}
-
-function npm(cwd: string, args: string[], env: Record<string, string> = {}): string {
-  const result = spawnSync("npm", args, { cwd, encoding: "utf8", env: { ...process.env, ...env } });
-  expect(result.status, `npm ${args.join(" ")}\n${result.stderr}`).toBe(0);
-  return result.stdout;
-}
-
-/** The pinned Node, npm and the system's programs. */
-function pathWithoutCargo(): string {
-  const kept = (process.env.PATH ?? "")
-    .split(delimiter)
-    .filter((folder) => folder !== "" && !folder.startsWith(root) && !isOnPath("cargo", { PATH: folder }));
-  return [dirname(pinnedNode()), ...kept].join(delimiter);
+  return [dirname(node), programs].join(delimiter);
 }

@@ -8,7 +8,12 @@ import { createSandbox } from "../../scripts/lib/pi.js";
 import { type RequestBody, type ScriptedModel, startScriptedModel } from "../../scripts/lib/scripted-model.js";
 import { isOnPath, root } from "../../scripts/setup.js";
 
-export const extension = join(root, "pi-extension", "index.ts");
+export const extension = entryOf(root);
+
+/** What Pi loads of a copy of the package. */
+export function entryOf(folder: string): string {
+  return join(folder, "extensions", "index.ts");
+}
 export const contextToolNames = ["activate", "deactivate", "pin", "unpin"];
 
 /** Set where nothing may be skipped: absent programs then fail the tests that need them. */
@@ -79,6 +84,7 @@ export function copyOfPackage(): string {
     "binding.js",
     "binding.d.ts",
     "lib",
+    "extensions",
     "pi-extension",
     ...binaries,
   ]) {

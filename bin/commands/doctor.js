@@ -1,5 +1,4 @@
 // `palimpsest doctor`: checks a store; with --set-aside, renames a damaged one.
-import { loadPackage } from "../../lib/load.js";
 import { UsageError } from "../lib/arguments.js";
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
@@ -27,7 +26,7 @@ export const doctor = {
     if (force && given.values["set-aside"] !== true) {
       throw new UsageError("`--force` belongs to `--set-aside`", "leave it out");
     }
-    const addon = await loadPackage();
+    const addon = await import("../../index.js");
     const path = await storePath(given);
     if (given.values["set-aside"] === true) {
       const place = await withProgress("checking", () => addon.setAside(path, force));

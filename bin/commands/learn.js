@@ -1,7 +1,6 @@
 // `palimpsest learn`: learns from recorded sessions how likely outputs and steps are needed again.
 import { resolve } from "node:path";
 import { plural } from "../../lib/describe.js";
-import { loadPackage } from "../../lib/load.js";
 import { text, UsageError } from "../lib/arguments.js";
 import { write, writeError, writeJson } from "../lib/output.js";
 import { writePrivate } from "../lib/private-file.js";
@@ -32,7 +31,7 @@ export const learn = {
     "palimpsest learn --caution 20 a.jsonl b.jsonl",
   ],
   async run(given) {
-    const addon = await loadPackage();
+    const addon = await import("../../index.js");
     const found = await transcripts(addon, given.positionals);
     const caution = positive(given, "caution");
     const stepCaution = positive(given, "step-caution");

@@ -1,5 +1,4 @@
 // `palimpsest pool`: takes an object out of a session's metadata pool, or brings it back.
-import { loadPackage } from "../../lib/load.js";
 import { UsageError } from "../lib/arguments.js";
 import { write, writeJson } from "../lib/output.js";
 import { forFiles, settingsFor, withStore } from "../lib/store.js";
@@ -57,7 +56,7 @@ async function reopened(store, id, force) {
       hint: "close it first; `--force` changes it all the same, such as after a crash",
     });
   }
-  const { openSession } = await loadPackage();
+  const { openSession } = await import("../../index.js");
   const [harness, sessionId, cwd] = [fields.harness, fields.host_session, fields.cwd].map(String);
   const settings = { ...(await settingsFor(forFiles)), track: false };
   const open = await openSession(store, { harness, sessionId, cwd, settings });

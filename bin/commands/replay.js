@@ -2,7 +2,6 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { plural } from "../../lib/describe.js";
-import { loadPackage } from "../../lib/load.js";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
 import { printError } from "../lib/errors.js";
 import { write, writeError, writeJson } from "../lib/output.js";
@@ -66,7 +65,7 @@ export const replay = {
     "palimpsest replay --prices openai --window 200000 --json a.jsonl",
   ],
   async run(given) {
-    const addon = await loadPackage();
+    const addon = await import("../../index.js");
     const [dump, tree] = [text(given, "dump"), text(given, "tree")];
     const options = /** @type {import("../../index.js").ReplayOptions} */ ({
       layout: text(given, "layout"),

@@ -4,7 +4,6 @@ import { chmod, copyFile, mkdtemp, rm } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { loadPackage } from "../../lib/load.js";
 import { writeError } from "./output.js";
 import { oneLine } from "./table.js";
 
@@ -63,7 +62,7 @@ export async function withStore(given, work, { access = "read", needed = [] } = 
  * @param {Access} access
  */
 async function open(options, access) {
-  const { openStore } = await loadPackage();
+  const { openStore } = await import("../../index.js");
   return access === "read"
     ? openStore({ ...options, readOnly: true })
     : openStore({ ...options, create: access === "create" });
@@ -76,7 +75,7 @@ async function open(options, access) {
  * @param {(store: Store) => Promise<T>} run
  */
 async function withCopy(options, run) {
-  const { openStore, storePath } = await loadPackage();
+  const { openStore, storePath } = await import("../../index.js");
   const original = await storePath(options);
   const folder = await mkdtemp(join(tmpdir(), "palimpsest-"));
   try {
@@ -189,7 +188,7 @@ function codeOf(error) {
  * @param {Given} given
  */
 export async function storePath(given) {
-  const addon = await loadPackage();
+  const addon = await import("../../index.js");
   return addon.storePath(await storeOptions(given, []));
 }
 
@@ -198,7 +197,7 @@ export async function storePath(given) {
  * @param {string[]} needed
  */
 export async function settingsFor(needed) {
-  const { loadSettings } = await loadPackage();
+  const { loadSettings } = await import("../../index.js");
   const agentDir = piAgentDir();
   try {
     return await loadSettings({ agentDir });

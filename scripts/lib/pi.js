@@ -19,6 +19,7 @@ import { currentPi, piCli } from "./pi-versions.js";
  * @property {number} [deadlineMs] default 60,000; the process is killed when it passes
  * @property {Record<string, string>} [env] added to the sandbox's environment
  * @property {string} [cwd] default: the project folder
+ * @property {string} [node] the Node that runs Pi; default: the pinned one
  * @property {string[]} [launcher] a command that runs the rest of its arguments, such as `setpriv --reuid=…`
  *
  * @typedef {{ code: number | null, signal: NodeJS.Signals | null, stdout: string, stderr: string }} Finished
@@ -214,8 +215,14 @@ export function startPiRpc(sandbox, args = [], options = {}) {
  * @param {"ignore" | "pipe"} stdin
  */
 function launch(sandbox, args, options, stdin) {
-  const { deadlineMs = defaultDeadlineMs, env = {}, cwd = sandbox.projectDir, launcher = [] } = options;
-  const [command, ...rest] = [...launcher, pinnedNode(), piCli(piVersion), ...args];
+  const {
+    deadlineMs = defaultDeadlineMs,
+    env = {},
+    cwd = sandbox.projectDir,
+    node = pinnedNode(),
+    launcher = [],
+  } = options;
+  const [command, ...rest] = [...launcher, node, piCli(piVersion), ...args];
   const child = spawn(command, rest, { cwd, env: { ...sandbox.env, ...env }, stdio: [stdin, "pipe", "pipe"] });
   const outcome = { stdout: "", stderr: "" };
   child.stdout?.setEncoding("utf8").on("data", (text) => {

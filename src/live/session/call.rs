@@ -73,14 +73,9 @@ impl LiveSession {
 
     /// The stages after *hear*, as one work that is done anew where another process was faster.
     fn run(&mut self, list: &ListTail<'_>, call: &CallInfo) -> Result<Transformed> {
-        self.check_files_if_due()?;
-        self.commit_failed_calls()?;
         let mut notices = Vec::new();
-        let mut ingest = self.ingest();
-        let found = ingest.match_list(list, &mut notices)?;
-        let taken = ingest.take(list, &found, &mut notices)?;
-        let LaidOut { edits, prompt, recorded, bill } =
-            self.lay_out(list, &taken, call, &mut notices)?;
+        let (taken, laid) = self.prepare(list, call, &mut notices)?;
+        let LaidOut { edits, prompt, recorded, bill } = laid;
         self.record_call(recorded, taken.repeats, call, prompt, bill);
         self.commit(Activity::Active)?;
         let call = self.journal.state().calls();
@@ -102,6 +97,31 @@ impl LiveSession {
         Ok(())
     }
 
+    /// *Match*, *ingest*, *lay out*.
+    pub(super) fn prepare(
+        &mut self,
+        list: &ListTail<'_>,
+        call: &CallInfo,
+        notices: &mut Vec<Notice>,
+    ) -> Result<(Taken, LaidOut)> {
+        self.check_files_if_due()?;
+        self.commit_failed_calls()?;
+        let taken = self.take_list(list, notices)?;
+        let laid = self.lay_out(list, &taken, call, notices)?;
+        Ok((taken, laid))
+    }
+
+    /// *Match* and *ingest*.
+    pub(super) fn take_list(
+        &mut self,
+        list: &ListTail<'_>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Taken> {
+        let mut ingest = self.ingest();
+        let found = ingest.match_list(list, notices)?;
+        ingest.take(list, &found, notices)
+    }
+
     /// *Match* and *ingest* work on this.
     pub(super) fn ingest(&mut self) -> Ingest<'_> {
         Ingest {
@@ -114,7 +134,7 @@ impl LiveSession {
     }
 
     /// *Lay out*: looks at the files, renders what is new or changed, starts an epoch where one pays.
-    pub(super) fn lay_out(
+    fn lay_out(
         &mut self,
         list: &ListTail<'_>,
         taken: &Taken,

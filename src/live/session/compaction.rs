@@ -65,13 +65,7 @@ impl LiveSession {
     fn next_tokens(&mut self, list: &ListTail<'_>, call: &CallInfo) -> Result<u64> {
         let reports = self.journal.staged_reports();
         let tokens = self.attempt(|live| {
-            live.check_files_if_due()?;
-            live.commit_failed_calls()?;
-            let mut notices = Vec::new();
-            let mut ingest = live.ingest();
-            let found = ingest.match_list(list, &mut notices)?;
-            let taken = ingest.take(list, &found, &mut notices)?;
-            let laid = live.lay_out(list, &taken, call, &mut notices)?;
+            let (_, laid) = live.prepare(list, call, &mut Vec::new())?;
             let coming = coming(live.journal.state(), &live.options, call, laid.prompt.as_ref());
             Ok(scaled(live.request.view().tokens() + coming.fixed, coming.factor))
         });
@@ -83,17 +77,15 @@ impl LiveSession {
     /// Stores what is new in a list that no call will have.
     fn take_in(&mut self, list: &ListTail<'_>) -> Result<()> {
         self.durably(|live| {
-            live.commit_failed_calls()?;
-            live.take_list(list)?;
+            live.take_unseen(list)?;
             live.commit_staged()
         })
     }
 
-    fn take_list(&mut self, list: &ListTail<'_>) -> Result<()> {
+    fn take_unseen(&mut self, list: &ListTail<'_>) -> Result<()> {
+        self.commit_failed_calls()?;
         let mut notices = Vec::new();
-        let mut ingest = self.ingest();
-        let found = ingest.match_list(list, &mut notices)?;
-        ingest.take(list, &found, &mut notices)?;
+        self.take_list(list, &mut notices)?;
         self.waiting.extend(notices);
         Ok(())
     }
@@ -106,8 +98,7 @@ impl LiveSession {
         kept_from: usize,
     ) -> Result<CompactionAnswer> {
         self.durably(|live| {
-            live.commit_failed_calls()?;
-            live.take_list(list)?;
+            live.take_unseen(list)?;
             let window = live.journal.state().chat().window();
             let gone = window[..kept_from.min(window.len())].to_vec();
             let runs = live.ingest().runs_compacted(gone);

@@ -2,6 +2,7 @@
 
 use super::LiveSession;
 use crate::error::Result;
+use crate::live::tools::Tools;
 
 impl LiveSession {
     /// Takes an object out of the metadata pool, which deactivates it: it is indexed only until it is activated or brought back. Shows
@@ -10,11 +11,7 @@ impl LiveSession {
     /// # Errors
     /// Those of names.
     pub fn leave_pool(&mut self, name: &str) -> Result<String> {
-        self.durably(|live| {
-            let answer = live.tools().leave_pool(name)?;
-            live.commit_staged()?;
-            Ok(answer)
-        })
+        self.change_sets(|tools| tools.leave_pool(name))
     }
 
     /// Brings an object that is indexed only back into the metadata pool; its content stays inactive.
@@ -22,11 +19,7 @@ impl LiveSession {
     /// # Errors
     /// Those of names.
     pub fn enter_pool(&mut self, name: &str) -> Result<String> {
-        self.durably(|live| {
-            let answer = live.tools().enter_pool(name)?;
-            live.commit_staged()?;
-            Ok(answer)
-        })
+        self.change_sets(|tools| tools.enter_pool(name))
     }
 
     /// Deactivates an object, which unpins it; one that is deactivated already leaves the metadata pool. Shows at the next epoch.
@@ -34,11 +27,7 @@ impl LiveSession {
     /// # Errors
     /// Those of names.
     pub fn deactivate(&mut self, name: &str) -> Result<String> {
-        self.durably(|live| {
-            let answer = live.tools().deactivate(name)?;
-            live.commit_staged()?;
-            Ok(answer)
-        })
+        self.change_sets(|tools| tools.deactivate(name))
     }
 
     /// Unpins an object: it may be collapsed again, and stays active until then.
@@ -46,8 +35,12 @@ impl LiveSession {
     /// # Errors
     /// Those of names.
     pub fn unpin(&mut self, name: &str) -> Result<String> {
+        self.change_sets(|tools| tools.unpin(name))
+    }
+
+    fn change_sets(&mut self, change: impl Fn(&mut Tools<'_>) -> Result<String>) -> Result<String> {
         self.durably(|live| {
-            let answer = live.tools().unpin(name)?;
+            let answer = change(&mut live.tools())?;
             live.commit_staged()?;
             Ok(answer)
         })

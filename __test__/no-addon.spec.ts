@@ -1,0 +1,107 @@
+// What a user of the package is told where the native addon is missing or does not load: in a clone, in an installed package, on a
+// platform without one.
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, test } from "vitest";
+import { copyOfPackage } from "./e2e/support.ts";
+
+const machine = `${process.platform} ${process.arch}`;
+
+/** A copy of the package; returns what importing it says: code, message, hint. */
+function said(change: (folder: string, binaries: string[]) => void, before = ""): [string, string, string] {
+  const folder = copyOfPackage();
+  const binaries = readdirSync(folder).filter((name) => name.endsWith(".node"));
+  expect(binaries.length).toBeGreaterThan(0);
+  change(
+    folder,
+    binaries.map((name) => join(folder, name)),
+  );
+  const script = `${before}
+    await import(${JSON.stringify(pathToFileURL(join(folder, "index.js")).href)}).then(
+      () => console.log(JSON.stringify(["", "", ""])),
+      ({ code, message, hint }) => console.log(JSON.stringify([code, message, hint.replace(${JSON.stringify(folder)}, "FOLDER")])),
+    );`;
+  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
+  expect(stderr).toBe("");
+  return JSON.parse(stdout) as [string, string, string];
+}
+
+/** Removes the binary, as in a clone that was not built, and in a package whose platform's package is missing. */
+function unbuilt(_folder: string, binaries: string[]): void {
+  for (const file of binaries) {
+    rmSync(file);
+  }
+}
+
+/** As the manifest of a published package. */
+function published(folder: string, platforms: string[]): void {
+  const file = join(folder, "package.json");
+  const optionalDependencies = Object.fromEntries(platforms.map((name) => [`palimpsest-${name}`, "0.1.0"]));
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), optionalDependencies }));
+  expect(existsSync(join(folder, "Cargo.toml"))).toBe(false);
+}
+
+test("with its binary the package loads", () => {
+  expect(said(() => {})).toEqual(["", "", ""]);
+});
+
+test("a clone that was not built says how to build it", () => {
+  const clone = (folder: string, binaries: string[]) => {
+    unbuilt(folder, binaries);
+    writeFileSync(join(folder, "Cargo.toml"), "");
+  };
+  expect(said(clone)).toEqual([
+    "NO_ADDON",
+    `the native addon for ${machine} is not built`,
+    "run `npm install` and `npm run build` in `FOLDER`",
+  ]);
+});
+
+test("a package without this platform's package names it", () => {
+  const here = binaryName();
+  const [code, message, hint] = said((folder, binaries) => {
+    unbuilt(folder, binaries);
+    published(folder, ["darwin-arm64", here]);
+  });
+  expect([code, message]).toEqual([
+    "NO_ADDON",
+    `the package \`palimpsest-${here}\` with the native addon is not installed`,
+  ]);
+  expect(hint).toBe(
+    "install palimpsest again, with optional dependencies: without `--omit=optional` and `--no-optional`",
+  );
+});
+
+test("on a platform without a binary the package lists those that have one", () => {
+  const freebsd = `Object.defineProperty(process, "platform", { value: "freebsd" });`;
+  const change = (folder: string, binaries: string[]) => {
+    unbuilt(folder, binaries);
+    published(folder, ["darwin-arm64", "linux-x64-gnu"]);
+  };
+  expect(said(change, freebsd)).toEqual([
+    "NO_ADDON",
+    `there is no native addon for freebsd-${process.arch}`,
+    "there is one for darwin-arm64, linux-x64-gnu; on other platforms build it from a clone",
+  ]);
+});
+
+test("a binary that does not load is told with the system's reason, in one line", () => {
+  const change = (folder: string, binaries: string[]) => {
+    published(folder, [binaryName()]);
+    for (const file of binaries) {
+      writeFileSync(file, "not a library");
+    }
+  };
+  const [code, message, hint] = said(change);
+  expect(code).toBe("NO_ADDON");
+  expect(message).toMatch(new RegExp(`^the native addon for ${machine} does not load: .+\\.node.*$`));
+  expect(hint).toBe("install palimpsest again; if that does not help, build it from a clone");
+});
+
+/** This platform as the name of its binary has it. */
+function binaryName(): string {
+  const [name] = readdirSync(join(import.meta.dirname, "..")).filter((each) => each.endsWith(".node"));
+  return name.split(".")[1];
+}

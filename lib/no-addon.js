@@ -1,0 +1,73 @@
+// What is said where the native addon is missing or does not load: one line, and what to do. The generated loader blames npm in any
+// case. Must not load anything.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+/**
+ * @typedef {object} Package
+ * @property {string} folder
+ * @property {Record<string, string>} [optionalDependencies] in a published package: one with the binary for each platform
+ */
+
+/**
+ * The error for users in the place of the generated loader's, which has one cause for each file that was tried.
+ *
+ * @param {unknown} error
+ * @param {Package} here
+ * @returns {Error & { code: "NO_ADDON", hint: string }}
+ */
+export function withoutAddon(error, here) {
+  const { message, hint } = explained(error, here);
+  return Object.assign(new Error(message, { cause: error }), { code: /** @type {const} */ ("NO_ADDON"), hint });
+}
+
+/**
+ * @param {unknown} error
+ * @param {Package} here
+ */
+function explained(error, { folder, optionalDependencies = {} }) {
+  const isClone = existsSync(join(folder, "Cargo.toml"));
+  const build = `run \`npm install\` and \`npm run build\` in \`${folder}\``;
+  const machine = `${process.platform} ${process.arch}`;
+  const problem = causes(error).find((message) => !/^(Cannot find|Unsupported)/.test(message));
+  if (problem !== undefined) {
+    const again = "install palimpsest again; if that does not help, build it from a clone";
+    return { message: `the native addon for ${machine} does not load: ${problem}`, hint: isClone ? build : again };
+  }
+  if (isClone) {
+    return { message: `the native addon for ${machine} is not built`, hint: build };
+  }
+  const wanted = `palimpsest-${platform()}`;
+  if (wanted in optionalDependencies) {
+    return {
+      message: `the package \`${wanted}\` with the native addon is not installed`,
+      hint: "install palimpsest again, with optional dependencies: without `--omit=optional` and `--no-optional`",
+    };
+  }
+  const known = Object.keys(optionalDependencies).map((name) => name.slice("palimpsest-".length));
+  const platforms = known.length > 0 ? `there is one for ${known.join(", ")}; on other platforms ` : "";
+  return { message: `there is no native addon for ${platform()}`, hint: `${platforms}build it from a clone` };
+}
+
+/** This platform as the packages with binaries name it. */
+function platform() {
+  const { platform: system, arch } = process;
+  const library = { linux: isMusl() ? "-musl" : "-gnu", win32: "-msvc" }[/** @type {string} */ (system)];
+  return `${system}-${arch}${library ?? ""}`;
+}
+
+/** Whether Node was built for musl: then it knows no version of glibc. */
+function isMusl() {
+  const report = /** @type {{ header: object }} */ (process.report.getReport());
+  return !("glibcVersionRuntime" in report.header);
+}
+
+/**
+ * The first lines of the errors that caused an error.
+ * @param {unknown} error
+ * @returns {string[]}
+ */
+function causes(error) {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error ? [cause.message.split("\n", 1)[0], ...causes(cause)] : [];
+}
