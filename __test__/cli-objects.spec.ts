@@ -322,11 +322,11 @@ describe("a session", () => {
     const lines = at.run("show", "session:s", "--metadata").stdout.split("\n");
     expect(lines).toContainEqual(expect.stringMatching(/^toolcall_refs +call_1$/));
     expect(lines).toContain(`t1\ttoolcall\tpool,active\t${document.toolcallRefs[0]}\tbash`);
-    // Before its first call it knew nothing.
+    // At its first call there was nothing but what the person said.
     const { versions } = at.json<{ versions: Version[] }>("history", "session:s");
     const first = String(versions.at(-1)?.txId);
     const before = at.json<{ document: SessionDocument }>("show", "session:s", "--metadata", "--as-of", first);
-    expect(before.document).toMatchObject({ calls: 0, branchLeaf: null, index: [], toolcallRefs: [] });
+    expect(before.document).toMatchObject({ calls: 1, branchLeaf: 0, index: [], toolcallRefs: [] });
   });
 
   test("is named by the first digits of its ID, or by `latest`, wherever one is meant", async () => {

@@ -4,6 +4,7 @@
 //! except the tokenizer's tables.
 
 use std::ops::Range;
+use std::thread;
 
 use serde::{Deserialize, Serialize};
 
@@ -81,9 +82,10 @@ pub fn count(text: &str) -> u64 {
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
-/// Loads the tokenizer's tables (tens of milliseconds), so that the first count does not wait for them.
+/// Starts to load the tokenizer's tables (tens of milliseconds), so that the first count need not wait for all of that.
 pub fn preload() {
-    o200k::count("warm");
+    // Where no thread is to be had, the first count loads them.
+    let _ = thread::Builder::new().name("palimpsest tokens".into()).spawn(|| o200k::count("warm"));
 }
 
 /// The sampled windows of a text longer than all of them together: in order, on character boundaries.

@@ -50,6 +50,8 @@ pub(super) struct Journal {
     rewrites: u64,
     staged: Staged,
     stored: Stored,
+    /// How a session starts that is not stored yet: its first commit stores that too, so that one without a call leaves no trace.
+    start: Option<Event>,
     texts: TextCache,
     pool_lines: PoolLines,
     looks: Looks,
@@ -262,9 +264,14 @@ impl Journal {
         Ok(Some(hash))
     }
 
-    /// Number of events that wait to be stored.
+    /// Number of events that wait to be stored, besides the start of the session.
     pub(super) fn staged_events(&self) -> usize {
-        self.staged.events.len()
+        self.staged.events.len().saturating_sub(usize::from(self.start.is_some()))
+    }
+
+    /// Whether the session is in the store, as far as this process knows.
+    pub(super) fn is_stored(&self) -> bool {
+        self.stored.session.is_some()
     }
 
     /// The reports of providers that wait to be stored.
@@ -281,8 +288,10 @@ impl Journal {
 
     /// All events, stored and staged.
     pub(super) fn events(&self) -> Result<Vec<Event>> {
-        let at = self.stored.session.map_or(AsOf::Latest, AsOf::Tx);
-        let mut events = read_events(&self.store, &self.ids.session, at)?;
+        let mut events = match self.stored.session {
+            Some(at) => read_events(&self.store, &self.ids.session, AsOf::Tx(at))?,
+            None => Vec::new(),
+        };
         events.extend(self.staged.events.iter().cloned());
         Ok(events)
     }
@@ -301,27 +310,6 @@ impl Journal {
     pub(super) fn has_moved_on(&self) -> Result<bool> {
         let latest = self.store.get(&self.ids.session, AsOf::Latest)?;
         Ok(latest.map(|version| version.tx_id) != self.stored.session)
-    }
-
-    /// Gives up what is staged and reads the state from the store again, as this process left it; returns all its events.
-    pub(super) fn reload(&mut self) -> Result<Vec<Event>> {
-        self.staged = Staged::default();
-        let at = self.stored.session.map_or(AsOf::Latest, AsOf::Tx);
-        let session = self.store.get(&self.ids.session, at)?;
-        let at = session.as_ref().map_or(at, |session| AsOf::Tx(session.tx_id));
-        let events = match session {
-            Some(_) => read_events(&self.store, &self.ids.session, at)?,
-            None => Vec::new(),
-        };
-        self.state = Session::replay(&events);
-        self.stored = Stored {
-            session: session.map(|version| version.tx_id),
-            events: events.len() as u64,
-            chat: self.store.get(&self.ids.chat, at)?.map(|version| version.tx_id),
-            prompt: self.store.get(&self.ids.prompt, at)?.map(|version| version.content_hash),
-        };
-        self.is_in_doubt = false;
-        Ok(events)
     }
 
     /// Writes all that is staged, and `aside` behind the staged events, in one transaction. After an error the state is in
@@ -363,6 +351,7 @@ impl Journal {
         };
         let mut outcomes = receipt.outcomes.iter().rev();
         self.stored.session = outcomes.next().map(latest);
+        self.start = None;
         if changes_chat {
             self.stored.chat = outcomes.next().map(latest);
         }

@@ -309,13 +309,14 @@ impl LiveSession {
     }
 
     /// Stores what is not stored yet and marks the session paused. A session that another process wrote to since, and of
-    /// which nothing waits here, is left to it.
+    /// which nothing waits here, is left to it; of one in which nothing happened nothing is stored.
     pub fn close(&mut self) -> Result<()> {
         self.workspace.untrack();
         self.reload_if_in_doubt()?;
         // What a check of the files found is found again by the next one.
         let staged = self.journal.staged_events() > 0 && !self.workspace.is_check_staged();
-        if !staged && !self.request.waits() && self.journal.has_moved_on()? {
+        let is_left = || Ok::<_, Error>(!self.journal.is_stored() || self.journal.has_moved_on()?);
+        if !staged && !self.request.waits() && is_left()? {
             return Ok(());
         }
         self.durably(|live| {

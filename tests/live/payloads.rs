@@ -89,6 +89,7 @@ fn a_request_before_the_first_call_is_not_recorded() {
     let mut host = host();
     let list = host.messages.clone();
     prepare(&mut host, &request(&list));
+    host.send();
     assert_eq!(records(&mut host), Vec::<Value>::new());
 }
 

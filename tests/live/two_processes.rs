@@ -263,3 +263,33 @@ fn what_a_provider_reported_is_kept_when_another_process_is_faster() {
         assert_eq!(stored.matches(r#""input":77"#).count(), 1, "{stored}");
     }
 }
+
+#[test]
+fn two_processes_that_start_one_session_at_once_have_a_session_each() {
+    let mut host = Host::new(Settings::default());
+    host.user("first");
+    let session = host.live.id().clone();
+    host.call_beside();
+    let theirs = events(&host, &session);
+    host.send();
+    let own = host.live.id().clone();
+    assert_eq!(own.as_str(), "session:session-1+2");
+    assert_eq!(events(&host, &session), theirs, "the other's session is untouched");
+    assert_eq!((host.sent.clone(), host.live.state().calls()), (host.messages.clone(), 1));
+    assert_eq!(replay_call(&host.store, &own, 1).unwrap().messages.len(), 1);
+}
+
+#[test]
+fn a_session_in_which_nothing_happened_leaves_nothing_in_the_store() {
+    let mut host = Host::new(Settings::default());
+    host.restart();
+    host.live.close().unwrap();
+    assert_eq!(host.store.find_prefix("", usize::MAX).unwrap(), []);
+    host.crash();
+    host.user("first");
+    host.send();
+    assert_eq!(host.live.id().as_str(), "session:session-1");
+    let opened = events(&host, host.live.id());
+    assert!(opened[0].contains("\"opened\""), "{opened:?}");
+    assert_eq!(opened.iter().filter(|event| event.contains("\"opened\"")).count(), 1);
+}

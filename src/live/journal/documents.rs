@@ -1,5 +1,5 @@
-//! The documents of a session in the store: where they begin (anew, as a fork, or beside another process) and how they are
-//! named.
+//! The documents of a session in the store: where they begin (anew, as a fork, or beside another process), how they are named, and
+//! reading them.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -80,6 +80,7 @@ impl Journal {
             rewrites: 0,
             staged: Staged::default(),
             stored: Stored::default(),
+            start: None,
             texts: TextCache::default(),
             pool_lines: PoolLines::default(),
             looks: Looks::default(),
@@ -88,7 +89,8 @@ impl Journal {
         })
     }
 
-    /// Starts the session, with the parent's events before its own where it is a fork. To be read with [`Self::reload`].
+    /// Starts the session: a fork in the store, with the parent's events before its own; another one with its first commit. To be read
+    /// with [`Self::reload`].
     ///
     /// `cwd`: the working folder as the agent knows it, in canonical form.
     pub(in crate::live) fn begin(&mut self, cwd: &Path) -> Result<()> {
@@ -102,6 +104,10 @@ impl Journal {
                 parent = Some((ids, AsOf::Tx(version.tx_id)));
             }
         }
+        if parent.is_none() {
+            self.start = Some(self.opened(None, cwd));
+            return Ok(());
+        }
         match self.start(parent, cwd, &[]) {
             // Another process started the session at the same moment.
             Err(Error::Conflict { id, .. }) if self.ids.contain(&id) => Ok(()),
@@ -114,12 +120,21 @@ impl Journal {
     ///
     /// `cwd`: as for [`Self::begin`]. `aside`: as for [`Self::commit`].
     pub(in crate::live) fn part(&mut self, cwd: &Path, aside: &[Event]) -> Result<()> {
+        let from = self.ids.clone();
+        let mut others =
+            (2..).map(|number| Ids::of(from.key.clone(), &format!("{}+{number}", from.key)));
         let Some(at) = self.stored.session else {
-            return Err(Error::internal("nothing to part from"));
+            // Nothing was before: it starts again under another name.
+            for ids in others {
+                if self.store.get(&ids.session, AsOf::Latest)?.is_none() {
+                    self.ids = ids;
+                    break;
+                }
+            }
+            return Ok(());
         };
-        let (from, stored) = (self.ids.clone(), std::mem::take(&mut self.stored));
-        let result = (2..)
-            .map(|number| Ids::of(from.key.clone(), &format!("{}+{number}", from.key)))
+        let stored = std::mem::take(&mut self.stored);
+        let result = others
             .find_map(|ids| self.part_as(ids, (&from, AsOf::Tx(at)), cwd, aside).transpose())
             .unwrap_or_else(|| Err(Error::internal("no number is free")));
         if result.is_err() {
@@ -147,6 +162,32 @@ impl Journal {
         }
     }
 
+    /// Gives up what is staged and reads the state from the store again, as this process left it; returns all its events. A session
+    /// that is not stored yet starts again.
+    pub(in crate::live) fn reload(&mut self) -> Result<Vec<Event>> {
+        self.staged = Staged::default();
+        let at = self.stored.session.map_or(AsOf::Latest, AsOf::Tx);
+        let session = self.store.get(&self.ids.session, at)?;
+        let at = session.as_ref().map_or(at, |session| AsOf::Tx(session.tx_id));
+        let stored = match session {
+            Some(_) => read_events(&self.store, &self.ids.session, at)?,
+            None => Vec::new(),
+        };
+        self.start = self.start.take().filter(|_| session.is_none());
+        self.staged.events.extend(self.start.clone());
+        let written = stored.len() as u64;
+        let events = [stored, self.staged.events.clone()].concat();
+        self.state = Session::replay(&events);
+        self.stored = Stored {
+            session: session.map(|version| version.tx_id),
+            events: written,
+            chat: self.store.get(&self.ids.chat, at)?.map(|version| version.tx_id),
+            prompt: self.store.get(&self.ids.prompt, at)?.map(|version| version.content_hash),
+        };
+        self.is_in_doubt = false;
+        Ok(events)
+    }
+
     /// Writes the first versions of the session's documents.
     fn start(&mut self, parent: Option<(Ids, AsOf)>, cwd: &Path, aside: &[Event]) -> Result<()> {
         self.staged = Staged::default();
@@ -154,14 +195,18 @@ impl Journal {
         if let Some((ids, at)) = &parent {
             self.inherit(ids, *at)?;
         }
-        self.record(Event::Opened(Opened {
+        self.record(self.opened(parent.map(|(ids, _)| ids.session), cwd));
+        self.commit(Activity::Active, aside)
+    }
+
+    fn opened(&self, forked_from: Option<ObjectId>, cwd: &Path) -> Event {
+        Event::Opened(Opened {
             harness: self.options.harness.clone(),
             host_session: self.options.host_session.clone(),
             cwd: cwd.to_string_lossy().into_owned(),
             time: self.store.now(),
-            forked_from: parent.map(|(ids, _)| ids.session),
-        }));
-        self.commit(Activity::Active, aside)
+            forked_from,
+        })
     }
 
     /// Takes over index, sets, handles, chat and system prompt of another session, as of a transaction.
