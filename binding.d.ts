@@ -2009,3 +2009,9 @@ export interface VersionOrigin {
   /** Its time there, in RFC 3339, UTC. */
   time: string
 }
+
+/**
+ * A text in which what looks like a secret is replaced by `[redacted:RULE]`, as in an archive written with `redact`. For logs and
+ * reports.
+ */
+export declare function withoutSecrets(text: string): Promise<string>

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { Maintenance, Session, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, openSession, openStore, replayFile, replayPage, replayReport, setAside, storePath, tools } = nativeBinding
+const { Maintenance, Session, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, openSession, openStore, replayFile, replayPage, replayReport, setAside, storePath, tools, withoutSecrets } = nativeBinding
 export { Maintenance }
 export { Session }
 export { Store }
@@ -791,4 +791,5 @@ export { replayReport }
 export { setAside }
 export { storePath }
 export { tools }
+export { withoutSecrets }
 export const __napiBindingTarget = __napiLoadedBindingTarget

@@ -20,4 +20,5 @@ export const {
   setAside,
   storePath,
   Tracking,
+  withoutSecrets,
 } = binding;

@@ -35,6 +35,7 @@ describe("the exports", () => {
       "setAside",
       "storePath",
       "tools",
+      "withoutSecrets",
     ]);
   });
 

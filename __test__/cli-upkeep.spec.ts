@@ -134,7 +134,8 @@ describe("doctor", () => {
     expect(status).toBe(0);
     expect(stdout).toMatch(/^versions +2$/m);
     expect(stdout).toMatch(/\nnothing is wrong\n$/);
-    expect(at.json("doctor")).toMatchObject({ healthy: true, damaged: false, asOf: 2, findings: [] });
+    const store = { healthy: true, damaged: false, asOf: 2, findings: [] };
+    expect(at.json("doctor")).toMatchObject({ healthy: true, store, installation: { findings: [] } });
     expect(at.failure("doctor", "--set-aside")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
     expect(at.failure("doctor", "--force")).toMatchObject({ status: 2, code: "USAGE" });
   });
@@ -160,10 +161,10 @@ describe("doctor", () => {
     expect(status).toBe(1);
     expect(stdout).toMatch(/^version [0-9a-f]{64}@1: /m);
     const { stdout: json } = at.run("doctor", "--json");
-    expect(JSON.parse(json)).toMatchObject({ healthy: false, damaged: true });
+    expect(JSON.parse(json)).toMatchObject({ healthy: false, store: { healthy: false, damaged: true } });
     const { setAside } = at.json<{ setAside: string }>("doctor", "--set-aside");
     expect(setAside).toBe(`${at.store}.corrupt-1`);
     expect([existsSync(setAside), existsSync(at.store)]).toEqual([true, false]);
-    expect(at.failure("doctor")).toMatchObject({ status: 1, code: "STORE_UNAVAILABLE" });
+    expect(at.failure("doctor", "--store", at.store)).toMatchObject({ status: 1, code: "STORE_UNAVAILABLE" });
   });
 });

@@ -3,6 +3,7 @@ import { chmodSync, linkSync, mkdirSync, readFileSync, statSync, symlinkSync, wr
 import { dirname, join } from "node:path";
 import type { ExtensionContext, MessageEndEvent } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
+import { openLog } from "../lib/log.js";
 import type { Session, UsageReport } from "../pi-extension/addon.ts";
 import { createFailures, describe as describeError, type Failures } from "../pi-extension/failures.ts";
 import { createObserver } from "../pi-extension/observe.ts";
@@ -20,15 +21,18 @@ const quiet: Failures = {
 
 describe.skipIf(process.platform === "win32")("the log", () => {
   const report = (agentDir: string) =>
-    createFailures(agentDir, { hasUI: true, ui: { notify() {} } } as unknown as ExtensionContext).report("it", "odd");
+    createFailures(openLog(join(agentDir, "palimpsest")), {
+      hasUI: true,
+      ui: { notify() {} },
+    } as unknown as ExtensionContext).report("it", "odd");
 
   test("is for its user only, also where an earlier one was not", async () => {
     const agentDir = temporaryFolder();
-    const log = join(agentDir, "palimpsest", "errors.log");
+    const log = join(agentDir, "palimpsest", "palimpsest.log");
     await report(agentDir);
     chmodSync(log, 0o644);
     await report(agentDir);
-    expect(readFileSync(log, "utf8").match(/ it: odd\n/g)).toHaveLength(2);
+    expect(readFileSync(log, "utf8").match(/ error it: odd\n/g)).toHaveLength(2);
     expect([statSync(log), statSync(dirname(log))].map(({ mode }) => mode & 0o077)).toEqual([0, 0]);
   });
 
@@ -40,7 +44,7 @@ describe.skipIf(process.platform === "win32")("the log", () => {
     const victim = join(agentDir, "victim");
     writeFileSync(victim, "not ours");
     mkdirSync(join(agentDir, "palimpsest"));
-    plant(victim, join(agentDir, "palimpsest", "errors.log"));
+    plant(victim, join(agentDir, "palimpsest", "palimpsest.log"));
     await report(agentDir);
     expect(readFileSync(victim, "utf8")).toBe("not ours");
   });

@@ -83,6 +83,7 @@ expectTypeOf<keyof typeof addon>().toEqualTypeOf<
   | "setAside"
   | "storePath"
   | "tools"
+  | "withoutSecrets"
 >();
 
 // Functions.

@@ -43,7 +43,8 @@ export function standsAside(first: Copy): string {
   return `two copies are loaded; ${shown(first)} serves, ${shown(here)} is off. Remove one of them`;
 }
 
-function thisCopy(): Copy {
+/** The copy that this file belongs to. */
+export function thisCopy(): Copy {
   const folder = realpathSync(dirname(dirname(fileURLToPath(import.meta.url))));
   const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string };
   return { version, folder };

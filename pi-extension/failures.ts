@@ -1,9 +1,7 @@
 // Fail open: a failure of Palimpsest never reaches Pi. The user is notified of the first one of each kind in a session; all are logged
 // with their causes. Nothing in this file throws or rejects.
-import { constants } from "node:fs";
-import { mkdir, open } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { Log } from "../lib/log.js";
 import { harmless } from "../lib/terminal.js";
 
 /** Reports and logs the failures of one session. */
@@ -20,13 +18,11 @@ export interface Failures {
   notice(message: string): void;
 }
 
-/** Creates the failure handling of one session; the log is `<agentDir>/palimpsest/errors.log`. */
-export function createFailures(agentDir: string, ctx: ExtensionContext): Failures {
-  const logFile = join(agentDir, "palimpsest", "errors.log");
+/** Creates the failure handling of one session. */
+export function createFailures(file: Log, ctx: ExtensionContext): Failures {
   // By code: that the disk is full is news where a call was slow before.
   const notified = new Set<unknown>();
-  const logged = (what: string, error: unknown) =>
-    log(logFile, `${new Date().toISOString()} ${what}: ${withCauses(error)}\n`);
+  const logged = (what: string, error: unknown) => file.write("error", `${what}: ${withCauses(error)}`);
   const farewell = (message: string) => {
     const text = `Palimpsest: ${message}`;
     if (ctx.hasUI) {
@@ -39,7 +35,7 @@ export function createFailures(agentDir: string, ctx: ExtensionContext): Failure
     log: logged,
     farewell,
     async last(what, error) {
-      farewell(`${what}: ${describe(error)}. Details: ${logFile}`);
+      farewell(`${what}: ${describe(error)}. Details: ${file.file}`);
       await logged(what, error);
     },
     notice: (message) => notify(ctx, `Palimpsest: ${message}`),
@@ -47,7 +43,7 @@ export function createFailures(agentDir: string, ctx: ExtensionContext): Failure
       const kind = (error as { code?: unknown } | null)?.code;
       if (!notified.has(kind)) {
         notified.add(kind);
-        notify(ctx, `Palimpsest: ${what}: ${describe(error)}. Details: ${logFile}`);
+        notify(ctx, `Palimpsest: ${what}: ${describe(error)}. Details: ${file.file}`);
       }
       await logged(what, error);
     },
@@ -92,30 +88,5 @@ function notify(ctx: ExtensionContext, message: string): void {
     tell(ctx, message, "warning");
   } catch {
     // The host may be shutting down. The log still has the message.
-  }
-}
-
-async function log(file: string, text: string): Promise<void> {
-  try {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    await append(file, text);
-  } catch {
-    // The log cannot be written, but the user was notified.
-  }
-}
-
-/** Appends to a file that is the user's alone. A link, and a file of another user or with another name, is left as it is. */
-async function append(file: string, text: string): Promise<void> {
-  const { O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_WRONLY } = constants;
-  const log = await open(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
-  try {
-    const found = await log.stat();
-    const isOurs = found.uid === (process.geteuid?.() ?? found.uid);
-    if (found.isFile() && found.nlink === 1 && isOurs) {
-      await log.chmod(0o600);
-      await log.appendFile(text);
-    }
-  } finally {
-    await log.close();
   }
 }

@@ -16,6 +16,7 @@ import { contextMessages } from "./compaction.ts";
 import { type Copy, servingCopy, standsAside } from "./copies.ts";
 import { createFailures, describe, type Failures, tell } from "./failures.ts";
 import { inMemory, isLost, type Live, openElsewhere, openLive, sessionKey } from "./live.ts";
+import { environment, openExtensionLog, timedHooks } from "./log.ts";
 import { noticeOf, welcome } from "./notices.ts";
 import { createObserver, type Observer } from "./observe.ts";
 import { checkingLine, offLine, statusLine, type Trouble } from "./status.ts";
@@ -48,9 +49,11 @@ let saidOff = false;
 
 export default function palimpsest(pi: ExtensionAPI): void {
   const agentDir = getAgentDir();
+  const log = openExtensionLog(agentDir);
+  const on = timedHooks(pi, log);
   const first = servingCopy(pi);
   if (first !== undefined) {
-    pi.on("session_start", (_event, ctx) => sayOff(first, createFailures(agentDir, ctx)));
+    pi.on("session_start", (_event, ctx) => sayOff(first, createFailures(log, ctx)));
     return;
   }
   let current: Current | undefined;
@@ -78,7 +81,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
       showOff(ctx, switchedOff);
       return;
     }
-    const failures = createFailures(agentDir, ctx);
+    const failures = createFailures(log, ctx);
     let live: Live | undefined;
     try {
       const addon = await loadAddon();
@@ -88,6 +91,10 @@ export default function palimpsest(pi: ExtensionAPI): void {
         return;
       }
       current = start(addon, live, failures, ctx);
+      void log.write("info", `session ${live.session.id} is open: ${environment(addon, live.store.path)}`);
+      if (log.wrongLevel !== undefined) {
+        failures.notice(log.wrongLevel);
+      }
       showStatus(ctx, current);
       if (live.isFirst && ctx.hasUI) {
         tell(ctx, welcome(live.store.path, homedir()), "info");
@@ -256,21 +263,21 @@ export default function palimpsest(pi: ExtensionAPI): void {
     });
   }
 
-  pi.on("session_start", (_event, ctx) => inTurn(() => open(ctx)));
-  pi.on("session_shutdown", (_event, ctx) => inTurn(() => close(ctx)));
-  pi.on("context", (event, ctx) => transform(event, ctx, false));
-  pi.on("session_before_compact", (event, ctx) =>
+  on("session_start", (_event, ctx) => inTurn(() => open(ctx)));
+  on("session_shutdown", (_event, ctx) => inTurn(() => close(ctx)));
+  on("context", (event, ctx) => transform(event, ctx, false));
+  on("session_before_compact", (event, ctx) =>
     current === undefined ? undefined : answerCompaction(pi, current, event, ctx),
   );
-  pi.on("before_provider_request", ({ payload }) => (current === undefined ? undefined : prepare(current, payload)));
-  pi.on("tool_call", (event) => (current === undefined ? undefined : refuseWrite(current, event)));
-  pi.on("message_end", async (event) => {
+  on("before_provider_request", ({ payload }) => (current === undefined ? undefined : prepare(current, payload)));
+  on("tool_call", (event) => (current === undefined ? undefined : refuseWrite(current, event)));
+  on("message_end", async (event) => {
     await current?.usage.ended(event);
   });
-  pi.on("tool_execution_start", (event) => current?.observer.started(event));
-  pi.on("tool_result", (event) => current?.observer.ran(event));
-  pi.on("tool_execution_end", (event) => current?.observer.ended(event));
-  pi.on("model_select", (_event, ctx) => (current === undefined ? undefined : showStatus(ctx, current)));
+  on("tool_execution_start", (event) => current?.observer.started(event));
+  on("tool_result", (event) => current?.observer.ran(event));
+  on("tool_execution_end", (event) => current?.observer.ended(event));
+  on("model_select", (_event, ctx) => (current === undefined ? undefined : showStatus(ctx, current)));
   const host: ContextHost = { current: () => current, off: () => off, turnOff, turnOn };
   pi.registerCommand("context", contextCommand(host));
 }

@@ -41,7 +41,7 @@ async function expectPlainPi(model: ScriptedModel, sandbox: Sandbox, finished: F
 }
 
 function errorsLog(sandbox: Sandbox): string {
-  return readFileSync(join(sandbox.agentDir, "palimpsest", "errors.log"), "utf8");
+  return readFileSync(join(sandbox.agentDir, "palimpsest", "palimpsest.log"), "utf8");
 }
 
 function storeFile(sandbox: Sandbox): string {
@@ -208,6 +208,26 @@ describe("an addon that throws", () => {
     expect(notices).toHaveLength(1);
     expect(notices[0]).toMatchObject({ message: expect.stringContaining("transformContext") });
     expect(pi.records.filter((record) => record.type === "extension_error")).toEqual([]);
-    expect(existsSync(join(sandbox.agentDir, "palimpsest", "errors.log"))).toBe(true);
+    expect(existsSync(join(sandbox.agentDir, "palimpsest", "palimpsest.log"))).toBe(true);
   });
+});
+
+test("the log at `debug` names what runs and how long each handler took, and without it there is no log", async () => {
+  const { sandbox } = await start([...steps, ...steps], { files });
+  const log = join(sandbox.agentDir, "palimpsest", "palimpsest.log");
+  await runPi(sandbox, ["-e", extension, "-p", "read a.txt"]);
+  expect(existsSync(log)).toBe(false);
+  await runPi(sandbox, ["-e", extension, "-p", "read a.txt"], { env: { PALIMPSEST_LOG: "debug" } });
+  const lines = readFileSync(log, "utf8").trimEnd().split("\n");
+  expect(lines.filter((line) => line.includes(" is open: "))).toEqual([
+    expect.stringMatching(
+      / info session session:\S+ is open: palimpsest 0\.1\.0 \(native\), Pi [\d.]+, Node v[\d.]+, .*, store \S+\.sqlite$/,
+    ),
+  ]);
+  for (const hook of ["session_start", "context", "tool_result", "message_end", "session_shutdown"]) {
+    expect(
+      lines.some((line) => new RegExp(` ${hook} took \\d+\\.\\d ms$`).test(line)),
+      hook,
+    ).toBe(true);
+  }
 });

@@ -123,7 +123,7 @@ describe.skipIf(process.platform !== "linux")("a store that fails while a sessio
       expect(told[0]).toContain(code);
       expect(told[0]).toContain(place === "store.sqlite" ? "in the store that is there now" : place);
       expect(status.at(-1)?.includes("in store-2.sqlite")).toBe(place !== "store.sqlite");
-      expect(readFileSync(join(folder(sandbox), "errors.log"), "utf8")).toContain(code);
+      expect(readFileSync(join(folder(sandbox), "palimpsest.log"), "utf8")).toContain(code);
       const activated = JSON.stringify(results.at(-1)?.content);
       if (at === 2) {
         expect(notices, notices.join("\n")).toHaveLength(2);

@@ -1,5 +1,7 @@
-// `palimpsest doctor`: checks a store; with --set-aside, renames a damaged one.
+// `palimpsest doctor`: checks a store and the installation; with --set-aside, renames a damaged store.
+import { existsSync } from "node:fs";
 import { UsageError } from "../lib/arguments.js";
+import { lookAtInstallation } from "../lib/installation.js";
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { storePath } from "../lib/store.js";
@@ -9,7 +11,7 @@ import { pairs } from "../lib/table.js";
 export const doctor = {
   name: "doctor",
   usage: "[--set-aside [--force]]",
-  summary: "Check every hash and reference of the store",
+  summary: "Check the store, the settings, and what Pi loads",
   arguments: [0, 0],
   options: {
     "set-aside": {
@@ -19,44 +21,85 @@ export const doctor = {
     force: { type: "boolean", text: "with --set-aside: rename the file even if it is not damaged, or no store" },
   },
   notes: ["Only reads, unless --set-aside is given. Exit code 1 if something is wrong."],
-  json: "DoctorReport; with --set-aside { path: string, setAside: string }",
+  json: "{ healthy: boolean, store: DoctorReport | null, installation: Installation }, see bin/lib/installation.js; with --set-aside { path: string, setAside: string }",
   examples: ["palimpsest doctor", "palimpsest doctor --json"],
   async run(given) {
     const force = given.values.force === true;
     if (force && given.values["set-aside"] !== true) {
       throw new UsageError("`--force` belongs to `--set-aside`", "leave it out");
     }
-    const addon = await import("../../index.js");
-    const path = await storePath(given);
     if (given.values["set-aside"] === true) {
-      const place = await withProgress("checking", () => addon.setAside(path, force));
+      const { setAside } = await import("../../index.js");
+      const path = await storePath(given);
+      const place = await withProgress("checking", () => setAside(path, force));
       await (given.json ? writeJson({ path, setAside: place }) : write(`moved to ${place}\n`));
       return 0;
     }
-    const report = await withProgress("checking", () => addon.doctor(path));
-    await (given.json ? writeJson(report) : print(report));
-    return report.healthy ? 0 : 1;
+    const installation = await lookAtInstallation();
+    const store = installation.addon === null ? null : await checked(given);
+    const healthy = installation.findings.length === 0 && store?.healthy !== false;
+    await (given.json ? writeJson({ healthy, store, installation }) : print(healthy, store, installation));
+    return healthy ? 0 : 1;
   },
 };
 
-/** @param {import("../../index.js").DoctorReport} report */
-async function print({ path, storeId, healthy, asOf, checked, findings, moreFindings }) {
-  await write(
-    pairs({
-      store: path,
-      id: storeId ?? "-",
-      "as of transaction": asOf,
-      objects: checked.objects,
-      versions: checked.versions,
-      contents: checked.contents,
-      items: checked.items,
-      references: checked.references,
-    }),
-  );
-  for (const { kind, object, txId, problem, advice } of findings) {
+/**
+ * The check of the store; null where there is none yet and none was named.
+ * @param {import("../lib/arguments.js").Given} given
+ */
+async function checked(given) {
+  const { doctor: check } = await import("../../index.js");
+  const path = await storePath(given);
+  const isNamed = given.store !== undefined || Boolean(process.env.PALIMPSEST_STORE);
+  return isNamed || existsSync(path) ? withProgress("checking", () => check(path)) : null;
+}
+
+/**
+ * @param {boolean} healthy
+ * @param {import("../../index.js").DoctorReport | null} store
+ * @param {import("../lib/installation.js").Installation} installation
+ */
+async function print(healthy, store, installation) {
+  await write(pairs(aboutInstallation(installation)));
+  await write(`\n${store === null ? "store  none yet: the first session makes one\n" : pairs(aboutStore(store))}`);
+  for (const { kind, problem, advice } of installation.findings) {
+    await write(`\n${kind}: ${problem}\n  ${advice}\n`);
+  }
+  for (const { kind, object, txId, problem, advice } of store?.findings ?? []) {
     const where = [object, txId === undefined ? undefined : `@${txId}`].filter(Boolean).join("");
     await write(`\n${kind}${where === "" ? "" : ` ${where}`}: ${problem}\n  ${advice}\n`);
   }
-  await write(moreFindings > 0 ? `\nand ${moreFindings} more\n` : "");
+  const more = store?.moreFindings ?? 0;
+  await write(more > 0 ? `\nand ${more} more\n` : "");
   await write(healthy ? "\nnothing is wrong\n" : "");
+}
+
+/** @param {import("../lib/installation.js").Installation} installation */
+function aboutInstallation({ version, addon, node, platform, pi, loadedFrom, enabled, log }) {
+  const sources = loadedFrom.map(({ source }) => source).join(", ");
+  const by = { true: "on", false: "off: the setting `enabled` is false", null: "-" };
+  const failures = log.failures === 0 ? "no failures" : `${log.failures} failures, the last ${log.newest}`;
+  return {
+    palimpsest: version,
+    addon: addon ?? "does not load",
+    node: `${node}, ${platform}`,
+    pi: pi ?? "not on the path",
+    "pi loads it from": sources === "" ? "nowhere: see `pi install`" : sources,
+    "by the settings": by[/** @type {"true" | "false" | "null"} */ (String(enabled))],
+    log: `${log.file}: ${failures}`,
+  };
+}
+
+/** @param {import("../../index.js").DoctorReport} report */
+function aboutStore({ path, storeId, asOf, checked: counts }) {
+  return {
+    store: path,
+    id: storeId ?? "-",
+    "as of transaction": asOf,
+    objects: counts.objects,
+    versions: counts.versions,
+    contents: counts.contents,
+    items: counts.items,
+    references: counts.references,
+  };
 }

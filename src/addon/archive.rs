@@ -137,6 +137,16 @@ pub struct LeftOutOfImport {
     pub versions: i64,
 }
 
+/// A text in which what looks like a secret is replaced by `[redacted:RULE]`, as in an archive written with `redact`. For logs and
+/// reports.
+#[napi(ts_args_type = "text: string", ts_return_type = "Promise<string>")]
+pub fn without_secrets(text: Given<String>) -> AsyncTask<Blocking<String>> {
+    blocking(move || {
+        let text = text.named("text")?;
+        Ok(store::redact_text(&text).text.unwrap_or(text))
+    })
+}
+
 #[napi]
 impl Maintenance {
     /// Writes an archive of the whole store, a session, or an object. `docs/archive-format.md` describes the format.

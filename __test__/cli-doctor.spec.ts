@@ -1,0 +1,126 @@
+// `palimpsest doctor` about the installation: versions, addon, settings, what Pi loads, log. What it says of stores is in
+// cli-upkeep.spec.ts.
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { expect, test } from "vitest";
+import { root } from "../scripts/setup.js";
+import { type Desk, desk } from "./command.ts";
+import { temporaryFolder } from "./e2e/support.ts";
+
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+
+/** A folder to work in whose machine has a Pi of this version. */
+function withPi(pi: string): Desk & { agent: string } {
+  const at = desk();
+  const programs = temporaryFolder();
+  writeFileSync(join(programs, "pi"), `#!/bin/sh\necho ${pi}\n`);
+  chmodSync(join(programs, "pi"), 0o755);
+  at.env.PATH = [programs, at.env.PATH].join(delimiter);
+  const agent = at.env.PI_CODING_AGENT_DIR ?? "";
+  mkdirSync(agent, { recursive: true });
+  return { ...at, agent };
+}
+
+/** A package of ours of another version. */
+function otherVersion(): string {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "palimpsest", version: "9.9.9" }));
+  return folder;
+}
+
+test("says what is installed, where no session has run yet", () => {
+  const at = withPi("1.5.2");
+  writeFileSync(join(at.agent, "settings.json"), JSON.stringify({ packages: ["npm:other", { source: root }] }));
+  const { status, stdout, stderr } = at.run("doctor");
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  for (const line of [
+    `palimpsest +${version}`,
+    "addon +native",
+    `node +${process.versions.node}, ${process.platform} ${process.arch}`,
+    "pi +1\\.5\\.2",
+    `pi loads it from +${root}`,
+    "by the settings +on",
+    "log +\\S+palimpsest\\.log: no failures",
+    "store +none yet: the first session makes one",
+    "nothing is wrong",
+  ]) {
+    expect(stdout).toMatch(new RegExp(`^${line}$`, "m"));
+  }
+  expect(at.json("doctor")).toMatchObject({ healthy: true, store: null, installation: { pi: "1.5.2", enabled: true } });
+});
+
+test.each<[string, string, (at: Desk & { agent: string }) => void]>([
+  [
+    "an old Pi",
+    "pi: Pi 0.80.1 is older than 0.87",
+    (at) => {
+      writeFileSync(join(at.env.PATH?.split(delimiter)[0] ?? "", "pi"), "#!/bin/sh\necho 0.80.1\n");
+    },
+  ],
+  [
+    "two packages",
+    "pi: Pi's settings name the package more than once: ",
+    (at) => {
+      writeFileSync(join(at.agent, "settings.json"), JSON.stringify({ packages: [root, "npm:palimpsest"] }));
+    },
+  ],
+  [
+    "another version in the project's settings",
+    "pi: Pi loads version 9.9.9 from ",
+    (at) => {
+      at.write(".pi/settings.json", JSON.stringify({ packages: [otherVersion()] }));
+    },
+  ],
+  [
+    "a wrong setting of the user",
+    "settings: .*layout",
+    (at) => {
+      writeFileSync(join(at.agent, "palimpsest.json"), JSON.stringify({ layout: "sideways" }));
+    },
+  ],
+  [
+    "a wrong setting of the project",
+    "settings: .*`colour`",
+    (at) => {
+      at.write(".pi/palimpsest.json", JSON.stringify({ colour: "red" }));
+    },
+  ],
+  [
+    "a level of the log that is none",
+    "log: `PALIMPSEST_LOG` is `loud`",
+    (at) => {
+      at.env.PALIMPSEST_LOG = "loud";
+    },
+  ],
+])("names %s, and exits with 1", (_what, line, change) => {
+  const at = withPi("1.5.2");
+  change(at);
+  const { status, stdout } = at.run("doctor");
+  expect(stdout).toMatch(new RegExp(`^${line}.*\\n {2}\\S`, "m"));
+  expect(stdout).not.toContain("nothing is wrong");
+  expect(status).toBe(1);
+});
+
+test("counts the failures of the log and tells when the last one was", () => {
+  const at = withPi("1.5.2");
+  mkdirSync(join(at.agent, "palimpsest"));
+  const lines = [
+    "2026-01-02T03:04:05.678Z error one: odd",
+    "    at stack",
+    "2026-01-03T03:04:05.678Z error two",
+    "2026-01-04T00:00:00.000Z info x",
+  ];
+  writeFileSync(join(at.agent, "palimpsest", "palimpsest.log"), `${lines.join("\n")}\n`);
+  expect(at.run("doctor").stdout).toMatch(/^log +\S+: 2 failures, the last 2026-01-03T03:04:05\.678Z$/m);
+});
+
+test("without Pi, and with settings that turn it off, nothing is wrong", () => {
+  const at = withPi("1.5.2");
+  at.env.PATH = temporaryFolder();
+  writeFileSync(join(at.agent, "palimpsest.json"), JSON.stringify({ enabled: false }));
+  writeFileSync(join(at.agent, "settings.json"), "{ broken");
+  const { status, stdout } = at.run("doctor");
+  expect(stdout).toMatch(/^pi +not on the path$/m);
+  expect(stdout).toMatch(/^by the settings +off: the setting `enabled` is false$/m);
+  expect(status).toBe(0);
+});

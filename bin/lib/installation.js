@@ -1,0 +1,179 @@
+// What `palimpsest doctor` says about the machine and Pi's side: versions, addon, settings, where Pi loads the package from, log. Only
+// reads. Must not open the store.
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { levelVariable, openLog } from "../../lib/log.js";
+import { version } from "./help.js";
+import { piAgentDir } from "./store.js";
+
+/**
+ * @typedef {object} Finding
+ * @property {"addon" | "node" | "pi" | "settings" | "log"} kind
+ * @property {string} problem
+ * @property {string} advice
+ *
+ * @typedef {object} Installation
+ * @property {string} version of the package
+ * @property {string | null} addon `native`; null where it does not load
+ * @property {string} node
+ * @property {string} platform such as `linux x64`
+ * @property {string | null} pi its version; null where no `pi` is on the path
+ * @property {{ source: string, version: string | null }[]} loadedFrom the packages of ours in Pi's settings
+ * @property {boolean | null} enabled by the settings; null where they are wrong
+ * @property {{ file: string, failures: number, newest: string | null }} log failures in the newest file, and when the last one was
+ * @property {Finding[]} findings
+ */
+
+/** The oldest Pi that has the events which the extension needs. */
+const oldestPi = [0, 87];
+const oldestNode = [22, 19];
+/** A Pi that hangs must not stop the check. */
+const piTimeoutMs = 20_000;
+
+/**
+ * Looks at the installation.
+ * @returns {Promise<Installation>}
+ */
+export async function lookAtInstallation() {
+  const agentDir = piAgentDir();
+  /** @type {Finding[]} */
+  const findings = [];
+  const node = process.versions.node;
+  if (isOlder(node, oldestNode)) {
+    const problem = `Node ${node} is older than ${oldestNode.join(".")}`;
+    findings.push({ kind: "node", problem, advice: "use a newer Node" });
+  }
+  const addon = await import("../../index.js").catch((error) => {
+    findings.push({ kind: "addon", problem: error.message, advice: error.hint ?? "install palimpsest again" });
+  });
+  const loadedFrom = packagesOfOurs(agentDir);
+  const pi = piVersion();
+  findings.push(...piFindings(pi, loadedFrom));
+  const enabled = addon === undefined ? null : await enabledBySettings(addon, agentDir, findings);
+  const log = openLog(join(agentDir, "palimpsest"));
+  if (log.wrongLevel !== undefined) {
+    findings.push({ kind: "log", problem: log.wrongLevel, advice: `set or unset \`${levelVariable}\`` });
+  }
+  return {
+    version: version(),
+    addon: addon?.__napiBindingTarget ?? null,
+    node,
+    platform: `${process.platform} ${process.arch}`,
+    pi,
+    loadedFrom,
+    enabled,
+    log: { file: log.file, ...failuresIn(log.file) },
+    findings,
+  };
+}
+
+/** The version that the `pi` on the path prints. */
+function piVersion() {
+  const options = /** @type {const} */ ({
+    encoding: "utf8",
+    timeout: piTimeoutMs,
+    shell: process.platform === "win32",
+  });
+  const { status, stdout } = spawnSync("pi", ["--version"], options);
+  return status === 0 ? (/\d+\.\d+\.\d+\S*/.exec(stdout)?.[0] ?? null) : null;
+}
+
+/**
+ * @param {string | null} pi
+ * @param {Installation["loadedFrom"]} loadedFrom
+ * @returns {Finding[]}
+ */
+function piFindings(pi, loadedFrom) {
+  /** @type {Finding[]} */
+  const findings = [];
+  if (pi !== null && isOlder(pi, oldestPi)) {
+    const problem = `Pi ${pi} is older than ${oldestPi.join(".")}`;
+    findings.push({ kind: "pi", problem, advice: "update Pi" });
+  }
+  if (loadedFrom.length > 1) {
+    const sources = loadedFrom.map(({ source }) => `\`${source}\``).join(", ");
+    const problem = `Pi's settings name the package more than once: ${sources}`;
+    findings.push({ kind: "pi", problem, advice: "keep one of them: `pi remove SOURCE`" });
+  }
+  for (const { source, version: theirs } of loadedFrom) {
+    if (theirs !== null && theirs !== version()) {
+      const problem = `Pi loads version ${theirs} from \`${source}\`, this command is ${version()}`;
+      findings.push({ kind: "pi", problem, advice: "update the older one, so that both know the same store" });
+    }
+  }
+  return findings;
+}
+
+/**
+ * The packages of ours that Pi's settings name, the user's and those of the project here.
+ * @param {string} agentDir
+ */
+function packagesOfOurs(agentDir) {
+  const places = [
+    { folder: agentDir, npm: join(agentDir, "npm"), git: join(agentDir, "git") },
+    { folder: resolve(".pi"), npm: resolve(".pi", "npm"), git: resolve(".pi", "git") },
+  ];
+  return places.flatMap(({ folder, npm, git }) =>
+    sourcesIn(join(folder, "settings.json")).flatMap((source) => {
+      const named = /^(?:npm|git):/.exec(source);
+      const installed = named?.[0] === "npm:" ? join(npm, "node_modules", "palimpsest") : join(git, source.slice(4));
+      const manifest = manifestIn(named === null ? resolve(folder, source) : installed);
+      const isOurs = manifest?.name === "palimpsest" || /^npm:palimpsest(?:@|$)/.test(source);
+      return isOurs ? [{ source, version: manifest?.version ?? null }] : [];
+    }),
+  );
+}
+
+/** @param {string} file settings of Pi @returns {string[]} */
+function sourcesIn(file) {
+  const { packages } = /** @type {{ packages?: unknown }} */ (readJson(file) ?? {});
+  const entries = Array.isArray(packages) ? packages : [];
+  const sources = entries.map((entry) => (typeof entry === "string" ? entry : entry?.source));
+  return sources.filter((source) => typeof source === "string");
+}
+
+/** @param {string} folder @returns {{ name?: string, version?: string } | undefined} */
+function manifestIn(folder) {
+  return /** @type {any} */ (readJson(join(folder, "package.json")));
+}
+
+/** @param {string} file @returns {unknown} undefined where there is none that can be read */
+function readJson(file) {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * @param {typeof import("../../index.js")} addon
+ * @param {string} agentDir
+ * @param {Finding[]} findings
+ */
+async function enabledBySettings({ loadSettings }, agentDir, findings) {
+  try {
+    return (await loadSettings({ agentDir, projectDir: process.cwd() })).enabled ?? true;
+  } catch (error) {
+    const { message, hint } = /** @type {Error & { hint?: string }} */ (error);
+    findings.push({ kind: "settings", problem: message, advice: hint ?? "docs/settings.md lists all settings" });
+    return null;
+  }
+}
+
+/** @param {string} file */
+function failuresIn(file) {
+  const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
+  const failures = lines.filter((line) => /^\d{4}-\S+Z error /.test(line));
+  return { failures: failures.length, newest: failures.at(-1)?.split(" ", 1)[0] ?? null };
+}
+
+/**
+ * @param {string} found
+ * @param {number[]} least
+ */
+function isOlder(found, least) {
+  const [major, minor] = found.split(".").map(Number);
+  return major < least[0] || (major === least[0] && minor < least[1]);
+}
