@@ -61,7 +61,7 @@ fn session(calls: usize, outputs: &[(usize, usize)], needs: &[(usize, usize)]) -
             || "done".to_owned(),
             |(_, tokens)| {
                 let lines: Vec<String> = (0..calls).map(|need| line(need, call)).collect();
-                padded(&lines.join("\n"), *tokens)
+                padded(&lines.join("\n"), *tokens, call)
             },
         );
         messages.push(json!({ "role": "toolResult", "toolCallId": format!("c{call}"), "toolName": "bash", "isError": false,
@@ -73,10 +73,12 @@ fn session(calls: usize, outputs: &[(usize, usize)], needs: &[(usize, usize)]) -
     Transcript::parse(Path::new("made.jsonl"), text.as_bytes()).unwrap()
 }
 
-/// The text with lines behind it that are too short to be needed: a result of this many tokens, if it has not more already.
-fn padded(text: &str, tokens: usize) -> String {
+/// The text with lines behind it that are too short to be needed: a result of this many tokens, if it has not more already. No other
+/// call's result has these lines: what two have in common stands once, and leaves with the first of them.
+fn padded(text: &str, tokens: usize, call: usize) -> String {
     let left = (tokens * 4).saturating_sub(text.chars().count() + "toolResult".len() + 1);
-    text.chars().chain("\n".chars()).chain("ab cd\n".chars().cycle().take(left)).collect()
+    let line = format!("ab {call}\n");
+    text.chars().chain("\n".chars()).chain(line.chars().cycle().take(left)).collect()
 }
 
 /// What foresight saves of the plain bill, and its faults, in a session whose first call prints the output and where these calls
