@@ -15,7 +15,7 @@ import {
 } from "./lib/bench-report.js";
 import { root, setUp } from "./setup.js";
 
-setUp(fileURLToPath(import.meta.url));
+setUp(fileURLToPath(import.meta.url), { pi: true });
 
 const filter = process.argv.slice(2);
 const criterion = join(root, "target", "criterion");
@@ -59,6 +59,8 @@ if (filter.length === 0) {
   codes.push((await run(process.execPath, [session], { shown: true, env })).code);
   const pools = [session, "--layout", "pools", "--messages", "500"];
   codes.push((await run(process.execPath, pools, { shown: true, env })).code);
+  const start = join(root, "scripts", "bench-start.js");
+  codes.push((await run(process.execPath, [start], { shown: true, env })).code);
   const growth = join(root, "scripts", "bench-growth.js");
   codes.push((await run(process.execPath, [growth], { shown: true, env })).code);
 }

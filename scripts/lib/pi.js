@@ -188,6 +188,7 @@ export function startPiRpc(sandbox, args = [], options = {}) {
   }
 
   return {
+    pid: child.pid,
     records,
     outcome,
     send,
