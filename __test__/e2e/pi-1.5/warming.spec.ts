@@ -22,7 +22,13 @@ const model = {
 async function play(cacheWarming: string) {
   const { requests, sandbox } = await startThreads(
     [{ tool: "read", args: { path: "a.txt" } }, { text: "One." }, { text: "Two." }],
-    { files: { "a.txt": "a line\n".repeat(40) }, model, usage, settings: { cacheWarming }, palimpsest: { prices: undefined } },
+    {
+      files: { "a.txt": "a line\n".repeat(40) },
+      model,
+      usage,
+      settings: { cacheWarming },
+      palimpsest: { prices: undefined },
+    },
   );
   const pi = startPiRpc(sandbox, ["-e", extension]);
   await pi.prompt("Go on.");
