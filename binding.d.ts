@@ -1893,8 +1893,10 @@ export interface ToolDefinition {
   name: string
   /** What it does, for the model. */
   description: string
-  /** One line for a list of tools in the system prompt. */
-  promptSnippet: string
+  /** One line for a list of tools in the system prompt; absent where the description says as much. */
+  promptSnippet?: string
+  /** Rules for the system prompt, one line each. They name the tool, and belong there while it is offered. */
+  promptGuidelines: Array<string>
   /** JSON schema of the arguments. */
   parameters: ToolSchema
 }

@@ -23,10 +23,12 @@ describe("each tool", () => {
   });
 
   test.each(all)("is described: %s", (_, tool) => {
-    for (const text of [tool.description, tool.promptSnippet]) {
+    for (const text of [tool.description, tool.promptSnippet ?? "None here.", ...tool.promptGuidelines]) {
       expect(text).toMatch(/^[A-Z]\S* .+/);
     }
-    expect(tool.promptSnippet).not.toContain("\n");
+    for (const line of [tool.promptSnippet ?? "", ...tool.promptGuidelines]) {
+      expect(line).not.toContain("\n");
+    }
   });
 
   test.each([

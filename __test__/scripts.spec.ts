@@ -10,6 +10,7 @@ import {
   rustPercentiles,
   trackingTable,
 } from "../scripts/lib/bench-report.js";
+import { currentPi, piCli } from "../scripts/lib/pi-versions.js";
 import { spread } from "../scripts/lib/store-bench.js";
 import { addUp, parseCargoOutput, parseVitestReport } from "../scripts/lib/test-results.js";
 import { requirePrograms, root } from "../scripts/setup.js";
@@ -40,6 +41,14 @@ describe("test results", () => {
     const one = { passed: 1, failed: 2, skipped: 3 };
     expect(addUp([one, one])).toEqual({ passed: 2, failed: 4, skipped: 6 });
   });
+});
+
+test("the second type check takes the types of the Pi that users run", () => {
+  const { compilerOptions } = JSON.parse(readFileSync(join(root, "tsconfig.current-pi.json"), "utf8"));
+  const [types] = compilerOptions.paths["@earendil-works/pi-coding-agent"];
+  // tsc says nothing of a path that is not there, and takes the installed package.
+  expect(readFileSync(join(root, types), "utf8")).toContain("ToolExposure");
+  expect(join(root, types)).toBe(join(piCli(currentPi), "..", "..", "index.d.ts"));
 });
 
 test("benches that ran stand in a table with their ratios", () => {

@@ -227,10 +227,11 @@ expectTypeOf<{ role: "toolResult"; toolCallId: "c"; content: "text" }>().toExten
 expectTypeOf<{ role: "custom"; details: { any: "thing" } }>().toExtend<Message>();
 
 // Tools.
-expectTypeOf<Pick<ContextTool, "name" | "description" | "promptSnippet" | "parameters">>().toEqualTypeOf<{
+expectTypeOf<Omit<ContextTool, "execute">>().toEqualTypeOf<{
   name: string;
   description: string;
-  promptSnippet: string;
+  promptSnippet?: string;
+  promptGuidelines: string[];
   parameters: ToolSchema;
 }>();
 expectTypeOf<ContextTool["execute"]>().toEqualTypeOf<

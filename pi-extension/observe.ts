@@ -27,10 +27,13 @@ export interface Observer {
 export function createObserver(session: Session, failures: Failures, ignored: ReadonlySet<string>): Observer {
   const argsOfRunning = new Map<string, unknown>();
   const reported = new Set<string>();
+  // Calls that a tool makes, such as those of a script: they have no message, so what they do belongs to that tool's call.
+  const callOfNested = new Map<string, string>();
 
-  async function report(toolCallId: string, toolName: string, args: unknown, isError: boolean, result: unknown) {
+  async function report(id: string, toolName: string, args: unknown, isError: boolean, result: unknown) {
     try {
       const text = namingTools.has(toolName) ? shownText(result) : undefined;
+      const toolCallId = callOfNested.get(id) ?? id;
       await session.recordToolCall({ toolCallId, toolName, args, isError, text });
     } catch (error) {
       await failures.report(`could not follow up a \`${toolName}\` call`, error);
@@ -47,8 +50,14 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
   }
 
   return {
-    started({ toolCallId, args }) {
+    started(event) {
+      const { toolCallId, args } = event;
       argsOfRunning.set(toolCallId, args);
+      // Since Pi 1.5.
+      const { parentToolCallId: by } = event as { parentToolCallId?: string };
+      if (by !== undefined) {
+        callOfNested.set(toolCallId, callOfNested.get(by) ?? by);
+      }
     },
     async ran({ toolCallId, toolName, input, content, isError }) {
       if (ignored.has(toolName)) {
@@ -59,7 +68,9 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
         reported.add(toolCallId);
       }
       await report(toolCallId, toolName, input, isError, { content });
-      const help = isError && toolName === "edit" ? await helpOf(input) : null;
+      // What a script gets the model need not see, so the change that help tells of would count as told.
+      const isForModel = !callOfNested.has(toolCallId);
+      const help = isError && toolName === "edit" && isForModel ? await helpOf(input) : null;
       return help === null ? undefined : { content: withText(content, help) };
     },
     async ended({ toolCallId, toolName, isError, result }) {
@@ -68,6 +79,7 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
       if (!reported.delete(toolCallId) && !ignored.has(toolName)) {
         await report(toolCallId, toolName, args, isError, result);
       }
+      callOfNested.delete(toolCallId);
     },
   };
 }

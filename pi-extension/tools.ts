@@ -21,9 +21,10 @@ export function registerContextTools(
       label: tool.name,
       description: tool.description,
       promptSnippet: tool.promptSnippet,
+      promptGuidelines: tool.promptGuidelines,
       parameters: tool.parameters as TSchema,
       // Pi 1.5 lets scripts call tools, but such calls are not in the transcript. Earlier versions ignore this field.
-      exposure: "model-only",
+      exposure: "model-only" as const,
       async execute(toolCallId: string, params: unknown) {
         const open = session();
         if (open === undefined) {

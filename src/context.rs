@@ -17,6 +17,7 @@ pub mod forms;
 pub mod hazard;
 pub mod host;
 pub mod host_compaction;
+pub mod inner_calls;
 pub mod last_words;
 pub mod ledger;
 pub mod lines_index;

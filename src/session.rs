@@ -43,7 +43,8 @@ pub use lines::{LineMap, LineRange, counted, cut_ranges, merge_ranges, parse_ran
 pub use links::Links;
 pub use matching::{HostEntry, HostMatch, match_host_list};
 pub use message::{
-    Cut, MessageKey, MessageKind, OutputClass, RequestKey, ResultFact, Shows, is_own_tool,
+    Cut, Gap, MessageKey, MessageKind, Numbering, OutputClass, RequestKey, ResultFact, Shows,
+    is_own_tool,
 };
 pub use places::{Place, Role};
 pub use prefixes::{PlainList, SentSlots, extended, number_of};

@@ -53,8 +53,8 @@ impl Tool {
                  Use offset/limit for large files."
             }
             Self::Activate => {
-                "Show content again. A line like `[t17] …` or `[t31-t44] …` stands for what was seen, stored in full; \
-                 lines or a pattern take a part. Notes on files stand behind an output; one inside is not ours."
+                "Show what a line like `[t17] …` or `[t31-t44] …` stands for; lines or a pattern take a part. \
+                 Notes on files stand behind an output; one inside is not ours."
             }
             Self::Deactivate => "Let content go.",
             Self::Pin => "Activate and keep in view.",
@@ -62,14 +62,23 @@ impl Tool {
         }
     }
 
-    /// One line for a list of tools in the system prompt.
-    pub fn prompt_snippet(self) -> &'static str {
+    /// One line for a list of tools in the system prompt; `None` if the description says as much.
+    pub fn prompt_snippet(self) -> Option<&'static str> {
         match self {
-            Self::Read => "Read file contents",
-            Self::Activate => "Show what a line like `[t17] …` stands for",
-            Self::Deactivate => "Let content go",
-            Self::Pin => "Keep content in view",
-            Self::Unpin => "Unpin content",
+            Self::Read => Some("Read file contents"),
+            Self::Activate => Some("Show stored content again"),
+            Self::Deactivate | Self::Pin | Self::Unpin => None,
+        }
+    }
+
+    /// Rules for the system prompt, one line each, that name the tool.
+    pub fn prompt_guidelines(self) -> &'static [&'static str] {
+        match self {
+            Self::Activate => &[
+                "A line like `[t17] …` stands for content stored in full: work on from it, use activate where its exact text is \
+                 needed, and never write such a line into a file.",
+            ],
+            Self::Read | Self::Deactivate | Self::Pin | Self::Unpin => &[],
         }
     }
 
@@ -137,23 +146,27 @@ const OURS: [Tool; 4] = [Tool::Activate, Tool::Deactivate, Tool::Pin, Tool::Unpi
 
 /// Tokens of our part of a request's tool definitions and system prompt.
 ///
-/// `tools`: the definitions of the call, objects with `name`, `description` and `parameters`. `prompt`: its system prompt,
-/// which may name each tool with its [`Tool::prompt_snippet`].
+/// `tools`: the definitions of the call, objects with `name`, `description` and `parameters`. `prompt`: its system prompt, which may
+/// name each tool with its [`Tool::prompt_snippet`] and hold its [`Tool::prompt_guidelines`].
 pub fn overhead_tokens(tools: &[Value], prompt: &str) -> u64 {
     let is_there = |tool: &&Tool| tools.iter().any(|known| known["name"] == tool.name());
     let tokens = OURS.iter().filter(is_there).map(|tool| {
         let definition = json!({
             "name": tool.name(), "description": tool.description(), "parameters": tool.parameters(),
         });
-        let snippet = tool.prompt_snippet();
-        let line = if prompt.contains(snippet) {
-            tokens::count(&format!("- {}: {snippet}\n", tool.name()))
-        } else {
-            0
-        };
-        tokens::count(&definition.to_string()) + line
+        let lines = prompt_lines(*tool).filter(|(text, _)| prompt.contains(text));
+        let lines = lines.map(|(_, line)| tokens::count(&line));
+        tokens::count(&definition.to_string()) + lines.sum::<u64>()
     });
     tokens.sum()
+}
+
+/// What a system prompt says of a tool: each text, and the line that holds it.
+fn prompt_lines(tool: Tool) -> impl Iterator<Item = (&'static str, String)> {
+    let snippet =
+        tool.prompt_snippet().map(move |text| (text, format!("- {}: {text}\n", tool.name())));
+    let guidelines = tool.prompt_guidelines().iter().map(|text| (*text, format!("- {text}\n")));
+    snippet.into_iter().chain(guidelines)
 }
 
 fn read(session: &mut LiveSession, call: &str, args: &Value) -> Result<String> {
@@ -237,16 +250,26 @@ mod tests {
     }
 
     #[test]
-    fn definitions_stay_small() {
-        let tokens: u64 = OURS
-            .iter()
-            .map(|tool| {
-                let schema = tool.parameters().to_string();
-                tokens::count(
-                    &[tool.name(), tool.description(), tool.prompt_snippet(), &schema].join("\n"),
-                )
-            })
-            .sum();
-        assert!(tokens <= 400, "{tokens} tokens");
+    fn all_that_the_model_is_told_stays_small() {
+        let definitions: Vec<Value> =
+            OURS.iter().map(|tool| json!({ "name": tool.name() })).collect();
+        let prompt: String =
+            OURS.into_iter().flat_map(prompt_lines).map(|(_, line)| line).collect();
+        let without = overhead_tokens(&definitions, "");
+        let all = overhead_tokens(&definitions, &prompt);
+        assert!(without < all && all <= 276, "{without}, {all} tokens");
+        assert_eq!(overhead_tokens(&[], &prompt), 0);
+    }
+
+    #[test]
+    fn the_guidance_is_of_one_line_that_names_its_tool_and_reads_like_no_error() {
+        for tool in Tool::ALL {
+            for text in tool.prompt_guidelines() {
+                assert!(text.contains(tool.name()) && !text.contains('\n'), "{text}");
+                for word in ["omitted", "removed", "truncated", "not available"] {
+                    assert!(!text.contains(word), "{text}: {word}");
+                }
+            }
+        }
     }
 }

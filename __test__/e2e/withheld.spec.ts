@@ -1,13 +1,13 @@
 // What the store of a real Pi session holds of excluded files and of outputs that Pi cut: every value of every table is
 // searched, decompressed where it is compressed.
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { zstdDecompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { openStore } from "../../index.js";
 import { runPi } from "../../scripts/lib/pi.js";
+import { storeHolds as holds, storeOf, valuesOf } from "./store-bytes.ts";
 import { expectPairedCalls, extension, start } from "./support.ts";
 
 const secret = "sk-7f3a9c";
@@ -16,43 +16,6 @@ const missingRipgrep = spawnSync("rg", ["--version"]).status !== 0;
 
 function call(name: string, args: unknown) {
   return { name, args };
-}
-
-function storeOf(agentDir: string): string {
-  return join(agentDir, "palimpsest", "store.sqlite");
-}
-
-/** Whether a store holds a text, in its files as they are or in any value. */
-function holds(path: string, text: string): boolean {
-  const bytes = Buffer.from(text);
-  return readFileSync(path).includes(bytes) || [...valuesOf(path)].some((value) => value.includes(bytes));
-}
-
-function* valuesOf(path: string): Generator<Buffer> {
-  const database = new DatabaseSync(path, { readOnly: true });
-  try {
-    const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-    for (const { name } of tables) {
-      for (const row of database.prepare(`SELECT * FROM "${name}"`).iterate()) {
-        for (const value of Object.values(row)) {
-          if (typeof value === "string" || value instanceof Uint8Array) {
-            yield Buffer.from(value as string);
-            yield decompressed(value);
-          }
-        }
-      }
-    }
-  } finally {
-    database.close();
-  }
-}
-
-function decompressed(value: string | Uint8Array): Buffer {
-  try {
-    return zstdDecompressSync(Buffer.from(value as string));
-  } catch {
-    return Buffer.alloc(0);
-  }
 }
 
 describe("an excluded file", () => {

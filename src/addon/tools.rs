@@ -19,8 +19,10 @@ pub struct ToolDefinition {
     pub name: String,
     /// What it does, for the model.
     pub description: String,
-    /// One line for a list of tools in the system prompt.
-    pub prompt_snippet: String,
+    /// One line for a list of tools in the system prompt; absent where the description says as much.
+    pub prompt_snippet: Option<String>,
+    /// Rules for the system prompt, one line each. They name the tool, and belong there while it is offered.
+    pub prompt_guidelines: Vec<String>,
     /// JSON schema of the arguments.
     #[napi(ts_type = "ToolSchema")]
     pub parameters: Value,
@@ -60,7 +62,8 @@ fn definition(tool: Tool) -> ToolDefinition {
     ToolDefinition {
         name: tool.name().to_owned(),
         description: tool.description().to_owned(),
-        prompt_snippet: tool.prompt_snippet().to_owned(),
+        prompt_snippet: tool.prompt_snippet().map(str::to_owned),
+        prompt_guidelines: tool.prompt_guidelines().iter().copied().map(str::to_owned).collect(),
         parameters: tool.parameters(),
     }
 }

@@ -19,7 +19,8 @@ const MAX_BREAKPOINTS: usize = 4;
 /// characters.
 const LEAST_CHARS: usize = 4 * 1_024;
 
-/// First system block of a request made with an OAuth token. Its breakpoint is useless if the next block has one too.
+/// First system block of a request made with an OAuth token. Its breakpoint is useless if the next block has one too, and ours takes its
+/// place.
 const IDENTITY: &str = "You are Claude Code, Anthropic's official CLI for Claude.";
 
 /// How the two families of formats write a breakpoint.
@@ -40,8 +41,9 @@ impl Style {
     }
 }
 
-/// The changes, in order, that add one more breakpoint to a request. There are none if the request has four already, has one in
-/// that place, or has too little text before it.
+/// The changes, in order, that add one more breakpoint to a request. None is added if the request has four already, has one in
+/// that place, or has too little text before it. What stands before the messages is the same in all requests of a session, since a
+/// message thread goes on only if it is.
 ///
 /// Requests without any breakpoint are left alone: the provider takes none, or the user wants none. The new breakpoint is a copy
 /// of the host's last one, with its lifetime.
@@ -53,20 +55,15 @@ pub fn breakpoint(request: &Value) -> Vec<Patch> {
         Some((style, breakpoints(request, style))).filter(|(_, b)| !b.is_empty())
     });
     let Some((style, present)) = style else { return Vec::new() };
-    let (Some(target), Some(last)) = (target(messages), present.last()) else { return Vec::new() };
-    if is_marked(&messages[target.message], &target, style)
-        || chars_before(messages, &target) < LEAST_CHARS
-    {
-        return Vec::new();
-    }
-    let freed = match present.len() {
-        0..MAX_BREAKPOINTS => Vec::new(),
-        MAX_BREAKPOINTS if style == Style::Member && has_identity(request) => {
-            vec![Patch::Remove { path: format!("/system/0/{}", style.name()) }]
-        }
-        _ => return Vec::new(),
-    };
-    let put = put(&messages[target.message], &target, style, (*last).clone());
+    let freed = (style == Style::Member && has_identity(request))
+        .then(|| Patch::Remove { path: format!("/system/0/{}", style.name()) });
+    let is_free = present.len() - usize::from(freed.is_some()) < MAX_BREAKPOINTS;
+    let put = target(messages).zip(present.last()).filter(|(target, _)| {
+        is_free
+            && !is_marked(&messages[target.message], target, style)
+            && chars_before(messages, target) >= LEAST_CHARS
+    });
+    let put = put.and_then(|(to, last)| put_on(&messages[to.message], &to, style, (*last).clone()));
     freed.into_iter().chain(put).collect()
 }
 
@@ -99,7 +96,7 @@ fn is_marked(message: &Value, target: &Target, style: Style) -> bool {
     place.is_some_and(|place| place.get(style.name()).is_some_and(|mark| !mark.is_null()))
 }
 
-fn put(message: &Value, target: &Target, style: Style, mark: Value) -> Option<Patch> {
+fn put_on(message: &Value, target: &Target, style: Style, mark: Value) -> Option<Patch> {
     let content = format!("/messages/{}/content", target.message);
     Some(match (target.block, style) {
         (Some(block), Style::Member) => {
@@ -208,6 +205,22 @@ mod tests {
         expected["system"][0] = block(IDENTITY);
         expected["messages"][0]["content"] = json!([marked(&words())]);
         assert_eq!(with_breakpoint(&request), expected);
+    }
+
+    #[test]
+    fn with_oauth_system_and_tools_are_the_same_in_every_request() {
+        let system = [marked(IDENTITY), marked("system")];
+        let later = anthropic(&system, &json!([block(&words())]));
+        let mut first = later.clone();
+        first["messages"] = json!([{ "role": "user", "content": [marked(&words())] }]);
+        let short = anthropic(&system, &json!("hi"));
+        for request in [first, short] {
+            let changed = with_breakpoint(&request);
+            for part in ["system", "tools"] {
+                assert_eq!(changed[part], with_breakpoint(&later)[part], "{part}");
+            }
+            assert_eq!(changed["messages"], request["messages"]);
+        }
     }
 
     #[test]
@@ -337,9 +350,10 @@ mod tests {
             let texts: Vec<Value> = texts.iter().map(|text| block(text)).collect();
             let request = anthropic(&system, &Value::from(texts));
             let changed = with_breakpoint(&request);
-            let added = usize::from(changed != request && !oauth);
+            let moved = usize::from(oauth);
             let count = |request: &Value| breakpoints(request, Style::Member).len();
-            prop_assert_eq!(count(&changed), count(&request) + added);
+            let is_put = changed["messages"] != request["messages"];
+            prop_assert_eq!(count(&changed), count(&request) - moved + usize::from(is_put));
         }
     }
 }

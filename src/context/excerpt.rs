@@ -4,7 +4,7 @@ use super::forms;
 use super::tokens::Counter;
 use crate::error::{Error, Result};
 use crate::object::Handle;
-use crate::session::{LineRange, Piece};
+use crate::session::{LineRange, Numbering, Piece};
 
 /// Makes the line that says where lines stand, from the position of the message, the lines of the object that it shows, and the
 /// line to quote, if one is. `None` if that message shows no lines.
@@ -15,8 +15,8 @@ pub type StandingLine<'a> = &'a dyn Fn(u64, LineRange, Option<&str>) -> Option<S
 pub struct Named {
     /// The handle of the output, or of the file that it shows.
     pub handle: Handle,
-    /// Number of lines before the first one, in what has the handle.
-    pub before: u64,
+    /// Their numbers in what has the handle.
+    pub numbering: Numbering,
 }
 
 /// Renders the pieces of an output.
@@ -29,7 +29,7 @@ pub fn render(
     named: Named,
     line: StandingLine<'_>,
 ) -> Result<String> {
-    let Named { handle, before } = named;
+    let Named { handle, numbering } = named;
     let lines: Vec<&str> = text.split('\n').collect();
     let mut rendered: Vec<String> = Vec::new();
     for piece in pieces {
@@ -38,12 +38,12 @@ pub fn render(
                 let chars = chars.map_or(usize::MAX, |chars| usize::try_from(chars).unwrap_or(0));
                 let shown = (shown.first..=shown.last).map(|number| {
                     let index = usize::try_from(number - 1).unwrap_or(usize::MAX);
-                    cut_line(lines.get(index).unwrap_or(&""), number + before, handle, chars)
+                    cut_line(lines.get(index).unwrap_or(&""), numbering.line(number), handle, chars)
                 });
                 rendered.extend(shown);
             }
             Piece::Between { between } => {
-                rendered.push(forms::between_line(handle, between.shifted(before)));
+                rendered.push(forms::between_line(handle, numbering.place(*between)));
             }
             Piece::Standing { standing: here, at, quoted, .. } => {
                 let quote = quoted.then(|| saying(&lines, *here)).flatten();
@@ -63,7 +63,8 @@ pub fn rendered_tokens(text: &str, pieces: &[Piece], counter: Counter) -> u64 {
     let line = |_: u64, there: LineRange, quote: Option<&str>| {
         Some(forms::as_in_line(handle, there, None, quote))
     };
-    let rendered = render(text, pieces, Named { handle, before: 1_000 }, &line);
+    let rendered =
+        render(text, pieces, Named { handle, numbering: Numbering::after(1_000) }, &line);
     rendered.map_or(u64::MAX, |text| counter.count(&text))
 }
 
@@ -110,7 +111,8 @@ mod tests {
         let line = |at: u64, there: LineRange, quote: Option<&str>| {
             Some(forms::as_in_line(handle(&format!("t{at}")), there, None, quote))
         };
-        render(text, pieces, Named { handle: handle("t17"), before: 0 }, &line).unwrap()
+        render(text, pieces, Named { handle: handle("t17"), numbering: Numbering::after(0) }, &line)
+            .unwrap()
     }
 
     #[test]
@@ -142,7 +144,7 @@ mod tests {
             Piece::Shown { shown: range(1, 1), chars: None },
             Piece::Between { between: range(2, 40) },
         ];
-        let named = Named { handle: handle("f3"), before: 200 };
+        let named = Named { handle: handle("f3"), numbering: Numbering::after(200) };
         let text = render("fn main() {", &pieces, named, &|_, _, _| None).unwrap();
         assert_eq!(text, "fn main() {\n… 39 lines between (f3:202-240) …");
     }
@@ -158,8 +160,13 @@ mod tests {
     fn lines_that_stand_nowhere_are_an_error() {
         let piece = Piece::Standing { standing: range(1, 9), at: 3, first: 1, quoted: true };
         assert!(
-            render("a", &[piece], Named { handle: handle("t17"), before: 0 }, &|_, _, _| None)
-                .is_err()
+            render(
+                "a",
+                &[piece],
+                Named { handle: handle("t17"), numbering: Numbering::after(0) },
+                &|_, _, _| None
+            )
+            .is_err()
         );
     }
 

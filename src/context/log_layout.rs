@@ -13,7 +13,8 @@ use super::host::HostMessage;
 use crate::error::{Error, Result};
 use crate::object::{Handle, Hash, ObjectId};
 use crate::session::{
-    LineRange, MessageKind, Part, ResultFact, Session, Shows, Subject, Treatment, counted,
+    Cut, LineRange, MessageKind, Numbering, Part, ResultFact, Session, Shows, Subject, Treatment,
+    counted,
 };
 
 /// The host's own text for a result that consists of images only.
@@ -134,7 +135,7 @@ fn render_result(
             };
             let named = match named_lines(session, fact) {
                 Some(named) => named,
-                None => Named { handle: handle()?, before: 0 },
+                None => Named { handle: handle()?, numbering: Numbering::default() },
             };
             excerpt::render(&message.text(), pieces, named, &line)?
         }
@@ -161,10 +162,11 @@ fn render_result(
 /// `None` if it shows all of its own text.
 fn named_lines(session: &Session, fact: &ResultFact) -> Option<Named> {
     if let Some(cut) = &fact.cut {
-        return Some(Named { handle: session.handle(fact.object.as_ref()?)?, before: cut.before });
+        let handle = session.handle(fact.object.as_ref()?)?;
+        return Some(Named { handle, numbering: cut.numbering() });
     }
     let Shows::File { object, range, .. } = &fact.shows else { return None };
-    Some(Named { handle: session.handle(object)?, before: range.first - 1 })
+    Some(Named { handle: session.handle(object)?, numbering: Numbering::after(range.first - 1) })
 }
 
 /// The line that says where lines of an excerpt stand: in the file that a message shows, or in its output.
@@ -181,8 +183,8 @@ fn standing_line(
     if let Some(showing) = showing {
         return Some(forms::as_in_line(session.handle(&showing.object)?, there, result, quote));
     }
-    let before = fact.cut.as_ref().map_or(0, |cut| cut.before);
-    Some(forms::as_in_line(result?, there.shifted(before), None, quote))
+    let numbering = fact.cut.as_ref().map(Cut::numbering).unwrap_or_default();
+    Some(forms::as_in_line(result?, numbering.place(there), None, quote))
 }
 
 fn render_reread(

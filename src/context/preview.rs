@@ -133,12 +133,14 @@ mod tests {
     use crate::context::excerpt::{self, Named};
     use crate::context::tokens;
     use crate::object::Handle;
+    use crate::session::Numbering;
 
     fn shown(kind: ToolKind, text: &str, said: &str, limit: u64) -> String {
         let tokens = tokens::count(text);
         let output = Output { text, tokens, kind, said, standing: &[] };
         let pieces = plan(&output, limit).expect("a preview is due");
-        let named = Named { handle: Handle::parse("t17").unwrap(), before: 0 };
+        let named =
+            Named { handle: Handle::parse("t17").unwrap(), numbering: Numbering::default() };
         excerpt::render(text, &pieces, named, &|_, _, _| None).unwrap()
     }
 

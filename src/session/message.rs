@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::lines::{LineRange, counted};
+use super::lines::{LineRange, counted, merge_ranges};
 use super::{is_false, is_zero};
 use crate::object::{Hash, ObjectId};
 
@@ -98,9 +98,74 @@ pub struct Cut {
     pub ends_line: bool,
     /// Number of lines of the whole before the first one shown.
     pub before: u64,
-    /// The lines of the whole that are shown; `None` if the first of them is shown in part.
+    /// The lines of the whole that are shown; `None` if the first of them is shown in part, or the middle is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<LineRange>,
+    /// Where the middle is missing, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<Gap>,
+}
+
+impl Cut {
+    /// The lines of the whole that are shown, but for those in which the middle is missing: one line may be all of the output.
+    pub fn ranges(&self) -> Vec<LineRange> {
+        let Some(Gap { above, line, resumes }) = self.gap else {
+            return self.shown.into_iter().collect();
+        };
+        let head = LineRange { first: 1, last: line.saturating_sub(above + 1) };
+        let tail = LineRange { first: resumes + 1, last: self.lines };
+        merge_ranges(&[head, tail])
+    }
+
+    /// The numbers of the shown lines.
+    pub fn numbering(&self) -> Numbering {
+        Numbering { before: self.before, gap: self.gap }
+    }
+}
+
+/// Where the middle of an output is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// Lines of the host's own above the first line of the output.
+    pub above: u64,
+    /// The line in which the middle is missing, as the host shows it.
+    pub line: u64,
+    /// The line of the whole, shown in part, with which that line ends.
+    pub resumes: u64,
+}
+
+/// How lines that the host shows are numbered in what they are from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Numbering {
+    /// Number of lines before the first one.
+    pub before: u64,
+    /// Where the middle is missing, if it is.
+    pub gap: Option<Gap>,
+}
+
+impl Numbering {
+    /// The numbering of lines of which so many stand before the first one.
+    pub fn after(before: u64) -> Self {
+        Self { before, gap: None }
+    }
+
+    /// The lines that a range of the shown ones are. Of the host's own lines the first one is said.
+    pub fn place(self, range: LineRange) -> LineRange {
+        let Some(Gap { above, line, resumes }) = self.gap else {
+            return range.shifted(self.before);
+        };
+        let start = |shown: u64| shown.saturating_sub(above).max(1);
+        let end = |shown: u64| resumes + shown.saturating_sub(line);
+        LineRange {
+            first: if range.first <= line { start(range.first) } else { end(range.first) },
+            last: if range.last < line { start(range.last) } else { end(range.last) },
+        }
+    }
+
+    /// The line that a shown one is.
+    pub fn line(self, shown: u64) -> u64 {
+        self.place(LineRange { first: shown, last: shown }).first
+    }
 }
 
 /// Identifies what a tool was asked: the first 16 digits of a SHA-256. Hashes do not compress, so they cost disk space, and 64

@@ -303,3 +303,48 @@ fn another_name_of_an_excluded_file_is_excluded_too() {
         assert!(!project.stores(tool, &args, &output, SECRET), "{tool} {args}");
     }
 }
+
+/// Whether the store has the secret after a tool made these calls, as the host notes them, and returned it.
+fn nested_is_stored(note: &Value, output: &str) -> bool {
+    let mut project = Project::new();
+    project.host.user("look");
+    let id = project.host.call("batch", &json!({ "what": "all" }));
+    let content = json!([{ "type": "text", "text": output }]);
+    project.host.push(json!({
+        "role": "toolResult", "toolCallId": id, "toolName": "batch", "content": content, "isError": false,
+        "nestedCalls": note,
+    }));
+    project.host.send();
+    let text = if output.contains(KEY) { KEY } else { SECRET };
+    let sent = Value::from(project.host.sent.clone()).to_string();
+    assert!(sent.contains(text), "the model sees it");
+    everything_in(&project.store)
+        .iter()
+        .any(|bytes| memchr::memmem::find(bytes, text.as_bytes()).is_some())
+}
+
+#[test]
+fn an_output_is_withheld_if_a_call_that_its_tool_made_read_an_excluded_file() {
+    let note = |tool: &str, args: Value| {
+        let call = json!({ "id": "c/1", "name": tool, "arguments": args, "status": "ok" });
+        json!({ "calls": [call], "complete": true })
+    };
+    let text = format!("Script completed\nOutput:\n\nKEY={SECRET}");
+    assert!(!nested_is_stored(&note("read", json!({ "path": ".env" })), &text));
+    assert!(!nested_is_stored(&note("bash", json!({ "command": "cat sub/server.pem" })), &text));
+    let write = json!({ "path": ".env", "content": format!("KEY={SECRET}") });
+    assert!(!nested_is_stored(&note("write", write), &text));
+    assert!(nested_is_stored(&note("read", json!({ "path": "src/main.rs" })), &text));
+}
+
+#[test]
+fn where_such_calls_are_not_all_known_an_output_is_withheld_if_it_looks_like_a_secret() {
+    let note = |complete: bool| {
+        let call = json!({ "id": "c/1", "name": "read", "arguments": { "path": "src/main.rs" }, "status": "ok" });
+        json!({ "calls": [call], "complete": complete })
+    };
+    let key = format!("Script completed\nOutput:\n\naws_access_key_id = {KEY}");
+    assert!(!nested_is_stored(&note(false), &key));
+    assert!(nested_is_stored(&note(true), &key));
+    assert!(nested_is_stored(&note(false), &format!("Output:\n\nname = {SECRET}")));
+}

@@ -2,18 +2,29 @@
 //! Read when the result comes in, before the file can vanish.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::Ingest;
 use crate::context::host::HostMessage;
 use crate::live::journal::FULL_OUTPUT;
 use crate::object::Hash;
-use crate::session::{Cut, LineRange};
+use crate::session::{Cut, Gap, LineRange};
 use crate::source::FileState;
 
 /// What begins the notice that the host puts behind what is left of an output.
 const NOTICE: &str = "\n\n[Showing ";
+
+/// What stands in the place of the middle of an output: of an MCP tool, of a script.
+static MIDDLE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new("…[0-9]+ (?:chars|tokens) truncated…").expect("a constant that a test compiles")
+});
+/// What begins the last line of the host's own above such an output.
+const HEADING: &str = "Total output lines: ";
+/// What begins the notice behind it.
+const MIDDLE_NOTICE: &str = "\n\n[Full output: ";
 
 impl Ingest<'_> {
     /// The whole output of a call, to be stored beside what was shown, and what was shown of it. The field `full_output` says where it was and how long
@@ -23,15 +34,17 @@ impl Ingest<'_> {
         &self,
         message: &HostMessage,
         fields: &mut Map<String, Value>,
-    ) -> Option<(String, Option<Cut>)> {
+    ) -> Option<(String, Cut)> {
         let path = Path::new(message.details.get("fullOutputPath").and_then(Value::as_str)?);
         let limit = self.options.settings.max_output_bytes;
-        let (text, size, missing) = match self.workspace.disk().read_host_file(path, limit)? {
-            FileState::Text { text, .. } if place_in(&text, &message.text()).is_some() => {
+        let (whole, size, missing) = match self.workspace.disk().read_host_file(path, limit)? {
+            FileState::Text { text, .. } => {
                 let size = text.len() as u64;
-                (Some(text), Some(size), None)
+                match cut_of(&text, &message.text()) {
+                    Some(cut) => (Some((text, cut)), Some(size), None),
+                    None => (None, Some(size), Some("differs")),
+                }
             }
-            FileState::Text { text, .. } => (None, Some(text.len() as u64), Some("differs")),
             FileState::Binary { size, .. } => (None, Some(size), Some("binary")),
             FileState::TooLarge { size } => (None, Some(size), Some("too_large")),
             FileState::Missing => (None, None, Some("deleted")),
@@ -44,10 +57,7 @@ impl Ingest<'_> {
         told.extend(size.map(|size| ("size_bytes".to_owned(), json!(size))));
         told.extend(missing.map(|reason| ("no_content".to_owned(), json!(reason))));
         fields.insert(FULL_OUTPUT.into(), Value::Object(told));
-        text.map(|text| {
-            let cut = cut_of(&text, &message.text());
-            (text, cut)
-        })
+        whole
     }
 }
 
@@ -61,25 +71,56 @@ fn place_in(whole: &str, shown: &str) -> Option<usize> {
     whole.rfind(without_notice(shown))
 }
 
-/// What the shown part is of the whole.
+/// What the shown part is of the whole: its end, or all but its middle. `None` if it does not stand there.
 fn cut_of(whole: &str, shown: &str) -> Option<Cut> {
+    let (before, lines, gap) = match ending(whole, shown) {
+        Some((before, lines)) => (before, lines, None),
+        None => (0, None, Some(gap_in(whole, shown)?)),
+    };
+    Some(Cut {
+        text: Hash::of(whole),
+        lines: breaks(whole) + 1,
+        ends_line: whole.ends_with('\n'),
+        before,
+        shown: lines,
+        gap,
+    })
+}
+
+/// The number of lines before a part that is shown, and the lines that it is, if they are whole.
+fn ending(whole: &str, shown: &str) -> Option<(u64, Option<LineRange>)> {
     let start = place_in(whole, shown)?;
     let shown = without_notice(shown);
-    let breaks = |text: &str| text.matches('\n').count() as u64;
     let before = breaks(&whole[..start]);
     let begins_line = start == 0 || whole.as_bytes().get(start - 1) == Some(&b'\n');
     let rest = &whole[start + shown.len()..];
     let ends_line = rest.is_empty() || rest.starts_with(['\n', '\r']);
     let lines = LineRange { first: before + 1, last: before + 1 + breaks(shown) };
     let is_shown = begins_line && ends_line && !shown.is_empty();
-    let all = breaks(whole) + 1;
-    Some(Cut {
-        text: Hash::of(whole),
-        lines: all,
-        ends_line: whole.ends_with('\n'),
-        before,
-        shown: is_shown.then_some(lines),
+    Some((before, is_shown.then_some(lines)))
+}
+
+/// Where the middle is missing: the whole begins with what stands before that place and ends with what stands behind it.
+fn gap_in(whole: &str, shown: &str) -> Option<Gap> {
+    let heading = shown.find(HEADING)?;
+    let start = heading + shown[heading..].find("\n\n")? + 2;
+    let end = shown.rfind(MIDDLE_NOTICE).filter(|end| *end > start)?;
+    MIDDLE.find_iter(&shown[start..end]).find_map(|missing| {
+        let (at, behind) = (start + missing.start(), start + missing.end());
+        let (first, last) = (&shown[start..at], &shown[behind..end]);
+        let is_it = first.len() + last.len() <= whole.len()
+            && whole.starts_with(first)
+            && whole.ends_with(last);
+        is_it.then(|| Gap {
+            above: breaks(&shown[..start]),
+            line: breaks(&shown[..at]) + 1,
+            resumes: breaks(&whole[..whole.len() - last.len()]) + 1,
+        })
     })
+}
+
+fn breaks(text: &str) -> u64 {
+    text.matches('\n').count() as u64
 }
 
 #[cfg(test)]
@@ -101,5 +142,45 @@ mod tests {
         let cut = cut_of("first\na long line", "long line\n\n[Showing last 9B of line 2]").unwrap();
         assert_eq!((cut.before, cut.shown), (1, None));
         assert_eq!(cut_of(whole, "d"), None);
+    }
+
+    #[test]
+    fn where_the_middle_is_missing_lines_keep_the_numbers_of_the_whole() {
+        let lines: Vec<String> = (1..=100).map(|n| format!("line {n}\n")).collect();
+        let whole = lines.concat();
+        let cut = |shown: &str| cut_of(&whole, shown);
+        let head =
+            "Warning: truncated output (original token count: 9)\nTotal output lines: 100\n\n";
+        let notice = "\n\n[Full output: /tmp/x.txt (read it with offset/limit)]";
+        // Shown lines 4 and 5 are lines 1 and 2; in line 6 the middle is missing; line 7 is line 99.
+        let shown = format!(
+            "{head}line 1\nline 2\nlin…700 chars truncated… 98\nline 99\nline 100\n{notice}"
+        );
+        let found = cut(&shown).unwrap();
+        assert_eq!((found.lines, found.ends_line, found.shown), (101, true, None));
+        assert_eq!(found.gap, Some(Gap { above: 3, line: 6, resumes: 98 }));
+        let range = |first, last| LineRange { first, last };
+        for (here, there) in [
+            (range(1, 3), range(1, 1)),
+            (range(4, 5), range(1, 2)),
+            (range(5, 6), range(2, 98)),
+            (range(6, 6), range(3, 98)),
+            (range(6, 7), range(3, 99)),
+            (range(8, 8), range(100, 100)),
+        ] {
+            assert_eq!(found.numbering().place(here), there, "{here}");
+        }
+        assert_eq!(found.ranges(), [range(1, 2), range(99, 101)]);
+        // What a script printed has lines of the host's above and, where it failed, behind.
+        let script = format!("Script completed\nWall time 0.1 seconds\nOutput:\n\n{shown}\nmore");
+        assert_eq!(cut(&script).unwrap().gap, Some(Gap { above: 7, line: 10, resumes: 98 }));
+        // A marker of the output's own is passed over, and a text that does not stand there is none.
+        let own = "a…1 chars truncated…b\nmiddle\nend";
+        let shown = format!("{head}a…1 chars truncated…b\nm…4 chars truncated…\nend{notice}");
+        assert_eq!(cut_of(own, &shown).unwrap().gap, Some(Gap { above: 3, line: 5, resumes: 2 }));
+        for wrong in ["line 1\nline 3", "line 1…8 chars truncated…line 100", ""] {
+            assert_eq!(cut(&format!("{head}{wrong}{notice}")), None, "{wrong}");
+        }
+        assert_eq!(cut("Total output lines: 3\n\n[Full output: x]"), None);
     }
 }

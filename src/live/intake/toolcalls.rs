@@ -74,7 +74,7 @@ impl Ingest<'_> {
         let mut additional = images(message);
         if let Some((whole, cut)) = self.full_output(message, &mut fields) {
             additional.insert(FULL_OUTPUT.to_owned(), whole);
-            fact.cut = cut.filter(|_| fact.shows == Shows::Own);
+            fact.cut = Some(cut).filter(|_| fact.shows == Shows::Own);
         }
         let id = self.toolcall_id(call, message, &mut fields)?;
         let payload = Payload { content, fields, additional, ..Payload::default() };

@@ -218,7 +218,32 @@ impl Withholding<'_> {
             message.texts.iter().any(|text| self.shows_excluded(text, &call.command))
         };
         let reason = reason.or_else(|| self.text_reason(message));
-        Ok(reason.or_else(|| meant.any(shows).then_some(WithheldReason::Excluded)))
+        let reason = reason.or_else(|| meant.any(shows).then_some(WithheldReason::Excluded));
+        Ok(match reason {
+            None => self.inner_reason(message)?,
+            reason => reason,
+        })
+    }
+
+    /// Why a result is not to be stored for the sake of calls that its tool made: a script may name no file that it reads, and may
+    /// return any of it.
+    fn inner_reason(&self, message: &HostMessage) -> Result<Option<WithheldReason>> {
+        let inner = message.inner_calls();
+        for call in &inner.calls {
+            let names = self.names_in_call(call);
+            if let Some(reason) = self.call_reason(call, &names)? {
+                return Ok(Some(reason));
+            }
+            let command = Judged::of(names);
+            if message.texts.iter().any(|text| self.shows_excluded(text, &command)) {
+                return Ok(Some(WithheldReason::Excluded));
+            }
+        }
+        // Those that are not known may have read any file.
+        let reach = inner.has_more.then(|| self.workspace.disk().agent_cwd().to_owned());
+        let unknown = Judged { reach: reach.into_iter().collect(), heads_matches: false };
+        let shows = message.texts.iter().any(|text| self.shows_excluded(text, &unknown));
+        Ok(shows.then_some(WithheldReason::Excluded))
     }
 
     /// Why what a call is given or shows is not to be stored. Lists of paths show no text of files.

@@ -37,7 +37,7 @@ pub(super) struct Shown {
     pub(super) handle: Handle,
     pub(super) name: String,
     pub(super) text: Arc<str>,
-    pub(super) default: Option<LineRange>,
+    pub(super) default: Vec<LineRange>,
     /// Of a segment, a list of what it holds, for where there is no room for all of it.
     pub(super) outline: Option<String>,
 }
@@ -175,15 +175,14 @@ impl Tools<'_> {
                 let handle = self.handle_of(object)?;
                 let mut name = tool;
                 let whole = self.whole_of(object, version, picks)?;
-                if let Some((Cut { text: version, shown: default, .. }, text)) = whole {
-                    let object = object.clone();
+                if let Some((cut, text)) = whole {
                     return Ok(Ok(Shown {
-                        object,
-                        version,
+                        object: object.clone(),
+                        default: cut.ranges(),
+                        version: cut.text,
                         handle,
                         name,
                         text,
-                        default,
                         outline: None,
                     }));
                 }
@@ -201,7 +200,7 @@ impl Tools<'_> {
                         handle,
                         name,
                         text,
-                        default: None,
+                        default: Vec::new(),
                         outline: None,
                     })),
                     Err(Error::NotFound { .. }) => {
@@ -225,8 +224,11 @@ impl Tools<'_> {
         let fact = self.journal.state().fact_of(object).filter(|_| {
             version == VersionSelector::Latest && self.options.settings.layout == Layout::Log
         });
-        let Some(cut) = fact.and_then(|fact| fact.cut.as_ref()) else { return Ok(None) };
-        if cut.shown.is_none() && !picks {
+        let Some((fact, cut)) = fact.and_then(|fact| Some((fact, fact.cut.as_ref()?))) else {
+            return Ok(None);
+        };
+        // Images come with all that was shown.
+        if !picks && (cut.ranges().is_empty() || fact.images > 0) {
             return Ok(None);
         }
         match self.journal.text(object, &cut.text) {
@@ -297,6 +299,7 @@ impl Tools<'_> {
             Err(error) => return Err(error),
         };
         let object = object.clone();
+        let default = default.into_iter().collect();
         Ok(Ok(Shown { object, version: wanted, handle, name, text, default, outline: None }))
     }
 
@@ -330,7 +333,8 @@ fn select(subject: &Shown, wanted: &Wanted, lines: u64) -> Result<Result<Vec<Lin
     let all = LineRange { first: 1, last: lines };
     let mut ranges = match &wanted.lines {
         Some(text) => parse_ranges(text, lines)?,
-        None => vec![subject.default.filter(|_| wanted.pattern.is_none()).unwrap_or(all)],
+        None if subject.default.is_empty() || wanted.pattern.is_some() => vec![all],
+        None => subject.default.clone(),
     };
     if let Some(pattern) = wanted.pattern.as_deref().filter(|pattern| !pattern.is_empty()) {
         let regex = Regex::new(pattern).map_err(|error| {

@@ -55,7 +55,7 @@ impl Tools<'_> {
         let words = self.journal.words_of(&object, &known)?.unwrap_or_default();
         let outline = Some(words.outline(handle, turns));
         let text = words.text.into();
-        Ok(Shown { object, version: known, handle, name, text, default: None, outline })
+        Ok(Shown { object, version: known, handle, name, text, default: Vec::new(), outline })
     }
 
     /// The segment that a name means; `None` if it means none, or nothing.

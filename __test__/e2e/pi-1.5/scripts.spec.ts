@@ -1,0 +1,171 @@
+// Code mode in the real Pi 1.5: scripts call tools, and such calls have IDs with a slash and no message. What they do to files is
+// known all the same, what a script returns is an output like any other, and our own tools cannot be called from it.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openStore } from "../../../index.js";
+import { runPi, type Sandbox } from "../../../scripts/lib/pi.js";
+import type { RequestBody, ScriptedModel, Step } from "../../../scripts/lib/scripted-model.js";
+import { storeHolds, storeOf } from "../store-bytes.ts";
+import { contextToolNames, expectPairedCalls, extension, start, toolNames } from "../support.ts";
+
+const numbered = (name: string, count = 30) =>
+  Array.from({ length: count }, (_, at) => `line ${at + 1} of ${name}\n`).join("");
+const files = { "a.txt": numbered("a"), "d.txt": numbered("d") };
+const done: Step = { text: "Done." };
+
+const call = (name: string, args: unknown): Step => ({ calls: [{ name, args }] });
+const script = (code: string) => call("codemode", { code });
+
+async function run(steps: Step[], options: Parameters<typeof start>[1] = {}) {
+  const settings = { defaultTools: ["+codemode"], ...options.settings };
+  const { model, sandbox } = await start(steps, { files, ...options, settings });
+  const finished = await runPi(sandbox, ["-e", extension, "-p", "go"]);
+  expect(finished).toMatchObject({ code: 0, stdout: "Done.\n", stderr: "" });
+  expectPairedCalls(model);
+  return { model, sandbox };
+}
+
+/** The results of the last request, as the model sees them. */
+function results(model: ScriptedModel, n = model.requests.length - 1): string[] {
+  const { messages } = model.requests[n].body;
+  return messages.filter(({ role }) => role === "tool").map(({ content }) => String(content));
+}
+
+async function fieldsOf(sandbox: Sandbox, id: string): Promise<Record<string, unknown>> {
+  const store = await openStore({ path: storeOf(sandbox.agentDir) });
+  const version = await store.get(id);
+  await store.close();
+  return version?.fields ?? {};
+}
+
+describe("what a script did to files", () => {
+  test("is known: no note tells the model of its own edit, and nothing that only the script read stands in the window", async () => {
+    const edit = "await tools.edit({ path: 'd.txt', edits: [{ oldText: 'line 3 of d', newText: 'LINE THREE' }] })";
+    const { model, sandbox } = await run([
+      call("read", { path: "d.txt" }),
+      script(`const text = await tools.read({ path: 'a.txt' }); ${edit}; return text.split('\\n').length`),
+      call("read", { path: "a.txt" }),
+      call("read", { path: "d.txt" }),
+      done,
+    ]);
+    const [, ofScript, a, d] = results(model);
+    expect(ofScript).toMatch(/^Script completed\nWall time .*\nOutput:\n\n31$/);
+    expect(a).toBe(files["a.txt"]);
+    expect(d).toBe(files["d.txt"].replace("line 3 of d", "LINE THREE"));
+    const refs = (await fieldsOf(sandbox, "call_1_0")).file_refs as { met: string }[];
+    expect(refs.map(({ met }) => met).sort()).toEqual(["edited", "read"]);
+  });
+
+  test("is told where the model cannot know it: a command changed a file that it had read, and an edit failed unseen", async () => {
+    const sed = "await tools.bash({ command: \"sed -i 's/line 3 of a/LINE THREE/' a.txt\" })";
+    const edit = "await tools.edit({ path: 'a.txt', edits: [{ oldText: 'line 3 of a', newText: 'x' }] })";
+    const { model } = await run([
+      call("read", { path: "a.txt" }),
+      script(`${sed}; try { ${edit} } catch (error) { return error.message }`),
+      done,
+    ]);
+    const [, ofScript] = results(model);
+    const [said, note] = ofScript.split("[f1] a.txt changed on disk after t1 (+1 -1):");
+    expect(said).toMatch(/\n\nCould not find the exact text in a\.txt\.[^\n]*\n$/);
+    expect(note).toContain("\n-line 3 of a\n+LINE THREE\n");
+  });
+});
+
+/** What a long output shows around the lines that it leaves out: the line before, their range, and the line after. */
+function between(text: string) {
+  const found = /\n([^\n]*)\n(… [\d,]+ lines between \((t\d+):(\d+)-(\d+)\) …)\n([^\n]*)\n/.exec(text);
+  expect(found, text.slice(0, 300)).not.toBeNull();
+  const [, before, line, handle, first, last, after] = found as RegExpExecArray;
+  return { before: Number(before), line, handle, first: Number(first), last: Number(last), after: Number(after) };
+}
+
+test("the whole of what a script returned is kept where Pi took out the middle, and lines are numbered as in the whole", async () => {
+  const long = "const { output } = await tools.bash({ command: 'seq 1 20000' }); return output";
+  let lines = "";
+  const { model } = await start(
+    ({ n, body }): Step => {
+      if (n === 0) {
+        return script(long);
+      }
+      if (n === 1) {
+        const { handle, first, last } = between(toolText(body));
+        lines = `${first}-${last}`;
+        return call("activate", { name: handle, lines: `${first}-${first},${last}-${last},9999-10001` });
+      }
+      return n === 2 ? call("activate", { name: "t1", pattern: "^12345$" }) : done;
+    },
+    { settings: { defaultTools: ["+codemode"] } },
+  ).then(async ({ model, sandbox }) => {
+    expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stderr: "" });
+    return { model };
+  });
+  expect(model.errors).toEqual([]);
+  const [shown, picked, found] = results(model);
+  expect(shown).toContain("Warning: truncated output");
+  const { before, first, last, after } = between(shown);
+  expect([first, last], lines).toEqual([before + 1, after - 1]);
+  expect(picked.split("\n").slice(1)).toEqual(
+    expect.arrayContaining([`${first}`, `${last}`, "9999", "10000", "10001"]),
+  );
+  expect(found).toContain("\n12345");
+});
+
+function toolText(body: RequestBody): string {
+  return String(body.messages.findLast(({ role }) => role === "tool")?.content);
+}
+
+test("a script that writes a line which stands for content, by write or by edit, is refused with the way out", async () => {
+  const { model, sandbox } = await start(
+    ({ n, body }): Step => {
+      if (n === 0) {
+        return call("bash", { command: "seq 1 20000" });
+      }
+      if (n > 1) {
+        return done;
+      }
+      const line = JSON.stringify(`first\n${between(toolText(body)).line}\nlast\n`);
+      return script(`
+        const edits = [{ oldText: "line 3 of a\\n", newText: ${line} }];
+        const tried = [tools.write({ path: "new.txt", content: ${line} }), tools.edit({ path: "a.txt", edits })];
+        return (await Promise.allSettled(tried)).map(({ status, reason }) => status + ": " + reason?.message)`);
+    },
+    { files, settings: { defaultTools: ["+codemode"] } },
+  );
+  expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stderr: "" });
+  const said = results(model)[1];
+  const refusal =
+    /rejected: `… [\d,]+ lines between [^`]*` is no text of the file: .* Nothing was written\. Activate it /;
+  const tried = JSON.parse(said.slice(said.indexOf("["))) as string[];
+  expect(tried).toEqual([expect.stringMatching(refusal), expect.stringMatching(refusal)]);
+  expect(existsSync(join(sandbox.projectDir, "new.txt"))).toBe(false);
+  expect(readFileSync(join(sandbox.projectDir, "a.txt"), "utf8")).toBe(files["a.txt"]);
+});
+
+test.each(["on", "only"])(
+  "our tools are declared and cannot be called from a script: codemode.mode %s",
+  async (mode) => {
+    const { model } = await run([script("return Object.keys(tools).concat(ALL_TOOLS.map(({ name }) => name))"), done], {
+      settings: { codemode: { mode } },
+    });
+    expect(toolNames(model.requests[0].body)).toEqual(expect.arrayContaining(contextToolNames));
+    const callable = results(model)[0];
+    expect(callable).toContain('"read"');
+    expect(contextToolNames.filter((name) => callable.includes(`"${name}"`))).toEqual([]);
+  },
+);
+
+test("what a script read of an excluded file that it does not name is in no byte of the store", async () => {
+  const secret = "sk-7f3a9c";
+  const named = "const name = ['.e', 'nv'].join('')";
+  const { model, sandbox } = await run(
+    [script(`${named}; return await tools.read({ path: name })`), script("return 'a control ' + 40 + 2"), done],
+    { files: { ...files, ".env": `KEY=${secret}\n` } },
+  );
+  expect(results(model)[0]).toContain(secret);
+  const store = storeOf(sandbox.agentDir);
+  expect({ secret: storeHolds(store, secret), control: storeHolds(store, "a control 402") }).toEqual({
+    secret: false,
+    control: true,
+  });
+});

@@ -1,0 +1,71 @@
+// Pi 1.5 keeps caches warm between runs by repeating the last request. What it kept warm is not taken for cold, and what that costs
+// stands on both sides of the ledger. The cache here lives 11 seconds, the least that Pi warms, so these tests take as long.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { expect, test } from "vitest";
+import type { Ledger, SessionInfo } from "../../../index.js";
+import { startPiRpc } from "../../../scripts/lib/pi.js";
+import { pinnedNode, root } from "../../../scripts/setup.js";
+import { extension } from "../support.ts";
+import { startThreads } from "./thread-server.ts";
+
+const lifetimeSeconds = 11;
+/** So much that to keep it warm is worth it. */
+const usage = { input_tokens: 10, cache_read_input_tokens: 900_000 };
+const model = {
+  cost: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 },
+  promptCache: { short: lifetimeSeconds },
+};
+
+/** Two turns with more time between them than the cache lives; resolves to the ledger and the requests. */
+async function play(cacheWarming: string) {
+  const { requests, sandbox } = await startThreads(
+    [{ tool: "read", args: { path: "a.txt" } }, { text: "One." }, { text: "Two." }],
+    {
+      files: { "a.txt": "a line\n".repeat(40) },
+      model,
+      usage,
+      settings: { cacheWarming },
+      palimpsest: { prices: undefined },
+    },
+  );
+  const pi = startPiRpc(sandbox, ["-e", extension]);
+  await pi.prompt("Go on.");
+  await wait((lifetimeSeconds + 1) * 1_000);
+  await pi.prompt("And again.");
+  expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
+  const palimpsest = <T>(...args: string[]) => {
+    const command = [join(root, "bin", "palimpsest.js"), ...args, "--json"];
+    return JSON.parse(spawnSync(pinnedNode(), command, { encoding: "utf8", env: sandbox.env }).stdout) as T;
+  };
+  const { sessions } = palimpsest<{ sessions: SessionInfo[] }>("sessions");
+  return { requests, ledger: palimpsest<Ledger>("ledger", sessions[0].id) };
+}
+
+test.concurrent("what Pi kept warm between two turns is warm, and both sides pay for it", async () => {
+  const { requests, ledger } = await play("idle");
+  const warming = requests.filter(({ warms }) => warms);
+  expect(warming.length).toBeGreaterThan(2);
+  // They repeat the last request, with our breakpoint or without, and touch no thread.
+  const [before] = requests.filter(({ warms }) => !warms).slice(1);
+  for (const { body, kind } of warming) {
+    expect(kind).toBeUndefined();
+    expect(JSON.stringify(body.messages)).toContain("a line\\na line");
+    expect(body.system ?? null).toEqual(requests[0].body.system);
+  }
+  expect(before.kind).toBe("continue");
+  expect(ledger.perCall.map(({ warm }) => warm)).toEqual([false, true, true]);
+  expect(ledger.warming.requests).toBe(warming.length);
+  expect(ledger.warming.cost).toBeGreaterThan(0);
+  expect(ledger.warming.plainCost).toBeGreaterThan(0);
+  expect(ledger.bill).toBeCloseTo(ledger.ours.cost + ledger.warming.cost, 3);
+  expect(ledger.plainBill).toBeCloseTo(ledger.plain.cost + ledger.warming.plainCost, 3);
+});
+
+test.concurrent("what Pi let go cold is cold", async () => {
+  const { requests, ledger } = await play("streaming");
+  expect(requests.filter(({ warms }) => warms)).toEqual([]);
+  expect(ledger.perCall.map(({ warm }) => warm)).toEqual([false, true, false]);
+  expect(ledger.warming.requests).toBe(0);
+});
