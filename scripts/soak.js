@@ -1,5 +1,5 @@
-// `npm run soak -- MINUTES [SEED]`: looks whether memory stays flat (scripts/soak-memory.js), then plays the property tests on fresh
-// seeds for so long, 10 minutes by default. Rounds of all programs follow each other; a round that began is played to its end. A
+// `npm run soak -- MINUTES [SEED]`: looks whether memory stays flat (scripts/soak-memory.js), sends the real Pi through a long session
+// (scripts/soak-pi.js), then plays the property tests on fresh seeds for so long, 10 minutes by default. Rounds of all programs follow each other; a round that began is played to its end. A
 // failure is shown with its smallest input and the command that plays it again, and ends the run with exit code 1. With a SEED the
 // rounds are the same each time, as CI needs it.
 import { spawnSync } from "node:child_process";
@@ -23,14 +23,18 @@ if (!(minutes > 0) || !Number.isInteger(seed)) {
   console.error(`soak: expects minutes and a whole number, not \`${given}\` and \`${first}\``);
   process.exit(2);
 }
-setUp(fileURLToPath(import.meta.url));
+setUp(fileURLToPath(import.meta.url), { addon: "debug", pi: true });
 const tests = programs.flatMap(({ test }) => ["--test", test]);
 run(["test", "--no-run", ...tests], {});
 
 // Below a minute it is a look, as in CI.
-const memory = ["--expose-gc", fileURLToPath(new URL("soak-memory.js", import.meta.url)), minutes < 1 ? "400" : "2000"];
-if (spawnSync(process.execPath, memory, { cwd: root, stdio: "inherit" }).status !== 0) {
+const isLook = minutes < 1;
+if (!runScript(["--expose-gc", script("soak-memory.js"), isLook ? "400" : "2000"])) {
   console.error("soak: memory does not stay flat");
+  process.exit(1);
+}
+if (!runScript([script("soak-pi.js"), isLook ? "60" : "500", String(seed)])) {
+  console.error("soak: a session of the real Pi failed");
   process.exit(1);
 }
 
@@ -50,6 +54,16 @@ do {
   rounds += 1;
 } while (performance.now() < end);
 console.log(`soak: ${rounds} rounds of ${programs.length} programs passed`);
+
+/** @param {string} name */
+function script(name) {
+  return fileURLToPath(new URL(name, import.meta.url));
+}
+
+/** @param {string[]} words */
+function runScript(words) {
+  return spawnSync(process.execPath, words, { cwd: root, stdio: "inherit" }).status === 0;
+}
 
 /** @param {string[]} args @param {Record<string, string>} env */
 function run(args, env) {
