@@ -538,7 +538,7 @@ export declare class Session {
   close(): Promise<void>
   /** See `Session.sets` of `index.d.ts`. */
   sets(): Promise<SessionSets>
-  /** See `ContextTool.execute` of `index.d.ts`; resolves to the content for the model, as JSON. */
+  /** See `ContextTool.execute` of `index.d.ts`; resolves to its answer, as JSON. */
   executeTool(tool: string, toolCallId: string, args: unknown): Promise<string>
 }
 
@@ -1350,6 +1350,8 @@ export declare function loadSettings(places: SettingsPlaces): Promise<Settings>
 export interface MessageAbout {
   /** Position in the chat, from 0; null for messages that are not in the chat, such as ours. */
   position: number | null
+  /** Tokens of the message as shown, by our count. */
+  tokens: number
   /** ID of the object whose content or result the message is. */
   object: string | null
   /** Handle of that object. */
@@ -1525,6 +1527,8 @@ export interface RecordedCall {
   verified: boolean
   /** The system prompt, if there was one. */
   systemPrompt: string | null
+  /** Tokens of system prompt and tools, by our count, if they are known. */
+  promptTokens: number | null
   /** Definitions of the tools, if they are known. */
   tools: unknown
   /** The messages, each as its exact JSON. */
@@ -1794,6 +1798,25 @@ export interface SettingsPlaces {
   /** Keys of the settings that the caller needs: a wrong value of another is passed over, and its default counts. Default: all. */
   needed?: Array<string>
 }
+
+/** A setting, the value that counts, and who set it. */
+export interface SettingValue {
+  /** Its key. */
+  key: string
+  /** The value. */
+  value: unknown
+  /** `default`: nobody set it. `user`, `project`: the settings file at `place`. `environment`: the variable named by `place`. */
+  source: "default" | "user" | "project" | "environment"
+  /** Path of the file, or name of the variable; absent for a default. */
+  place?: string
+}
+
+/**
+ * Lists every setting with the value that counts and where it comes from, in the order of docs/settings.md.
+ *
+ * Rejects as `loadSettings`. `places.needed` is ignored.
+ */
+export declare function settingValues(places: SettingsPlaces): Promise<SettingValue[]>
 
 /** A line of a text, or the part of it around a match. */
 export interface SnippetLine {

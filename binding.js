@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { Maintenance, Session, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, openSession, openStore, replayFile, replayPage, replayReport, setAside, storePath, tools, withoutSecrets } = nativeBinding
+const { Maintenance, Session, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, openSession, openStore, replayFile, replayPage, replayReport, setAside, settingValues, storePath, tools, withoutSecrets } = nativeBinding
 export { Maintenance }
 export { Session }
 export { Store }
@@ -789,6 +789,7 @@ export { replayFile }
 export { replayPage }
 export { replayReport }
 export { setAside }
+export { settingValues }
 export { storePath }
 export { tools }
 export { withoutSecrets }

@@ -201,6 +201,8 @@ export interface ContextTool extends ToolDefinition {
 export interface ToolResult {
   /** One block of text for the model, and behind it the images that it asked for, if the session was opened with `images`. */
   content: [TextBlock, ...ImageBlock[]];
+  /** Tokens of the content, by our count. */
+  tokens: number;
 }
 
 /**
@@ -343,6 +345,8 @@ export type SessionEvent =
   | { type: "file_orphaned"; handle: string; path: string; reason: string }
   /** An orphaned file can be looked at again. */
   | { type: "file_resumed"; handle: string; path: string }
+  /** A note tells the model of a file; `line` is its first line, without the colon before a difference. */
+  | { type: "model_told"; line: string }
   /** Files in this number of folders are looked at every 2 seconds instead of watched. What the model sees is the same. */
   | { type: "files_polled"; folders: number; reason: "watch_limit" | "network_file_system" | "refused" }
   /** A resumed session checks its files: every second while the check runs, and once when it has ended (`files` is `of`). */

@@ -18,6 +18,7 @@ export const {
   replayReport,
   Store,
   setAside,
+  settingValues,
   storePath,
   Tracking,
   withoutSecrets,

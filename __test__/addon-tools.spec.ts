@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { type ContextTool, type Session, tools } from "../index.js";
+import { type ContextTool, countTokens, type Session, tools } from "../index.js";
 import { asOtherUserWithoutReading, cloneIsPublic, missingOtherUser, temporaryFolder } from "./e2e/support.ts";
 import { rejection, runModule, session, step, user, wrong } from "./sessions.ts";
 
@@ -105,7 +105,8 @@ describe("activate, deactivate, pin and unpin", () => {
   });
 
   test("answer in text", async () => {
-    const { content } = await activate.execute(s, "c", { name: "t1", lines: "2-3" });
+    const { content, tokens } = await activate.execute(s, "c", { name: "t1", lines: "2-3" });
+    expect(tokens).toBe(await countTokens(content[0].text));
     expect(content).toEqual([{ type: "text", text: expect.stringContaining("two\nthree") }]);
     for (const tool of [pin, unpin, deactivate]) {
       const answer = await tool.execute(s, `call of ${tool.name}`, { name: "t1" });

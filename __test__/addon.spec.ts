@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import * as addon from "../index.js";
-import { countTokens, loadSettings, openSession, openStore, type Session, Store } from "../index.js";
+import { countTokens, loadSettings, openSession, openStore, type Session, Store, settingValues } from "../index.js";
 import { temporaryFolder } from "./e2e/support.ts";
 import { crossings, defaults, rejection, session, step, store, user, wrong } from "./sessions.ts";
 
@@ -33,6 +33,7 @@ describe("the exports", () => {
       "replayPage",
       "replayReport",
       "setAside",
+      "settingValues",
       "storePath",
       "tools",
       "withoutSecrets",
@@ -228,6 +229,23 @@ describe("openStore rejects", () => {
   ])("%s", async (_, options) => {
     expect(await rejection(() => openStore(wrong(options)))).toMatchObject({ code: "INVALID_ARGUMENT" });
   });
+});
+
+test("settingValues lists every setting with who set it", async () => {
+  const agentDir = temporaryFolder();
+  writeFileSync(join(agentDir, "palimpsest.json"), '{"keepResults": 3}');
+  const values = await settingValues({ agentDir });
+  expect(values.map(({ key }) => key)).toEqual(Object.keys(await loadSettings({})));
+  const of = (key: string) => values.find((value) => value.key === key);
+  expect(of("keepResults")).toEqual({
+    key: "keepResults",
+    value: 3,
+    source: "user",
+    place: join(agentDir, "palimpsest.json"),
+  });
+  expect(of("layout")).toEqual({ key: "layout", value: "log", source: "default" });
+  const error = await rejection(() => settingValues(wrong(5)));
+  expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
 });
 
 describe("loadSettings rejects", () => {

@@ -81,6 +81,7 @@ expectTypeOf<keyof typeof addon>().toEqualTypeOf<
   | "replayPage"
   | "replayReport"
   | "setAside"
+  | "settingValues"
   | "storePath"
   | "tools"
   | "withoutSecrets"
@@ -208,6 +209,7 @@ expectTypeOf<SessionEvent["type"]>().toEqualTypeOf<
   | "disk_answers"
   | "host_rewrote"
   | "message_volatile"
+  | "model_told"
 >();
 expectTypeOf<Extract<SessionEvent, { type: "file_changed" }>>().toEqualTypeOf<{
   type: "file_changed";
@@ -237,7 +239,7 @@ expectTypeOf<Omit<ContextTool, "execute">>().toEqualTypeOf<{
 expectTypeOf<ContextTool["execute"]>().toEqualTypeOf<
   (session: Session, toolCallId: string, args: unknown) => Promise<ToolResult>
 >();
-expectTypeOf<ToolResult>().toEqualTypeOf<{ content: [TextBlock, ...ImageBlock[]] }>();
+expectTypeOf<ToolResult>().toEqualTypeOf<{ content: [TextBlock, ...ImageBlock[]]; tokens: number }>();
 expectTypeOf<TextBlock>().toEqualTypeOf<{ type: "text"; text: string }>();
 
 // Settings and errors.

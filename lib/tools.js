@@ -15,7 +15,7 @@ export function tools(options) {
       if (native === undefined) {
         throw invalidArgument("`session` is no session: `openSession` makes one");
       }
-      return { content: JSON.parse(await native.executeTool(definition.name, toolCallId, args)) };
+      return JSON.parse(await native.executeTool(definition.name, toolCallId, args));
     },
   }));
 }

@@ -9,6 +9,7 @@ mod kind;
 mod load;
 mod prices;
 mod refusal;
+mod sources;
 mod store_place;
 mod table;
 mod validation;
@@ -26,7 +27,9 @@ use crate::source::{
 use crate::store::{Condition, Query, Store};
 pub use exclude::DEFAULT_EXCLUDE;
 pub use kind::SettingType;
+pub use load::SettingSource;
 pub use prices::{AUTO, PriceSetting, PriceTable, Prices, Reuse, Tier};
+pub use sources::{SettingValue, setting_values};
 pub use store_place::{StorePlace, store_place};
 pub use table::{SETTINGS, SettingDoc};
 

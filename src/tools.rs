@@ -9,7 +9,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::context::content::text_block;
-use crate::context::tokens;
+use crate::context::host::image_units;
+use crate::context::tokens::{self, Counter};
 use crate::error::{Error, Result};
 use crate::live::{FinishedToolCall, LiveSession, Wanted};
 use crate::source;
@@ -132,6 +133,12 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Tokens of it, in our count.
+    pub fn tokens(&self) -> u64 {
+        let images = self.images.len() as u64;
+        tokens::count(&self.text) + images * image_units(Counter::Bundled)
+    }
+
     /// The answer as the content of a tool result, JSON.
     pub fn content(&self) -> String {
         let text = text_block(&self.text);

@@ -58,6 +58,8 @@ pub struct RecordedCall {
     pub verified: bool,
     /// The system prompt, if there was one.
     pub system_prompt: Option<String>,
+    /// Tokens of system prompt and tools, by our count, if they are known.
+    pub prompt_tokens: Option<i64>,
     /// Definitions of the tools, if they are known.
     #[napi(ts_type = "unknown")]
     pub tools: Value,
@@ -74,6 +76,8 @@ pub struct RecordedCall {
 pub struct MessageAbout {
     /// Position in the chat, from 0; null for messages that are not in the chat, such as ours.
     pub position: Option<i64>,
+    /// Tokens of the message as shown, by our count.
+    pub tokens: i64,
     /// ID of the object whose content or result the message is.
     pub object: Option<String>,
     /// Handle of that object.
@@ -195,8 +199,9 @@ fn inspected(store: &store::Store, session: &ObjectId, call: Option<u32>) -> Res
 
 fn recorded(call: Inspected) -> RecordedCall {
     let record = call.record.as_ref();
-    let about = (0..).zip(&call.about).map(|(index, about)| {
-        message_about(about, call.withheld.iter().find(|place| place.message == index))
+    let (sizes, prompt_tokens) = (call.message_tokens(), call.prompt_tokens().map(count));
+    let about = (0..).zip(call.about.iter().zip(sizes)).map(|(index, (about, tokens))| {
+        message_about(about, tokens, call.withheld.iter().find(|place| place.message == index))
     });
     RecordedCall {
         session_id: call.session.to_string(),
@@ -214,6 +219,7 @@ fn recorded(call: Inspected) -> RecordedCall {
         hash: record.map(|record| record.hash.to_string()),
         verified: call.verified,
         about: about.collect(),
+        prompt_tokens,
         system_prompt: call.prompt.as_ref().and_then(|prompt| prompt.text.clone()),
         tools: call.prompt.map(|prompt| prompt.tools).unwrap_or_default(),
         messages: call.messages,
@@ -224,12 +230,13 @@ fn recorded(call: Inspected) -> RecordedCall {
     }
 }
 
-fn message_about(about: &About, withheld: Option<&Place>) -> MessageAbout {
+fn message_about(about: &About, tokens: u64, withheld: Option<&Place>) -> MessageAbout {
     let file = about.file.as_ref();
     let since = about.since.as_ref();
     let epoch = since.and_then(|since| since.epoch.as_ref());
     MessageAbout {
         position: about.at.map(count),
+        tokens: count(tokens),
         object: about.object.as_ref().map(ToString::to_string),
         handle: about.handle.map(|handle| handle.to_string()),
         file_handle: file.map(|(handle, _)| handle.to_string()),

@@ -94,6 +94,7 @@ fn event(notice: &Notice) -> Value {
         Notice::FileResumed { handle, path } => {
             json!({ "type": "file_resumed", "handle": handle, "path": path })
         }
+        Notice::Told { line } => json!({ "type": "model_told", "line": line }),
         Notice::Polling { folders, reason } => {
             json!({ "type": "files_polled", "folders": folders, "reason": reason })
         }

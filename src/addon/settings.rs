@@ -1,6 +1,6 @@
 //! Reading settings: `loadSettings`, and settings that a caller gives.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
 use crate::error::{Error, Result};
-use crate::settings::Settings;
+use crate::settings::{self, SettingSource, Settings};
 use crate::source::OwnFilesystem;
 use crate::store::Store;
 
@@ -38,6 +38,48 @@ pub fn load_settings(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Json>>
         let settings = Settings::load_needed(agent_dir, project_dir, &is_needed)?;
         serde_json::to_value(settings).map(Json).map_err(|error| Error::internal(error.to_string()))
     })
+}
+
+/// A setting, the value that counts, and who set it.
+#[napi(object)]
+pub struct SettingValue {
+    /// Its key.
+    pub key: String,
+    /// The value.
+    #[napi(ts_type = "unknown")]
+    pub value: Value,
+    /// `default`: nobody set it. `user`, `project`: the settings file at `place`. `environment`: the variable named by `place`.
+    #[napi(ts_type = "\"default\" | \"user\" | \"project\" | \"environment\"")]
+    pub source: String,
+    /// Path of the file, or name of the variable; absent for a default.
+    pub place: Option<String>,
+}
+
+/// Lists every setting with the value that counts and where it comes from, in the order of docs/settings.md.
+///
+/// Rejects as `loadSettings`. `places.needed` is ignored.
+#[napi(ts_args_type = "places: SettingsPlaces", ts_return_type = "Promise<SettingValue[]>")]
+pub fn setting_values(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Vec<SettingValue>>> {
+    blocking(move || {
+        let places = places.named("places")?;
+        let agent_dir = places.agent_dir.as_deref().map(Path::new);
+        let project_dir = places.project_dir.as_deref().map(Path::new);
+        let variable = |name: &str| std::env::var(name).ok();
+        let values = settings::setting_values(agent_dir, project_dir, &variable)?;
+        Ok(values.into_iter().map(setting_value).collect())
+    })
+}
+
+fn setting_value(found: settings::SettingValue) -> SettingValue {
+    let path = |path: PathBuf| Some(path.to_string_lossy().into_owned());
+    let (source, place) = match found.source {
+        SettingSource::Default => ("default", None),
+        SettingSource::User(file) => ("user", path(file)),
+        SettingSource::Project(file) => ("project", path(file)),
+        SettingSource::Environment(name) => ("environment", Some(name.to_owned())),
+    };
+    let key = found.doc.key.to_owned();
+    SettingValue { key, value: found.value, source: source.to_owned(), place }
 }
 
 /// Settings that a caller gives, complete or in part, with those that the environment sets for the agent's sandbox.

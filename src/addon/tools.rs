@@ -36,7 +36,7 @@ pub fn tools() -> Vec<ToolDefinition> {
 
 #[napi]
 impl Session {
-    /// See `ContextTool.execute` of `index.d.ts`; resolves to the content for the model, as JSON.
+    /// See `ContextTool.execute` of `index.d.ts`; resolves to its answer, as JSON.
     #[napi(
         ts_args_type = "tool: string, toolCallId: string, args: unknown",
         ts_return_type = "Promise<string>"
@@ -51,9 +51,10 @@ impl Session {
         blocking(move || {
             let tool = named(&tool.named("tool")?)?;
             let (call, args) = (tool_call_id.named("toolCallId")?, args.named("args")?.0);
-            shared
-                .with(move |session| tool.execute(session, &call, &args))
-                .map(|answer| answer.content())
+            shared.with(move |session| tool.execute(session, &call, &args)).map(|answer| {
+                let (content, tokens) = (answer.content(), answer.tokens());
+                format!(r#"{{"content":{content},"tokens":{tokens}}}"#)
+            })
         })
     }
 }

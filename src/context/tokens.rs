@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::thread;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Texts of up to this many bytes are counted exactly; longer ones are sampled.
 pub const EXACT_BYTES: usize = 1 << 20;
@@ -54,6 +55,16 @@ impl Counter {
     /// Converts units to tokens, rounded up.
     pub fn tokens(self, units: u64) -> u64 {
         units.div_ceil(self.units_per_token())
+    }
+
+    /// Tokens of a system prompt and the tool definitions beside it.
+    pub fn of_prompt(self, prompt: Option<&str>, tools: &Value) -> u64 {
+        let prompt = prompt.map_or(0, |prompt| self.units(prompt));
+        let tools = match tools {
+            Value::Array(tools) => tools.iter().map(|tool| self.units(&tool.to_string())).sum(),
+            _ => 0,
+        };
+        self.tokens(prompt + tools)
     }
 
     /// Tokens of a text.

@@ -57,6 +57,11 @@ pub enum Notice {
         /// Path as shown to the model.
         path: String,
     },
+    /// The model was told of a file in a note.
+    Told {
+        /// The first line of the note.
+        line: String,
+    },
     /// Folders of tracked files are polled, because the system does not watch them.
     Polling {
         /// How many.

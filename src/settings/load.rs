@@ -34,31 +34,7 @@ impl Settings {
         trusted_project: Option<&Path>,
         is_needed: &dyn Fn(&str) -> bool,
     ) -> Result<Self> {
-        let user = agent_dir.map(|folder| folder.join(SETTINGS_FILE));
-        let project = trusted_project.map(|folder| folder.join(".pi").join(SETTINGS_FILE));
-        let read = |path: Option<PathBuf>, may_set: MaySet| {
-            path.map_or_else(|| Ok(Map::new()), |path| read_values(&path, may_set, is_needed))
-        };
-        let mut values = read(user, any_setting)?;
-        if let (Some(folder), Some(Value::String(path))) = (agent_dir, values.get_mut("hazards")) {
-            *path = absolute_path(path, folder).to_string_lossy().into_owned();
-        }
-        let mut project = read(project, project_setting)?;
-        if let Some(Value::Array(mut globs)) = project.remove("exclude") {
-            // A list of its own, so that no `!` of one takes back what another excludes: a cloned repository must not get stored
-            // what its user excludes, and what it excludes itself must count beside the default. The user's globs come last, and
-            // the last match decides.
-            if let Some(Value::Array(also)) = values.remove("excludeAlso") {
-                globs.extend(also);
-            }
-            values.insert("excludeAlso".to_owned(), Value::Array(globs));
-        }
-        values.extend(project);
-        let mut settings = Self::from_checked(values)?;
-        if let (Some(hazards), Some(folder)) = (&mut settings.hazards, agent_dir) {
-            *hazards = absolute_path(hazards, folder).to_string_lossy().into_owned();
-        }
-        Ok(settings)
+        Files::read(agent_dir, trusted_project, is_needed)?.settings(agent_dir)
     }
 
     /// Reads settings that a program gives; missing ones have their defaults.
@@ -108,6 +84,83 @@ impl Settings {
     fn from_checked(values: Map<String, Value>) -> Result<Self> {
         serde_json::from_value(Value::Object(values))
             .map_err(|error| Error::internal(format!("settings passed validation: {error}")))
+    }
+}
+
+/// Who set the value of a setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingSource {
+    /// Nobody: it is the default.
+    Default,
+    /// The user's file, at this path.
+    User(PathBuf),
+    /// The project's file, at this path.
+    Project(PathBuf),
+    /// The environment variable of this name.
+    Environment(&'static str),
+}
+
+/// The values that the two files set, each checked.
+pub(super) struct Files {
+    user: Map<String, Value>,
+    project: Map<String, Value>,
+    user_file: PathBuf,
+    project_file: PathBuf,
+}
+
+impl Files {
+    /// Reads them, see [`Settings::load_needed`].
+    pub(super) fn read(
+        agent_dir: Option<&Path>,
+        trusted_project: Option<&Path>,
+        is_needed: &dyn Fn(&str) -> bool,
+    ) -> Result<Self> {
+        let user_file = agent_dir.map(|folder| folder.join(SETTINGS_FILE));
+        let project_file = trusted_project.map(|folder| folder.join(".pi").join(SETTINGS_FILE));
+        let read = |path: Option<&PathBuf>, may_set: MaySet| {
+            path.map_or_else(|| Ok(Map::new()), |path| read_values(path, may_set, is_needed))
+        };
+        Ok(Self {
+            user: read(user_file.as_ref(), any_setting)?,
+            project: read(project_file.as_ref(), project_setting)?,
+            user_file: user_file.unwrap_or_default(),
+            project_file: project_file.unwrap_or_default(),
+        })
+    }
+
+    /// Who of them sets a key. The globs that a project excludes count as its `excludeAlso`.
+    pub(super) fn source_of(&self, key: &str) -> SettingSource {
+        let in_project = match key {
+            "exclude" => false,
+            "excludeAlso" => self.project.contains_key("exclude"),
+            _ => self.project.contains_key(key),
+        };
+        if in_project {
+            SettingSource::Project(self.project_file.clone())
+        } else if self.user.contains_key(key) {
+            SettingSource::User(self.user_file.clone())
+        } else {
+            SettingSource::Default
+        }
+    }
+
+    /// The settings that they come to.
+    pub(super) fn settings(self, agent_dir: Option<&Path>) -> Result<Settings> {
+        let Self { user: mut values, mut project, .. } = self;
+        if let (Some(folder), Some(Value::String(path))) = (agent_dir, values.get_mut("hazards")) {
+            *path = absolute_path(path, folder).to_string_lossy().into_owned();
+        }
+        if let Some(Value::Array(mut globs)) = project.remove("exclude") {
+            // A list of its own, so that no `!` of one takes back what another excludes: a cloned repository must not get stored
+            // what its user excludes, and what it excludes itself must count beside the default. The user's globs come last, and
+            // the last match decides.
+            if let Some(Value::Array(also)) = values.remove("excludeAlso") {
+                globs.extend(also);
+            }
+            values.insert("excludeAlso".to_owned(), Value::Array(globs));
+        }
+        values.extend(project);
+        Settings::from_checked(values)
     }
 }
 

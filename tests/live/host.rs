@@ -37,6 +37,8 @@ pub(crate) struct Host {
     pub(crate) messages: Vec<Value>,
     pub(crate) sent: Vec<Value>,
     pub(crate) notices: Vec<Notice>,
+    /// First lines of the notes of the newest call.
+    pub(crate) told: Vec<String>,
     pub(crate) name: String,
     /// Set by tests in which the host changes text on every call.
     pub(crate) rewrites: bool,
@@ -109,6 +111,7 @@ impl Host {
             messages: Vec::new(),
             sent: Vec::new(),
             notices: Vec::new(),
+            told: Vec::new(),
             name,
             rewrites: false,
             images: false,
@@ -316,6 +319,14 @@ impl Host {
     pub(crate) fn send(&mut self) -> Vec<Value> {
         let epoch = self.live.state().epoch();
         self.notices = self.transform().unwrap();
+        self.told.clear();
+        self.notices.retain(|notice| match notice {
+            Notice::Told { line } => {
+                self.told.push(line.clone());
+                false
+            }
+            _ => true,
+        });
         let before = std::mem::replace(&mut self.before, self.sent.clone());
         if self.live.state().epoch() == epoch
             && self.settings.layout == Layout::Log

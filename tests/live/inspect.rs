@@ -97,7 +97,10 @@ fn inspecting_a_call_lists_a_note_with_the_message_that_carries_it() {
     host.write_file("a.txt", "one\n2\n");
     host.tool("bash", &json!({ "command": "sed" }), "");
     host.send();
-    let about = inspect(&host, 2).about.pop().unwrap();
+    let mut call = inspect(&host, 2);
+    let tokens: u64 = call.message_tokens().iter().sum();
+    assert_eq!(tokens, call.record.as_ref().unwrap().sent_tokens);
+    let about = call.about.pop().unwrap();
     assert!(about.notes[0].contains("a.txt changed on disk"), "{about:?}");
 }
 

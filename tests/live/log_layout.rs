@@ -76,8 +76,10 @@ fn a_changed_file_is_shown_anew_and_the_model_is_told() {
         "{:?}",
         host.notices
     );
+    assert_eq!(host.told, ["[f1] a.txt changed on disk after t1 (+1 -1)"]);
     host.read("a.txt", None, None);
     host.send();
+    assert!(host.told.is_empty(), "once");
     host.edit("a.txt", "line 9", "line nine");
     host.send();
     assert_eq!(host.notices, [], "the model's own edit is no news");

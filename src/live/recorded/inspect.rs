@@ -156,6 +156,20 @@ pub fn inspect_call(store: &Store, session: &ObjectId, call: u64) -> Result<Insp
     })
 }
 
+impl Inspected {
+    /// Tokens of each message, by our count; of a withheld one, those of what is in its place.
+    pub fn message_tokens(&self) -> Vec<u64> {
+        let tokens = |message: &String| HostMessage::parse(message, Counter::default()).tokens();
+        self.messages.iter().map(tokens).collect()
+    }
+
+    /// Tokens of system prompt and tools, by our count.
+    pub fn prompt_tokens(&self) -> Option<u64> {
+        let Prompt { text, tools, .. } = self.prompt.as_ref()?;
+        Some(Counter::default().of_prompt(text.as_deref(), tools))
+    }
+}
+
 /// How the messages of one call differ from those of another, in order.
 pub fn compare_calls(old: &Inspected, new: &Inspected) -> Vec<Change> {
     let (before, after) = (identities(&old.messages), identities(&new.messages));

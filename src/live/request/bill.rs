@@ -1,11 +1,8 @@
 //! What the ledger takes from a call, the request and the one before. Works out no cost itself.
 
-use serde_json::Value;
-
 use super::{ListTail, Request};
 use crate::context::ledger::{self, Coming, Sending, Shape};
 use crate::context::prices::prices_of;
-use crate::context::tokens::Counter;
 use crate::live::{CallInfo, OpenSession};
 use crate::object::Hash;
 use crate::session::{
@@ -57,7 +54,9 @@ pub(in crate::live) fn coming(
         warm,
         follows: warm && last.is_some_and(is_last),
         factor: (bill.factor(model) * FACTOR_STEPS).round() / FACTOR_STEPS,
-        fixed: fixed.unwrap_or_else(|| fixed_tokens(call, options.counter)),
+        fixed: fixed.unwrap_or_else(|| {
+            options.counter.of_prompt(call.system_prompt.as_deref(), &call.tools)
+        }),
         overhead: overhead.unwrap_or(0),
         window: call.context_window,
         prices: PriceNote { name, prices, usd_per_million: usd_per_million(call) },
@@ -139,16 +138,6 @@ impl Request {
 
 fn index_of(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
-}
-
-/// Tokens of system prompt and tool definitions.
-fn fixed_tokens(call: &CallInfo, counter: Counter) -> u64 {
-    let prompt = call.system_prompt.as_deref().map_or(0, |prompt| counter.units(prompt));
-    let tools = match &call.tools {
-        Value::Array(tools) => tools.iter().map(|tool| counter.units(&tool.to_string())).sum(),
-        _ => 0,
-    };
-    counter.tokens(prompt + tools)
 }
 
 /// Input price in US dollars. Hosts give prices for a million tokens, if in dollars at all.

@@ -147,7 +147,10 @@ impl LiveSession {
         let changed = changed_since_last(self.journal.state(), list, rewrite);
         let epoch = self.journal.state().epoch();
         let files = self.workspace.refresh(&mut self.journal, taken.known, taken.newest)?;
-        notices.extend(files.into_iter().flat_map(|change| change.notices));
+        for change in files {
+            notices.extend(change.told(self.options.settings.layout));
+            notices.extend(change.notices);
+        }
         let (journal, request, options) = (&mut self.journal, &self.request, &*self.options);
         let newest = taken.newest;
         let mut layout = LayOut { journal, request, list, rewrite, newest, options };

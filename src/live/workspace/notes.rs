@@ -15,6 +15,7 @@ use crate::live::Notice;
 use crate::live::journal::Journal;
 use crate::object::{Handle, Hash, ObjectId, unified_diff};
 use crate::session::{LineMap, Subject};
+use crate::settings::Layout;
 
 /// Lines of difference that a note shows of one file.
 const NOTE_LINES: usize = 40;
@@ -31,6 +32,12 @@ pub(in crate::live) struct FileChange {
 }
 
 impl FileChange {
+    /// That the model is told of it: in `log` by the note, while `pools` shows the file as it is.
+    pub(in crate::live) fn told(&self, layout: Layout) -> Option<Notice> {
+        let line = self.note.as_ref()?.lines().next()?.trim_end_matches(':');
+        (layout == Layout::Log).then(|| Notice::Told { line: line.to_owned() })
+    }
+
     /// Whether there is anything in it.
     pub(super) fn says_something(&self) -> bool {
         self.note.is_some() || !self.notices.is_empty()
