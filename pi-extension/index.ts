@@ -19,6 +19,7 @@ import { inMemory, isLost, type Live, openElsewhere, openLive, sessionKey } from
 import { environment, openExtensionLog, timedHooks } from "./log.ts";
 import { noticeOf, welcome } from "./notices.ts";
 import { createObserver, type Observer } from "./observe.ts";
+import { registerRows, showTold } from "./rows.ts";
 import { checkingLine, offLine, statusLine, type Trouble } from "./status.ts";
 import {
   isForgotten,
@@ -40,6 +41,8 @@ interface Current extends Live {
   readonly observer: Observer;
   readonly usage: UsageReporter;
   readonly trouble: Trouble;
+  /** First lines of the notes that the next request has for the model. */
+  readonly told: string[];
 }
 
 const statusKey = "palimpsest";
@@ -130,7 +133,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
       failures.notice(notice);
     }
     const usage = createUsageReporter(live.session, failures);
-    const started = { ...live, tools, failures, observer, usage, trouble: { aside: live.aside } };
+    const started = { ...live, tools, failures, observer, usage, trouble: { aside: live.aside }, told: [] as string[] };
     let saidTooLong = false;
     live.session.onEvent((event) => {
       const notice = noticeOf(event);
@@ -138,6 +141,9 @@ export default function palimpsest(pi: ExtensionAPI): void {
         failures.notice(notice);
       }
       saidTooLong ||= event.type === "window_exceeded";
+      if (event.type === "model_told") {
+        started.told.push(event.line);
+      }
       if (event.type === "checking_files" && ctx.hasUI) {
         if (event.files === event.of) {
           showStatus(ctx, started);
@@ -278,6 +284,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
   on("tool_result", (event) => current?.observer.ran(event));
   on("tool_execution_end", (event) => current?.observer.ended(event));
   on("model_select", (_event, ctx) => (current === undefined ? undefined : showStatus(ctx, current)));
+  registerRows(pi);
   const host: ContextHost = { current: () => current, off: () => off, turnOff, turnOn };
   pi.registerCommand("context", contextCommand(host));
 }
@@ -295,6 +302,10 @@ async function transformed(pi: ExtensionAPI, current: Current, event: ContextEve
   await current.usage.warmed(ctx);
   const messages = await current.session.transformContext(event.messages, call);
   current.usage.called(true);
+  const told = current.told.splice(0);
+  if (told.length > 0 && ctx.mode === "tui") {
+    showTold(pi, told);
+  }
   if (current.trouble.failed !== undefined) {
     current.trouble.failed = undefined;
     current.failures.notice("it works again, and has what went out meanwhile");

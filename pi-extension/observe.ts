@@ -8,6 +8,7 @@ import type {
 } from "@earendil-works/pi-coding-agent";
 import type { Session } from "./addon.ts";
 import type { Failures } from "./failures.ts";
+import type { HelpDetails } from "./rows.ts";
 
 /** Tools whose output names files: the session reads it to learn which files the model has seen. */
 const namingTools = new Set(["ls", "find", "grep", "bash"]);
@@ -18,8 +19,8 @@ const maxTextCharacters = 262_144;
 /** The handlers for the tool calls of one session. None of them rejects. */
 export interface Observer {
   started(event: ToolExecutionStartEvent): void;
-  /** The content to replace the result's, if any: the error of a failed `edit` gets an explanation. */
-  ran(event: ToolResultEvent): Promise<{ content: ToolResultEvent["content"] } | undefined>;
+  /** What replaces parts of the result, if anything: the error of a failed `edit` gets an explanation. */
+  ran(event: ToolResultEvent): Promise<Pick<ToolResultEvent, "content" | "details"> | undefined>;
   ended(event: ToolExecutionEndEvent): Promise<void>;
 }
 
@@ -59,7 +60,7 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
         callOfNested.set(toolCallId, callOfNested.get(by) ?? by);
       }
     },
-    async ran({ toolCallId, toolName, input, content, isError }) {
+    async ran({ toolCallId, toolName, input, content, details, isError }) {
       if (ignored.has(toolName)) {
         return undefined;
       }
@@ -71,7 +72,11 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
       // What a script gets the model need not see, so the change that help tells of would count as told.
       const isForModel = !callOfNested.has(toolCallId);
       const help = isError && toolName === "edit" && isForModel ? await helpOf(input) : null;
-      return help === null ? undefined : { content: withText(content, help) };
+      if (help === null) {
+        return undefined;
+      }
+      const ours: HelpDetails = { palimpsest: { help: help.length } };
+      return { content: withText(content, help), details: { ...(details as object | undefined), ...ours } };
     },
     async ended({ toolCallId, toolName, isError, result }) {
       const args = argsOfRunning.get(toolCallId);

@@ -4,6 +4,7 @@ import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import type { TSchema } from "typebox";
 import type { ContextTool, Session } from "./addon.ts";
 import { describe, isFailure } from "./failures.ts";
+import { type RowDetails, toolRow } from "./rows.ts";
 
 /**
  * Registers the context tools. `session` returns the open session at the time of a call. `failed` gets what the model can do nothing
@@ -25,6 +26,7 @@ export function registerContextTools(
       parameters: tool.parameters as TSchema,
       // Pi 1.5 lets scripts call tools, but such calls are not in the transcript. Earlier versions ignore this field.
       exposure: "model-only" as const,
+      ...toolRow(tool.name),
       async execute(toolCallId: string, params: unknown) {
         const open = session();
         if (open === undefined) {
@@ -38,7 +40,7 @@ export function registerContextTools(
           // Pi shows the model only the message of an error.
           throw new Error(describe(error), { cause: error });
         });
-        return { content: result.content, details: undefined };
+        return { content: result.content, details: { tokens: result.tokens } satisfies RowDetails };
       },
     };
     pi.registerTool(definition);

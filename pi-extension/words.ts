@@ -31,5 +31,10 @@ export function percent(part: number, whole: number): string {
 
 /** A text of at most this many characters. */
 export function cut(text: string, characters: number): string {
-  return text.length <= characters ? text : `${text.slice(0, characters - 1).trimEnd()}…`;
+  if (text.length <= characters) {
+    return text;
+  }
+  // Not between the halves of a surrogate pair.
+  const end = /[\ud800-\udbff]$/.test(text.slice(0, characters - 1)) ? characters - 2 : characters - 1;
+  return `${text.slice(0, end).trimEnd()}…`;
 }

@@ -1,0 +1,84 @@
+// Pi in a terminal of its own, under tmux: keys in, the screen out. Decides nothing about what it shows.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import { piVersion } from "../../scripts/lib/pi.js";
+import { piCli } from "../../scripts/lib/pi-versions.js";
+import { pinnedNode } from "../../scripts/setup.js";
+import { extension } from "./support.ts";
+
+interface Folders {
+  dir: string;
+  projectDir: string;
+  env: Record<string, string>;
+}
+
+interface Options {
+  /** Arguments of Pi besides the extension. */
+  args?: string[];
+  columns?: number;
+  rows?: number;
+}
+
+let terminals = 0;
+
+/** Starts Pi with the extension, 120 columns by 50 rows unless said otherwise. */
+export function terminal({ dir, projectDir, env }: Folders, { args = [], columns = 120, rows = 50 }: Options = {}) {
+  const socket = join(dir, `tmux-${terminals++}`);
+  const tmux = (...rest: string[]) =>
+    spawnSync("tmux", ["-u", "-S", socket, ...rest], { encoding: "utf8", env: process.env });
+  const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const pi = [pinnedNode(), piCli(piVersion), "-e", extension, ...args];
+  const command = ["env", "-i", "TERM=xterm-256color", ...settings, ...pi];
+  const size = ["-x", String(columns), "-y", String(rows)];
+  const started = tmux("-f", "/dev/null", "new-session", "-d", ...size, "-c", projectDir, ...command);
+  expect(started).toMatchObject({ status: 0, stderr: "" });
+  onTestFinished(() => void tmux("kill-server"));
+  const screen = () => tmux("capture-pane", "-p").stdout;
+
+  async function until(isDone: () => boolean, otherwise: () => string): Promise<void> {
+    const deadline = Date.now() + 20_000;
+    while (!isDone()) {
+      if (Date.now() > deadline) {
+        throw new Error(otherwise());
+      }
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  return {
+    /** Types a text, or presses keys by their names in tmux. */
+    type: (text: string) => tmux("send-keys", "-l", text),
+    press: (...keys: string[]) => tmux("send-keys", ...keys),
+    resize: (width: number) => tmux("resize-window", "-x", String(width)),
+    /** The screen, once it shows this. */
+    async shows(what: RegExp): Promise<string> {
+      let shown = "";
+      const isThere = () => {
+        shown = screen();
+        return what.test(shown);
+      };
+      await until(isThere, () => `the screen never showed ${what}:\n${shown}`);
+      return shown;
+    },
+    /** Types a command and sends it. */
+    async command(text: string): Promise<void> {
+      tmux("send-keys", "-l", text);
+      await until(
+        () => screen().includes(text),
+        () => `nobody took ${text}:\n${screen()}`,
+      );
+      // The list of completions takes a key of its own.
+      tmux("send-keys", "Escape");
+      tmux("send-keys", "Enter");
+    },
+    /** Ends Pi as a person does, and waits until it has ended. */
+    async quit(): Promise<void> {
+      tmux("send-keys", "C-d");
+      await until(
+        () => tmux("has-session").status !== 0,
+        () => `Pi did not end:\n${screen()}`,
+      );
+    },
+  };
+}
