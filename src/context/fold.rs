@@ -318,6 +318,7 @@ mod tests {
             call: String::new(),
             ranges: Vec::new(),
             tokens: 0,
+            heading: None,
         });
         assert_eq!(ranges(&foldable(&session, 0, false)), [(3, 4), (5, 6)]);
         let digest = Hash::of("");

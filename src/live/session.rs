@@ -146,7 +146,8 @@ impl LiveSession {
     /// Activates an object, and pins it if `pin` is set. Returns the answer for the model: the content in `log`, a line in
     /// `pools`, where the content stands in its own place.
     ///
-    /// `call`: ID of the tool call; empty for a person's command.
+    /// `call`: ID of the tool call; empty for a person's command. Then in `log` the newest message of the next call carries the content
+    /// as a note, which stays until the epoch ends.
     ///
     /// # Errors
     /// Those of names; `FORGOTTEN` if a person had the object forgotten; `NO_ROOM` if it would pass the high-water mark, or

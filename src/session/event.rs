@@ -144,6 +144,9 @@ pub enum Event {
         /// Tokens of the call's result.
         #[serde(default, skip_serializing_if = "is_zero")]
         tokens: u64,
+        /// The line above the content, where a person asked and the next message has to carry it (`log`).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        heading: Option<String>,
     },
     /// An object was deactivated, which unpins it.
     Deactivated {
@@ -185,6 +188,9 @@ pub enum Event {
         at: u64,
         /// The text.
         text: String,
+        /// Whether it holds what a person activated: then nothing of that is due any more.
+        #[serde(default, skip_serializing_if = "is_false")]
+        asked: bool,
     },
     /// A new epoch starts: earlier messages may be shown differently from now on (`log`).
     Epoch {

@@ -1,6 +1,7 @@
-//! The state of a session: the fold of its events. `reading` has the accessors, `moved` passes a moved file's state on, and
-//! `window` works out what stands at each message, and `requests` what caches hold.
+//! The state of a session: the fold of its events. `reading` has the accessors, `moved` passes a moved file's state on, `asked`
+//! holds what a person activated, `window` works out what stands at each message, and `requests` what caches hold.
 
+mod asked;
 mod moved;
 mod reading;
 mod requests;
@@ -9,6 +10,7 @@ mod window;
 
 use std::collections::BTreeMap;
 
+pub use self::asked::Asked;
 pub use self::requests::Requests;
 use super::absence::Absence;
 use super::bill::Bill;
@@ -83,6 +85,7 @@ pub struct Session {
     /// Tokens that tools of ours have answered since the newest call.
     coming_tokens: u64,
     effects: Vec<(String, Effect)>,
+    asked: Vec<Asked>,
     late_needs: u64,
     absence: Absence,
     places: Vec<Place>,
@@ -148,7 +151,7 @@ impl Session {
                 }
             }
             Event::Rewritten { how, chat_len, window } => self.rewrite(*how, *chat_len, window),
-            Event::Activated { object, version, view, pin, call, ranges, tokens } => {
+            Event::Activated { object, version, view, pin, call, ranges, tokens, .. } => {
                 self.coming_tokens += tokens;
                 self.count_return(|fact| fact.text_of() == Some(object));
                 self.sets.activate(object, view.clone(), self.chat.turn());
@@ -157,6 +160,7 @@ impl Session {
                 }
                 let effect = Effect::Activated(object.clone(), version.clone(), ranges.clone());
                 self.effects.push((call.clone(), effect));
+                self.asked.extend(Asked::of(event));
             }
             Event::Deactivated { object } => self.sets.deactivate(object),
             Event::LeftPool { object } => self.sets.leave_pool(object),
@@ -164,7 +168,10 @@ impl Session {
             Event::Unpinned { object } => self.sets.unpin(object),
             Event::Needed { at, outputs } => self.need(*at, outputs),
             Event::Treated { at, treatment } => self.treat(*at, treatment),
-            Event::Noted { at, text } => self.notes.entry(*at).or_default().push(text.clone()),
+            Event::Noted { at, text, asked } => {
+                self.notes.entry(*at).or_default().push(text.clone());
+                self.asked.retain(|_| !asked);
+            }
             Event::Epoch {
                 number,
                 reason,

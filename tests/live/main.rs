@@ -11,6 +11,7 @@ mod data;
 mod skip;
 
 mod archived;
+mod asked;
 #[cfg(unix)]
 mod bad_files;
 mod caches;

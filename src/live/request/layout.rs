@@ -288,7 +288,7 @@ impl LayOut<'_> {
         let missing: Vec<String> = lines.filter(|line| !stands(line)).collect();
         let notes = !missing.is_empty();
         for text in missing {
-            self.journal.record(Event::Noted { at, text });
+            self.journal.record(Event::Noted { at, text, asked: false });
         }
         notes
     }

@@ -68,7 +68,9 @@ impl Tools<'_> {
             Err(reason) => return Ok(reason),
         };
         let whole = ranges == [LineRange { first: 1, last: lines }];
-        let images = if whole { self.images_with(&subject)? } else { 0 };
+        // A note carries what a person asks for, and no images.
+        let is_note = call.is_empty() && !pin && self.options.settings.layout == Layout::Log;
+        let images = if whole && !is_note { self.images_with(&subject)? } else { 0 };
         let name = match images {
             0 => subject.name,
             some => format!("{} · {}", subject.name, forms::count(some, "image")),
@@ -90,6 +92,7 @@ impl Tools<'_> {
             call: call.to_owned(),
             ranges,
             tokens,
+            heading: is_note.then(|| heading.clone()),
         });
         if self.options.settings.layout == Layout::Pools {
             return Ok(format!("done: {}, {}", heading, forms::count(tokens, "token")));

@@ -9,10 +9,11 @@ use super::Workspace;
 use super::finding::Finding;
 use super::notes::{Announced, FileChange, NoteBudget, describe_change};
 use super::reach::{change_of_reach, record_reach};
-use crate::error::Result;
+use crate::context::log_layout::{Texts, headed_lines};
+use crate::error::{Error, Result};
 use crate::live::journal::Journal;
 use crate::object::ObjectId;
-use crate::session::{Cause, Event};
+use crate::session::{Asked, Cause, Event};
 use crate::settings::Layout;
 
 impl Workspace {
@@ -37,7 +38,10 @@ impl Workspace {
         } else if let Some(at) = note_at {
             changes = self.check_standing_files(journal)?;
             for text in changes.iter().filter_map(|change| change.note.clone()) {
-                journal.record(Event::Noted { at, text });
+                journal.record(Event::Noted { at, text, asked: false });
+            }
+            for text in asked_texts(journal)? {
+                journal.record(Event::Noted { at, text, asked: true });
             }
         }
         self.check_seen_files(journal, first_new)?;
@@ -101,4 +105,18 @@ impl Workspace {
         };
         Ok((object, obstacle))
     }
+}
+
+/// The content that a person activated, as a note shows it.
+fn asked_texts(journal: &Journal) -> Result<Vec<String>> {
+    let mut texts = Vec::new();
+    for Asked { heading, object, version, ranges } in journal.state().asked() {
+        match journal.text(object, version) {
+            Ok(text) => texts.push(headed_lines(heading, &text, ranges)),
+            // A person had it forgotten since.
+            Err(Error::NotFound { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(texts)
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use super::Asked;
 use super::{Effect, Sent, Session};
 use crate::object::{Handle, Hash, ObjectId};
 use crate::session::absence::Amount;
@@ -56,6 +57,11 @@ impl Session {
     /// Tokens that our own tools have answered since the newest call; they stand in the next request.
     pub fn coming_tokens(&self) -> u64 {
         self.coming_tokens
+    }
+
+    /// What a person activated since the last message that could carry it.
+    pub fn asked(&self) -> &[Asked] {
+        &self.asked
     }
 
     /// The ledger: what the calls cost, and what they would have cost the plain host.
