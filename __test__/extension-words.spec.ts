@@ -1,10 +1,12 @@
 // What the person in front of Pi reads: the status line, `/context`, notices.
 import { describe, expect, test } from "vitest";
 import type { Ledger, SessionStatus } from "../pi-extension/addon.ts";
-import { welcome } from "../pi-extension/notices.ts";
 import { contextReport } from "../pi-extension/report.ts";
+import { cameWith } from "../pi-extension/rows.ts";
+import { settingsText } from "../pi-extension/settings.ts";
 import { checkingLine, offLine, statusLine } from "../pi-extension/status.ts";
-import { offByError, offBySettings } from "../pi-extension/switch.ts";
+import { offByError, offBySettings, swallowed } from "../pi-extension/switch.ts";
+import { welcome } from "../pi-extension/welcome.ts";
 import { dollars, shortCount } from "../pi-extension/words.ts";
 
 const status: SessionStatus = {
@@ -175,16 +177,20 @@ describe("the report of /context", () => {
     perCall: [],
   };
 
+  const parts = { prompt: 3_100, person: 400, model: 8_000, outputs: 20_000, lines: 900, rest: 0 };
+  const window = { contextWindow: 200_000, layout: "log", parts } as const;
+
   test("says in plain words and units what is in the window, what it cost, and what epochs saved", () => {
-    expect(contextReport(status, ledger)).toBe(
+    expect(contextReport(status, ledger, window)).toBe(
       [
-        "window    34k tokens in the last request; plain Pi 63k",
+        "window    34k tokens in the last request, of 200k that the model takes; plain Pi 63k",
+        "          by kind, as we count: outputs 20k (62 %), the model's words and calls 8.0k (25 %), system prompt and tools 3.1k (10 %), lines in the place of outputs 900 (3 %), your words 400 (1 %)",
         "          20 files and outputs met: 12 with their text in the window, 1 pinned",
         "cost      $1.08 for input so far; plain Pi $1.35, so 20 % saved",
         "          in it: $0.012 for our tools and guidance",
         "          in it: $0.030 for 2 requests that kept the cache warm",
         "          the provider reports $1.10 for the input of 42 calls, estimated before at $1.04",
-        "          not in it: 2 calls to models whose price is not known",
+        "          not in it: 2 calls to models that are free or whose price is not known",
         "          by the prices of each call's own model; those of the newest: from Pi's model data",
         "          not in it: 1 call that went out with Pi's own messages",
         "tokens    900k sent in 42 calls, 90 % from the cache; plain Pi 2.00M, 95 % from the cache",
@@ -201,7 +207,7 @@ describe("the report of /context", () => {
   test("counts in tokens where nobody knows a price, says so, and never shows a bare number or a negative sum", () => {
     const epochs = ledger.epochs.map((epoch) => ({ ...epoch, savedDollars: null }));
     const prices = { name: "openai", prices: { read: 0.1, write: 1 } };
-    const text = contextReport(unpriced, { ...ledger, dollars: null, prices, epochs });
+    const text = contextReport(unpriced, { ...ledger, dollars: null, prices, epochs }, window);
     expect(text).toContain(
       "cost      no price in dollars is known; as much as 250k new input tokens, plain Pi 500k, so 50 % saved\n",
     );
@@ -210,8 +216,62 @@ describe("the report of /context", () => {
   });
 
   test("says what a fresh session has", () => {
-    expect(contextReport(status, { ...ledger, calls: 0 })).toBe("Palimpsest is on. No call to the model yet.");
-    const fresh = contextReport(status, { ...ledger, faults: { count: 0, cost: 0 }, epochs: [] });
+    expect(contextReport(status, { ...ledger, calls: 0 }, window)).toBe("Palimpsest is on. No call to the model yet.");
+    const fresh = contextReport(status, { ...ledger, faults: { count: 0, cost: 0 }, epochs: [] }, window);
     expect(fresh).toContain("missing   nothing: the model never had to ask for what had left\nepochs    none: ");
   });
+
+  test("says the layout where it is not the usual one, and does without what is not known", () => {
+    const text = contextReport(status, ledger, { layout: "pools" });
+    expect(text).toContain("window    34k tokens in the last request; plain Pi 63k\n          20 files");
+    expect(text).toContain("          layout `pools`\n");
+  });
+});
+
+test("settings are listed with who set them, those that somebody set first", () => {
+  const values = [
+    { key: "enabled", value: true, source: "default" },
+    { key: "layout", value: "log", source: "default" },
+    { key: "store", value: "/s.sqlite", source: "environment", place: "PALIMPSEST_STORE" },
+    { key: "keepResults", value: 3, source: "project", place: "/p/.pi/palimpsest.json" },
+  ] as const;
+  expect(settingsText(values, "", undefined)).toBe(
+    [
+      'store                  "/s.sqlite"  (set by the environment, `PALIMPSEST_STORE`)',
+      "keepResults            3  (set by the project's file, `/p/.pi/palimpsest.json`)",
+      "enabled                true  (default)",
+      'layout                 "log"  (default)',
+    ].join("\n"),
+  );
+  expect(settingsText(values, "LAY", "pools")).toBe('layout                 "pools"  (set here by `/context layout`)');
+  expect(settingsText(values, "lauout", undefined)).toBe("No setting fits `lauout`.");
+});
+
+test("the row of a call says what came, and not again what was asked for", () => {
+  const came = (name: string, text: string, images = 0) =>
+    cameWith(name, {
+      content: [
+        { type: "text", text },
+        ...Array.from({ length: images }, () => ({ type: "image" as const, data: "", mimeType: "image/png" })),
+      ],
+      details: { tokens: 1_234 },
+    });
+  expect(came("t17", "[t17] bash · lines 40-80 of 412\none\n")).toBe("bash · lines 40-80 of 412 · 1.2k tokens");
+  expect(came("src/a.rs", "[f3] src/a.rs · line 1 of 1\none")).toBe("f3 · line 1 of 1 · 1.2k tokens");
+  expect(came("a.rs", "[f3] src/a.rs · line 1 of 1\none")).toBe("f3 · src/a.rs · line 1 of 1 · 1.2k tokens");
+  expect(came("t3", "[t3] shot · 1 image · line 1 of 1", 1)).toBe("shot · 1 image · line 1 of 1 · 1.2k tokens");
+  expect(came("t17", "[t17] bash · no line matches `x`")).toBe("bash · no line matches `x`");
+  expect(came("t17", "done: t17, 1,649 tokens")).toBe("1,649 tokens");
+  expect(came("t17", "done: [t17] bash · lines 1-2 of 2, 12 tokens")).toBe("bash · lines 1-2 of 2 · 12 tokens");
+  expect(came("t17", "done: t17")).toBe("done");
+  expect(came("t1", `[t1] ${"\u001b[31m\u202e\n".slice(0, 6)} ${"😀".repeat(99)}`)).toMatch(
+    /^\\u001b\[31m\\u202e 😀+…$/u,
+  );
+});
+
+test("what Pi took for the value of `--no-context` is known", () => {
+  expect(swallowed(["pi", "-p", "--no-context", "hi"])).toBe("hi");
+  expect(swallowed(["pi", "-p", "--no-context", "--continue"])).toBe(undefined);
+  expect(swallowed(["pi", "-p", "hi", "--no-context"])).toBe(undefined);
+  expect(swallowed(["pi", "hi"])).toBe(undefined);
 });

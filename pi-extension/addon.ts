@@ -11,6 +11,7 @@ export type {
   SessionSets,
   SessionStatus,
   Settings,
+  SettingValue,
   Store,
   UsageReport,
 } from "../index.js";

@@ -1,18 +1,20 @@
-// The command `/context`: what it takes, and what it shows. Decides nothing about contexts.
-import type { ExtensionCommandContext, RegisteredCommand } from "@earendil-works/pi-coding-agent";
-import type { ContextTool } from "./addon.ts";
+// The command `/context`: what it takes, what it answers, and where that is shown. Decides nothing about contexts.
+import type { ExtensionCommandContext, ExtensionContext, RegisteredCommand } from "@earendil-works/pi-coding-agent";
+import { windowParts } from "../lib/window.js";
+import { activated, type Changeable, changed, exported, pinned } from "./actions.ts";
+import type { Settings, SettingValue } from "./addon.ts";
 import { describe, tell } from "./failures.ts";
 import type { Live } from "./live.ts";
-import { contentText, historyText, nameItems, type Opened, objectsText, standing, whyText } from "./objects.ts";
+import { contentText, historyText, nameItems, objectsText, whyText } from "./objects.ts";
+import { showPanel } from "./panel.ts";
 import { contextReport } from "./report.ts";
+import { settingsText } from "./settings.ts";
 import type { Trouble } from "./status.ts";
 import type { Off } from "./switch.ts";
 
 /** An open session, as the command needs it. */
-type Shown = Pick<Live, "session" | "store" | "layout" | "notices"> & {
-  readonly trouble: Trouble;
-  readonly tools: readonly ContextTool[];
-};
+type Shown = Pick<Live, "session" | "store" | "layout" | "notices"> &
+  Pick<Changeable, "tools"> & { readonly trouble: Trouble };
 
 /** What the command acts on. */
 export interface ContextHost {
@@ -20,17 +22,26 @@ export interface ContextHost {
   current(): Shown | undefined;
   /** Why it is off. */
   off(): Off | undefined;
-  turnOff(ctx: ExtensionCommandContext): Promise<void>;
-  turnOn(ctx: ExtensionCommandContext): Promise<void>;
+  turnOff(ctx: ExtensionContext): Promise<void>;
+  turnOn(ctx: ExtensionContext): Promise<void>;
+  setLayout(ctx: ExtensionContext, layout: Settings["layout"]): Promise<void>;
+  /** All settings with who set them. */
+  settings(ctx: ExtensionContext): Promise<SettingValue[]>;
+  /** The layout that the user chose in this session. */
+  chosenLayout(ctx: ExtensionContext): Settings["layout"] | undefined;
 }
+
+/** What a part completes: names of objects of the session, all or those in a set, or these words. */
+type Completed = "all" | "active" | "pinned" | readonly string[];
 
 /** A part of the command. */
 interface Part {
   /** What it takes, as shown. */
   readonly usage: string;
   readonly summary: string;
-  /** Whether it takes the name of an object. */
-  readonly named?: true;
+  readonly completes?: Completed;
+  /** Columns at the start of each line of its answer that hold the line's heading. */
+  readonly indent?: number;
   /** Answers with a text. `given`: what was typed after the name of the part. */
   run(given: string, ctx: ExtensionCommandContext): Promise<string>;
 }
@@ -38,32 +49,126 @@ interface Part {
 /** By name. */
 type Parts = ReadonlyMap<string, Part>;
 
+/** Lines that stand in the transcript; more are shown in a panel. */
+const maxLines = 3;
+
 /** Makes the command. */
 export function contextCommand(host: ContextHost): Omit<RegisteredCommand, "name" | "sourceInfo"> {
-  const parts: Parts = new Map(Object.entries(partsOf(host)));
+  const parts: Parts = new Map(Object.entries({ ...looksOf(host), ...changesOf(host) }));
   return {
     description: "Show what Palimpsest does in this session and what it saves, or turn it off and on",
     getArgumentCompletions: (typed) => completions(host, parts, typed),
     async handler(args, ctx) {
-      const [name, ...rest] = args.trim().split(/\s+/);
-      const given = rest.join(" ");
-      const text = await answer(parts, name, given, ctx).catch(describe);
-      tell(ctx, text, "info");
+      const [, name = "", given = ""] = /^\s*(\S+)\s*(.*?)\s*$/s.exec(args) ?? [];
+      const part = parts.get(name === "" ? "overview" : name);
+      const text = await answer(parts, part, name, given, ctx).catch(describe);
+      if (ctx.mode === "tui" && text.split("\n").length > maxLines) {
+        await showPanel(ctx, `Palimpsest · /context ${args}`.trim(), text, part?.indent ?? helpIndent);
+      } else {
+        tell(ctx, text, "info");
+      }
     },
   };
 }
 
-async function answer(parts: Parts, name: string, given: string, ctx: ExtensionCommandContext): Promise<string> {
-  const part = parts.get(name === "" ? "overview" : name);
+async function answer(
+  parts: Parts,
+  part: Part | undefined,
+  name: string,
+  given: string,
+  ctx: ExtensionCommandContext,
+): Promise<string> {
   if (part === undefined) {
     return (name === "help" ? "" : `\`/context ${name}\` is not known. `) + help(parts);
   }
-  return part.named && given === "" ? `Which one? \`/context ${name} ${part.usage}\`` : part.run(given, ctx);
+  const isMissing = given === "" && /^[A-Z]|\|/.test(part.usage);
+  return isMissing ? `Which one? \`/context ${name} ${part.usage}\`` : part.run(given, ctx);
 }
 
-function partsOf(host: ContextHost): Record<string, Part> {
+/** The parts that only look. */
+function looksOf(host: ContextHost): Record<string, Part> {
   return {
-    overview: { usage: "", summary: "what it does and saves", run: async () => overview(host) },
+    overview: {
+      usage: "",
+      summary: "what is in the window, what it costs and saves",
+      indent: 10,
+      run: (_given, ctx) => overview(host, ctx),
+    },
+    objects: {
+      usage: "[FILTER]",
+      summary: "list the files and outputs that the session met",
+      indent: 22,
+      run: (given, ctx) => opened(host, ctx, (current) => objectsText(current, given)),
+    },
+    show: {
+      usage: "NAME",
+      summary: "show the text of one, also an earlier version (`f3@-1`)",
+      completes: "all",
+      indent: 0,
+      run: (given, ctx) => opened(host, ctx, (current) => contentText(current, given)),
+    },
+    history: {
+      usage: "NAME",
+      summary: "list the versions of one",
+      completes: "all",
+      indent: 8,
+      run: (given, ctx) => opened(host, ctx, (current) => historyText(current, given)),
+    },
+    why: {
+      usage: "[NAME]",
+      summary: "how the last call showed it, and why",
+      completes: "all",
+      indent: 2,
+      run: (given, ctx) => opened(host, ctx, (current) => whyText(current, given)),
+    },
+    settings: {
+      usage: "[FILTER]",
+      summary: "list the settings, and who set them",
+      indent: 23,
+      run: async (given, ctx) => settingsText(await host.settings(ctx), given, host.chosenLayout(ctx)),
+    },
+  };
+}
+
+/** The parts that change something. */
+function changesOf(host: ContextHost): Record<string, Part> {
+  return {
+    activate: {
+      usage: "NAME [LINES] [/PATTERN/]",
+      summary: "show its text to the model with the next message",
+      completes: "all",
+      run: (given, ctx) => opened(host, ctx, (current) => activated(current, given)),
+    },
+    deactivate: {
+      usage: "NAME",
+      summary: "let its text leave the window with the next epoch",
+      completes: "active",
+      run: (given, ctx) => opened(host, ctx, (current) => changed(current, "deactivate", given)),
+    },
+    pin: {
+      usage: "NAME",
+      summary: "keep its text in the window until it is unpinned",
+      completes: "active",
+      run: (given, ctx) => opened(host, ctx, (current) => pinned(current, given)),
+    },
+    unpin: {
+      usage: "NAME",
+      summary: "lift its pin; its text stays for now",
+      completes: "pinned",
+      run: (given, ctx) => opened(host, ctx, (current) => changed(current, "unpin", given)),
+    },
+    layout: {
+      usage: "log|pools",
+      summary: "choose how content stands in the request, in this session",
+      completes: ["log", "pools"],
+      run: (given, ctx) => opened(host, ctx, ({ layout }) => chooseLayout(host, ctx, layout, given)),
+    },
+    export: {
+      usage: "[FILE] [--redact]",
+      summary: "write an archive of the session",
+      completes: ["--redact"],
+      run: (given, ctx) => opened(host, ctx, (current) => exported(current, given)),
+    },
     off: {
       usage: "",
       summary: "turn it off in this session",
@@ -86,46 +191,6 @@ function partsOf(host: ContextHost): Record<string, Part> {
         return host.current() === undefined ? offText(host.off()) : "Palimpsest is on again in this session.";
       },
     },
-    objects: {
-      usage: "[FILTER]",
-      summary: "list the files and outputs that the session met",
-      run: (given, ctx) => opened(host, ctx, (current) => objectsText(current, given)),
-    },
-    show: {
-      usage: "NAME",
-      summary: "show the text of one, also an earlier version (`f3@-1`)",
-      named: true,
-      run: (given, ctx) => opened(host, ctx, (current) => contentText(current, given)),
-    },
-    history: {
-      usage: "NAME",
-      summary: "list the versions of one",
-      named: true,
-      run: (given, ctx) => opened(host, ctx, (current) => historyText(current, given)),
-    },
-    why: {
-      usage: "[NAME]",
-      summary: "how the last call showed it, and why",
-      run: (given, ctx) => opened(host, ctx, (current) => whyText(current, given)),
-    },
-    pin: {
-      usage: "NAME",
-      summary: "keep its text in the window until it is unpinned",
-      named: true,
-      run: (given, ctx) => opened(host, ctx, (current) => pinned(current, given)),
-    },
-    deactivate: {
-      usage: "NAME",
-      summary: "let its text leave the window with the next epoch",
-      named: true,
-      run: (given, ctx) => opened(host, ctx, (current) => changed(current, "deactivate", given)),
-    },
-    unpin: {
-      usage: "NAME",
-      summary: "lift its pin; its text stays for now",
-      named: true,
-      run: (given, ctx) => opened(host, ctx, (current) => changed(current, "unpin", given)),
-    },
   };
 }
 
@@ -133,52 +198,64 @@ function partsOf(host: ContextHost): Record<string, Part> {
 async function opened(
   host: ContextHost,
   { cwd }: ExtensionCommandContext,
-  answer: (current: Shown & Opened) => Promise<string>,
+  answer: (current: Shown & Changeable) => Promise<string>,
 ): Promise<string> {
   const current = host.current();
   return current === undefined ? offText(host.off()) : answer({ ...current, cwd });
 }
 
-/**
- * Pins what stands in the window. In the layout `log` other content could only come as an answer to the model, which has to ask for it.
- */
-async function pinned(current: Shown & Opened, name: string): Promise<string> {
-  const { id, handle, isActive } = await standing(current, name);
-  if (!isActive && current.layout === "log") {
-    return `The text of \`${name}\` is not in the window, so that there is nothing to keep. Ask the model to pin it: it can bring it back.`;
+async function chooseLayout(
+  host: ContextHost,
+  ctx: ExtensionCommandContext,
+  known: Settings["layout"],
+  given: string,
+): Promise<string> {
+  if (given !== "log" && given !== "pools") {
+    return `\`${given}\` is no layout. There are: \`log\`, \`pools\``;
   }
-  const answered = await changed(current, "pin", handle ?? id);
-  const { isPinned } = await standing(current, name);
-  return isPinned ? `Pinned: \`${name}\` stays in the window until \`/context unpin ${name}\`.` : answered;
+  if (given === known) {
+    return `The layout is \`${given}\` already.`;
+  }
+  await host.setLayout(ctx, given);
+  return host.current()?.layout === given
+    ? `The layout is \`${given}\` in this session from the next call on, which writes the request anew.`
+    : offText(host.off());
 }
 
-/** Does what the tool of that name does, as a person's command, which belongs to no call of the model. */
-async function changed({ session, tools }: Shown, name: string, object: string): Promise<string> {
-  const tool = tools.find((known) => known.name === name);
-  const answered = await tool?.execute(session, "", { name: object });
-  return answered?.content[0].text ?? `\`${name}\` is no tool`;
-}
-
-/** The parts that begin so; after a part, the names of objects. Pi puts the value in the place of all that was typed. */
+/** The parts that begin so; after a part, what it completes. Pi puts the value in the place of all that was typed. */
 async function completions(host: ContextHost, parts: Parts, typed: string) {
   const [, name, given] = /^\s*(\S+)\s+(.*)$/s.exec(typed) ?? [];
-  const current = host.current();
   if (name === undefined) {
     const fitting = [...parts].filter(([known]) => known.startsWith(typed.trimStart()));
-    const items = fitting.map(([known, part]) => ({ value: known, label: known, description: part.summary }));
-    return items.length === 0 ? null : items;
+    return nullIfNone(fitting.map(([known, part]) => ({ value: known, label: known, description: part.summary })));
   }
-  if (current === undefined || !parts.get(name)?.usage.includes("NAME")) {
+  const current = host.current();
+  const completes = parts.get(name)?.completes;
+  if (current === undefined || completes === undefined) {
     return null;
   }
-  const names = await nameItems(current, given).catch(() => []);
-  const items = names.map(({ handle, description }) => ({ value: `${name} ${handle}`, label: handle, description }));
+  if (typeof completes !== "string") {
+    const fitting = completes.filter((word) => word.startsWith(given));
+    return nullIfNone(fitting.map((word) => ({ value: `${name} ${word}`, label: word })));
+  }
+  const names = await nameItems(current, given, completes).catch(() => []);
+  return nullIfNone(
+    names.map(({ handle, description }) => ({ value: `${name} ${handle}`, label: handle, description })),
+  );
+}
+
+function nullIfNone<T>(items: T[]): T[] | null {
   return items.length === 0 ? null : items;
 }
 
+/** Columns of the names in the list of the parts. */
+const helpIndent = 36;
+
 function help(parts: Parts): string {
-  const lines = [...parts].map(([name, { usage, summary }]) => `/context ${`${name} ${usage}`.padEnd(18)} ${summary}`);
-  return ["There are:", ...lines].join("\n");
+  const lines = [...parts].map(
+    ([name, { usage, summary }]) => `${`${name} ${usage}`.padEnd(helpIndent - 1)} ${summary}`,
+  );
+  return ["After `/context` there are:", ...lines].join("\n");
 }
 
 function offText(off: Off | undefined): string {
@@ -187,12 +264,12 @@ function offText(off: Off | undefined): string {
     : `Palimpsest is off in this session: ${off.why}\nTo turn it on: ${off.turnOn}`;
 }
 
-async function overview(host: ContextHost): Promise<string> {
+async function overview(host: ContextHost, ctx: ExtensionCommandContext): Promise<string> {
   const current = host.current();
   if (current === undefined) {
     return offText(host.off());
   }
-  const { session, notices, trouble } = current;
+  const { session, store, layout, notices, trouble } = current;
   const status = session.status();
   const all = [
     ...notices,
@@ -201,7 +278,10 @@ async function overview(host: ContextHost): Promise<string> {
   ];
   const said = all.map((notice) => `notice    ${notice}`);
   try {
-    return [contextReport(status, await session.ledger()), ...said].join("\n");
+    // A store that does not hold all of the last call says so where that is asked for.
+    const parts = await store.recordedCall(session.id).then(windowParts, () => undefined);
+    const window = { contextWindow: ctx.model?.contextWindow, layout, parts };
+    return [contextReport(status, await session.ledger(), window), ...said].join("\n");
   } catch (error) {
     return [`Palimpsest: the ledger cannot be read: ${describe(error)}`, ...said].join("\n");
   }

@@ -1,7 +1,6 @@
 // Palimpsest for Pi: handles the `context` event, observes all tools, adds `activate`, `deactivate`, `pin` and `unpin`. Only wiring:
 // state is in the store, and what a session needs while it runs is in `current`. If something of ours fails, Pi works as it does
 // without us (failures.ts).
-import { homedir } from "node:os";
 import {
   type ContextEvent,
   type ExtensionAPI,
@@ -10,29 +9,35 @@ import {
   type SessionBeforeCompactEvent,
   type ToolCallEvent,
 } from "@earendil-works/pi-coding-agent";
-import { type Addon, type ContextTool, loadAddon } from "./addon.ts";
+import { type Addon, type ContextTool, loadAddon, type Settings } from "./addon.ts";
 import { type ContextHost, contextCommand } from "./command.ts";
 import { contextMessages } from "./compaction.ts";
 import { type Copy, servingCopy, standsAside } from "./copies.ts";
-import { createFailures, describe, type Failures, tell } from "./failures.ts";
-import { inMemory, isLost, type Live, openElsewhere, openLive, sessionKey } from "./live.ts";
+import { createFailures, describe, type Failures } from "./failures.ts";
+import { inMemory, isLost, type Live, openElsewhere, openLive, sessionKey, settingsPlaces } from "./live.ts";
 import { environment, openExtensionLog, timedHooks } from "./log.ts";
-import { noticeOf, welcome } from "./notices.ts";
+import { noticeOf } from "./notices.ts";
 import { createObserver, type Observer } from "./observe.ts";
 import { registerRows, showTold } from "./rows.ts";
 import { checkingLine, offLine, statusLine, type Trouble } from "./status.ts";
 import {
+  chosenLayout,
+  flagName,
   isForgotten,
   isSwitchedOff,
   type Off,
   offByError,
+  offByFlag,
   offBySettings,
   offerTools,
-  rememberSwitch,
+  remember,
+  swallowed,
   switchedOff,
 } from "./switch.ts";
 import { registerContextTools } from "./tools.ts";
 import { createUsageReporter, type UsageReporter } from "./usage.ts";
+import { endWelcome, welcomeOnce } from "./welcome.ts";
+import { cut } from "./words.ts";
 
 /** A Pi session with Palimpsest on. */
 interface Current extends Live {
@@ -47,7 +52,7 @@ interface Current extends Live {
 
 const statusKey = "palimpsest";
 
-/** Whether the user was told that this copy does not serve. */
+/** Whether the user was told that this copy does not serve, or what `--no-context` cost. */
 let saidOff = false;
 
 export default function palimpsest(pi: ExtensionAPI): void {
@@ -66,6 +71,8 @@ export default function palimpsest(pi: ExtensionAPI): void {
   let toolNames: string[] = [];
   // Why it is off. `/context` says it again, since Pi shows what is said at the start of a resumed session above its messages.
   let off: Off | undefined;
+  // Whether `--no-context` counts still: `/context on` overrides it.
+  let isByFlag = true;
 
   function inTurn(action: () => Promise<void>): Promise<void> {
     const next = turn.then(action);
@@ -85,6 +92,11 @@ export default function palimpsest(pi: ExtensionAPI): void {
       return;
     }
     const failures = createFailures(log, ctx);
+    if (isByFlag && pi.getFlag(flagName) === true) {
+      showOff(ctx, offByFlag);
+      sayWhatIsLost(failures);
+      return;
+    }
     let live: Live | undefined;
     try {
       const addon = await loadAddon();
@@ -99,9 +111,6 @@ export default function palimpsest(pi: ExtensionAPI): void {
         failures.notice(log.wrongLevel);
       }
       showStatus(ctx, current);
-      if (live.isFirst && ctx.hasUI) {
-        tell(ctx, welcome(live.store.path, homedir()), "info");
-      }
     } catch (error) {
       current = undefined;
       showOff(ctx, offByError(error));
@@ -111,6 +120,13 @@ export default function palimpsest(pi: ExtensionAPI): void {
       }
       await failures.report("off for this session, Pi works as without it", error);
       await live?.close().catch((closing: unknown) => failures.report("could not close the store", closing));
+    }
+  }
+
+  async function begin(ctx: ExtensionContext): Promise<void> {
+    await open(ctx);
+    if (current !== undefined && current.store.path !== inMemory) {
+      await welcomeOnce(ctx, agentDir, current.store.path);
     }
   }
 
@@ -247,7 +263,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
       await close(ctx);
       keyAttempted = sessionKey(ctx);
       offerTools(pi, toolNames, false);
-      rememberSwitch(pi, false);
+      remember(pi, { on: false });
       showOff(ctx, switchedOff);
     });
   }
@@ -259,9 +275,10 @@ export default function palimpsest(pi: ExtensionAPI): void {
         return;
       }
       if (isSwitchedOff(ctx)) {
-        rememberSwitch(pi, true);
+        remember(pi, { on: true });
       }
       keyAttempted = undefined;
+      isByFlag = false;
       await open(ctx);
       if (current !== undefined) {
         offerTools(pi, toolNames, true);
@@ -269,8 +286,23 @@ export default function palimpsest(pi: ExtensionAPI): void {
     });
   }
 
-  on("session_start", (_event, ctx) => inTurn(() => open(ctx)));
+  /** Goes on with another layout, also when the session is resumed. */
+  function setLayout(ctx: ExtensionContext, layout: Settings["layout"]): Promise<void> {
+    return inTurn(async () => {
+      await close(ctx);
+      remember(pi, { layout });
+      await open(ctx);
+    });
+  }
+
+  pi.registerFlag(flagName, {
+    type: "boolean",
+    default: false,
+    description: "Start without Palimpsest (put it last: the next word is taken for its value)",
+  });
+  on("session_start", (_event, ctx) => inTurn(() => begin(ctx)));
   on("session_shutdown", (_event, ctx) => inTurn(() => close(ctx)));
+  on("agent_start", (_event, ctx) => endWelcome(ctx));
   on("context", (event, ctx) => transform(event, ctx, false));
   on("session_before_compact", (event, ctx) =>
     current === undefined ? undefined : answerCompaction(pi, current, event, ctx),
@@ -285,8 +317,27 @@ export default function palimpsest(pi: ExtensionAPI): void {
   on("tool_execution_end", (event) => current?.observer.ended(event));
   on("model_select", (_event, ctx) => (current === undefined ? undefined : showStatus(ctx, current)));
   registerRows(pi);
-  const host: ContextHost = { current: () => current, off: () => off, turnOff, turnOn };
+  const host: ContextHost = {
+    current: () => current,
+    off: () => off,
+    turnOff,
+    turnOn,
+    setLayout,
+    settings: async (ctx) => (await loadAddon()).settingValues(settingsPlaces(agentDir, ctx)),
+    chosenLayout,
+  };
   pi.registerCommand("context", contextCommand(host));
+}
+
+/** Pi drops a prompt that it takes for the value of our option, and says nothing of it. */
+function sayWhatIsLost(failures: Failures): void {
+  const lost = swallowed(process.argv);
+  if (lost !== undefined && !saidOff) {
+    saidOff = true;
+    failures.notice(
+      `Pi took \`${cut(lost, 60)}\` for the value of \`--${flagName}\`, not for a prompt: put \`--${flagName}\` last`,
+    );
+  }
 }
 
 function sayOff(first: Copy, failures: Failures): void {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, extname, join } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Addon, Session, Settings, Store } from "./addon.ts";
+import { chosenLayout } from "./switch.ts";
 
 /** What stands for the path of a store in memory. */
 export const inMemory = ":memory:";
@@ -19,8 +20,6 @@ export interface Live {
   readonly layout: Settings["layout"];
   /** Notices for the user about the store and about mounts. */
   readonly notices: string[];
-  /** Whether its store was made for it: no session was there before. */
-  readonly isFirst: boolean;
   /** Whether it has all that an archive held with which it was opened. */
   readonly isWhole: boolean;
   /** Where its store is, as the status line says it, if that is not where the settings say. */
@@ -43,18 +42,15 @@ export async function openLive(
   agentDir: string,
   ctx: ExtensionContext,
 ): Promise<Live | undefined> {
-  // Do not read settings of a project that the user does not trust.
-  const projectDir = ctx.isProjectTrusted() ? ctx.cwd : undefined;
-  const settings = await addon.loadSettings({ agentDir, projectDir });
+  const settings = await settingsOf(addon, agentDir, ctx);
   if (!settings.enabled) {
     return undefined;
   }
   // Pi does not keep this session (`--no-session`), so neither do we.
   const isKept = ctx.sessionManager.getSessionFile() !== undefined;
   const path = isKept ? await addon.storePath({ settings, agentDir }) : inMemory;
-  const isFirst = path !== inMemory && !existsSync(path);
   try {
-    return { ...(await openAt(addon, agentDir, ctx, settings, path)), isFirst };
+    return await openAt(addon, agentDir, ctx, settings, path);
   } catch (error) {
     const beside = isLost(error) ? placesBeside(path).find((place) => existsSync(place)) : undefined;
     if (beside === undefined) {
@@ -65,6 +61,16 @@ export async function openLive(
     const notice = `${sentence(error)}: the store beside it, \`${beside}\`, is used instead; ${advice(error)}`;
     return { ...live, notices: [notice, ...live.notices], aside: `in ${basename(beside)}` };
   }
+}
+
+/** Where the settings of a session are. Those of a project that the user does not trust are not read. */
+export function settingsPlaces(agentDir: string, ctx: ExtensionContext) {
+  return { agentDir, projectDir: ctx.isProjectTrusted() ? ctx.cwd : undefined };
+}
+
+async function settingsOf(addon: typeof Addon, agentDir: string, ctx: ExtensionContext): Promise<Settings> {
+  const settings = await addon.loadSettings(settingsPlaces(agentDir, ctx));
+  return { ...settings, layout: chosenLayout(ctx) ?? settings.layout };
 }
 
 /** Whether the store of a session is lost to it: what it holds cannot be read or trusted any more, or its file is gone. */
@@ -85,8 +91,7 @@ export async function openElsewhere(
   lost: Live,
   why: unknown,
 ): Promise<Live> {
-  const projectDir = ctx.isProjectTrusted() ? ctx.cwd : undefined;
-  const settings = await addon.loadSettings({ agentDir, projectDir });
+  const settings = await settingsOf(addon, agentDir, ctx);
   const folder = await mkdtemp(join(tmpdir(), "palimpsest-"));
   try {
     const archive = await rest(lost, join(folder, "session.jsonl"));
@@ -171,7 +176,7 @@ async function openAt(
     });
     const notices = [store.notice, ...(await session.mountNotices())].filter((notice) => notice !== null);
     const close = () => closeBoth(session, store);
-    return { session, store, layout: settings.layout, notices, aside: undefined, isFirst: false, isWhole, close };
+    return { session, store, layout: settings.layout, notices, aside: undefined, isWhole, close };
   } catch (error) {
     await store.close();
     throw error;

@@ -1,5 +1,4 @@
 // What the user is told of a session: in words, what its events mean. Pure.
-import { join, sep } from "node:path";
 import type { SessionEvent } from "./addon.ts";
 
 /** The notice about an event; undefined for those that a person need not know. */
@@ -22,14 +21,4 @@ export function noticeOf(event: SessionEvent): string | undefined {
     default:
       return undefined;
   }
-}
-
-/** What a user is told in the first session ever. `path`: of the store; `home`: the user's folder. */
-export function welcome(path: string, home: string): string {
-  const place = path.startsWith(join(home, sep)) ? join("~", path.slice(home.length)) : path;
-  return [
-    "Palimpsest is on: old tool outputs leave the model's window when that saves, and come back when it needs them.",
-    `What it keeps stays on this machine, in \`${place}\`.`,
-    "`/context` shows what it does; `/context off` turns it off in this session.",
-  ].join("\n");
 }

@@ -88,10 +88,13 @@ export async function whyText({ session, store }: Opened, name: string): Promise
   return [`In call ${call}:`, ...entries.flat(), ...more].join("\n");
 }
 
-/** Names of objects to complete, the newest first. */
-export async function nameItems({ session }: Pick<Opened, "session">, typed: string) {
+/** Names of objects to complete, the newest first: of all, or of those in a set. */
+export async function nameItems({ session }: Pick<Opened, "session">, typed: string, of: "all" | "active" | "pinned") {
   const sets = await session.sets();
-  const fitting = sets.index.filter(({ handle, path }) => handle.startsWith(typed) || path?.includes(typed));
+  const isIn = ({ handle }: SessionSets["index"][number]) => of === "all" || sets[of].includes(handle);
+  const fitting = sets.index.filter(
+    (object) => isIn(object) && (object.handle.startsWith(typed) || object.path?.includes(typed)),
+  );
   return fitting
     .slice(-listed)
     .reverse()

@@ -1,18 +1,28 @@
 // The text that `/context` shows: the window, what was paid beside plain Pi, what the model missed, and the epochs. Every figure has
 // its unit. Pure.
-import type { Ledger, LedgerEpoch, SessionStatus } from "./addon.ts";
+import type { windowParts } from "../lib/window.js";
+import type { Ledger, LedgerEpoch, SessionStatus, Settings } from "./addon.ts";
 import { counted, dollars, percent, shortCount } from "./words.ts";
 
 /** Number of epochs to list, the newest; earlier ones are only counted. */
 const listedEpochs = 12;
 
+/** What is known of the window besides. */
+export interface WindowFacts {
+  /** Of the model, in tokens, if known. */
+  readonly contextWindow?: number;
+  readonly layout: Settings["layout"];
+  /** Tokens of the last request by kind of content, if known. */
+  readonly parts?: ReturnType<typeof windowParts>;
+}
+
 /** The report, several lines. */
-export function contextReport(status: SessionStatus, ledger: Ledger): string {
+export function contextReport(status: SessionStatus, ledger: Ledger, window: WindowFacts): string {
   if (ledger.calls === 0) {
     return "Palimpsest is on. No call to the model yet.";
   }
   return [
-    ...windowLines(status),
+    ...windowLines(status, window),
     ...costLines(ledger),
     ...tokenLines(ledger),
     ...missingLines(ledger),
@@ -20,14 +30,34 @@ export function contextReport(status: SessionStatus, ledger: Ledger): string {
   ].join("\n");
 }
 
-function windowLines(status: SessionStatus): string[] {
+function windowLines(status: SessionStatus, { contextWindow, layout, parts }: WindowFacts): string[] {
   const { requestTokens, plainRequestTokens, activeObjects, indexedObjects, pinnedObjects } = status;
-  const tokens = `${shortCount(requestTokens)} tokens in the last request; plain Pi ${shortCount(plainRequestTokens)}`;
+  const of = contextWindow === undefined ? "" : `, of ${shortCount(contextWindow)} that the model takes`;
+  const tokens = `${shortCount(requestTokens)} tokens in the last request${of}; plain Pi ${shortCount(plainRequestTokens)}`;
   const met = `${counted(indexedObjects, "file")}`.replace(/files?$/, "files and outputs");
   return section("window", [
     tokens,
+    ...(parts === undefined ? [] : [partsLine(parts)]),
     `${met} met: ${shortCount(activeObjects)} with their text in the window, ${shortCount(pinnedObjects)} pinned`,
+    ...(layout === "log" ? [] : [`layout \`${layout}\``]),
   ]);
+}
+
+/** By our count, which is not the provider's: the shares are what matters. */
+function partsLine(parts: NonNullable<WindowFacts["parts"]>): string {
+  const names = {
+    outputs: "outputs",
+    lines: "lines in the place of outputs",
+    model: "the model's words and calls",
+    person: "your words",
+    prompt: "system prompt and tools",
+    rest: "everything else",
+  };
+  const all = Object.keys(names) as (keyof typeof names)[];
+  const kinds = all.filter((kind) => parts[kind] > 0).sort((one, other) => parts[other] - parts[one]);
+  const whole = kinds.reduce((sum, kind) => sum + parts[kind], 0);
+  const shown = kinds.map((kind) => `${names[kind]} ${shortCount(parts[kind])} (${percent(parts[kind], whole)})`);
+  return `by kind, as we count: ${shown.join(", ")}`;
 }
 
 /** Where prices are known in dollars; else in multiples of the price of an input token. */
@@ -55,7 +85,7 @@ function pricedLines(ledger: Ledger, sums: NonNullable<Ledger["dollars"]>): stri
     );
   }
   if (sums.calls < calls) {
-    lines.push(`not in it: ${counted(calls - sums.calls, "call")} to models whose price is not known`);
+    lines.push(`not in it: ${counted(calls - sums.calls, "call")} to models that are free or whose price is not known`);
   }
   lines.push(`by the prices of each call's own model; those of the newest: ${pricesName(prices?.name)}`);
   return lines;

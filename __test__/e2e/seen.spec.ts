@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startPiRpc } from "../../scripts/lib/pi.js";
+import { runPi, startPiRpc } from "../../scripts/lib/pi.js";
 import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
 import { useModel } from "./providers.ts";
 import { contextToolNames, extension, start, toolNames } from "./support.ts";
@@ -26,8 +26,11 @@ async function said(pi: Pi, command: string): Promise<string> {
   return String((await shown).message);
 }
 
-test("the first session ever says what is on, where data goes and how to turn it off; no later one does", async () => {
+test("the first session that a person sees says what is on, where data goes and how to turn it off; no other one does", async () => {
   const { sandbox } = await start(() => ({ text: "Hello." }));
+  // A script's output is no place for it.
+  const script = await runPi(sandbox, ["-e", extension, "-p", "hi"]);
+  expect(script).toMatchObject({ code: 0, stdout: "Hello.\n", stderr: "" });
   const informed = async () => {
     const pi = startPiRpc(sandbox, ["-e", extension]);
     await pi.prompt("hi");
@@ -78,7 +81,7 @@ test("after a switch from a model without a price the sums are Pi's", async () =
   expect(stats.data?.cost).toBeCloseTo(0.21, 5);
   const report = await said(pi, "/context");
   expect(report).toContain("the provider reports $0.21 for the input of 2 calls");
-  expect(report).toContain("not in it: 1 call to models whose price is not known");
+  expect(report).toContain("not in it: 1 call to models that are free or whose price is not known");
   expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
 });
 
@@ -112,7 +115,9 @@ test("/context off gives the model plain Pi, also when resumed, and /context on 
   await resumed.prompt("and now?");
   expect(statusLines(resumed).at(-1)).toBe("palimpsest on");
   expect(sent()).toEqual({ tools: [...plainTools, ...contextToolNames], whole: false });
-  expect(await said(resumed, "/context of")).toMatch(/^`\/context of` is not known\. There are:\n\/context overview /);
+  expect(await said(resumed, "/context of")).toMatch(
+    /^`\/context of` is not known\. After `\/context` there are:\noverview /,
+  );
   expect(await resumed.close()).toMatchObject({ code: 0, stderr: "" });
 
   const fresh = startPiRpc(sandbox, ["-e", extension]);

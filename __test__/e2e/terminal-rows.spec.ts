@@ -95,7 +95,7 @@ test.skipIf(missing("tmux"))(
     await pi.quit();
     const later = terminal(sandbox, { rows: 250, args: ["--continue"] });
     Object.assign(pi, later);
-    await check(/^palimpsest on$/m);
+    await check(/Done\./);
     later.resize(50);
     const narrow = await later.shows(/lines 38-42,\n 398-411 of 412/);
     expect(narrow.split("\n").filter((line) => line.length > 50)).toEqual([]);

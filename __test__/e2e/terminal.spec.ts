@@ -1,4 +1,6 @@
 // What Pi's terminal shows, under tmux: the person's screen, read as text.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { missing, start } from "./support.ts";
 import { terminal } from "./terminal.ts";
@@ -9,27 +11,100 @@ test.skipIf(missing("tmux"))("the first session: notice, status line, completion
     { files: { "a.txt": "one\n" } },
   );
   const pi = terminal(sandbox);
-  const first = await pi.shows(/^palimpsest on$/m);
-  expect(first).toMatch(/Palimpsest is on: .*\n.*this machine/);
+  await pi.shows(/^palimpsest on$/m);
+  await pi.shows(/Palimpsest is on: .*\n.*this machine/);
   pi.type("hi");
   pi.press("Enter");
-  await pi.shows(/Hello\./);
+  expect(await pi.shows(/Hello\./)).not.toContain("this machine");
   pi.type("/context o");
   expect(await pi.shows(/turn it off in this session/)).toMatch(/objects +list the files and outputs/);
   pi.press("C-u");
   pi.type("/context show ");
   expect(await pi.shows(/f1 +.*a\.txt/)).toContain("/context show");
   pi.press("C-u");
-  for (const [command, line] of [
-    ["off", /^palimpsest off: you turned it off here$/m],
-    ["on", /^palimpsest on$/m],
-  ] as const) {
-    pi.type(`/context ${command}`);
-    await pi.shows(new RegExp(`/context ${command}\\b`));
-    // The list of completions takes a key of its own.
-    pi.press("Escape");
-    pi.press("Enter");
-    await pi.shows(line);
-  }
+  pi.press("C-u");
+  await pi.command("/context off");
+  await pi.shows(/^palimpsest off: you turned it off here$/m);
+  await pi.command("/context on");
+  await pi.shows(/^palimpsest on$/m);
   await pi.shows(/Palimpsest is on again in this session\./);
 });
+
+test.skipIf(missing("tmux"))("a long answer of /context is a panel that scrolls and closes, at any width", async () => {
+  const { sandbox } = await start(
+    ({ n }) => (n < 30 ? { calls: [{ name: "bash", args: { command: `seq ${n} 40` } }] } : { text: "Done." }),
+    { files: { "a\tb \u001b[31m.txt": "one\n" }, contextWindow: 200_000 },
+  );
+  const pi = terminal(sandbox, { columns: 80, rows: 24 });
+  await pi.shows(/^palimpsest on$/m);
+  await pi.command("go");
+  await pi.shows(/Done\./);
+  const width = async (columns: number, what: RegExp) => {
+    const screen = await pi.shows(what);
+    expect(screen.split("\n").filter((line) => line.length > columns)).toEqual([]);
+    return screen;
+  };
+  await pi.command("/context");
+  const overview = await width(
+    80,
+    /^ window {4}[\d.]+k tokens in the last request, of 200k that the model takes; plain\s+Pi/m,
+  );
+  expect(overview).toMatch(/^─+\n Palimpsest · \/context\n window /m);
+  expect(overview).toMatch(/^ {11}\S.* \(\d+ %\)/m);
+  expect(overview).toMatch(/^ escape closes|closes/m);
+  pi.press("Escape");
+  await pi.lacks(/escape closes/);
+  await pi.command("/context objects");
+  await width(80, /^ t1 .*\n[\s\S]*lines 1-14 of 30 · escape closes/m);
+  pi.press("NPage");
+  await width(80, /lines 15-28 of 30/);
+  pi.press("Down");
+  await width(80, /lines 16-29 of 30/);
+  pi.press("NPage", "NPage");
+  await width(80, /^ t30 [\s\S]*lines 17-30 of 30/m);
+  pi.press("Up");
+  await width(80, /lines 16-29 of 30/);
+  pi.press("Escape");
+  await pi.lacks(/escape closes/);
+  pi.resize(50);
+  await pi.command("/context help");
+  await width(50, /After `\/context` there are:\n overview\n {3}what is in the window, what it costs and saves\n/);
+  pi.press("Enter");
+  await pi.lacks(/escape closes/);
+  await pi.command("/context settings");
+  await width(50, /deadlineSeconds +30 {2}\(set by your file,/);
+  pi.press("Escape");
+  await pi.lacks(/escape closes/);
+  pi.resize(110);
+  await pi.command("/context layout");
+  await width(110, /Which one\? `\/context layout log\|pools`/);
+});
+
+test.skipIf(missing("tmux"))(
+  "why it is off stands in the status line, also after --continue, and no figures of before",
+  async () => {
+    const { sandbox } = await start(() => ({ text: "Hello." }));
+    const settings = join(sandbox.agentDir, "palimpsest.json");
+    const working = readFileSync(settings, "utf8");
+    const first = terminal(sandbox, { columns: 80, rows: 24 });
+    await first.shows(/^palimpsest on$/m);
+    await first.command("hi");
+    await first.shows(/Hello\./);
+    await first.quit();
+    writeFileSync(settings, '{ "layuot": "log" }');
+    const pi = terminal(sandbox, { columns: 80, rows: 24, args: ["--continue"] });
+    const off = /^palimpsest off: settings in `palimpsest\.json`: `layuot` is not a setting/m;
+    await pi.shows(off);
+    await pi.command("hi");
+    await pi.shows(off);
+    await pi.command("/context");
+    await pi.shows(/To turn it on: put that right, then `\/context on`/);
+    await pi.command("/context settings");
+    await pi.shows(
+      /`layuot` is not\s+a\s+setting, `layout` is \(INVALID_SETTINGS\); hint: `docs\/settings\.md` of\s+palimpsest has all/,
+    );
+    writeFileSync(settings, working);
+    await pi.command("/context on");
+    await pi.shows(/^palimpsest on$/m);
+  },
+);

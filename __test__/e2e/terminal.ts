@@ -61,6 +61,13 @@ export function terminal({ dir, projectDir, env }: Folders, { args = [], columns
       await until(isThere, () => `the screen never showed ${what}:\n${shown}`);
       return shown;
     },
+    /** Waits until the screen does not show this. */
+    async lacks(what: RegExp): Promise<void> {
+      await until(
+        () => !what.test(screen()),
+        () => `the screen shows ${what} still:\n${screen()}`,
+      );
+    },
     /** Types a command and sends it. */
     async command(text: string): Promise<void> {
       tmux("send-keys", "-l", text);
