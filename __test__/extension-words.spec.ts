@@ -32,7 +32,9 @@ describe("the status line", () => {
 
   test("says what is saved and how full the window is", () => {
     expect(line({})).toBe("palimpsest $0.27 saved (20 %) · 34k of 200k");
-    expect(statusLine(status, undefined)).toBe("palimpsest $0.27 saved (20 %) · 34k tokens");
+    for (const unknown of [undefined, 0]) {
+      expect(statusLine(status, unknown)).toBe("palimpsest $0.27 saved (20 %) · 34k tokens");
+    }
     expect(line({ billDollars: 1.4 })).toBe("palimpsest $0.05 more than plain Pi (4 %) · 34k of 200k");
     expect(line({ billDollars: 1.346 })).toBe("palimpsest on · 34k of 200k");
   });
@@ -74,9 +76,7 @@ describe("the status line", () => {
   test("says why it is off, in the room of a line", () => {
     const wrong =
       "settings in `/home/a person/.pi/agent/palimpsest.json`: `layuot` is not a setting, `layout` is (INVALID_SETTINGS); hint: x";
-    expect(offLine(wrong)).toBe(
-      "palimpsest off: settings in `palimpsest.json`: `layuot` is not a setting, `layout` is",
-    );
+    expect(offLine(wrong)).toBe("palimpsest off: palimpsest.json: `layuot` is not a setting, `layout` is");
     expect(offLine(`a ${"very ".repeat(40)}long reason`)).toMatch(/^palimpsest off: a very .*very…$/);
     expect(offLine(`a ${"very ".repeat(40)}long reason`).length).toBeLessThan(90);
     expect(checkingLine(1_200, 5_000)).toBe("palimpsest checking files 1.2k of 5.0k");

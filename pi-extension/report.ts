@@ -9,7 +9,7 @@ const listedEpochs = 12;
 
 /** What is known of the window besides. */
 export interface WindowFacts {
-  /** Of the model, in tokens, if known. */
+  /** Of the model, in tokens; 0 or undefined if it is not known. */
   readonly contextWindow?: number;
   readonly layout: Settings["layout"];
   /** Tokens of the last request by kind of content, if known. */
@@ -32,7 +32,7 @@ export function contextReport(status: SessionStatus, ledger: Ledger, window: Win
 
 function windowLines(status: SessionStatus, { contextWindow, layout, parts }: WindowFacts): string[] {
   const { requestTokens, plainRequestTokens, activeObjects, indexedObjects, pinnedObjects } = status;
-  const of = contextWindow === undefined ? "" : `, of ${shortCount(contextWindow)} that the model takes`;
+  const of = !contextWindow ? "" : `, of ${shortCount(contextWindow)} that the model takes`;
   const tokens = `${shortCount(requestTokens)} tokens in the last request${of}; plain Pi ${shortCount(plainRequestTokens)}`;
   const met = `${counted(indexedObjects, "file")}`.replace(/files?$/, "files and outputs");
   return section("window", [

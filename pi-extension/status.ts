@@ -20,7 +20,7 @@ export interface Trouble {
  * Such as `palimpsest $0.27 saved (20 %) · 34k of 200k`; while the session is small, `palimpsest on`. Where calls go out with Pi's own
  * messages it says so, and no figures. Ends with what else is wrong.
  *
- * `contextWindow`: of the model, in tokens, if known.
+ * `contextWindow`: of the model, in tokens; 0 or undefined if it is not known.
  */
 export function statusLine(
   status: SessionStatus,
@@ -40,7 +40,7 @@ export function statusLine(
 
 /** Such as `palimpsest off: palimpsest.json: …`. */
 export function offLine(why: string): string {
-  return `palimpsest off: ${shortReason(why)}`;
+  return `palimpsest off: ${shortReason(why).replace(/^settings in `([^`]+)`: /, "$1: ")}`;
 }
 
 /** Such as `palimpsest checking files 1.2k of 5.0k`: while a resumed session checks the files that it knows. */
@@ -53,7 +53,7 @@ function figures(status: SessionStatus, contextWindow: number | undefined): stri
   if (Math.max(requestTokens, plainRequestTokens) < smallRequestTokens) {
     return "on";
   }
-  const of = contextWindow === undefined ? " tokens" : ` of ${shortCount(contextWindow)}`;
+  const of = contextWindow ? ` of ${shortCount(contextWindow)}` : " tokens";
   return `${savedWords(status)} · ${shortCount(requestTokens)}${of}`;
 }
 

@@ -110,7 +110,7 @@ describe("settings that are wrong", () => {
     await pi.close();
     const status = pi.records.filter((record) => record.statusKey === "palimpsest").map((record) => record.statusText);
     expect(status).toEqual([
-      "palimpsest off: settings in `palimpsest.json`: `layuot` is not a setting, `layout` is",
+      "palimpsest off: palimpsest.json: `layuot` is not a setting, `layout` is",
       "palimpsest on",
     ]);
   });

@@ -93,7 +93,7 @@ test.skipIf(missing("tmux"))(
     await first.quit();
     writeFileSync(settings, '{ "layuot": "log" }');
     const pi = terminal(sandbox, { columns: 80, rows: 24, args: ["--continue"] });
-    const off = /^palimpsest off: settings in `palimpsest\.json`: `layuot` is not a setting/m;
+    const off = /^palimpsest off: palimpsest\.json: `layuot` is not a setting, `layout` is$/m;
     await pi.shows(off);
     await pi.command("hi");
     await pi.shows(off);
