@@ -81,6 +81,34 @@ test("/context layout changes the session's requests, also when it is resumed, a
   await fresh.close();
 });
 
+test("/context acts while the model's tools run, too", async () => {
+  const { model, sandbox } = await start(
+    [
+      { calls: [{ name: "bash", args: { command: "seq 1 1500" } }] },
+      {
+        calls: [{ name: "bash", args: { command: "touch began; while [ ! -e go ]; do sleep 0.05; done; echo over" } }],
+      },
+      { calls: [{ name: "read", args: { path: "my notes.txt" } }] },
+      { text: "Done." },
+    ],
+    { files },
+  );
+  const pi = startPiRpc(sandbox, ["-e", extension]);
+  const settled = pi.waitFor(({ type }) => type === "agent_settled");
+  await pi.send({ type: "prompt", message: "go" });
+  await expect.poll(() => existsSync(join(sandbox.projectDir, "began")), { timeout: 20_000 }).toBe(true);
+  expect(await said(pi, "/context activate t1 700-702")).toContain("goes to the model with the next message");
+  expect(await said(pi, "/context layout pools")).toContain("The layout is `pools`");
+  expect(await said(pi, "/context layout log")).toContain("The layout is `log`");
+  writeFileSync(join(sandbox.projectDir, "go"), "");
+  await settled;
+  const results = model.requests[2].body.messages.filter(({ role }) => role === "tool");
+  expect(JSON.stringify(results.at(-1))).toMatch(/over\\n.*\[t1\] bash · lines 700-702 of 1,500\\n700\\n701\\n702/);
+  expectPairedCalls(model);
+  expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
+  expect(pi.records.filter(({ type }) => type === "extension_error")).toEqual([]);
+});
+
 test("/context export writes an archive of the session, and no other file", async () => {
   const { sandbox } = await start(readsOnce, { files: { ...files, "key.txt": `token = "ghp_${"a1B2".repeat(9)}"\n` } });
   const pi = startPiRpc(sandbox, ["-e", extension, "--session-id", "mine"]);
@@ -99,6 +127,27 @@ test("/context export writes an archive of the session, and no other file", asyn
   expect(readFileSync(join(sandbox.projectDir, "kept.txt"), "utf8")).toBe("mine");
   expect(await said(pi, "/context export no/such/folder.jsonl")).toContain("(FILE)");
   expect(await pi.close()).toMatchObject({ code: 0 });
+});
+
+test("/context settings says who set each: nobody, the user, a trusted project, the environment", async () => {
+  const { sandbox } = await start([{ text: "Hello." }], {
+    palimpsest: { prices: "openai", keepResults: 6, track: false },
+    files: { ".pi/palimpsest.json": '{ "keepResults": 7, "exclude": ["*.mine"] }' },
+  });
+  const store = join(sandbox.dir, "elsewhere", "my.sqlite");
+  const pi = startPiRpc(sandbox, ["-e", extension], { env: { PALIMPSEST_STORE: store } });
+  await pi.prompt("hi");
+  const listed = await said(pi, "/context settings");
+  const row = (key: string) => listed.split("\n").find((line) => line.startsWith(`${key} `)) ?? "";
+  const project = join(sandbox.projectDir, ".pi", "palimpsest.json");
+  const user = join(sandbox.agentDir, "palimpsest.json");
+  expect(row("keepResults")).toBe(`keepResults            7  (set by the project's file, \`${project}\`)`);
+  expect(row("excludeAlso")).toBe(`excludeAlso            ["*.mine"]  (set by the project's file, \`${project}\`)`);
+  expect(row("track")).toBe(`track                  false  (set by your file, \`${user}\`)`);
+  expect(row("store")).toBe(`store                  "${store}"  (set by the environment, \`PALIMPSEST_STORE\`)`);
+  expect(row("highWater")).toBe("highWater              0.7  (default)");
+  expect(existsSync(store)).toBe(true);
+  expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
 });
 
 test("print and json mode say it in text beside the answers", async () => {
