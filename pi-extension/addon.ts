@@ -17,7 +17,13 @@ export type {
 } from "../index.js";
 export type { Addon };
 
-/** Imports the addon; rejects when there is no binary for this platform or it does not load. */
-export async function loadAddon(): Promise<typeof Addon> {
-  return import("../index.js");
+let loading: Promise<typeof Addon> | undefined;
+
+/**
+ * Imports the addon; rejects when there is no binary for this platform or it does not load. It is tried once: the second time a module
+ * that failed would be there without its functions.
+ */
+export function loadAddon(): Promise<typeof Addon> {
+  loading ??= import("../index.js");
+  return loading;
 }

@@ -133,6 +133,8 @@ describe("an addon that throws", () => {
     const finished = await runPi(sandbox, ["-e", entryOf(copy), "-p", "read a.txt"]);
     await expectPlainPi(model, sandbox, finished);
     expect(errorsLog(sandbox)).toContain("no binary for this platform");
+    const asked = await runPi(sandbox, ["-e", entryOf(copy), "-p", "/context settings"]);
+    expect(asked.stderr).toMatch(/no binary for this platform\n$/);
   });
 
   test("because it was not built", async () => {
