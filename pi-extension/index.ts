@@ -16,6 +16,7 @@ import { type Copy, servingCopy, standsAside } from "./copies.ts";
 import { createFailures, describe, type Failures } from "./failures.ts";
 import { inMemory, isLost, type Live, openElsewhere, openLive, sessionKey, settingsPlaces } from "./live.ts";
 import { environment, openExtensionLog, timedHooks } from "./log.ts";
+import { modelInUse } from "./model.ts";
 import { noticeOf } from "./notices.ts";
 import { createObserver, type Observer } from "./observe.ts";
 import { registerRows, showTold } from "./rows.ts";
@@ -435,7 +436,8 @@ function callOf(pi: ExtensionAPI, ctx: ExtensionContext) {
   return { systemPrompt: ctx.getSystemPrompt(), tools: activeTools(pi), model: modelOf(ctx) };
 }
 
-function modelOf({ model }: ExtensionContext) {
+function modelOf(ctx: ExtensionContext) {
+  const model = modelInUse(ctx);
   if (model === undefined) {
     return undefined;
   }
@@ -448,6 +450,6 @@ function modelOf({ model }: ExtensionContext) {
 
 function showStatus(ctx: ExtensionContext, current: Current): void {
   if (ctx.hasUI) {
-    ctx.ui.setStatus(statusKey, statusLine(current.session.status(), ctx.model?.contextWindow, current.trouble));
+    ctx.ui.setStatus(statusKey, statusLine(current.session.status(), modelInUse(ctx)?.contextWindow, current.trouble));
   }
 }

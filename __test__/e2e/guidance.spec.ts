@@ -128,6 +128,22 @@ describe("a model that", () => {
     expectPairedCalls(model);
   });
 
+  test("gives arguments in a shape that is nearly right gets what it means", async () => {
+    const numbers = call("bash", { command: "seq 1 50" });
+    const given = [
+      { lines: 40 },
+      { lines: "40", pattern: null, extra: true },
+      { lines: "", pattern: "^40$" },
+      { lines: null },
+    ];
+    const asks = given.map((rest) => call("activate", { name: "t1", ...rest }));
+    const { model, sandbox } = await start([numbers, ...asks, done]);
+    expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stdout: "Done.\n" });
+    const heads = results(model).map((text) => text.split("\n")[0]);
+    const one = "[t1] bash · line 40 of 50";
+    expect(heads.slice(1)).toEqual([one, one, "[t1] bash · lines 38-42 of 50", "[t1] bash · lines 1-50 of 50"]);
+  });
+
   test.each(["write", "edit"])(
     "puts a line that stands for content into a file by %s is refused, and the way out works",
     async (tool) => {

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::forms;
-use super::host::strings;
+use super::host::{HostCall, strings};
 use crate::harness::{Call, ToolKind};
 use crate::object::{Handle, ObjectId};
 use crate::session::{LineMap, ResultFact, Session, Shows, Subject};
@@ -26,6 +26,31 @@ pub fn brief(tool: &str, args: &Value) -> String {
         Some(line) => format!("{COMMAND}{}", beginning(&line)),
         None => texts(args).filter(|text| is_short(text)).collect::<Vec<_>>().join(" "),
     }
+}
+
+/// What the calls asked for that a tool made itself, each once: `read a.txt, cargo test`; in about 200 characters, the others counted.
+pub fn brief_of_inner(calls: &[HostCall]) -> String {
+    let mut named: Vec<String> = Vec::new();
+    let mut chars = 0;
+    for (at, call) in calls.iter().enumerate() {
+        let asked = Call::new(&call.tool, &call.args);
+        let said = match (asked.command(), asked.path()) {
+            (Some(line), _) => beginning(&line),
+            (None, Some(path)) => format!("{} {path}", call.tool),
+            (None, None) => format!("{} {}", call.tool, brief(&call.tool, &call.args)),
+        };
+        let said = said.trim().to_owned();
+        if named.contains(&said) {
+            continue;
+        }
+        chars += said.chars().count();
+        if chars > SHORT_CHARS {
+            named.push(format!("{} more", calls.len() - at));
+            break;
+        }
+        named.push(said);
+    }
+    named.join(", ")
 }
 
 /// The arguments of a call that no line about it shows.
@@ -255,6 +280,26 @@ mod tests {
         }
         let long = brief("bash", &json!({ "command": "é".repeat(999) }));
         assert_eq!(long.chars().count(), 2 + SHORT_CHARS);
+    }
+
+    #[test]
+    fn a_script_is_named_by_what_it_called() {
+        let call =
+            |tool: &str, args: Value| HostCall { id: String::new(), tool: tool.into(), args };
+        let mut calls = vec![
+            call("read", json!({ "path": "a.rs", "limit": 5 })),
+            call("read", json!({ "path": "a.rs" })),
+            call("edit", json!({ "path": "b.rs", "edits": [{ "oldText": "x", "newText": "y" }] })),
+            call("bash", json!({ "command": "cargo test\n# more" })),
+            call("mcp__docs__search", json!({ "query": "threads" })),
+            call("list", json!({})),
+        ];
+        let said = "read a.rs, edit b.rs, cargo test, mcp__docs__search threads, list";
+        assert_eq!(brief_of_inner(&calls), said);
+        calls.extend((0..90).map(|n| call("read", json!({ "path": format!("part{n}.rs") }))));
+        let long = brief_of_inner(&calls);
+        assert!(long.starts_with(said) && long.ends_with(", 80 more"), "{long}");
+        assert_eq!(brief_of_inner(&[]), "");
     }
 
     #[test]

@@ -44,7 +44,7 @@ describe("what a script did to files", () => {
     const edit = "await tools.edit({ path: 'd.txt', edits: [{ oldText: 'line 3 of d', newText: 'LINE THREE' }] })";
     const { model, sandbox } = await run([
       call("read", { path: "d.txt" }),
-      script(`const text = await tools.read({ path: 'a.txt' }); ${edit}; return text.split('\\n').length`),
+      script(`const text = await tools.read({ path: 'a.txt' });\n${edit};\nreturn text.split('\\n').length`),
       call("read", { path: "a.txt" }),
       call("read", { path: "d.txt" }),
       done,
@@ -53,8 +53,10 @@ describe("what a script did to files", () => {
     expect(ofScript).toMatch(/^Script completed\nWall time .*\nOutput:\n\n31$/);
     expect(a).toBe(files["a.txt"]);
     expect(d).toBe(files["d.txt"].replace("line 3 of d", "LINE THREE"));
-    const refs = (await fieldsOf(sandbox, "call_1_0")).file_refs as { met: string }[];
-    expect(refs.map(({ met }) => met).sort()).toEqual(["edited", "read"]);
+    const fields = await fieldsOf(sandbox, "call_1_0");
+    expect((fields.file_refs as { met: string }[]).map(({ met }) => met).sort()).toEqual(["edited", "read"]);
+    // What the line for folded steps says of it.
+    expect(fields.brief).toBe("read a.txt, edit d.txt");
   });
 
   test("is told where the model cannot know it: a command changed a file that it had read, and an edit failed unseen", async () => {

@@ -1,5 +1,5 @@
 // Pi 1.5 keeps caches warm between runs by repeating the last request. What it kept warm is not taken for cold, and what that costs
-// stands on both sides of the ledger. The cache here lives 11 seconds, the least that Pi warms, so these tests take as long.
+// stands on both sides of the ledger. The cache here lives 11 seconds, the least that Pi warms, so this test takes as long.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -43,8 +43,9 @@ async function play(cacheWarming: string) {
   return { requests, ledger: palimpsest<Ledger>("ledger", sessions[0].id) };
 }
 
-test.concurrent("what Pi kept warm between two turns is warm, and both sides pay for it", async () => {
-  const { requests, ledger } = await play("idle");
+test("what Pi kept warm between two turns is warm, and both sides pay for it; what it let go cold is cold", async () => {
+  // Side by side, since each takes longer than the cache lives.
+  const [{ requests, ledger }, cold] = await Promise.all([play("idle"), play("streaming")]);
   const warming = requests.filter(({ warms }) => warms);
   expect(warming.length).toBeGreaterThan(2);
   // They repeat the last request, with our breakpoint or without, and touch no thread.
@@ -61,11 +62,8 @@ test.concurrent("what Pi kept warm between two turns is warm, and both sides pay
   expect(ledger.warming.plainCost).toBeGreaterThan(0);
   expect(ledger.bill).toBeCloseTo(ledger.ours.cost + ledger.warming.cost, 3);
   expect(ledger.plainBill).toBeCloseTo(ledger.plain.cost + ledger.warming.plainCost, 3);
-});
 
-test.concurrent("what Pi let go cold is cold", async () => {
-  const { requests, ledger } = await play("streaming");
-  expect(requests.filter(({ warms }) => warms)).toEqual([]);
-  expect(ledger.perCall.map(({ warm }) => warm)).toEqual([false, true, false]);
-  expect(ledger.warming.requests).toBe(0);
+  expect(cold.requests.filter(({ warms }) => warms)).toEqual([]);
+  expect(cold.ledger.perCall.map(({ warm }) => warm)).toEqual([false, true, false]);
+  expect(cold.ledger.warming.requests).toBe(0);
 });

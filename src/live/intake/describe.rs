@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::context::deeds::{brief, brief_of_change};
+use crate::context::deeds::{brief, brief_of_change, brief_of_inner};
 use crate::context::host::{HostCall, HostMessage};
 use crate::context::last_words::last_words;
 use crate::harness::{Call, command_line};
@@ -21,7 +21,9 @@ pub(super) fn brief_of(call: &HostCall, fact: &ResultFact, message: &HostMessage
         return String::new();
     }
     if !matches!(fact.shows, Shows::Change { .. }) {
-        return brief(&call.tool, &call.args);
+        let asked = brief(&call.tool, &call.args);
+        // A script is too long to stand in a line; what it called says what it was about.
+        return if asked.is_empty() { brief_of_inner(&message.inner_calls().calls) } else { asked };
     }
     brief_of_change(&call.tool, &call.args, message.details.get("diff").and_then(Value::as_str))
 }
