@@ -107,7 +107,8 @@ pub fn open_session(
     let store = store.named("store").map(|store| store.core.clone());
     blocking(move || {
         let (store, options) = (store?, options.named("options")?);
-        tokens::preload();
+        // Beside opening it. Where no thread is to be had, the first count loads them.
+        drop(std::thread::Builder::new().spawn(tokens::preload));
         let settings = settings_from(options.settings.clone())?;
         let deadline = settings.deadline() * OPENING;
         let session = within(deadline, "session", move || {

@@ -4,7 +4,6 @@
 //! except the tokenizer's tables.
 
 use std::ops::Range;
-use std::thread;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -93,10 +92,9 @@ pub fn count(text: &str) -> u64 {
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
-/// Starts to load the tokenizer's tables (tens of milliseconds), so that the first count need not wait for all of that.
+/// Loads the tokenizer's tables (tens of milliseconds), which the first count would do.
 pub fn preload() {
-    // Where no thread is to be had, the first count loads them.
-    let _ = thread::Builder::new().name("palimpsest tokens".into()).spawn(|| o200k::count("warm"));
+    o200k::count("warm");
 }
 
 /// The sampled windows of a text longer than all of them together: in order, on character boundaries.

@@ -50,8 +50,6 @@ pub(super) struct Journal {
     rewrites: u64,
     staged: Staged,
     stored: Stored,
-    /// How a session starts that is not stored yet: its first commit stores that too, so that one without a call leaves no trace.
-    start: Option<Event>,
     texts: TextCache,
     pool_lines: PoolLines,
     looks: Looks,
@@ -85,6 +83,8 @@ struct Stored {
     events: u64,
     chat: Option<TxId>,
     prompt: Option<Hash>,
+    /// How a session starts that is not stored yet: its first commit stores that too, so that one without a call leaves no trace.
+    start: Option<Event>,
 }
 
 impl Stored {
@@ -266,7 +266,7 @@ impl Journal {
 
     /// Number of events that wait to be stored, besides the start of the session.
     pub(super) fn staged_events(&self) -> usize {
-        self.staged.events.len().saturating_sub(usize::from(self.start.is_some()))
+        self.staged.events.len().saturating_sub(usize::from(self.stored.start.is_some()))
     }
 
     /// Whether the session is in the store, as far as this process knows.
@@ -351,7 +351,7 @@ impl Journal {
         };
         let mut outcomes = receipt.outcomes.iter().rev();
         self.stored.session = outcomes.next().map(latest);
-        self.start = None;
+        self.stored.start = None;
         if changes_chat {
             self.stored.chat = outcomes.next().map(latest);
         }

@@ -40,7 +40,11 @@ impl Vocabulary {
         let mut vocabulary =
             Self { bytes: bytes.into(), ends: ends.into(), slots: vec![0; SLOTS].into(), longest };
         for rank in 0..u32::try_from(TOKENS).unwrap_or(u32::MAX) {
-            let slot = vocabulary.search(vocabulary.token(rank));
+            // No two tokens are the same, so that none of those that are there need be compared.
+            let mut slot = slot_of(vocabulary.token(rank));
+            while vocabulary.slots[slot] != 0 {
+                slot = (slot + 1) % SLOTS;
+            }
             vocabulary.slots[slot] = rank + 1;
         }
         vocabulary
@@ -56,9 +60,7 @@ impl Vocabulary {
 
     /// The slot of a token with these bytes, or the free one where it would stand.
     fn search(&self, bytes: &[u8]) -> usize {
-        let mut hasher = FxHasher::default();
-        hasher.write(bytes);
-        let mut slot = usize::try_from(hasher.finish() >> 32).unwrap_or(0) % SLOTS;
+        let mut slot = slot_of(bytes);
         while let Some(rank) = self.slots[slot].checked_sub(1) {
             if self.token(rank) == bytes {
                 break;
@@ -73,6 +75,13 @@ impl Vocabulary {
         let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[start as usize..self.ends[at] as usize]
     }
+}
+
+/// The first slot in which a token may stand.
+fn slot_of(bytes: &[u8]) -> usize {
+    let mut hasher = FxHasher::default();
+    hasher.write(bytes);
+    usize::try_from(hasher.finish() >> 32).unwrap_or(0) % SLOTS
 }
 
 #[cfg(test)]

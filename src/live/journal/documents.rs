@@ -80,7 +80,6 @@ impl Journal {
             rewrites: 0,
             staged: Staged::default(),
             stored: Stored::default(),
-            start: None,
             texts: TextCache::default(),
             pool_lines: PoolLines::default(),
             looks: Looks::default(),
@@ -105,7 +104,7 @@ impl Journal {
             }
         }
         if parent.is_none() {
-            self.start = Some(self.opened(None, cwd));
+            self.stored.start = Some(self.opened(None, cwd));
             return Ok(());
         }
         match self.start(parent, cwd, &[]) {
@@ -173,8 +172,8 @@ impl Journal {
             Some(_) => read_events(&self.store, &self.ids.session, at)?,
             None => Vec::new(),
         };
-        self.start = self.start.take().filter(|_| session.is_none());
-        self.staged.events.extend(self.start.clone());
+        let start = self.stored.start.take().filter(|_| session.is_none());
+        self.staged.events.extend(start.clone());
         let written = stored.len() as u64;
         let events = [stored, self.staged.events.clone()].concat();
         self.state = Session::replay(&events);
@@ -183,6 +182,7 @@ impl Journal {
             events: written,
             chat: self.store.get(&self.ids.chat, at)?.map(|version| version.tx_id),
             prompt: self.store.get(&self.ids.prompt, at)?.map(|version| version.content_hash),
+            start,
         };
         self.is_in_doubt = false;
         Ok(events)
