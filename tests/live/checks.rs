@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use palimpsest::context::tokens;
 use palimpsest::live::{CallInfo, HostList, LiveSession, Notice, Wanted, replay_call};
 use palimpsest::object::{AsOf, Hash, ObjectId};
 use palimpsest::session::{Session, Shows, Subject, Treatment};
@@ -481,6 +482,12 @@ impl World {
             assert_eq!(active["role"], "user");
             assert!(text_of(active).starts_with("ACTIVE_CONTENT id="));
         }
+    }
+
+    /// The tokens of the IDs of all objects, by handle.
+    pub(crate) fn id_tokens(&self) -> Vec<(String, u64)> {
+        let entries = self.host.live.state().index().entries().iter();
+        entries.map(|entry| (entry.handle.to_string(), tokens::count(entry.id.as_str()))).collect()
     }
 
     /// The request without what differs between runs: IDs of toolcalls, which may be random, and what they cost.
