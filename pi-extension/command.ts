@@ -5,6 +5,7 @@ import { activated, type Changeable, changed, exported, pinned } from "./actions
 import type { Settings, SettingValue } from "./addon.ts";
 import { describe, tell } from "./failures.ts";
 import type { Live } from "./live.ts";
+import { modelInUse } from "./model.ts";
 import { contentText, historyText, nameItems, objectsText, whyText } from "./objects.ts";
 import { showPanel } from "./panel.ts";
 import { contextReport } from "./report.ts";
@@ -280,7 +281,7 @@ async function overview(host: ContextHost, ctx: ExtensionCommandContext): Promis
   try {
     // A store that does not hold all of the last call says so where that is asked for.
     const parts = await store.recordedCall(session.id).then(windowParts, () => undefined);
-    const window = { contextWindow: ctx.model?.contextWindow, layout, parts };
+    const window = { contextWindow: modelInUse(ctx)?.contextWindow, layout, parts };
     return [contextReport(status, await session.ledger(), window), ...said].join("\n");
   } catch (error) {
     return [`Palimpsest: the ledger cannot be read: ${describe(error)}`, ...said].join("\n");

@@ -40,6 +40,9 @@ test("prices, window and what caches hold are those of the model that answered",
   const pi = startPiRpc(sandbox, ["-e", path, "-e", extension]);
   await pi.prompt("go");
   await pi.prompt("and on");
+  const shown = pi.waitFor((record) => record.type === "extension_ui_request" && record.method === "notify");
+  await pi.send({ type: "prompt", message: "/context" });
+  expect((await shown).message).toMatch(/^window .* 200k/);
   expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
   expect(model.requests.map(({ body }) => body.model)).toEqual(["small", "small", "small", "large", "large", "large"]);
 
