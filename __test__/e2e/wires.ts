@@ -3,11 +3,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { openStore } from "../../index.js";
+import { openStore, tools } from "../../index.js";
 import type { createSandbox, Sandbox } from "../../scripts/lib/pi.js";
 import type { Step } from "../../scripts/lib/scripted-model.js";
 import { startProvider, useModel } from "./providers.ts";
-import { contextToolNames, extension, start } from "./support.ts";
+import { extension, start } from "./support.ts";
 
 type Json = Record<string, unknown>;
 
@@ -119,7 +119,7 @@ export function said(body: Json): Said[] {
     }
     const role = message.role === "developer" ? "system" : (message.role as Said["role"]);
     if (role === "system") {
-      return [{ role, text: withoutOurTools(text(message.content)) }];
+      return [{ role, text: withoutOurs(text(message.content)) }];
     }
     const made = ((message.tool_calls ?? []) as { id: string; function: Json }[]).map((it) =>
       call(it.id, it.function.name, it.function.arguments),
@@ -129,18 +129,22 @@ export function said(body: Json): Said[] {
   });
 }
 
-/** What stands in front of the conversation: the system prompt, without the lines about our tools. */
+/** What stands in front of the conversation: the system prompt, without what it says of our tools. */
 export function promptOf({ system, instructions, messages, input }: Json): string {
   const first = ((messages ?? input) as Json[]).find(
     ({ role, type }) => role !== "user" && type !== "additional_tools",
   );
-  return withoutOurTools(text(system ?? instructions ?? (first?.role === "assistant" ? "" : first?.content)));
+  return withoutOurs(text(system ?? instructions ?? (first?.role === "assistant" ? "" : first?.content)));
 }
 
-const ourTools = new RegExp(`^- (${contextToolNames.join("|")}): .*\n`, "gm");
+const ourTools = tools();
 
-function withoutOurTools(prompt: string): string {
-  return prompt.replace(ourTools, "");
+/** A prompt without the lines about our tools, and without our rules. */
+function withoutOurs(prompt: string): string {
+  const names = ourTools.map(({ name }) => name).join("|");
+  const rules = new Set(ourTools.flatMap(({ promptGuidelines = [] }) => promptGuidelines.map((rule) => `- ${rule}`)));
+  const lines = prompt.split("\n").filter((line) => !rules.has(line));
+  return lines.filter((line) => !new RegExp(`^- (${names}): `).test(line)).join("\n");
 }
 
 /** Whether a request offers tools: Pi's own for a summary do not. */
