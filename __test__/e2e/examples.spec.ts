@@ -30,6 +30,14 @@ async function finish(pi: Pi): Promise<void> {
   expect(pi.records.filter((record) => record.type === "extension_error")).toEqual([]);
 }
 
+/** Adds the model that the example for compaction asks. */
+function addGemini(sandbox: Sandbox): void {
+  const path = join(sandbox.agentDir, "models.json");
+  const { providers } = JSON.parse(readFileSync(path, "utf8"));
+  const models = [{ id: "gemini-2.5-flash", contextWindow: 1_000_000, maxTokens: 8_000 }];
+  writeFileSync(path, JSON.stringify({ providers: { ...providers, google: { ...providers.scripted, models } } }));
+}
+
 /** Answers the questions that extensions ask from now on, in this order. */
 function answering(pi: Pi, answers: string[]): void {
   const [next, ...rest] = answers;
@@ -143,14 +151,37 @@ describe("beside Palimpsest, loaded before it or after it", { timeout }, () => {
     }
   });
 
-  test("custom-compaction", async () => {
+  test("custom-compaction is not needed at the threshold, since content leaves before", async () => {
+    const play = async (sandbox: Sandbox, extensions: string[]) => {
+      addGemini(sandbox);
+      const pi = start(sandbox, extensions);
+      const outputs = [1, 2, 3, 4, 5, 6, 7, 8].map(
+        (n) => `bash for i in $(seq 1 600); do echo "run ${n} case $i as before"; done`,
+      );
+      // Commands are told apart by their `; `.
+      await pi.prompt(`do [one] ${outputs.map((each) => each.replaceAll("; ", ";")).join("; ")}`);
+      await finish(pi);
+      return pi.records;
+    };
+    const settings = { compaction: { keepRecentTokens: 4_000 } };
+    const options = { contextWindow: 40_000, settings, palimpsest: standing };
+    const { plain, ours } = await inEachOrder(["custom-compaction.ts"], play, options);
+    const told = (run: typeof plain) =>
+      run.result.filter(({ message }) => String(message).startsWith("Custom compaction: "));
+    const compacted = (run: typeof plain) => run.result.some(({ type, result }) => type === "compaction_end" && result);
+    expect({ told: told(plain).length > 0, compacted: compacted(plain) }).toEqual({ told: true, compacted: true });
+    for (const run of ours) {
+      expect({ told: told(run).length > 0, compacted: compacted(run) }).toEqual({ told: false, compacted: false });
+      expect(run.requests.every(hasTools)).toBe(true);
+      expect(allText(run.requests.at(-1))).toContain("run 8 case 600 as before");
+    }
+  });
+
+  test("custom-compaction answers /compact", async () => {
     const files = Object.fromEntries([..."abcd"].map((name) => [`${name}.txt`, numbered(name)]));
     const settings = { compaction: { keepRecentTokens: 1 } };
     const play = async (sandbox: Sandbox, extensions: string[]) => {
-      const path = join(sandbox.agentDir, "models.json");
-      const { providers } = JSON.parse(readFileSync(path, "utf8"));
-      const models = [{ id: "gemini-2.5-flash", contextWindow: 1_000_000, maxTokens: 8_000 }];
-      writeFileSync(path, JSON.stringify({ providers: { ...providers, google: { ...providers.scripted, models } } }));
+      addGemini(sandbox);
       const pi = start(sandbox, extensions);
       await pi.prompt("do [one] read a.txt; bash seq 1 300");
       await pi.prompt("do [two] read b.txt; read a.txt");
