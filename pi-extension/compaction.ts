@@ -1,21 +1,25 @@
-// Reads from Pi's session what the next `context` event would bring. Decides nothing.
-import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+// Reads from Pi's session what the next `context_with_system` event would bring. Decides nothing.
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { type PromptedList, prompted } from "./prompt.ts";
 
-/**
- * The messages as Pi would hand them over now, and the index of the first one from the entry on that a compaction would keep. Throws if
- * that entry is not among them.
- */
-export function contextMessages(ctx: ExtensionContext, firstKeptEntryId: string) {
-  const messages = [];
-  let keptFrom: number | undefined;
-  for (const entry of ctx.sessionManager.buildSessionProjection().entries) {
-    if (entry.sourceEntry.id === firstKeptEntryId) {
-      keptFrom = messages.length;
-    }
-    messages.push(...entry.messages.filter((message) => message.role !== "system"));
-  }
-  if (keptFrom === undefined) {
+/** The list of the next call. */
+type NextList = Omit<PromptedList, "front"> & {
+  /** Index of the first message from the entry on that a compaction would keep. */
+  keptFrom: number;
+};
+
+/** The list as Pi would hand it over now. Throws if the entry that a compaction would keep first is not in it. */
+export function contextMessages(pi: ExtensionAPI, ctx: ExtensionContext, firstKeptEntryId: string): NextList {
+  const entries = ctx.sessionManager.buildSessionProjection().entries;
+  const first = entries.findIndex(({ sourceEntry }) => sourceEntry.id === firstKeptEntryId);
+  if (first < 0) {
     throw new Error(`Pi's list has no entry ${firstKeptEntryId}`);
   }
-  return { messages, keptFrom };
+  const leaving = new Set(entries.slice(0, first).flatMap(({ messages }) => messages));
+  const { front: _, ...list } = prompted(
+    pi,
+    ctx,
+    entries.flatMap(({ messages }) => messages),
+  );
+  return { ...list, keptFrom: list.messages.filter((message) => leaving.has(message)).length };
 }

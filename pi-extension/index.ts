@@ -1,8 +1,8 @@
-// Palimpsest for Pi: handles the `context` event, observes all tools, adds `activate`, `deactivate`, `pin` and `unpin`. Only wiring:
+// Palimpsest for Pi: handles the `context_with_system` event, observes all tools, adds `activate`, `deactivate`, `pin` and `unpin`. Only wiring:
 // state is in the store, and what a session needs while it runs is in `current`. If something of ours fails, Pi works as it does
 // without us (failures.ts).
 import {
-  type ContextEvent,
+  type ContextWithSystemEvent,
   type ExtensionAPI,
   type ExtensionContext,
   getAgentDir,
@@ -19,6 +19,7 @@ import { environment, openExtensionLog, timedHooks } from "./log.ts";
 import { modelInUse } from "./model.ts";
 import { noticeOf } from "./notices.ts";
 import { createObserver, type Observer } from "./observe.ts";
+import { prompted } from "./prompt.ts";
 import { registerRows, showTold } from "./rows.ts";
 import { checkingLine, offLine, statusLine, type Trouble } from "./status.ts";
 import {
@@ -204,7 +205,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
   }
 
   /** The messages for a call; nothing to send Pi's own. */
-  async function transform(event: ContextEvent, ctx: ExtensionContext, isAgain: boolean) {
+  async function transform(event: ContextWithSystemEvent, ctx: ExtensionContext, isAgain: boolean) {
     const asked = current;
     if (asked === undefined) {
       return undefined;
@@ -304,7 +305,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
   on("session_start", (_event, ctx) => inTurn(() => begin(ctx)));
   on("session_shutdown", (_event, ctx) => inTurn(() => close(ctx)));
   on("agent_start", (_event, ctx) => endWelcome(ctx));
-  on("context", (event, ctx) => transform(event, ctx, false));
+  on("context_with_system", (event, ctx) => transform(event, ctx, false));
   on("session_before_compact", (event, ctx) =>
     current === undefined ? undefined : answerCompaction(pi, current, event, ctx),
   );
@@ -349,10 +350,15 @@ function sayOff(first: Copy, failures: Failures): void {
 }
 
 /** The messages for a call; nothing where they are Pi's own. */
-async function transformed(pi: ExtensionAPI, current: Current, event: ContextEvent, ctx: ExtensionContext) {
-  const call = callOf(pi, ctx);
+async function transformed(
+  pi: ExtensionAPI,
+  current: Current,
+  { messages: list }: ContextWithSystemEvent,
+  ctx: ExtensionContext,
+) {
+  const { front, messages: given, ...prompt } = prompted(pi, ctx, list);
   await current.usage.warmed(ctx);
-  const messages = await current.session.transformContext(event.messages, call);
+  const messages = await current.session.transformContext(given, { ...prompt, model: modelOf(ctx) });
   current.usage.called(true);
   const told = current.told.splice(0);
   if (told.length > 0 && ctx.mode === "tui") {
@@ -363,12 +369,11 @@ async function transformed(pi: ExtensionAPI, current: Current, event: ContextEve
     current.failures.notice("it works again, and has what went out meanwhile");
   }
   showStatus(ctx, current);
-  if (messages.length === event.messages.length && messages.every((message, at) => message === event.messages[at])) {
-    // Nothing changed. Pi's own list keeps mid-conversation system messages where they are, and so the cache.
+  if (messages.length === given.length && messages.every((message, at) => message === given[at])) {
     return undefined;
   }
   // Messages of ours have the shapes of Pi's.
-  return { messages: messages as ContextEvent["messages"] };
+  return { messages: [...front, ...(messages as typeof given)] };
 }
 
 /** What Pi shall do that is about to compact; nothing to let it. */
@@ -381,9 +386,9 @@ async function answerCompaction(
   const { reason, willRetry, preparation } = event;
   const { firstKeptEntryId, tokensBefore, settings } = preparation;
   try {
-    const { messages, keptFrom } = contextMessages(ctx, firstKeptEntryId);
+    const { messages, keptFrom, ...prompt } = contextMessages(pi, ctx, firstKeptEntryId);
     const compaction = { reason, retries: willRetry, keptFrom, reservedTokens: settings.reserveTokens };
-    const answer = await current.session.answerCompaction(messages, callOf(pi, ctx), compaction);
+    const answer = await current.session.answerCompaction(messages, { ...prompt, model: modelOf(ctx) }, compaction);
     if (answer.action === "summary") {
       return { compaction: { summary: answer.summary, firstKeptEntryId, tokensBefore } };
     }
@@ -422,18 +427,6 @@ function recordFailedCall(current: Current, reason: string): void {
   } catch (error) {
     void current.failures.report("a failed call could not be recorded", error);
   }
-}
-
-function activeTools(pi: ExtensionAPI) {
-  const active = new Set(pi.getActiveTools());
-  return pi
-    .getAllTools()
-    .filter((tool) => active.has(tool.name))
-    .map(({ name, description, parameters }) => ({ name, description, parameters }));
-}
-
-function callOf(pi: ExtensionAPI, ctx: ExtensionContext) {
-  return { systemPrompt: ctx.getSystemPrompt(), tools: activeTools(pi), model: modelOf(ctx) };
 }
 
 function modelOf(ctx: ExtensionContext) {

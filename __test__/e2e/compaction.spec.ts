@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { runPiJson, startPiRpc } from "../../scripts/lib/pi.js";
 import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
 import { copyOfPackage, entryOf, expectPairedCalls, extension, start } from "./support.ts";
+import { allText, hasTools, startWire } from "./wires.ts";
 
 const timeout = 120_000;
 const contextWindow = 40_000;
@@ -192,4 +193,50 @@ test("`/compact` is Pi's own, with the user's words, and what it took away comes
   expect(sent).toContain("user, turn 1:\\nThe release branch is called amber-falcon.");
   expect(sent.match(/I keep that in mind\./g)).toHaveLength(2);
   expectPairedCalls(model);
+});
+
+describe("in Anthropic's format", { timeout }, () => {
+  const palimpsest = { prices: "anthropic", previewTokens: 0 };
+
+  test("Pi does not compact at the threshold while our request fits", async () => {
+    let done = 0;
+    const script = ({ body }: { body: Record<string, unknown> }): Step => {
+      if (!hasTools(body)) {
+        return { text: "What happened so far: commands ran." };
+      }
+      done += 1;
+      return done < 8 ? output(done, done === 2 ? 36_000 : 3_000) : { text: "Done." };
+    };
+    const { bodies, sandbox } = await startWire("anthropic", script, { contextWindow, palimpsest });
+    const played = await runPiJson(sandbox, ["-e", extension, "-p", "go"], { deadlineMs: timeout });
+    expect(played).toMatchObject({ code: 0, stderr: "" });
+    expect(starts(played)).toBeGreaterThan(0);
+    expect(ends(played).every((event) => event.aborted === true)).toBe(true);
+    expect(bodies().every(hasTools)).toBe(true);
+    for (const body of bodies()) {
+      expect(allText(body).length / 4).toBeLessThan(contextWindow * 0.75);
+    }
+  });
+
+  test("after an overflow the retry fits, without a summary by the model", async () => {
+    let done = 0;
+    let refused = 0;
+    const script = ({ body }: { body: Record<string, unknown> }): Step => {
+      if (allText(body).length > 60_000 * 4) {
+        refused += 1;
+        return { status: 400, error: "prompt is too long: 65000 tokens > 60000 maximum" };
+      }
+      done += 1;
+      return done < 20 && refused === 0 ? output(done, 5_000) : { text: "Done." };
+    };
+    const { bodies, sandbox } = await startWire("anthropic", script, { contextWindow: 200_000, palimpsest });
+    const played = await runPiJson(sandbox, ["-e", extension, "-p", "Call it amber-falcon."], { deadlineMs: timeout });
+    expect(played).toMatchObject({ code: 0, stderr: "" });
+    expect(refused).toBe(1);
+    expect(bodies().every(hasTools)).toBe(true);
+    expect(ends(played)).toMatchObject([{ reason: "overflow", aborted: false, willRetry: true }]);
+    const retry = allText(bodies().at(-1));
+    expect(retry.length).toBeLessThan(60_000 * 4);
+    expect(retry).toContain("turn 1: Call it amber-falcon.");
+  });
 });

@@ -1,5 +1,5 @@
-// Servers that speak a provider's own protocol on loopback, answer by script and keep the bodies that they received. One
-// call of a tool or one text an answer; nothing is checked here.
+// Servers that speak a provider's own protocol on loopback, answer by script and keep the bodies that they received. Nothing is
+// checked here.
 
 import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
@@ -7,47 +7,114 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { onTestFinished } from "vitest";
 import { createSandbox } from "../../scripts/lib/pi.js";
+import type { Step } from "../../scripts/lib/scripted-model.js";
 
-/** What a model answers. */
-export type Answer = { text: string } | { tool: string; args: object };
+/** What a model answers: a text or one call of a tool, or all that a step may have. */
+export type Answer = { text: string } | { tool: string; args: object } | Step;
 
 type Json = Record<string, unknown>;
 
-/** How a format streams an answer. */
+/** How a format streams the `n`-th answer to a request of this length. */
 interface Format {
   contentType: string;
-  stream(answer: Answer, n: number): (string | Buffer)[];
+  stream(step: Step, n: number, size: number): (string | Buffer)[];
 }
+
+const sse = (events: Json[]) => events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+
+/** Tokens of the prompt, as a step has them reported. */
+const promptTokens = ({ usage }: Step, size: number) => usage?.in ?? Math.ceil(size / 4);
+
+/** Calls with the IDs that a provider would give them. */
+const callsOf = ({ calls = [] }: Step, prefix: string, n: number) =>
+  calls.map(({ name, args, id }, at) => ({ name, args, id: id ?? `${prefix}_${n}_${at}` }));
 
 const anthropic: Format = {
   contentType: "text/event-stream",
-  stream(answer, n) {
-    const isText = "text" in answer;
-    const block = isText
-      ? { type: "text", text: "" }
-      : { type: "tool_use", id: `toolu_${n}`, name: answer.tool, input: {} };
-    const delta = isText
-      ? { type: "text_delta", text: answer.text }
-      : { type: "input_json_delta", partial_json: JSON.stringify(answer.args) };
+  stream(step, n, size) {
+    const calls = callsOf(step, "toolu", n);
+    const signature = `signature of ${n}`;
+    const blocks: [Json, ...Json[]][] = [];
+    if (step.thinking !== undefined) {
+      const [thought, signed] = [
+        { type: "thinking_delta", thinking: step.thinking },
+        { type: "signature_delta", signature },
+      ];
+      blocks.push([{ type: "thinking", thinking: "", signature: "" }, thought, signed]);
+    }
+    if (step.text !== undefined) {
+      blocks.push([
+        { type: "text", text: "" },
+        { type: "text_delta", text: step.text },
+      ]);
+    }
+    for (const { name, args, id } of calls) {
+      const input = { type: "input_json_delta", partial_json: JSON.stringify(args) };
+      blocks.push([{ type: "tool_use", id, name, input: {} }, input]);
+    }
     const message = { id: `msg_${n}`, type: "message", role: "assistant", model: "claude", content: [] };
-    const events: Json[] = [
-      { type: "message_start", message: { ...message, usage: { input_tokens: 10, output_tokens: 1 } } },
-      { type: "content_block_start", index: 0, content_block: block },
-      { type: "content_block_delta", index: 0, delta },
-      { type: "content_block_stop", index: 0 },
-      { type: "message_delta", delta: { stop_reason: isText ? "end_turn" : "tool_use" }, usage: { output_tokens: 5 } },
+    const usage = { input_tokens: promptTokens(step, size), output_tokens: 1 };
+    return sse([
+      { type: "message_start", message: { ...message, usage } },
+      ...blocks.flatMap(([block, ...deltas], index) => [
+        { type: "content_block_start", index, content_block: block },
+        ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })),
+        { type: "content_block_stop", index },
+      ]),
+      {
+        type: "message_delta",
+        delta: { stop_reason: calls.length > 0 ? "tool_use" : "end_turn" },
+        usage: { output_tokens: 5 },
+      },
       { type: "message_stop" },
-    ];
-    return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    ]);
   },
 };
 
+const responses: Format = {
+  contentType: "text/event-stream",
+  stream: (step, n, size) => sse(responseEvents(step, n, size)),
+};
+
+/** The events of an answer of OpenAI's Responses; `isNamed` is false where the provider gives its texts no IDs. */
+export function responseEvents(step: Step, n: number, size: number): Json[] {
+  const id = `resp_${n}`;
+  const items: Json[] = [];
+  if (step.thinking !== undefined) {
+    const summary = [{ type: "summary_text", text: step.thinking }];
+    items.push({ type: "reasoning", id: `rs_${n}`, summary, encrypted_content: `sealed ${n}` });
+  }
+  if (step.text !== undefined) {
+    const content = [{ type: "output_text", text: step.text, annotations: [] }];
+    items.push({ type: "message", id: `msg_${n}`, role: "assistant", status: "completed", content });
+  }
+  for (const { name, args, id: call } of callsOf(step, "call", n)) {
+    items.push({ type: "function_call", id: `fc_${call}`, call_id: call, name, arguments: JSON.stringify(args) });
+  }
+  const input = promptTokens(step, size);
+  const usage = { input_tokens: input, output_tokens: 5, total_tokens: input + 5 };
+  return [
+    { type: "response.created", response: { id, status: "in_progress" } },
+    ...items.flatMap((item, output_index) => [
+      {
+        type: "response.output_item.added",
+        output_index,
+        item: item.type === "message" ? { ...item, content: [] } : item,
+      },
+      { type: "response.output_item.done", output_index, item },
+    ]),
+    { type: "response.completed", response: { id, status: "completed", usage, output: items } },
+  ];
+}
+
 const bedrock: Format = {
   contentType: "application/vnd.amazon.eventstream",
-  stream(answer, n) {
-    const isText = "text" in answer;
-    const start = isText ? {} : { start: { toolUse: { toolUseId: `tooluse_${n}`, name: answer.tool } } };
-    const delta = isText ? { text: answer.text } : { toolUse: { input: JSON.stringify(answer.args) } };
+  // One call, or one text.
+  stream(step, n) {
+    const [call] = callsOf(step, "tooluse", n);
+    const isText = call === undefined;
+    const start = isText ? {} : { start: { toolUse: { toolUseId: call.id, name: call.name } } };
+    const delta = isText ? { text: step.text } : { toolUse: { input: JSON.stringify(call.args) } };
     return [
       frame("messageStart", { role: "assistant" }),
       ...(isText ? [] : [frame("contentBlockStart", { contentBlockIndex: 0, ...start })]),
@@ -59,7 +126,12 @@ const bedrock: Format = {
   },
 };
 
-const formats = { anthropic, bedrock };
+const formats = { anthropic, bedrock, responses };
+const apis = {
+  anthropic: "anthropic-messages",
+  bedrock: "bedrock-converse-stream",
+  responses: "openai-responses",
+};
 
 /** An event of AWS's binary event streams. */
 function frame(type: string, payload: Json): Buffer {
@@ -91,54 +163,83 @@ function frame(type: string, payload: Json): Buffer {
   return Buffer.concat([message, checksum(message)]);
 }
 
-/** Starts a server and a sandbox whose only model it is; both are gone when the test has finished. */
-export async function startProvider(
-  format: keyof typeof formats,
-  script: Answer[],
-  { id, apiKey, files }: { id: string; apiKey: string; files?: Record<string, string> },
-) {
+/** What answers the `n`-th body, from 0. */
+export type Script = Answer[] | ((request: { n: number; body: Json }) => Answer | Promise<Answer>);
+
+interface ProviderOptions extends Omit<Parameters<typeof createSandbox>[0], "baseUrl"> {
+  id: string;
+  apiKey: string;
+  /** More of the model's data. */
+  model?: Json;
+}
+
+/** Starts a server that speaks a format; it is gone when the test has finished. */
+export async function serve(format: keyof typeof formats, script: Script) {
   const bodies: Json[] = [];
   const { contentType, stream } = formats[format];
+  const nextAnswer = typeof script === "function" ? script : ({ n }: { n: number }) => script[n] ?? ended;
   const server = createServer(async (request, response) => {
-    bodies.push(JSON.parse(await text(request)));
-    const answer = script[bodies.length - 1];
-    if (answer === undefined) {
-      response.writeHead(400, { "content-type": "application/json" });
-      response.end(
-        JSON.stringify({ type: "error", error: { type: "invalid_request_error", message: "script ended" } }),
-      );
+    const sent = await text(request);
+    const body = JSON.parse(sent) as Json;
+    const n = bodies.push(body);
+    const step = stepOf(await nextAnswer({ n: n - 1, body }));
+    if (step.status !== undefined) {
+      const error = { type: step.status < 500 ? "invalid_request_error" : "api_error", message: step.error };
+      response.writeHead(step.status, { "content-type": "application/json" });
+      response.end(JSON.stringify({ type: "error", error }));
       return;
     }
     response.writeHead(200, { "content-type": contentType });
-    for (const chunk of stream(answer, bodies.length)) {
+    for (const chunk of stream(step, n, sent.length)) {
       response.write(chunk);
     }
     response.end();
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const address = server.address();
-  const baseUrl = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
-  // A model on loopback would pass for a local one.
-  const sandbox = createSandbox({ baseUrl, files, palimpsest: { prices: "anthropic" } });
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();
-    sandbox.remove();
   });
-  const api = { anthropic: "anthropic-messages", bedrock: "bedrock-converse-stream" }[format];
-  const models = [{ id, contextWindow: 1_000_000, maxTokens: 8_000 }];
-  useModel(sandbox, { baseUrl, api, apiKey, models });
+  const address = server.address();
+  return { bodies, baseUrl: `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}` };
+}
+
+/** Starts a server and a sandbox whose only model it is; both are gone when the test has finished. */
+export async function startProvider(
+  format: keyof typeof formats,
+  script: Script,
+  { id, apiKey, model, ...options }: ProviderOptions,
+) {
+  const { bodies, baseUrl } = await serve(format, script);
+  // A model on loopback would pass for a local one.
+  const sandbox = createSandbox({ palimpsest: { prices: "anthropic" }, ...options, baseUrl });
+  onTestFinished(() => sandbox.remove());
+  const { contextWindow = 1_000_000, settings } = options;
+  const models = [{ id, contextWindow, maxTokens: 8_000, ...model }];
+  useModel(sandbox, { baseUrl, api: apis[format], apiKey, models }, settings);
   return { bodies, sandbox };
+}
+
+const ended: Step = { status: 400, error: "script ended" };
+
+function stepOf(answer: Answer): Step {
+  return "tool" in answer ? { calls: [{ name: answer.tool, args: answer.args }] } : answer;
 }
 
 /** Makes the first model of a provider the only one of a sandbox. */
 export function useModel(
   sandbox: { agentDir: string },
   provider: { models: { id: string }[]; [key: string]: unknown },
+  settings: Json = {},
 ) {
   const write = (name: string, value: unknown) => writeFileSync(join(sandbox.agentDir, name), JSON.stringify(value));
   write("models.json", { providers: { scripted: provider } });
-  write("settings.json", { defaultProvider: "scripted", defaultModel: provider.models[0].id, quietStartup: true });
+  write("settings.json", {
+    defaultProvider: "scripted",
+    defaultModel: provider.models[0].id,
+    quietStartup: true,
+    ...settings,
+  });
 }
 
 async function text(request: IncomingMessage): Promise<string> {

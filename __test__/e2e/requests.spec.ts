@@ -1,6 +1,6 @@
 // The real Pi against servers that speak providers' own protocols: where cache breakpoints stand in the bodies that these
 // receive, and what is recorded of the bodies.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openStore } from "../../index.js";
@@ -170,18 +170,23 @@ describe("OpenAI's completions", () => {
     expect(model.requests.map(({ body }) => breakpoints(body))).toEqual([[], [], []]);
   });
 
-  test("whose messages another extension changes are recorded as they went out", async () => {
-    const { model, sandbox } = await start(steps, { files });
-    const other = join(sandbox.dir, "other");
-    mkdirSync(other);
+  /** Another extension, which redacts what `read` said when an event comes. */
+  const redacting = (sandbox: Sandbox, event: string) => {
+    const path = join(sandbox.dir, "other.ts");
     writeFileSync(
-      join(other, "index.ts"),
-      `export default (pi) => pi.on("context", ({ messages }) => ({
+      path,
+      `export default (pi) => pi.on("${event}", ({ messages }) => ({
         messages: messages.map((m) => m.role === "toolResult" && m.toolName === "read"
           ? { ...m, content: [{ type: "text", text: "redacted by another" }] } : m),
       }));`,
     );
-    const { code } = await runPi(sandbox, ["-e", extension, "-e", join(other, "index.ts"), "-p", prompt]);
+    return ["-e", path];
+  };
+
+  test("whose messages another extension changes behind us are recorded as they went out", async () => {
+    const { model, sandbox } = await start(steps, { files });
+    const other = redacting(sandbox, "context_with_system");
+    const { code } = await runPi(sandbox, ["-e", extension, ...other, "-p", prompt]);
     expect(code).toBe(0);
     const found = await records(sandbox);
     expect(found.map(({ call }) => call)).toEqual([1, 2, 3]);
@@ -189,5 +194,21 @@ describe("OpenAI's completions", () => {
     expect(JSON.stringify(found[1].edits)).toContain("redacted by another");
     const inserted = (found[2].edits as { insert: { message: string }[] }[]).flatMap(({ insert }) => insert);
     expect(inserted.map(({ message }) => JSON.parse(message))).toEqual(model.requests[2].body.messages.slice(4));
+  });
+
+  test("whose messages another extension changes are ours as changed, in either order of loading", async () => {
+    for (const isFirst of [true, false]) {
+      const { model, sandbox } = await start(steps, { files });
+      const other = redacting(sandbox, "context");
+      const loaded = isFirst ? [...other, "-e", extension] : ["-e", extension, ...other];
+      expect(await runPi(sandbox, [...loaded, "-p", prompt])).toMatchObject({ code: 0, stderr: "" });
+      expect(JSON.stringify(model.requests[2].body)).toContain("redacted by another");
+      expect((await records(sandbox)).map(({ edits }) => edits)).toEqual([undefined, undefined, undefined]);
+      const store = await openStore({ path: join(sandbox.agentDir, "palimpsest", "store.sqlite") });
+      expect(await store.recordedCall("latest", { call: 3 })).toMatchObject({ verified: true });
+      const { hits } = await store.search("redacted", { types: ["toolcall"] });
+      expect(hits).toHaveLength(1);
+      await store.close();
+    }
   });
 });

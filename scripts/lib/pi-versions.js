@@ -26,6 +26,14 @@ const unpacked = join(nodeModules, ".cache", `pi-${currentPi}`);
  * @param {string} version one of `currentPi`, `oldestPi`
  */
 export function piCli(version) {
+  return join(piFolder(version), "dist", "bundle", "cli.js");
+}
+
+/**
+ * The folder of a version of Pi's package.
+ * @param {string} version one of `currentPi`, `oldestPi`
+ */
+export function piFolder(version) {
   const folders = new Map([
     [currentPi, join(unpacked, "package")],
     [oldestPi, join(nodeModules, ...packageName.split("/"))],
@@ -34,7 +42,7 @@ export function piCli(version) {
   if (folder === undefined) {
     throw new Error(`no such Pi: ${version} (known: ${[...folders.keys()].join(", ")})`);
   }
-  return join(folder, "dist", "bundle", "cli.js");
+  return folder;
 }
 
 /**

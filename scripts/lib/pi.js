@@ -201,6 +201,14 @@ export function startPiRpc(sandbox, args = [], options = {}) {
       const settled = waitFor((record) => record.type === "agent_settled");
       await Promise.all([send({ type: "prompt", message }), settled]);
     },
+    /**
+     * Answers what an extension asks the user.
+     * @param {RpcRecord} question
+     * @param {string} value
+     */
+    answer({ id }, value) {
+      child.stdin?.write(`${JSON.stringify({ type: "extension_ui_response", id, value })}\n`);
+    },
     /** Closes stdin, as a client that goes away does, and resolves when Pi has ended. */
     close() {
       child.stdin?.end();

@@ -294,15 +294,19 @@ fn epoch(session: &Session, standing: &Standing<'_>, cause: Cause) -> NewEpoch {
 /// Index in the window of the first message that an epoch changes.
 fn first_changed(session: &Session, new: &NewEpoch) -> usize {
     let window = session.chat().window();
-    let newest = window.last().copied();
+    let newest = session.newest_said().map(|(at, _)| at);
     let mut changed: BTreeSet<u64> = new.treatments.iter().map(|(at, _)| *at).collect();
     changed.extend(session.noted().filter(|at| Some(*at) != newest));
     changed.extend(new.folds.iter().filter_map(|fold| session.carrier(fold.first)));
     window.iter().position(|at| changed.contains(at)).unwrap_or(window.len())
 }
 
-/// Whether a person typed the newest message.
-fn is_typed(session: &Session) -> bool {
-    let newest = session.window().next_back();
-    newest.is_some_and(|(_, message)| matches!(message.kind, MessageKind::User))
+/// Whether the newest message begins a turn: a person typed it, or an extension of the host had something to say after an answer.
+fn begins_turn(session: &Session) -> bool {
+    let last = session.chat().window().last().copied();
+    session.newest_said().is_some_and(|(at, message)| match message.kind {
+        MessageKind::User => true,
+        MessageKind::Assistant => Some(at) != last,
+        MessageKind::Result(_) | MessageKind::Other => false,
+    })
 }

@@ -117,7 +117,11 @@ impl HostMessage {
             is_readable: false,
             images: 0,
             has_other_blocks: false,
-            beside: BESIDE.into_iter().filter_map(text).collect(),
+            beside: BESIDE
+                .into_iter()
+                .filter_map(text)
+                .chain(sections(&value("sections")))
+                .collect(),
             counter,
             tokens: OnceLock::new(),
             digest: OnceLock::new(),
@@ -339,6 +343,12 @@ pub fn image_units(counter: Counter) -> u64 {
         Counter::Bundled => IMAGE_TOKENS,
         Counter::Characters => 0,
     }
+}
+
+/// The texts of the sections that a change of the system prompt has.
+fn sections(value: &Value) -> Vec<String> {
+    let all = value.as_object().into_iter().flatten();
+    all.filter_map(|(_, text)| text.as_str().map(str::to_owned)).collect()
 }
 
 /// Collects every string in a value, in order.

@@ -142,10 +142,7 @@ impl Ingest<'_> {
         }
         let edited = self.take_changed_texts(list, notices)?;
         let rewrite = found.rewrite.map(|how| (how, found.kept));
-        let newest = match found.rest.last() {
-            Some(HostEntry::New(_)) => newest_for_notes(self.journal.state()),
-            _ => None,
-        };
+        let newest = newest_for_notes(self.journal.state(), found.chat_len);
         let rewrite = rewrite.or(edited.map(|index| (Rewrite::Edited, index)));
         let repeats = rewrite.is_none() && found.rest.is_empty();
         self.record_needs(list, found.chat_len)?;
@@ -225,11 +222,13 @@ impl Ingest<'_> {
     }
 }
 
-/// The newest message if it can carry a note: a tool result, or a user message, that the store holds.
-fn newest_for_notes(state: &Session) -> Option<u64> {
-    let (at, message) = state.window().next_back()?;
+/// The newest message if it can carry a note: a tool result, or a user message, that the store holds and that no request had yet.
+///
+/// `first_new`: position in the chat of the first new message.
+fn newest_for_notes(state: &Session, first_new: u64) -> Option<u64> {
+    let (at, message) = state.newest_said()?;
     let may = matches!(message.kind, MessageKind::Result(_) | MessageKind::User);
-    (may && !message.withheld).then_some(at)
+    (may && at >= first_new && !message.withheld).then_some(at)
 }
 
 /// Calls of the newest assistant message that nothing has answered yet; none once a person wrote after it.

@@ -30,6 +30,7 @@ mod host;
 mod host_lists;
 mod hostile;
 mod images;
+mod injected;
 mod inspect;
 mod ledger;
 mod linked;

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::working_set::{pinned_places, unanswered, working_set};
-use super::{Item, Reckoning, Terms, is_typed};
+use super::{Item, Reckoning, Terms, begins_turn};
 use crate::context::fold;
 use crate::context::hazard::{self, Caution, Chances};
 use crate::context::window::Marks;
@@ -133,9 +133,9 @@ impl<'a> Standing<'a> {
         self.working.difference(collapsing).copied().collect()
     }
 
-    /// Whether a person typed the newest message.
+    /// Whether the newest message begins a turn.
     pub(super) fn begins_turn(&self) -> bool {
-        is_typed(self.session)
+        begins_turn(self.session)
     }
 
     /// The items whose leaving pays while the cache is warm, from the end of the window.

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::items::{KEEP_STEPS, LINE_TOKENS, MIN_GAIN_TOKENS, SMALL_TOKENS};
 use super::working_set::newest_room;
-use super::{Terms, is_typed};
+use super::{Terms, begins_turn};
 use crate::context::window::Marks;
 use crate::session::{Role, Session};
 use crate::settings::Reuse;
@@ -27,7 +27,7 @@ pub(super) fn may_start(session: &Session, shown: &[u64], terms: &Terms<'_>) -> 
         return true;
     }
     let is_bound = terms.rules.bound_thinking || terms.rules.positional_ids;
-    (!is_bound || is_typed(session)) && may_pay(session, shown, terms, total)
+    (!is_bound || begins_turn(session)) && may_pay(session, shown, terms, total)
 }
 
 /// Whether a rewrite from some message on may pay and is affordable.

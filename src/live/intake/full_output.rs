@@ -40,7 +40,7 @@ impl Ingest<'_> {
         let (whole, size, missing) = match self.workspace.disk().read_host_file(path, limit)? {
             FileState::Text { text, .. } => {
                 let size = text.len() as u64;
-                match cut_of(&text, &message.text()) {
+                match cut_of(&text, &message.text(), &path.to_string_lossy()) {
                     Some(cut) => (Some((text, cut)), Some(size), None),
                     None => (None, Some(size), Some("differs")),
                 }
@@ -61,19 +61,29 @@ impl Ingest<'_> {
     }
 }
 
-/// What was shown, but for the notice behind it.
-fn without_notice(shown: &str) -> &str {
-    shown.rfind(NOTICE).map_or(shown, |at| &shown[..at]).trim_end()
+/// The part of the whole that was shown, and where it stands; `None` if it stands nowhere.
+fn part_of<'a>(whole: &str, shown: &'a str, path: &str) -> Option<(usize, &'a str)> {
+    let parts = [Some(shown.trim_end()), without_notice(shown, path)];
+    parts.into_iter().flatten().find_map(|part| Some((place_in(whole, part)?, part)))
 }
 
-/// Where in the whole the shown part stands; hosts show the end of an output. `None` if it does not stand there.
-fn place_in(whole: &str, shown: &str) -> Option<usize> {
-    whole.rfind(without_notice(shown))
+/// What was shown, but for the notice in brackets behind it: Pi's own, or another extension's that names the file.
+fn without_notice<'a>(shown: &'a str, path: &str) -> Option<&'a str> {
+    let (part, notice) = shown.split_at(shown.rfind("\n\n[")?);
+    let is_notice = notice.starts_with(NOTICE) || (!path.is_empty() && notice.contains(path));
+    is_notice.then(|| part.trim_end())
 }
 
-/// What the shown part is of the whole: its end, or all but its middle. `None` if it does not stand there.
-fn cut_of(whole: &str, shown: &str) -> Option<Cut> {
-    let (before, lines, gap) = match ending(whole, shown) {
+/// Where a part stands in the whole: hosts show the end of an output or its beginning.
+fn place_in(whole: &str, part: &str) -> Option<usize> {
+    let is_start = whole.starts_with(part) && !whole.trim_end().ends_with(part);
+    if is_start { Some(0) } else { whole.rfind(part) }
+}
+
+/// What the shown part is of the whole, which is in the file at `path`: its end, its beginning, or all but its middle. `None` if it does
+/// not stand there.
+fn cut_of(whole: &str, shown: &str, path: &str) -> Option<Cut> {
+    let (before, lines, gap) = match part(whole, shown, path) {
         Some((before, lines)) => (before, lines, None),
         None => (0, None, Some(gap_in(whole, shown)?)),
     };
@@ -88,9 +98,8 @@ fn cut_of(whole: &str, shown: &str) -> Option<Cut> {
 }
 
 /// The number of lines before a part that is shown, and the lines that it is, if they are whole.
-fn ending(whole: &str, shown: &str) -> Option<(u64, Option<LineRange>)> {
-    let start = place_in(whole, shown)?;
-    let shown = without_notice(shown);
+fn part(whole: &str, shown: &str, path: &str) -> Option<(u64, Option<LineRange>)> {
+    let (start, shown) = part_of(whole, shown, path)?;
     let before = breaks(&whole[..start]);
     let begins_line = start == 0 || whole.as_bytes().get(start - 1) == Some(&b'\n');
     let rest = &whole[start + shown.len()..];
@@ -132,23 +141,35 @@ mod tests {
         let whole = "a\nb\nc\nb\nc\n";
         for (shown, before, lines) in [
             ("b\nc\n\n[Showing lines 4-5 of 5. Full output: /tmp/x]", 3, Some((4, 5))),
+            (
+                "b\nc\n\n[Output truncated: 2 of 5 lines. Full output saved to: /tmp/x]",
+                3,
+                Some((4, 5)),
+            ),
             ("a\nb", 0, Some((1, 2))),
             ("", 5, None),
         ] {
-            let cut = cut_of(whole, shown).unwrap();
+            let cut = cut_of(whole, shown, "/tmp/x").unwrap();
             let lines = lines.map(|(first, last)| LineRange { first, last });
             assert_eq!((cut.lines, cut.before, cut.shown), (6, before, lines), "{shown}");
         }
-        let cut = cut_of("first\na long line", "long line\n\n[Showing last 9B of line 2]").unwrap();
-        assert_eq!((cut.before, cut.shown), (1, None));
-        assert_eq!(cut_of(whole, "d"), None);
+        let cut = |whole, shown| cut_of(whole, shown, "/tmp/x");
+        let long = cut("first\na long line", "long line\n\n[Showing last 9B of line 2]").unwrap();
+        assert_eq!((long.before, long.shown), (1, None));
+        // The beginning, where that is shown, and what only looks like a notice.
+        assert_eq!(cut("a\na\nb\n", "a\n\n[1 of 3 lines, see /tmp/x]").unwrap().before, 0);
+        let own = cut("a\n\n[1]\nb\n", "a\n\n[1]").unwrap();
+        assert_eq!(own.shown, Some(LineRange { first: 1, last: 3 }));
+        for changed in ["d", "a\n\n[the rest is nobody's business]", "\n\n[gone]"] {
+            assert_eq!(cut(whole, changed), None, "{changed}");
+        }
     }
 
     #[test]
     fn where_the_middle_is_missing_lines_keep_the_numbers_of_the_whole() {
         let lines: Vec<String> = (1..=100).map(|n| format!("line {n}\n")).collect();
         let whole = lines.concat();
-        let cut = |shown: &str| cut_of(&whole, shown);
+        let cut = |shown: &str| cut_of(&whole, shown, "/tmp/x.txt");
         let head =
             "Warning: truncated output (original token count: 9)\nTotal output lines: 100\n\n";
         let notice = "\n\n[Full output: /tmp/x.txt (read it with offset/limit)]";
@@ -177,7 +198,10 @@ mod tests {
         // A marker of the output's own is passed over, and a text that does not stand there is none.
         let own = "a…1 chars truncated…b\nmiddle\nend";
         let shown = format!("{head}a…1 chars truncated…b\nm…4 chars truncated…\nend{notice}");
-        assert_eq!(cut_of(own, &shown).unwrap().gap, Some(Gap { above: 3, line: 5, resumes: 2 }));
+        assert_eq!(
+            cut_of(own, &shown, "/tmp/x.txt").unwrap().gap,
+            Some(Gap { above: 3, line: 5, resumes: 2 })
+        );
         for wrong in ["line 1\nline 3", "line 1…8 chars truncated…line 100", ""] {
             assert_eq!(cut(&format!("{head}{wrong}{notice}")), None, "{wrong}");
         }

@@ -237,7 +237,7 @@ impl LayOut<'_> {
         let event = Event::Epoch {
             number: state.epoch() + 1,
             reason: new.reason,
-            keep_notes: window.last().copied(),
+            keep_notes: state.newest_said().map(|(at, _)| at),
             notes_before: new.notes_before,
             labels: self.labels(&new.treatments)?,
             treatments: new.treatments,

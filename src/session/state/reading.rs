@@ -98,6 +98,12 @@ impl Session {
         self.place(at).hidden
     }
 
+    /// The newest message of the window that is a person's, the model's or a tool's, with its position: hosts and their extensions
+    /// put messages of their own behind it.
+    pub fn newest_said(&self) -> Option<(u64, &ChatMessage)> {
+        self.window().rev().find(|(_, message)| !matches!(message.kind, MessageKind::Other))
+    }
+
     /// Positions of the messages that carry notes.
     pub fn noted(&self) -> impl Iterator<Item = u64> {
         self.notes.keys().copied()

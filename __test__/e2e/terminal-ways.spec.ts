@@ -1,0 +1,88 @@
+// The ways through a session as a person goes them in Pi's terminal, under tmux, with Palimpsest on and with it off: the model sees the
+// same, but for lines that stand for content.
+import { expect, test } from "vitest";
+import type { Sandbox } from "../../scripts/lib/pi.js";
+import { missing } from "./support.ts";
+import { terminal } from "./terminal.ts";
+import { allText, expectFaithful, expectRecorded, hasTools, obedient, played } from "./wires.ts";
+
+const timeout = 120_000;
+const numbered = (name: string) => Array.from({ length: 40 }, (_, at) => `line ${at + 1} of ${name}\n`).join("");
+const files = Object.fromEntries([..."abcdef"].map((name) => [`${name}.txt`, numbered(name)]));
+
+type Terminal = ReturnType<typeof terminal>;
+
+/** Sends a prompt, and waits until it is done. */
+async function prompt(pi: Terminal, name: string, commands: string): Promise<void> {
+  await pi.command(`do [${name}] ${commands}`);
+  await pi.shows(new RegExp(`Did ${name}\\.`));
+}
+
+/** Goes to a place of the tree that a search finds, with a summary of what is left or without. */
+async function goTo(pi: Terminal, place: string, summarize: boolean): Promise<void> {
+  await pi.command("/tree");
+  await pi.shows(/Session Tree/);
+  pi.type(place);
+  await pi.shows(new RegExp(`› .*${place}`));
+  pi.press("Enter");
+  await pi.shows(/→ No summary/);
+  pi.press(...(summarize ? ["Down", "Enter"] : ["Enter"]));
+  await pi.shows(/Navigated to selected point/);
+}
+
+async function walk(sandbox: Sandbox): Promise<string> {
+  const pi = terminal(sandbox);
+  await pi.shows(/^palimpsest o/m);
+  await prompt(pi, "one", "read a.txt; bash seq 1 300");
+  await pi.command("!echo for both of us");
+  await pi.shows(/^ for both of us$/m);
+  await pi.command("!!echo for me alone");
+  await pi.shows(/^ for me alone$/m);
+  await prompt(pi, "two", "read b.txt; read a.txt; bash seq 1 300");
+  pi.type("do [stopped] read c.txt & bash sleep 30");
+  pi.press("Enter");
+  await pi.shows(/\$ sleep 30[\s\S]*Elapsed/);
+  pi.press("Escape");
+  await pi.shows(/aborted/i);
+  pi.type("do [busy] bash sleep 2; read c.txt");
+  pi.press("Enter");
+  await pi.shows(/\$ sleep 2$/m);
+  pi.type("do [steered] read d.txt");
+  pi.press("Enter");
+  await pi.shows(/Did steered\./);
+  await goTo(pi, "Did one", false);
+  await prompt(pi, "beside", "read e.txt; bash seq 1 300");
+  await goTo(pi, "Did one", true);
+  await prompt(pi, "left", "read f.txt; read a.txt");
+  await pi.command("/compact");
+  await pi.shows(/Compacted|compacted/);
+  await prompt(pi, "compacted", "read a.txt; bash seq 300 600");
+  await pi.command("/clone");
+  await pi.shows(/[Cc]loned/);
+  await prompt(pi, "cloned", "read b.txt");
+  await pi.command("/new");
+  await pi.shows(/New session/);
+  await prompt(pi, "new", "read a.txt; read a.txt");
+  const screen = await pi.shows(/^palimpsest o/m);
+  await pi.quit();
+  return screen;
+}
+
+test.skipIf(missing("tmux"))("a walk through all of them", { timeout }, async () => {
+  const settings = { compaction: { keepRecentTokens: 1 } };
+  const collapsing = { previewTokens: 200, prices: "none", keepResults: 1, collapseTokens: 50 };
+  const run = (palimpsest: Record<string, unknown>) =>
+    played("anthropic", obedient(), walk, { files, palimpsest, settings });
+  const plain = await run({ enabled: false });
+  const ours = await run(collapsing);
+  expect(plain.result).toMatch(/^palimpsest off: /m);
+  expect(ours.result).toMatch(/^palimpsest on/m);
+  expect(ours.requests.map(hasTools)).toEqual(plain.requests.map(hasTools));
+  const counts = plain.requests.map((body, n) => expectFaithful(body, ours.requests[n]));
+  expect(Math.max(...counts.map(({ replaced }) => replaced))).toBeGreaterThan(2);
+  expect(allText(ours.requests.at(-1))).toContain("do [new]");
+  const said = ours.requests.map(allText).join("\n");
+  expect(said).toContain("for both of us");
+  expect(said).not.toContain("for me alone");
+  await expectRecorded(ours.sandbox);
+});

@@ -1,0 +1,159 @@
+// The ways from one session to another in the real Pi, and back and forth in one: what the model sees is what plain Pi would have
+// shown it, but for lines that stand for content.
+import { describe, expect, test } from "vitest";
+import { runPi, runPiJson, type Sandbox, startPiRpc } from "../../scripts/lib/pi.js";
+import { expectFaithful, expectRecorded, loaded, obedient, wires, withAndWithout } from "./wires.ts";
+
+const timeout = 120_000;
+const numbered = (name: string) => Array.from({ length: 40 }, (_, at) => `line ${at + 1} of ${name}\n`).join("");
+const files = Object.fromEntries([..."abcdefgh"].map((name) => [`${name}.txt`, numbered(name)]));
+
+/** Commands for what Pi offers in its terminal alone. */
+const moves = `
+export default function (pi) {
+  const jump = (summarize) => async (args, ctx) => {
+    const isIt = (entry) => entry.type === "message" && JSON.stringify(entry.message.content ?? "").includes(args);
+    const target = ctx.sessionManager.getEntries().findLast((entry) => isIt(entry));
+    await ctx.navigateTree(target.id, { summarize });
+    ctx.ui.notify("moved");
+  };
+  pi.registerCommand("jump", { description: "move in the tree", handler: jump(false) });
+  pi.registerCommand("leave", { description: "move in the tree with a summary", handler: jump(true) });
+  pi.registerCommand("again", { description: "reload", handler: async (_args, ctx) => ctx.reload() });
+}
+`;
+
+type Pi = ReturnType<typeof startPiRpc>;
+
+async function move(pi: Pi, command: string): Promise<void> {
+  const moved = pi.waitFor((record) => record.method === "notify" && record.message === "moved");
+  await pi.send({ type: "prompt", message: command });
+  await moved;
+}
+
+async function sessionFile(pi: Pi): Promise<string> {
+  const { data } = (await pi.send({ type: "get_state" })) as { data?: { sessionFile?: string } };
+  return String(data?.sessionFile);
+}
+
+/** The entry of a message of the person, by its text. */
+async function entryOf(pi: Pi, words: string): Promise<string> {
+  const { data } = (await pi.send({ type: "get_fork_messages" })) as {
+    data?: { messages: { entryId: string; text: string }[] };
+  };
+  return String(data?.messages.find(({ text }) => text.includes(words))?.entryId);
+}
+
+/** All moves that one process can make between sessions and within one. */
+async function wander(sandbox: Sandbox, args: string[]): Promise<void> {
+  const pi = startPiRpc(sandbox, [...args, ...loaded(sandbox, "moves", moves)], { deadlineMs: timeout });
+  await pi.prompt("do [one] read a.txt; read b.txt & bash seq 1 300; read a.txt");
+  await pi.prompt("do [two] read c.txt; bash seq 300 700");
+  const first = await sessionFile(pi);
+  await pi.send({ type: "new_session" });
+  await pi.prompt("do [new] read d.txt");
+  await pi.send({ type: "switch_session", sessionPath: first });
+  await pi.prompt("do [back] read e.txt; read a.txt");
+  await pi.send({ type: "fork", entryId: await entryOf(pi, "[two]") });
+  await pi.prompt("do [forked] read f.txt; read b.txt");
+  await pi.send({ type: "clone" });
+  await pi.prompt("do [cloned] read g.txt");
+  await pi.send({ type: "prompt", message: "/again" });
+  await pi.prompt("do [reloaded] read h.txt; read a.txt");
+  await move(pi, "/jump [cloned]");
+  await pi.prompt("do [beside] bash seq 700 900; read a.txt");
+  await move(pi, "/leave [forked]");
+  await pi.prompt("do [left] read c.txt; bash seq 1 300");
+  await move(pi, "/jump Did reloaded.");
+  await pi.prompt("do [returned] read d.txt");
+  await end(pi);
+}
+
+async function end(pi: Pi): Promise<void> {
+  const { code, stderr } = await pi.close();
+  expect({ code, stderr: withoutNewId(stderr) }).toEqual({ code: 0, stderr: "" });
+  expect(pi.records.filter((record) => record.type === "extension_error")).toEqual([]);
+}
+
+/** What Pi says of an ID that is given to a new session is no matter here. */
+const withoutNewId = (stderr: string) => stderr.replace(/^Warning: No project session found with id .*\n/m, "");
+
+/** All ways in which a process can take up a session, in print and json mode. Resolves to what is printed. */
+async function comeBack(sandbox: Sandbox, args: string[]): Promise<string[]> {
+  const print = async (...more: string[]) => {
+    const { code, stdout, stderr } = await runPi(sandbox, [...args, ...more]);
+    expect({ code, stderr: withoutNewId(stderr) }).toEqual({ code: 0, stderr: "" });
+    return stdout;
+  };
+  const printed = [
+    await print("--session-id", "first", "-p", "do [one] read a.txt; bash seq 1 300; read a.txt"),
+    await print("--continue", "-p", "do [two] read b.txt; bash seq 1 300"),
+  ];
+  const { code, stderr, events } = await runPiJson(sandbox, [...args, "--session", "first", "do [three] read a.txt"]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const ran = events.filter(({ type }) => type === "tool_execution_end");
+  printed.push(JSON.stringify(ran.map(({ result }) => result)).replaceAll(sandbox.dir, "<sandbox>"));
+  printed.push(await print("--fork", "first", "--session-id", "second", "-p", "do [four] read c.txt; read a.txt"));
+  printed.push(await print("--session", "first", "-p", "do [five] read d.txt; bash seq 1 300"));
+  printed.push(await print("--session", "second", "-p", "do [six] read e.txt; read a.txt"));
+  printed.push(await print("--no-session", "-p", "do [seven] read a.txt; read a.txt; bash seq 1 300; bash seq 1 300"));
+  printed.push(await print("-p", "do [eight] read a.txt"));
+  return printed;
+}
+
+/** Two processes at work in one folder at the same time: on sessions of their own, then on the same one. */
+async function workBeside(sandbox: Sandbox, args: string[]): Promise<void> {
+  const one = startPiRpc(sandbox, [...args, "--session-id", "one"]);
+  const two = startPiRpc(sandbox, [...args, "--session-id", "two"]);
+  await one.prompt("do [one] read a.txt; bash seq 1 300");
+  await two.prompt("do [two] read a.txt; bash seq 1 300; bash sed -i s/line/LINE/ b.txt");
+  await one.prompt("do [three] read b.txt; read a.txt");
+  await end(two);
+  const beside = startPiRpc(sandbox, [...args, "--session", "one"]);
+  await beside.prompt("do [four] read c.txt; read a.txt");
+  await one.prompt("do [five] read d.txt; bash seq 1 300");
+  await beside.prompt("do [six] read e.txt; read b.txt");
+  await one.prompt("do [seven] read c.txt");
+  await end(one);
+  await end(beside);
+}
+
+/** Whether everything stays in the window, or leaves as soon as it may. */
+const settings = [
+  { how: "while all stands", palimpsest: { previewTokens: 0, prices: "openai", collapseTokens: 100_000 } },
+  { how: "at every chance", palimpsest: { previewTokens: 200, prices: "none", keepResults: 1, collapseTokens: 50 } },
+];
+
+describe.each(wires)("%s", { timeout }, (wire) => {
+  describe.each(settings)("where outputs leave $how", ({ palimpsest }) => {
+    const options = { files, palimpsest };
+    const leaves = palimpsest.collapseTokens < 100;
+
+    test("new, switch, fork, clone, reload and the tree in one process", async () => {
+      const { plain, ours, sandbox } = await withAndWithout(wire, obedient, wander, options);
+      expect(ours).toHaveLength(plain.length);
+      const counts = plain.map((body, n) => expectFaithful(body, ours[n]));
+      expect(counts.some(({ missing }) => missing > 0)).toBe(leaves);
+      await expectRecorded(sandbox);
+    });
+
+    test("--continue, --session, --fork, --no-session and a new one, in print and json mode", async () => {
+      const { plain, ours, sandbox, results } = await withAndWithout(wire, obedient, comeBack, options);
+      expect(results.ours).toEqual(results.plain);
+      expect(ours).toHaveLength(plain.length);
+      const counts = plain.map((body, n) => expectFaithful(body, ours[n]));
+      expect(Math.max(...counts.map(({ replaced }) => replaced))).toBeGreaterThan(1);
+      await expectRecorded(sandbox);
+    });
+  });
+
+  test("two processes at once, on two sessions and on one", async () => {
+    const options = { files, palimpsest: settings[1].palimpsest };
+    const { plain, ours, sandbox } = await withAndWithout(wire, obedient, workBeside, options);
+    expect(ours).toHaveLength(plain.length);
+    plain.forEach((body, n) => {
+      expectFaithful(body, ours[n]);
+    });
+    await expectRecorded(sandbox);
+  });
+});
