@@ -19,7 +19,7 @@ import { environment, openExtensionLog, timedHooks } from "./log.ts";
 import { modelInUse } from "./model.ts";
 import { noticeOf } from "./notices.ts";
 import { createObserver, type Observer } from "./observe.ts";
-import { prompted } from "./prompt.ts";
+import { noteHidden, prompted } from "./prompt.ts";
 import { registerRows, showTold } from "./rows.ts";
 import { checkingLine, offLine, statusLine, type Trouble } from "./status.ts";
 import {
@@ -305,6 +305,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
   on("session_start", (_event, ctx) => inTurn(() => begin(ctx)));
   on("session_shutdown", (_event, ctx) => inTurn(() => close(ctx)));
   on("agent_start", (_event, ctx) => endWelcome(ctx));
+  on("before_agent_start", (event) => noteHidden(pi, event));
   on("context_with_system", (event, ctx) => transform(event, ctx, false));
   on("session_before_compact", (event, ctx) =>
     current === undefined ? undefined : answerCompaction(pi, current, event, ctx),

@@ -1,6 +1,11 @@
 // What of Pi's system messages stands in front of a conversation, and what in its middle: models that accept that get changes of the
 // prompt and of the tools where they were made, so that the cache keeps what stood before. Decides nothing about contexts.
-import type { ContextWithSystemEvent, ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type {
+  BeforeAgentStartEvent,
+  ContextWithSystemEvent,
+  ExtensionAPI,
+  ExtensionContext,
+} from "@earendil-works/pi-coding-agent";
 import { modelInUse } from "./model.ts";
 
 type Message = ContextWithSystemEvent["messages"][number];
@@ -17,6 +22,16 @@ export interface PromptedList {
   readonly tools: { name: string; description: string; parameters: unknown }[];
 }
 
+/** Tools that system messages declare and no request does: scripts alone call them. Pi takes them out behind its extensions. */
+const hidden = new WeakMap<ExtensionAPI, ReadonlySet<string>>();
+
+/** Notes the tools that are hidden while a run goes on. */
+export function noteHidden(pi: ExtensionAPI, { systemPromptOptions }: BeforeAgentStartEvent): void {
+  // Since Pi 1.5.
+  const { hiddenTools } = systemPromptOptions as { hiddenTools?: string[] };
+  hidden.set(pi, new Set(hiddenTools));
+}
+
 /** Parts a list of Pi's with all its system messages. */
 export function prompted(pi: ExtensionAPI, ctx: ExtensionContext, list: readonly Message[]): PromptedList {
   const current = ctx.getSystemPrompt();
@@ -27,9 +42,11 @@ export function prompted(pi: ExtensionAPI, ctx: ExtensionContext, list: readonly
     compat.supportsMidConvoSystemMessages === true && isSystem(head) && promptOf(list.filter(isSystem)) === current;
   if (!staysInPlace) {
     const front = list.filter(isSystem);
-    return { front, messages: list.filter((it) => !isSystem(it)), systemPrompt: current, tools: activeTools(pi) };
+    const tools = shown(pi, allTools(pi, front));
+    return { front, messages: list.filter((it) => !isSystem(it)), systemPrompt: current, tools };
   }
-  const tools = frontTools(list.filter(isSystem), compat) ?? activeTools(pi);
+  const messages = list.filter(isSystem);
+  const tools = shown(pi, frontTools(messages, compat) ?? allTools(pi, messages));
   return { front: [head], messages: list.slice(1), systemPrompt: promptOf([head]), tools };
 }
 
@@ -92,10 +109,20 @@ function promptOf(messages: readonly SystemMessage[]): string {
   return [...texts, ...sections.values()].filter((text) => text !== "").join("\n\n");
 }
 
-function activeTools(pi: ExtensionAPI) {
+/** All tools, as system messages declare them: code mode describes tools otherwise than who registered them. */
+function allTools(pi: ExtensionAPI, messages: readonly SystemMessage[]) {
+  const tools = toolsAfter(messages);
+  if (tools.length > 0) {
+    return tools;
+  }
   const active = new Set(pi.getActiveTools());
   const all = pi.getAllTools();
   return all.filter((tool) => active.has(tool.name)).map(declared);
+}
+
+function shown(pi: ExtensionAPI, tools: ReturnType<typeof declared>[]) {
+  const out = hidden.get(pi);
+  return out === undefined ? tools : tools.filter(({ name }) => !out.has(name));
 }
 
 function declared({ name, description, parameters }: { name: string; description: string; parameters: unknown }) {

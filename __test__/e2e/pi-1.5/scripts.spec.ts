@@ -1,11 +1,13 @@
 // Code mode in the real Pi 1.5: scripts call tools, and such calls have IDs with a slash and no message. What they do to files is
 // known all the same, what a script returns is an output like any other, and our own tools cannot be called from it.
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openStore } from "../../../index.js";
 import { runPi, type Sandbox } from "../../../scripts/lib/pi.js";
 import type { RequestBody, ScriptedModel, Step } from "../../../scripts/lib/scripted-model.js";
+import { pinnedNode, root } from "../../../scripts/setup.js";
 import { storeHolds, storeOf } from "../store-bytes.ts";
 import { contextToolNames, expectPairedCalls, extension, start, toolNames } from "../support.ts";
 
@@ -154,6 +156,25 @@ test.each(["on", "only"])(
     const callable = results(model)[0];
     expect(callable).toContain('"read"');
     expect(contextToolNames.filter((name) => callable.includes(`"${name}"`))).toEqual([]);
+  },
+);
+
+test.each(["on", "only"])(
+  "a record has the tools as the model had them, which code mode describes: codemode.mode %s",
+  async (mode) => {
+    const settings = { defaultTools: ["+codemode", "+grep"], codemode: { mode } };
+    const { model, sandbox } = await run([script("return 1"), done], { settings });
+    const palimpsest = (...args: string[]) => {
+      const command = [join(root, "bin", "palimpsest.js"), ...args, "--json"];
+      return JSON.parse(spawnSync(pinnedNode(), command, { encoding: "utf8", env: sandbox.env }).stdout);
+    };
+    const [{ id }] = palimpsest("sessions").sessions;
+    type Tool = { name: string; description?: string };
+    const named = (tools: Tool[]) => tools.map(({ name, description }) => `${name}: ${description}`).sort();
+    for (const [n, { body }] of model.requests.entries()) {
+      const { tools } = palimpsest("context", id, "--call", `${n + 1}`) as { tools: Tool[] };
+      expect(named(tools)).toEqual(named((body.tools ?? []).map((tool) => tool.function)));
+    }
   },
 );
 
