@@ -18,7 +18,8 @@ import { type Packed, packAll } from "../../scripts/lib/packages.js";
 import { runPi } from "../../scripts/lib/pi.js";
 import { pinnedNode, root } from "../../scripts/setup.js";
 import { startRegistry } from "./registry.ts";
-import { contextToolNames, start, temporaryFolder, toolNames } from "./support.ts";
+import { contextToolNames, missing, start, temporaryFolder, toolNames } from "./support.ts";
+import { terminal } from "./terminal.ts";
 
 const builtIns = ["read", "bash", "edit", "write"];
 
@@ -115,6 +116,17 @@ describe("the packages of a release", () => {
       ),
     ]);
     expect(toolNames(model.requests[0].body)).toEqual(builtIns);
+  });
+
+  test.skipIf(missing("tmux"))("Pi shows it by the package's name", async () => {
+    const { url } = await startRegistry(folder);
+    const { sandbox } = await start([], { settings: { quietStartup: false } });
+    const env = { npm_config_registry: url, npm_config_cache: temporaryFolder() };
+    expect(await runPi(sandbox, ["install", "npm:palimpsest"], { env })).toMatchObject({ code: 0 });
+    const pi = terminal(sandbox, { loads: [] });
+    const screen = await pi.shows(/^palimpsest on$/m);
+    expect(screen).toMatch(/\[Extensions\]\s+palimpsest$/m);
+    expect(screen).not.toContain("pi-extension");
   });
 });
 

@@ -14,7 +14,9 @@ interface Folders {
 }
 
 interface Options {
-  /** Arguments of Pi besides the extension. */
+  /** How the extension is loaded; none where it is installed. */
+  loads?: string[];
+  /** Arguments of Pi besides. */
   args?: string[];
   columns?: number;
   rows?: number;
@@ -23,12 +25,13 @@ interface Options {
 let terminals = 0;
 
 /** Starts Pi with the extension, 120 columns by 50 rows unless said otherwise. */
-export function terminal({ dir, projectDir, env }: Folders, { args = [], columns = 120, rows = 50 }: Options = {}) {
+export function terminal({ dir, projectDir, env }: Folders, options: Options = {}) {
+  const { loads = ["-e", extension], args = [], columns = 120, rows = 50 } = options;
   const socket = join(dir, `tmux-${terminals++}`);
   const tmux = (...rest: string[]) =>
     spawnSync("tmux", ["-u", "-S", socket, ...rest], { encoding: "utf8", env: process.env });
   const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  const pi = [pinnedNode(), piCli(piVersion), "-e", extension, ...args];
+  const pi = [pinnedNode(), piCli(piVersion), ...loads, ...args];
   const command = ["env", "-i", "TERM=xterm-256color", ...settings, ...pi];
   const size = ["-x", String(columns), "-y", String(rows)];
   const started = tmux("-f", "/dev/null", "new-session", "-d", ...size, "-c", projectDir, ...command);
