@@ -154,7 +154,7 @@ describe("the store", () => {
     "name x y",
     "forget x",
     "gc",
-    "doctor",
+    "doctor --set-aside",
     "export x",
     "stats",
   ])("is not made by `%s`", (command) => {

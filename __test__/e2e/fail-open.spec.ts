@@ -226,7 +226,7 @@ test("the log at `debug` names what runs and how long each handler took, and wit
       / info session session:\S+ is open: palimpsest 0\.1\.0 \(native\), Pi [\d.]+, Node v[\d.]+, .*, store \S+\.sqlite$/,
     ),
   ]);
-  for (const hook of ["session_start", "context", "tool_result", "message_end", "session_shutdown"]) {
+  for (const hook of ["session_start", "context_with_system", "tool_result", "message_end", "session_shutdown"]) {
     expect(
       lines.some((line) => new RegExp(` ${hook} took \\d+\\.\\d ms$`).test(line)),
       hook,

@@ -155,7 +155,7 @@ test("/context shows the bill in rpc and in print mode", async () => {
   const shown = pi.waitFor((record) => record.type === "extension_ui_request" && record.method === "notify");
   await pi.send({ type: "prompt", message: "/context" });
   expect((await shown).message).toMatch(
-    /^window .*\n.*\ncost .*no price in dollars is known; .*, plain Pi .*, so \d+ % more\n/,
+    /^window (?:.*\n)+cost .*no price in dollars is known; .*, plain Pi .*, so \d+ % more\n/,
   );
   await pi.close();
   const { code, stderr } = await runPi(sandbox, ["-e", extension, "--continue", "-p", "/context"]);

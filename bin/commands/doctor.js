@@ -21,7 +21,7 @@ export const doctor = {
     force: { type: "boolean", text: "with --set-aside: rename the file even if it is not damaged, or no store" },
   },
   notes: ["Only reads, unless --set-aside is given. Exit code 1 if something is wrong."],
-  json: "{ healthy: boolean, store: DoctorReport | null, installation: Installation }, see bin/lib/installation.js; with --set-aside { path: string, setAside: string }",
+  json: "{ healthy: boolean, store: DoctorReport | null, installation: { version: string, addon: string | null, node: string, platform: string, pi: string | null, loadedFrom: { source: string, version: string | null }[], enabled: boolean | null, log: { file: string, failures: number, newest: string | null }, findings: { kind: string, problem: string, advice: string }[] } }; with --set-aside { path: string, setAside: string }",
   examples: ["palimpsest doctor", "palimpsest doctor --json"],
   async run(given) {
     const force = given.values.force === true;
