@@ -12,9 +12,17 @@ const files = Object.fromEntries([..."abcdef"].map((name) => [`${name}.txt`, num
 
 type Terminal = ReturnType<typeof terminal>;
 
+/** Sends what is no command of Pi's. */
+async function say(pi: Terminal, text: string): Promise<void> {
+  pi.type(text);
+  const words = text.replace(/^!+/, "").replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  await pi.shows(new RegExp(words));
+  pi.press("Enter");
+}
+
 /** Sends a prompt, and waits until it is done. */
 async function prompt(pi: Terminal, name: string, commands: string): Promise<void> {
-  await pi.command(`do [${name}] ${commands}`);
+  await say(pi, `do [${name}] ${commands}`);
   await pi.shows(new RegExp(`Did ${name}\\.`));
 }
 
@@ -27,41 +35,39 @@ async function goTo(pi: Terminal, place: string, summarize: boolean): Promise<vo
   pi.press("Enter");
   await pi.shows(/→ No summary/);
   pi.press(...(summarize ? ["Down", "Enter"] : ["Enter"]));
-  await pi.shows(/Navigated to selected point/);
+  await pi.lacks(/No summary/);
+  await pi.shows(summarize ? /^ Branch summary \(/m : /Navigated to selected point/);
 }
 
 async function walk(sandbox: Sandbox): Promise<string> {
   const pi = terminal(sandbox);
   await pi.shows(/^palimpsest o/m);
   await prompt(pi, "one", "read a.txt; bash seq 1 300");
-  await pi.command("!echo for both of us");
+  await say(pi, "!echo for both of us");
   await pi.shows(/^ for both of us$/m);
-  await pi.command("!!echo for me alone");
+  await say(pi, "!!echo for me alone");
   await pi.shows(/^ for me alone$/m);
   await prompt(pi, "two", "read b.txt; read a.txt; bash seq 1 300");
-  pi.type("do [stopped] read c.txt & bash sleep 30");
-  pi.press("Enter");
+  await say(pi, "do [stopped] read c.txt & bash sleep 30");
   await pi.shows(/\$ sleep 30[\s\S]*Elapsed/);
   pi.press("Escape");
   await pi.shows(/aborted/i);
-  pi.type("do [busy] bash sleep 2; read c.txt");
-  pi.press("Enter");
+  await say(pi, "do [busy] bash sleep 2; read c.txt");
   await pi.shows(/\$ sleep 2$/m);
-  pi.type("do [steered] read d.txt");
-  pi.press("Enter");
+  await say(pi, "do [steered] read d.txt");
   await pi.shows(/Did steered\./);
   await goTo(pi, "Did one", false);
   await prompt(pi, "beside", "read e.txt; bash seq 1 300");
   await goTo(pi, "Did one", true);
   await prompt(pi, "left", "read f.txt; read a.txt");
   await pi.command("/compact");
-  await pi.shows(/Compacted|compacted/);
+  await pi.shows(/^ Compacted from /m);
   await prompt(pi, "compacted", "read a.txt; bash seq 300 600");
   await pi.command("/clone");
-  await pi.shows(/[Cc]loned/);
+  await pi.shows(/Cloned to new session/);
   await prompt(pi, "cloned", "read b.txt");
   await pi.command("/new");
-  await pi.shows(/New session/);
+  await pi.shows(/New session started/);
   await prompt(pi, "new", "read a.txt; read a.txt");
   const screen = await pi.shows(/^palimpsest o/m);
   await pi.quit();
