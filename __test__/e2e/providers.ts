@@ -192,6 +192,11 @@ export async function serve(format: keyof typeof formats, script: Script) {
     response.writeHead(200, { "content-type": contentType });
     for (const chunk of stream(step, n, sent.length)) {
       response.write(chunk);
+      if (step.breaks && String(chunk).includes("_delta")) {
+        // What is written goes out first.
+        setImmediate(() => response.destroy());
+        return;
+      }
     }
     response.end();
   });

@@ -72,6 +72,9 @@ async function during(pi: Pi, message: string, event: string, then: () => Promis
   await settled;
 }
 
+/** Called when a model does not answer. */
+let hangs = () => {};
+
 async function live(sandbox: Sandbox, args: string[]): Promise<void> {
   writeFileSync(join(sandbox.projectDir, "i.png"), Buffer.from(png, "base64"));
   const pi = startPiRpc(sandbox, [...args, ...loaded(sandbox, "talker", talker)], { deadlineMs: timeout });
@@ -94,6 +97,14 @@ async function live(sandbox: Sandbox, args: string[]): Promise<void> {
   await settled;
   await pi.prompt("do [failing] read a.txt; fail 503; bash seq 800 1000; fail 429; read b.txt");
   await pi.prompt("do [refused] read c.txt; fail 400");
+  await pi.prompt("do [broken] read b.txt; break; bash seq 1000 1200");
+  const hung = new Promise<void>((resolve) => {
+    hangs = resolve;
+  });
+  await during(pi, "do [hung] read c.txt; hang", "agent_start", async () => {
+    await hung;
+    await pi.send({ type: "abort" });
+  });
   await pi.prompt("do [again] read d.txt; nonsense x; bash exit 3");
   const images = [{ type: "image", data: png, mimeType: "image/png" }];
   const seen = pi.waitFor((record) => record.type === "agent_settled");
@@ -111,7 +122,7 @@ describe.each(wires)("%s", { timeout }, (wire) => {
   test.each(settings)("all that happens in a run, $name", async ({ palimpsest }) => {
     const model = { input: ["text", "image"], reasoning: true };
     const options = { files, palimpsest, model, settings: { retry: { baseDelayMs: 5 } } };
-    const { plain, ours, sandbox } = await withAndWithout(wire, obedient, live, options);
+    const { plain, ours, sandbox } = await withAndWithout(wire, () => obedient(() => hangs()), live, options);
     expect(ours).toHaveLength(plain.length);
     const counts = plain.map((body, n) => expectFaithful(body, ours[n]));
     expect(counts.some(({ missing }) => missing > 0)).toBe(palimpsest.collapseTokens < 100);
@@ -122,6 +133,7 @@ describe.each(wires)("%s", { timeout }, (wire) => {
       "In the middle.",
       "Words for the next turn.",
       "And mind the gap.",
+      "Did broken.",
       "[image]",
     ]) {
       expect(said).toContain(words);

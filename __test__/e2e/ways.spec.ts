@@ -66,6 +66,9 @@ async function wander(sandbox: Sandbox, args: string[]): Promise<void> {
   await pi.prompt("do [left] read c.txt; bash seq 1 300");
   await move(pi, "/jump Did reloaded.");
   await pi.prompt("do [returned] read d.txt");
+  // The calls of an answer without their results.
+  await move(pi, "/jump Next of beside.");
+  await pi.prompt("do [torn] read a.txt");
   await end(pi);
 }
 

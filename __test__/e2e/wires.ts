@@ -233,10 +233,10 @@ export async function expectRecorded(sandbox: Sandbox): Promise<void> {
 }
 
 /**
- * A model that does what the last prompt tells it, such as `do [a] read a.txt & bash seq 1 9; fail 500; say Enough.`, and then
+ * A model that does what the last prompt tells it, such as `do [a] read a.txt & bash seq 1 9; fail 500; break; hang; say Enough.`, and then
  * says that it is done. Each prompt needs a name of its own. Asked for a summary, it gives one.
  */
-export function obedient(): WireScript {
+export function obedient(hangs: () => void = () => {}): WireScript {
   const done = new Map<string, number>();
   return ({ body }) => {
     const orders = said(body).flatMap(({ role, text }) =>
@@ -251,6 +251,13 @@ export function obedient(): WireScript {
     const command = list.split("; ")[at];
     if (command?.startsWith("say ")) {
       return { text: command.slice(4).replaceAll("\\n", "\n") };
+    }
+    if (command === "hang") {
+      hangs();
+      return new Promise(() => {});
+    }
+    if (command === "break") {
+      return { text: "This answer breaks off", breaks: true };
     }
     if (command?.startsWith("fail ")) {
       const status = Number(command.slice(5));

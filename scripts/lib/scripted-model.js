@@ -11,6 +11,7 @@ import { createServer } from "node:http";
  * @property {{ in: number } | null} [usage] prompt tokens to report; null reports none; default: body length / 4
  * @property {number} [status] answer with this HTTP status and no message
  * @property {string} [error] what that answer says
+ * @property {boolean} [breaks] whether the connection ends in the middle of the answer
  *
  * @typedef {{ role: string, content?: unknown, tool_calls?: { id: string, function: { name: string, arguments: string } }[],
  *   tool_call_id?: string, reasoning_content?: string }} WireMessage
@@ -103,6 +104,11 @@ function answer(response, request, step) {
   response.writeHead(200, { "content-type": "text/event-stream" });
   for (const chunk of toChunks(request, step)) {
     response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    if (step.breaks) {
+      // What is written goes out first.
+      setImmediate(() => response.destroy());
+      return;
+    }
   }
   response.end("data: [DONE]\n\n");
 }
