@@ -100,20 +100,19 @@ describe.each(models)("a model of $wire that takes changes in the middle", { tim
     expect(Math.max(...counts.map(({ replaced }) => replaced))).toBeGreaterThan(4);
     expect(new Set(ours.map(promptOf))).toEqual(new Set([promptOf(plain[0])]));
   });
+});
 
-  test("gets a prompt that another extension forces as plain Pi gives it", async () => {
-    const forced = [
-      "do [five] read b.txt; read a.txt",
-      "do [forced] read c.txt",
-      "do [six] read d.txt; bash seq 1 300",
-    ];
-    const options = { files, palimpsest: collapsing, model: { compat } };
-    const { plain, ours } = await withAndWithout(wire, obedient, play(prompts, forced), options);
-    expect(ours.map(promptOf)).toEqual(plain.map(promptOf));
-    expect(promptOf(ours[ours.length - 4])).toContain("Be a pirate.");
-    plain.forEach((body, n) => {
-      expectFaithful(body, ours[n]);
-    });
+test("a model that takes changes in the middle gets a prompt that another extension forces as plain Pi gives it", {
+  timeout,
+}, async () => {
+  const [{ wire, compat }] = models;
+  const forced = ["do [five] read b.txt; read a.txt", "do [forced] read c.txt", "do [six] read d.txt; bash seq 1 300"];
+  const options = { files, palimpsest: collapsing, model: { compat } };
+  const { plain, ours } = await withAndWithout(wire, obedient, play(prompts, forced), options);
+  expect(ours.map(promptOf)).toEqual(plain.map(promptOf));
+  expect(promptOf(ours[ours.length - 4])).toContain("Be a pirate.");
+  plain.forEach((body, n) => {
+    expectFaithful(body, ours[n]);
   });
 });
 

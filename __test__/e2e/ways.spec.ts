@@ -121,38 +121,36 @@ async function workBeside(sandbox: Sandbox, args: string[]): Promise<void> {
   await end(beside);
 }
 
-/** Whether everything stays in the window, or leaves as soon as it may. */
+/** Under which outputs leave at every chance. */
+const leaving = { previewTokens: 200, prices: "none", keepResults: 1, collapseTokens: 50 };
 const settings = [
   { how: "while all stands", palimpsest: { previewTokens: 0, prices: "openai", collapseTokens: 100_000 } },
-  { how: "at every chance", palimpsest: { previewTokens: 200, prices: "none", keepResults: 1, collapseTokens: 50 } },
+  { how: "while outputs leave at every chance", palimpsest: leaving },
 ];
 
 describe.each(wires)("%s", { timeout }, (wire) => {
-  describe.each(settings)("where outputs leave $how", ({ palimpsest }) => {
-    const options = { files, palimpsest };
-    const leaves = palimpsest.collapseTokens < 100;
+  test.each(settings)("new, switch, fork, clone, reload and the tree in one process, $how", async ({ palimpsest }) => {
+    const { plain, ours, sandbox } = await withAndWithout(wire, obedient, wander, { files, palimpsest });
+    expect(ours).toHaveLength(plain.length);
+    const counts = plain.map((body, n) => expectFaithful(body, ours[n]));
+    expect(counts.some(({ missing }) => missing > 0)).toBe(palimpsest.collapseTokens < 100);
+    await expectRecorded(sandbox);
+  });
 
-    test("new, switch, fork, clone, reload and the tree in one process", async () => {
-      const { plain, ours, sandbox } = await withAndWithout(wire, obedient, wander, options);
-      expect(ours).toHaveLength(plain.length);
-      const counts = plain.map((body, n) => expectFaithful(body, ours[n]));
-      expect(counts.some(({ missing }) => missing > 0)).toBe(leaves);
-      await expectRecorded(sandbox);
+  test("--continue, --session, --fork, --no-session and a new one, in print and json mode", async () => {
+    const { plain, ours, sandbox, results } = await withAndWithout(wire, obedient, comeBack, {
+      files,
+      palimpsest: leaving,
     });
-
-    test("--continue, --session, --fork, --no-session and a new one, in print and json mode", async () => {
-      const { plain, ours, sandbox, results } = await withAndWithout(wire, obedient, comeBack, options);
-      expect(results.ours).toEqual(results.plain);
-      expect(ours).toHaveLength(plain.length);
-      const counts = plain.map((body, n) => expectFaithful(body, ours[n]));
-      expect(Math.max(...counts.map(({ replaced }) => replaced))).toBeGreaterThan(1);
-      await expectRecorded(sandbox);
-    });
+    expect(results.ours).toEqual(results.plain);
+    expect(ours).toHaveLength(plain.length);
+    const counts = plain.map((body, n) => expectFaithful(body, ours[n]));
+    expect(Math.max(...counts.map(({ replaced }) => replaced))).toBeGreaterThan(1);
+    await expectRecorded(sandbox);
   });
 
   test("two processes at once, on two sessions and on one", async () => {
-    const options = { files, palimpsest: settings[1].palimpsest };
-    const { plain, ours, sandbox } = await withAndWithout(wire, obedient, workBeside, options);
+    const { plain, ours, sandbox } = await withAndWithout(wire, obedient, workBeside, { files, palimpsest: leaving });
     expect(ours).toHaveLength(plain.length);
     plain.forEach((body, n) => {
       expectFaithful(body, ours[n]);
