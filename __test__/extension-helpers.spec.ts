@@ -6,8 +6,7 @@ import { describe, expect, test } from "vitest";
 import { openLog } from "../lib/log.js";
 import type { Session, UsageReport } from "../pi-extension/addon.ts";
 import { createFailures, describe as describeError, type Failures } from "../pi-extension/failures.ts";
-import { createObserver } from "../pi-extension/observe.ts";
-import { createUsageReporter } from "../pi-extension/usage.ts";
+import { createObserver, createUsageReporter } from "../pi-extension/observe.ts";
 import { temporaryFolder } from "./e2e/support.ts";
 
 /** Failures that nobody is told of. */

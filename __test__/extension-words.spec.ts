@@ -1,13 +1,11 @@
 // What the person in front of Pi reads: the status line, `/context`, notices.
 import { describe, expect, test } from "vitest";
 import type { Ledger, SessionStatus } from "../pi-extension/addon.ts";
-import { contextReport } from "../pi-extension/report.ts";
-import { cameWith } from "../pi-extension/rows.ts";
-import { settingsText } from "../pi-extension/settings.ts";
-import { checkingLine, offLine, statusLine } from "../pi-extension/status.ts";
-import { offByError, offBySettings, swallowed } from "../pi-extension/switch.ts";
+import { offByError, offBySettings, swallowed } from "../pi-extension/live.ts";
+import { contextReport, settingsText } from "../pi-extension/report.ts";
+import { cameWith } from "../pi-extension/tools.ts";
 import { welcome } from "../pi-extension/welcome.ts";
-import { dollars, shortCount } from "../pi-extension/words.ts";
+import { checkingLine, dollars, offLine, shortCount, statusLine } from "../pi-extension/words.ts";
 
 const status: SessionStatus = {
   calls: 42,

@@ -6,7 +6,6 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { getEnvironmentData, setEnvironmentData } from "node:worker_threads";
-import { withoutAddon } from "./no-addon.js";
 
 /**
  * @typedef {object} Copy
@@ -56,6 +55,8 @@ function native() {
   try {
     return require("../binding.js");
   } catch (error) {
+    /** @type {typeof import("./no-addon.js")} */
+    const { withoutAddon } = require("./no-addon.js");
     throw withoutAddon(error, { folder: here.folder, optionalDependencies: manifest.optionalDependencies });
   }
 }

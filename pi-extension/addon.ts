@@ -1,5 +1,10 @@
-// Loads the native addon, and exports its types for the rest of the extension, which imports it nowhere else. The import is dynamic,
-// so that the extension loads even if the binary is missing or broken.
+// The package that this extension is part of: its native addon, with the types for the rest of the extension, which imports it nowhere
+// else; and which copy of the package serves a Pi, since two would answer each call one after the other. Copies find each other on Pi's
+// event bus, whatever their versions, so what they exchange must never change its shape.
+import { readFileSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import type * as Addon from "../index.js";
 
 export type {
@@ -17,13 +22,65 @@ export type {
 } from "../index.js";
 export type { Addon };
 
-let loading: Promise<typeof Addon> | undefined;
+/**
+ * A function that imports a module when it is first called. Pi's loader gives a module that is being evaluated to whoever asks for it
+ * again, without its functions; so it is asked once.
+ */
+export function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () => {
+    loading ??= load();
+    return loading;
+  };
+}
 
 /**
- * Imports the addon; rejects when there is no binary for this platform or it does not load. It is tried once: the second time a module
- * that failed would be there without its functions.
+ * Imports the addon; rejects when there is no binary for this platform or it does not load. The import is dynamic, so that the extension
+ * loads all the same.
  */
-export function loadAddon(): Promise<typeof Addon> {
-  loading ??= import("../index.js");
-  return loading;
+export const loadAddon: () => Promise<typeof Addon> = once(() => import("../index.js"));
+
+/** A copy of the package. */
+export interface Copy {
+  readonly version: string;
+  /** Its folder, canonical. */
+  readonly folder: string;
+}
+
+/** What a copy asks when it is loaded. The first one answers. */
+interface Question {
+  first?: Copy;
+}
+
+const channel = "palimpsest:copies";
+
+/**
+ * The copy that Pi loaded before this one, and that serves it. Undefined if this one does; from now on it tells the others. An earlier
+ * load of this same copy, as before `/reload`, is no other.
+ */
+export function servingCopy(pi: ExtensionAPI): Copy | undefined {
+  const here = thisCopy();
+  const question: Question = {};
+  pi.events.emit(channel, question);
+  if (question.first !== undefined && question.first.folder !== here.folder) {
+    return question.first;
+  }
+  pi.events.on(channel, (asked) => {
+    (asked as Question).first ??= here;
+  });
+  return undefined;
+}
+
+/** What the user is told by a copy that does not serve. */
+export function standsAside(first: Copy): string {
+  const here = thisCopy();
+  const shown = ({ version, folder }: Copy) => `${version} in ${folder}`;
+  return `two copies are loaded; ${shown(first)} serves, ${shown(here)} is off. Remove one of them`;
+}
+
+/** The copy that this file belongs to. */
+export function thisCopy(): Copy {
+  const folder = realpathSync(dirname(dirname(fileURLToPath(import.meta.url))));
+  const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string };
+  return { version, folder };
 }

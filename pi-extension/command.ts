@@ -1,17 +1,25 @@
 // The command `/context`: what it takes, what it answers, and where that is shown. Decides nothing about contexts.
-import type { ExtensionCommandContext, ExtensionContext, RegisteredCommand } from "@earendil-works/pi-coding-agent";
+import type { ExtensionCommandContext, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { windowParts } from "../lib/window.js";
-import { activated, type Changeable, changed, exported, pinned } from "./actions.ts";
 import type { Settings, SettingValue } from "./addon.ts";
 import { describe, tell } from "./failures.ts";
-import type { Live } from "./live.ts";
-import { modelInUse } from "./model.ts";
-import { contentText, historyText, nameItems, objectsText, whyText } from "./objects.ts";
+import { chosenLayout, type Live, type Off } from "./live.ts";
+import {
+  activated,
+  type Changeable,
+  changed,
+  contentText,
+  exported,
+  historyText,
+  nameItems,
+  objectsText,
+  pinned,
+  whyText,
+} from "./objects.ts";
+import { modelInUse } from "./observe.ts";
 import { showPanel } from "./panel.ts";
-import { contextReport } from "./report.ts";
-import { settingsText } from "./settings.ts";
-import type { Trouble } from "./status.ts";
-import type { Off } from "./switch.ts";
+import { contextReport, settingsText } from "./report.ts";
+import type { Trouble } from "./words.ts";
 
 /** An open session, as the command needs it. */
 type Shown = Pick<Live, "session" | "store" | "layout" | "notices"> &
@@ -20,16 +28,14 @@ type Shown = Pick<Live, "session" | "store" | "layout" | "notices"> &
 /** What the command acts on. */
 export interface ContextHost {
   /** The open session; undefined where Palimpsest is off. */
-  current(): Shown | undefined;
+  readonly current: Shown | undefined;
   /** Why it is off. */
-  off(): Off | undefined;
+  readonly off: Off | undefined;
   turnOff(ctx: ExtensionContext): Promise<void>;
   turnOn(ctx: ExtensionContext): Promise<void>;
   setLayout(ctx: ExtensionContext, layout: Settings["layout"]): Promise<void>;
   /** All settings with who set them. */
   settings(ctx: ExtensionContext): Promise<SettingValue[]>;
-  /** The layout that the user chose in this session. */
-  chosenLayout(ctx: ExtensionContext): Settings["layout"] | undefined;
 }
 
 /** What a part completes: names of objects of the session, all or those in a set, or these words. */
@@ -53,23 +59,21 @@ type Parts = ReadonlyMap<string, Part>;
 /** Lines that stand in the transcript; more are shown in a panel. */
 const maxLines = 3;
 
-/** Makes the command. */
-export function contextCommand(host: ContextHost): Omit<RegisteredCommand, "name" | "sourceInfo"> {
-  const parts: Parts = new Map(Object.entries({ ...looksOf(host), ...changesOf(host) }));
-  return {
-    description: "Show what Palimpsest does in this session and what it saves, or turn it off and on",
-    getArgumentCompletions: (typed) => completions(host, parts, typed),
-    async handler(args, ctx) {
-      const [, name = "", given = ""] = /^\s*(\S+)\s*(.*?)\s*$/s.exec(args) ?? [];
-      const part = parts.get(name === "" ? "overview" : name);
-      const text = await answer(parts, part, name, given, ctx).catch(describe);
-      if (ctx.mode === "tui" && text.split("\n").length > maxLines) {
-        await showPanel(ctx, `Palimpsest · /context ${args}`.trim(), text, part?.indent ?? helpIndent);
-      } else {
-        tell(ctx, text, "info");
-      }
-    },
-  };
+/** Runs the command. `args`: what was typed after it. */
+export async function run(host: ContextHost, args: string, ctx: ExtensionCommandContext): Promise<void> {
+  const parts = partsOf(host);
+  const [, name = "", given = ""] = /^\s*(\S+)\s*(.*?)\s*$/s.exec(args) ?? [];
+  const part = parts.get(name === "" ? "overview" : name);
+  const text = await answer(parts, part, name, given, ctx).catch(describe);
+  if (ctx.mode === "tui" && text.split("\n").length > maxLines) {
+    await showPanel(ctx, `Palimpsest · /context ${args}`.trim(), text, part?.indent ?? helpIndent);
+  } else {
+    tell(ctx, text, "info");
+  }
+}
+
+function partsOf(host: ContextHost): Parts {
+  return new Map(Object.entries({ ...looksOf(host), ...changesOf(host) }));
 }
 
 async function answer(
@@ -126,7 +130,7 @@ function looksOf(host: ContextHost): Record<string, Part> {
       usage: "[FILTER]",
       summary: "list the settings, and who set them",
       indent: 23,
-      run: async (given, ctx) => settingsText(await host.settings(ctx), given, host.chosenLayout(ctx)),
+      run: async (given, ctx) => settingsText(await host.settings(ctx), given, chosenLayout(ctx)),
     },
   };
 }
@@ -174,8 +178,8 @@ function changesOf(host: ContextHost): Record<string, Part> {
       usage: "",
       summary: "turn it off in this session",
       async run(_given, ctx) {
-        if (host.current() === undefined) {
-          return offText(host.off());
+        if (host.current === undefined) {
+          return offText(host.off);
         }
         await host.turnOff(ctx);
         return "Palimpsest is off in this session: the model gets Pi's own messages. `/context on` turns it on again.";
@@ -185,11 +189,11 @@ function changesOf(host: ContextHost): Record<string, Part> {
       usage: "",
       summary: "turn it on in this session",
       async run(_given, ctx) {
-        if (host.current() !== undefined) {
+        if (host.current !== undefined) {
           return "Palimpsest is on in this session.";
         }
         await host.turnOn(ctx);
-        return host.current() === undefined ? offText(host.off()) : "Palimpsest is on again in this session.";
+        return host.current === undefined ? offText(host.off) : "Palimpsest is on again in this session.";
       },
     },
   };
@@ -201,8 +205,8 @@ async function opened(
   { cwd }: ExtensionCommandContext,
   answer: (current: Shown & Changeable) => Promise<string>,
 ): Promise<string> {
-  const current = host.current();
-  return current === undefined ? offText(host.off()) : answer({ ...current, cwd });
+  const current = host.current;
+  return current === undefined ? offText(host.off) : answer({ ...current, cwd });
 }
 
 async function chooseLayout(
@@ -218,19 +222,20 @@ async function chooseLayout(
     return `The layout is \`${given}\` already.`;
   }
   await host.setLayout(ctx, given);
-  return host.current()?.layout === given
+  return host.current?.layout === given
     ? `The layout is \`${given}\` in this session from the next call on, which writes the request anew.`
-    : offText(host.off());
+    : offText(host.off);
 }
 
 /** The parts that begin so; after a part, what it completes. Pi puts the value in the place of all that was typed. */
-async function completions(host: ContextHost, parts: Parts, typed: string) {
+export async function completions(host: ContextHost, typed: string) {
+  const parts = partsOf(host);
   const [, name, given] = /^\s*(\S+)\s+(.*)$/s.exec(typed) ?? [];
   if (name === undefined) {
     const fitting = [...parts].filter(([known]) => known.startsWith(typed.trimStart()));
     return nullIfNone(fitting.map(([known, part]) => ({ value: known, label: known, description: part.summary })));
   }
-  const current = host.current();
+  const current = host.current;
   const completes = parts.get(name)?.completes;
   if (current === undefined || completes === undefined) {
     return null;
@@ -266,9 +271,9 @@ function offText(off: Off | undefined): string {
 }
 
 async function overview(host: ContextHost, ctx: ExtensionCommandContext): Promise<string> {
-  const current = host.current();
+  const current = host.current;
   if (current === undefined) {
-    return offText(host.off());
+    return offText(host.off);
   }
   const { session, store, layout, notices, trouble } = current;
   const status = session.status();

@@ -1,8 +1,14 @@
 // Fail open: a failure of Palimpsest never reaches Pi. The user is notified of the first one of each kind in a session; all are logged
-// with their causes. Nothing in this file throws or rejects.
-import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { Log } from "../lib/log.js";
+// with their causes. Nothing in this file throws or rejects. Here too: where the log is, and how long our handlers take. What its lines
+// look like and how the file is kept is in lib/log.js.
+import { join } from "node:path";
+import { type ContextEvent, type ExtensionAPI, type ExtensionContext, VERSION } from "@earendil-works/pi-coding-agent";
+import { type Log, openLog } from "../lib/log.js";
 import { harmless } from "../lib/terminal.js";
+import { type Addon, loadAddon, thisCopy } from "./addon.ts";
+
+/** Handlers that take so long are logged at `info`, the others at `debug`. A person may notice it. */
+const slowMs = 100;
 
 /** Reports and logs the failures of one session. */
 export interface Failures {
@@ -89,4 +95,41 @@ function notify(ctx: ExtensionContext, message: string): void {
   } catch {
     // The host may be shutting down. The log still has the message.
   }
+}
+
+/** Opens the log of an agent folder. */
+export function openExtensionLog(agentDir: string): ReturnType<typeof openLog> {
+  return openLog(join(agentDir, "palimpsest"), { withoutSecrets });
+}
+
+/** What a report of a fault has to name. */
+export function environment(addon: typeof Addon, store: string): string {
+  const { version } = thisCopy();
+  const machine = `Node ${process.version}, ${process.platform} ${process.arch}`;
+  return `palimpsest ${version} (${addon.__napiBindingTarget}), Pi ${VERSION}, ${machine}, store ${store}`;
+}
+
+/** `pi.on`, with handlers whose time is logged where the log has such lines. */
+export function timedHooks(pi: ExtensionAPI, log: Log): ExtensionAPI["on"] {
+  if (!log.writes("info")) {
+    return pi.on.bind(pi);
+  }
+  type Handler = (event: ContextEvent, ctx: ExtensionContext) => Promise<undefined>;
+  const timed = (name: "context", handler: Handler) =>
+    pi.on(name, async (event, ctx) => {
+      const start = performance.now();
+      try {
+        return await handler(event, ctx);
+      } finally {
+        const ms = performance.now() - start;
+        void log.write(ms < slowMs ? "debug" : "info", `${name} took ${ms.toFixed(1)} ms`);
+      }
+    });
+  // For any event: what it is called with goes through as it is.
+  return timed as ExtensionAPI["on"];
+}
+
+async function withoutSecrets(text: string): Promise<string> {
+  const addon = await loadAddon().catch(() => undefined);
+  return addon?.withoutSecrets(text) ?? text;
 }

@@ -1,11 +1,13 @@
-// Opens the store and the session behind a Pi session: settings, path of the store, parent. Decides nothing about contexts.
+// What a Pi session is opened with: settings, path of the store, parent, and what the person chose for the session. Opens the store and
+// the session behind it, says why it stays off and how to turn it on. The choice of off or on and of the layout is in Pi's session file,
+// since our store stays shut where it is off; a fork takes it over. Decides nothing about contexts.
 import { existsSync } from "node:fs";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, extname, join } from "node:path";
-import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, ExtensionContext, SessionEntry } from "@earendil-works/pi-coding-agent";
 import type { Addon, Session, Settings, Store } from "./addon.ts";
-import { chosenLayout } from "./switch.ts";
+import { describe } from "./failures.ts";
 
 /** What stands for the path of a store in memory. */
 export const inMemory = ":memory:";
@@ -224,4 +226,97 @@ async function parentSessionId(ctx: ExtensionContext): Promise<string | undefine
 function isHeader(value: unknown): value is { type: "session"; id: string } {
   const header = value as { type?: unknown; id?: unknown } | null;
   return header?.type === "session" && typeof header.id === "string";
+}
+
+/** Why Palimpsest is off in a session. */
+export interface Off {
+  readonly why: string;
+  /** How to turn it on. */
+  readonly turnOn: string;
+}
+
+/** Type of the entries in Pi's session file. */
+const entryType = "palimpsest";
+
+/** Errors about code: what a process failed to load once it does not load again. */
+const mendedByStart: unknown[] = ["NO_ADDON", "OTHER_COPY"];
+
+/** The user said so in this session. */
+export const switchedOff: Off = { why: "you turned it off here", turnOn: "`/context on`" };
+
+/** The option that Pi was started with; see `flagName`. */
+export const offByFlag: Off = {
+  why: "Pi was started with `--no-context`",
+  turnOn: "`/context on`, or start Pi without it",
+};
+
+/** Name of Pi's option that starts without us. */
+export const flagName = "no-context";
+
+/**
+ * What Pi took for the value of the option: it gives an extension's option the next word of the command line, which is a prompt where one
+ * follows. Undefined if it took none.
+ */
+export function swallowed(args: readonly string[]): string | undefined {
+  const next = args.includes(`--${flagName}`) ? args[args.indexOf(`--${flagName}`) + 1] : undefined;
+  return next?.startsWith("-") ? undefined : next;
+}
+
+/** The settings say so. */
+export function offBySettings(agentDir: string): Off {
+  const file = join(agentDir, "palimpsest.json");
+  return {
+    why: "the setting `enabled` is false",
+    turnOn: `remove \`enabled\` from \`${file}\` or the project's \`.pi/palimpsest.json\`, then \`/context on\``,
+  };
+}
+
+/** It could not be opened. */
+export function offByError(error: unknown): Off {
+  if (isForgotten(error)) {
+    return {
+      why: "you had it forgotten",
+      turnOn: "a new session, since nothing of a forgotten one is stored again",
+    };
+  }
+  const { code } = (error ?? {}) as { code?: unknown };
+  const again = mendedByStart.includes(code) ? "start Pi again" : "`/context on`";
+  return { why: describe(error), turnOn: `put that right, then ${again}` };
+}
+
+/** Whether the user had this session forgotten. That is no failure, and nothing of it is stored again. */
+export function isForgotten(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === "FORGOTTEN";
+}
+
+/** Whether the user turned it off in the session, by the newest entry, on whatever branch. */
+export function isSwitchedOff(ctx: ExtensionContext): boolean {
+  return newest(ctx, "on") === false;
+}
+
+/** The layout that the user chose in the session, in the same way. */
+export function chosenLayout(ctx: ExtensionContext): Settings["layout"] | undefined {
+  const layout = newest(ctx, "layout");
+  return layout === "log" || layout === "pools" ? layout : undefined;
+}
+
+/** Remembers what the user wants in this session. */
+export function remember(pi: ExtensionAPI, what: { on: boolean } | { layout: Settings["layout"] }): void {
+  pi.appendEntry(entryType, what);
+}
+
+/** The newest value under a key of our entries. */
+function newest(ctx: ExtensionContext, key: "on" | "layout"): unknown {
+  const data = (entry: SessionEntry) =>
+    entry.type === "custom" && entry.customType === entryType
+      ? (entry.data as Record<string, unknown> | undefined)
+      : {};
+  const entry = ctx.sessionManager.getEntries().findLast((known) => data(known)?.[key] !== undefined);
+  return entry === undefined ? undefined : data(entry)?.[key];
+}
+
+/** Offers the model the tools of these names, or no longer. */
+export function offerTools(pi: ExtensionAPI, names: readonly string[], on: boolean): void {
+  const others = pi.getActiveTools().filter((name) => !names.includes(name));
+  pi.setActiveTools(on ? [...others, ...names] : others);
 }

@@ -1,14 +1,17 @@
-// Reports every finished tool call to the session, once, whichever extension the tool comes from. A call that ran is reported with
-// its final arguments, before its result goes on; one that did not run (unknown tool, blocked), when it ends.
+// Reports to the session what Pi did. Every finished tool call, once, whichever extension the tool comes from: a call that ran with its
+// final arguments, before its result goes on; one that did not run (unknown tool, blocked), when it ends. And what providers say was
+// used: by each answer, and by requests that only kept the cache alive. Decides nothing, and none of it rejects.
 import type {
   AgentToolResult,
+  ExtensionContext,
+  MessageEndEvent,
   ToolExecutionEndEvent,
   ToolExecutionStartEvent,
   ToolResultEvent,
 } from "@earendil-works/pi-coding-agent";
-import type { Session } from "./addon.ts";
+import type { Session, UsageReport } from "./addon.ts";
 import type { Failures } from "./failures.ts";
-import type { HelpDetails } from "./rows.ts";
+import type { HelpDetails } from "./tools.ts";
 
 /** Tools whose output names files: the session reads it to learn which files the model has seen. */
 const namingTools = new Set(["ls", "find", "grep", "bash"]);
@@ -110,4 +113,87 @@ function blocksOf(content: unknown): ToolResultEvent["content"] {
     return [{ type: "text", text: content }];
   }
   return Array.isArray(content) ? content : [];
+}
+
+/** Reports the usage of one session. */
+export interface UsageReporter {
+  /** A call goes out. `ours` is false if it has Pi's own messages. */
+  called(ours: boolean): void;
+  /** A message is complete. */
+  ended(event: MessageEndEvent): Promise<void>;
+  /** Reports requests that kept the cache alive. Call it before a call, whose estimate depends on it. */
+  warmed(ctx: ExtensionContext): Promise<void>;
+}
+
+/** Creates a reporter. */
+export function createUsageReporter(session: Session, failures: Failures): UsageReporter {
+  let newestIsOurs = false;
+
+  async function report(usage: UsageReport) {
+    await session.recordUsage(usage).catch((error: unknown) => failures.report("usage was not taken", error));
+  }
+
+  return {
+    called(ours) {
+      newestIsOurs = ours;
+    },
+    async ended({ message }) {
+      if (message.role !== "assistant" || message.usage === undefined) {
+        return;
+      }
+      const { input, cacheRead, cacheWrite, output } = message.usage;
+      // Without a number the report is about the newest call of the session.
+      const call = newestIsOurs ? undefined : 0;
+      await report({ kind: "call", call, input, cacheRead, cacheWrite, output });
+    },
+    async warmed(ctx) {
+      for (const { id, timestamp, usage } of newestWarmings(ctx)) {
+        const { input, cacheRead, cacheWrite, output } = usage;
+        await report({ kind: "cache_warm", id, time: Date.parse(timestamp), input, cacheRead, cacheWrite, output });
+      }
+    },
+  };
+}
+
+/**
+ * The entries about cache warming since the answer before the newest, oldest first: while an answer takes long, the cache is kept warm
+ * before the answer is complete. The session ignores those that it knows.
+ */
+function newestWarmings(ctx: ExtensionContext) {
+  const branch = ctx.sessionManager.getBranch();
+  const found = [];
+  let answers = 0;
+  for (let at = branch.length - 1; at >= 0 && answers < 2; at--) {
+    const entry = branch[at];
+    if (entry.type === "message" && entry.message.role === "assistant") {
+      answers++;
+    }
+    if (entry.type === "usage" && entry.kind === "cache_warm") {
+      found.unshift(entry);
+    }
+  }
+  return found;
+}
+
+/**
+ * The model to which the next request goes, as far as it is known: behind a virtual one that of the newest answer. Where there is none
+ * yet, the virtual one itself.
+ */
+export function modelInUse({ model, sessionManager, modelRegistry }: ExtensionContext): ExtensionContext["model"] {
+  if (model === undefined || model.api !== "pi-virtual") {
+    return model;
+  }
+  const branch = sessionManager.getBranch();
+  for (let at = branch.length - 1; at >= 0; at--) {
+    const entry = branch[at];
+    if (entry.type !== "message" || entry.message.role !== "assistant") {
+      continue;
+    }
+    const { stopReason, provider, model: id, api } = entry.message;
+    // Where routing failed the answer names the virtual model.
+    if (stopReason !== "error" && stopReason !== "aborted" && api !== model.api) {
+      return modelRegistry.find(provider, id) ?? model;
+    }
+  }
+  return model;
 }

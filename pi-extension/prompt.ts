@@ -1,12 +1,13 @@
-// What of Pi's system messages stands in front of a conversation, and what in its middle: models that accept that get changes of the
-// prompt and of the tools where they were made, so that the cache keeps what stood before. Decides nothing about contexts.
+// Pi's list as it concerns a session: what of its system messages stands in front of a conversation, and what in its middle. Models that
+// accept that get changes of the prompt and of the tools where they were made, so that the cache keeps what stood before. Decides
+// nothing about contexts.
 import type {
   BeforeAgentStartEvent,
   ContextWithSystemEvent,
   ExtensionAPI,
   ExtensionContext,
 } from "@earendil-works/pi-coding-agent";
-import { modelInUse } from "./model.ts";
+import { modelInUse } from "./observe.ts";
 
 type Message = ContextWithSystemEvent["messages"][number];
 type SystemMessage = Extract<Message, { role: "system" }>;
@@ -48,6 +49,28 @@ export function prompted(pi: ExtensionAPI, ctx: ExtensionContext, list: readonly
   const messages = list.filter(isSystem);
   const tools = shown(pi, frontTools(messages, compat) ?? allTools(pi, messages));
   return { front: [head], messages: list.slice(1), systemPrompt: promptOf([head]), tools };
+}
+
+/** The list of the next call. */
+type NextList = Omit<PromptedList, "front"> & {
+  /** Index of the first message from the entry on that a compaction would keep. */
+  keptFrom: number;
+};
+
+/** The list as Pi would hand it over now. Throws if the entry that a compaction would keep first is not in it. */
+export function contextMessages(pi: ExtensionAPI, ctx: ExtensionContext, firstKeptEntryId: string): NextList {
+  const entries = ctx.sessionManager.buildSessionProjection().entries;
+  const first = entries.findIndex(({ sourceEntry }) => sourceEntry.id === firstKeptEntryId);
+  if (first < 0) {
+    throw new Error(`Pi's list has no entry ${firstKeptEntryId}`);
+  }
+  const leaving = new Set(entries.slice(0, first).flatMap(({ messages }) => messages));
+  const { front: _, ...list } = prompted(
+    pi,
+    ctx,
+    entries.flatMap(({ messages }) => messages),
+  );
+  return { ...list, keptFrom: list.messages.filter((message) => leaving.has(message)).length };
 }
 
 /**

@@ -1,11 +1,15 @@
-// The text that `/context` shows: the window, what was paid beside plain Pi, what the model missed, and the epochs. Every figure has
-// its unit. Pure.
+// What `/context` shows: the window, what was paid beside plain Pi, what the model missed, and the epochs; and the settings, with who set
+// them. Every figure has its unit. Pure.
+import { homedir } from "node:os";
+import { join, sep } from "node:path";
 import type { windowParts } from "../lib/window.js";
-import type { Ledger, LedgerEpoch, SessionStatus, Settings } from "./addon.ts";
-import { counted, dollars, percent, shortCount } from "./words.ts";
+import type { Ledger, LedgerEpoch, SessionStatus, Settings, SettingValue } from "./addon.ts";
+import { counted, cut, dollars, percent, shortCount } from "./words.ts";
 
 /** Number of epochs to list, the newest; earlier ones are only counted. */
 const listedEpochs = 12;
+/** Characters of a value that are shown. */
+const maxValue = 60;
 
 /** What is known of the window besides. */
 export interface WindowFacts {
@@ -181,4 +185,37 @@ function times(count: number): string {
 /** Lines under a heading that stands before the first. */
 function section(heading: string, lines: string[]): string[] {
   return lines.map((line, at) => `${(at === 0 ? heading : "").padEnd(9)} ${line}`);
+}
+
+/** Those that somebody set, then the others; only those whose key holds `filter`. `layout`: of this session, where the person chose it. */
+export function settingsText(values: readonly SettingValue[], filter: string, layout: string | undefined): string {
+  const fitting = values.filter(({ key }) => key.toLowerCase().includes(filter.toLowerCase()));
+  if (fitting.length === 0) {
+    return `No setting fits \`${filter}\`.`;
+  }
+  const isHere = ({ key }: SettingValue) => key === "layout" && layout !== undefined;
+  const row = (setting: SettingValue) => {
+    const [value, from] = isHere(setting)
+      ? [JSON.stringify(layout), "set here by `/context layout`"]
+      : [cut(JSON.stringify(setting.value), maxValue), source(setting)];
+    return `${setting.key.padEnd(22)} ${value}  (${from})`;
+  };
+  const isSet = (setting: SettingValue) => setting.source !== "default" || isHere(setting);
+  return [...fitting.filter(isSet), ...fitting.filter((setting) => !isSet(setting))].map(row).join("\n");
+}
+
+function source({ source: from, place = "" }: SettingValue): string {
+  switch (from) {
+    case "default":
+      return "default";
+    case "environment":
+      return `set by the environment, \`${place}\``;
+    default:
+      return `set by ${from === "user" ? "your" : "the project's"} file, \`${short(place)}\``;
+  }
+}
+
+function short(path: string): string {
+  const home = join(homedir(), sep);
+  return path.startsWith(home) ? join("~", path.slice(home.length)) : path;
 }

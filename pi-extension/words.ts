@@ -1,4 +1,110 @@
-// Figures in words: money, tokens, counts. Pure.
+// What a person reads of us in one line: the status line, notices, and figures such as money and tokens. Pure.
+import type { SessionEvent, SessionStatus } from "./addon.ts";
+
+/** Below this many tokens a request is so small that figures about it mean nothing. */
+const smallRequestTokens = 20_000;
+
+/** Characters of a reason: the line is shared with other extensions. `/context` has all of it. */
+const maxReason = 72;
+
+/** What is not as it should be. */
+export interface Trouble {
+  /** Why the last call went out with Pi's own messages. */
+  failed?: string;
+  /** Where the store is, if not where the settings say. */
+  aside?: string;
+}
+
+/**
+ * Such as `palimpsest $0.27 saved (20 %) · 34k of 200k`; while the session is small, `palimpsest on`. Where calls go out with Pi's own
+ * messages it says so, and no figures. Ends with what else is wrong.
+ *
+ * `contextWindow`: of the model, in tokens; 0 or undefined if it is not known.
+ */
+export function statusLine(
+  status: SessionStatus,
+  contextWindow: number | undefined,
+  { failed, aside }: Trouble = {},
+): string {
+  const notes = [
+    aside,
+    status.silentPlaces.length > 0 ? `no answer from ${status.silentPlaces.join(", ")}` : undefined,
+  ];
+  const first =
+    failed === undefined
+      ? `palimpsest ${figures(status, contextWindow)}`
+      : `palimpsest failing: ${shortReason(failed)}`;
+  return [first, ...notes.filter((note) => note !== undefined)].join(" · ");
+}
+
+/** Such as `palimpsest off: palimpsest.json: …`. */
+export function offLine(why: string): string {
+  return `palimpsest off: ${shortReason(why).replace(/^settings in `([^`]+)`: /, "$1: ")}`;
+}
+
+/** Such as `palimpsest checking files 1.2k of 5.0k`: while a resumed session checks the files that it knows. */
+export function checkingLine(files: number, of: number): string {
+  return `palimpsest checking files ${shortCount(files)} of ${shortCount(of)}`;
+}
+
+function figures(status: SessionStatus, contextWindow: number | undefined): string {
+  const { requestTokens, plainRequestTokens } = status;
+  if (Math.max(requestTokens, plainRequestTokens) < smallRequestTokens) {
+    return "on";
+  }
+  const of = contextWindow ? ` of ${shortCount(contextWindow)}` : " tokens";
+  return `${savedWords(status)} · ${shortCount(requestTokens)}${of}`;
+}
+
+/** What the session has saved so far, in money where prices are known. */
+function savedWords({ billDollars, plainBillDollars, billRatio }: SessionStatus): string {
+  if (billDollars !== null && plainBillDollars !== null) {
+    const saved = plainBillDollars - billDollars;
+    // Below a cent there is nothing to tell.
+    if (Math.abs(saved) < 0.005) {
+      return "on";
+    }
+    const share = percent(Math.abs(saved), plainBillDollars);
+    return saved > 0 ? `${cents(saved)} saved (${share})` : `${cents(-saved)} more than plain Pi (${share})`;
+  }
+  const share = Math.round(100 * (1 - (billRatio ?? 1)));
+  if (share === 0) {
+    return "on";
+  }
+  return share > 0 ? `${share} % saved` : `${-share} % more than plain Pi`;
+}
+
+function cents(sum: number): string {
+  return `$${sum.toFixed(2)}`;
+}
+
+/** The first sentence of an error's description: no code, no hint, of paths the last part. */
+function shortReason(why: string): string {
+  const sentence = why.split("; hint: ")[0].replace(/ \([A-Z_]+\)$/, "");
+  return cut(sentence.replaceAll(/(?<=`)(?:[A-Za-z]:)?[/\\](?:[^/\\`]+[/\\])*(?=[^/\\`])/g, ""), maxReason);
+}
+
+/** The notice about an event; undefined for those that a person need not know. */
+export function noticeOf(event: SessionEvent): string | undefined {
+  switch (event.type) {
+    case "message_volatile":
+      return `message ${event.at + 1} changes on every call; it passes through, and caching ends before it`;
+    case "files_polled":
+      return event.reason === "watch_limit"
+        ? `the system allows no more watches; files of ${event.folders} folders are looked at every 2 s`
+        : undefined;
+    case "window_exceeded":
+      return `the request has about ${event.tokens} tokens, the model's window ${event.window}: what may leave has left`;
+    case "tracking_failed":
+      return `tracking: ${event.problem}; files are looked at before each call all the same`;
+    case "disk_silent":
+      return `\`${event.path}\` does not answer; what is known of its files stands, and they are looked at again later`;
+    case "disk_answers":
+      return `\`${event.path}\` answers again`;
+    default:
+      return undefined;
+  }
+}
 
 /** Such as `812`, `8.4k`, `34k`, `2.35M`. */
 export function shortCount(count: number): string {

@@ -1,0 +1,323 @@
+// The life of the open session behind a Pi: opened, closed, turned off and on, carried over to another store where its own is lost. At
+// most one is open. What is done in an open session is in index.ts and observe.ts; how store and session are opened, in live.ts.
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { type Addon, type ContextTool, loadAddon, once, type SessionEvent, type Settings } from "./addon.ts";
+import { createFailures, environment, type Failures, type openExtensionLog } from "./failures.ts";
+import {
+  flagName,
+  inMemory,
+  isForgotten,
+  isLost,
+  isSwitchedOff,
+  type Live,
+  type Off,
+  offByError,
+  offByFlag,
+  offBySettings,
+  offerTools,
+  openElsewhere,
+  openLive,
+  remember,
+  sessionKey,
+  settingsPlaces,
+  swallowed,
+  switchedOff,
+} from "./live.ts";
+import { createObserver, createUsageReporter, modelInUse, type Observer, type UsageReporter } from "./observe.ts";
+import { registerContextTools } from "./tools.ts";
+import { checkingLine, cut, noticeOf, offLine, statusLine, type Trouble } from "./words.ts";
+
+/** A Pi session with Palimpsest on. */
+export interface Current extends Live {
+  readonly tools: readonly ContextTool[];
+  readonly failures: Failures;
+  readonly observer: Observer;
+  readonly usage: UsageReporter;
+  readonly trouble: Trouble;
+  /** First lines of the notes that the next request has for the model. */
+  readonly told: string[];
+}
+
+const statusKey = "palimpsest";
+
+/** The notice of the first session; most have none. */
+export const loadWelcome = once(() => import("./welcome.ts"));
+
+/** Whether the user was told what `--no-context` cost. */
+let saidLost = false;
+
+/** The session of one Pi, with its ways on and off. */
+export class SessionLife {
+  readonly #pi: ExtensionAPI;
+  readonly #agentDir: string;
+  readonly #log: ReturnType<typeof openExtensionLog>;
+  #current: Current | undefined;
+  #off: Off | undefined;
+  /** Opening and closing take turns: in RPC mode a session starts twice, and a shutdown may come while it is still opening. */
+  #turn: Promise<void> = Promise.resolve();
+  #keyAttempted: string | undefined;
+  #toolNames: string[] = [];
+  /** Whether `--no-context` counts still: `/context on` overrides it. */
+  #isByFlag = true;
+
+  constructor(pi: ExtensionAPI, agentDir: string, log: ReturnType<typeof openExtensionLog>) {
+    this.#pi = pi;
+    this.#agentDir = agentDir;
+    this.#log = log;
+  }
+
+  /** The open session; undefined where Palimpsest is off. */
+  get current(): Current | undefined {
+    return this.#current;
+  }
+
+  /** Why it is off. `/context` says it again, since Pi shows what is said at the start of a resumed session above its messages. */
+  get off(): Off | undefined {
+    return this.#off;
+  }
+
+  /** Opens the session of `ctx`, unless that was tried. Never rejects. */
+  begin(ctx: ExtensionContext): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#open(ctx);
+      const open = this.#current;
+      if (open !== undefined && open.store.path !== inMemory && ctx.hasUI) {
+        await (await loadWelcome()).welcomeOnce(ctx, this.#agentDir, open.store.path);
+      }
+    });
+  }
+
+  /** Closes it with Pi's session. */
+  end(ctx: ExtensionContext): Promise<void> {
+    return this.#inTurn(() => this.#close(ctx));
+  }
+
+  /** Turns Palimpsest off for this session, also when it is resumed. */
+  turnOff(ctx: ExtensionContext): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#close(ctx);
+      this.#keyAttempted = sessionKey(ctx);
+      offerTools(this.#pi, this.#toolNames, false);
+      remember(this.#pi, { on: false });
+      this.#showOff(ctx, switchedOff);
+    });
+  }
+
+  /** Turns it on again, or tries once more where it could not be opened. */
+  turnOn(ctx: ExtensionContext): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#current !== undefined) {
+        return;
+      }
+      if (isSwitchedOff(ctx)) {
+        remember(this.#pi, { on: true });
+      }
+      this.#keyAttempted = undefined;
+      this.#isByFlag = false;
+      await this.#open(ctx);
+      if (this.#current !== undefined) {
+        offerTools(this.#pi, this.#toolNames, true);
+      }
+    });
+  }
+
+  /** Goes on with another layout, also when the session is resumed. */
+  setLayout(ctx: ExtensionContext, layout: Settings["layout"]): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#close(ctx);
+      remember(this.#pi, { layout });
+      await this.#open(ctx);
+    });
+  }
+
+  /** Goes on in another store where that of the open session is lost; returns whether it did. */
+  async leaveStore(ctx: ExtensionContext, error: unknown): Promise<boolean> {
+    const lost = this.#current;
+    // Nobody can damage a store in memory: that is a fault of ours, and another one would not help.
+    if (lost === undefined || !isLost(error) || lost.store.path === inMemory) {
+      return false;
+    }
+    await this.#inTurn(async () => {
+      // Several calls may find out at once.
+      if (this.#current !== lost) {
+        return;
+      }
+      await lost.failures.log("the store of this session failed", error);
+      const addon = await loadAddon();
+      const live = await openElsewhere(addon, this.#agentDir, ctx, lost, error);
+      this.#current = this.#start(addon, live, lost.failures, ctx);
+      showStatus(ctx, this.#current);
+    }).catch((failed: unknown) => lost.failures.report("no other store could be opened", failed));
+    return this.#current !== lost;
+  }
+
+  /** All settings with who set them. */
+  async settings(ctx: ExtensionContext) {
+    return (await loadAddon()).settingValues(settingsPlaces(this.#agentDir, ctx));
+  }
+
+  #inTurn(action: () => Promise<void>): Promise<void> {
+    const next = this.#turn.then(action);
+    this.#turn = next.catch(() => {});
+    return next;
+  }
+
+  async #open(ctx: ExtensionContext): Promise<void> {
+    if (this.#keyAttempted === sessionKey(ctx)) {
+      return;
+    }
+    await this.#close();
+    this.#keyAttempted = sessionKey(ctx);
+    this.#off = undefined;
+    if (isSwitchedOff(ctx)) {
+      this.#showOff(ctx, switchedOff);
+      return;
+    }
+    const failures = createFailures(this.#log, ctx);
+    if (this.#isByFlag && this.#pi.getFlag(flagName) === true) {
+      this.#showOff(ctx, offByFlag);
+      sayWhatIsLost(failures);
+      return;
+    }
+    await this.#openWith(failures, ctx);
+  }
+
+  async #openWith(failures: Failures, ctx: ExtensionContext): Promise<void> {
+    let live: Live | undefined;
+    try {
+      const addon = await loadAddon();
+      live = await openLive(addon, this.#agentDir, ctx);
+      if (live === undefined) {
+        this.#showOff(ctx, offBySettings(this.#agentDir));
+        return;
+      }
+      this.#current = this.#start(addon, live, failures, ctx);
+      void this.#log.write("info", `session ${live.session.id} is open: ${environment(addon, live.store.path)}`);
+      if (this.#log.wrongLevel !== undefined) {
+        failures.notice(this.#log.wrongLevel);
+      }
+      showStatus(ctx, this.#current);
+    } catch (error) {
+      this.#current = undefined;
+      this.#showOff(ctx, offByError(error));
+      if (isForgotten(error)) {
+        failures.notice("off for this session, which you had forgotten; Pi works as without it");
+        return;
+      }
+      await failures.report("off for this session, Pi works as without it", error);
+      await live?.close().catch((closing: unknown) => failures.report("could not close the store", closing));
+    }
+  }
+
+  #start(addon: typeof Addon, live: Live, failures: Failures, ctx: ExtensionContext): Current {
+    const tools = addon.tools();
+    for (const notice of live.notices) {
+      failures.notice(notice);
+    }
+    const started: Current = {
+      ...live,
+      tools,
+      failures,
+      observer: createObserver(live.session, failures, new Set(tools.map((tool) => tool.name))),
+      usage: createUsageReporter(live.session, failures),
+      trouble: { aside: live.aside },
+      told: [],
+    };
+    listen(started, ctx);
+    registerContextTools(
+      this.#pi,
+      tools,
+      () => this.#current?.session,
+      async (what, error) => {
+        await failures.report(what, error);
+        await this.leaveStore(ctx, error);
+      },
+    );
+    this.#toolNames = tools.map(({ name }) => name);
+    return started;
+  }
+
+  /** Closes the open session, if there is one. `ctx`: that of the session, where it is known. */
+  async #close(ctx?: ExtensionContext): Promise<void> {
+    const closing = this.#current;
+    this.#current = undefined;
+    this.#keyAttempted = undefined;
+    try {
+      await closing?.session.close();
+    } catch (error) {
+      const isKept = ctx !== undefined && isLost(error) && (await this.#keepElsewhere(closing as Current, ctx, error));
+      if (!isKept) {
+        await closing?.failures.last("could not store the end of this session", error);
+      }
+    }
+    await closing?.store.close().catch((error: unknown) => closing.failures.report("could not close the store", error));
+  }
+
+  /** Carries a session over that ends in a lost store; returns whether all of it could be read. */
+  async #keepElsewhere(lost: Current, ctx: ExtensionContext, error: unknown): Promise<boolean> {
+    try {
+      const live = await openElsewhere(await loadAddon(), this.#agentDir, ctx, lost, error);
+      await live.close();
+      if (live.isWhole && live.store.path !== inMemory) {
+        await lost.failures.log("the store of this session failed", error);
+        live.notices.map(lost.failures.farewell);
+        return true;
+      }
+    } catch (failed) {
+      await lost.failures.log("no other store could be opened", failed);
+    }
+    return false;
+  }
+
+  /** Says in the status line that Palimpsest is off, and why. */
+  #showOff(ctx: ExtensionContext, because: Off): void {
+    this.#off = because;
+    try {
+      if (ctx.hasUI) {
+        ctx.ui.setStatus(statusKey, offLine(because.why));
+      }
+    } catch {
+      // The host may be shutting down.
+    }
+  }
+}
+
+/** Shows a person what the events of a session mean, and keeps what the model is told for the transcript. */
+function listen(started: Current, ctx: ExtensionContext): void {
+  let saidTooLong = false;
+  started.session.onEvent((event: SessionEvent) => {
+    const notice = noticeOf(event);
+    if (notice !== undefined && !(event.type === "window_exceeded" && saidTooLong)) {
+      started.failures.notice(notice);
+    }
+    saidTooLong ||= event.type === "window_exceeded";
+    if (event.type === "model_told") {
+      started.told.push(event.line);
+    }
+    if (event.type === "checking_files" && ctx.hasUI) {
+      if (event.files === event.of) {
+        showStatus(ctx, started);
+      } else {
+        ctx.ui.setStatus(statusKey, checkingLine(event.files, event.of));
+      }
+    }
+  });
+}
+
+/** Shows in the status line how an open session stands. */
+export function showStatus(ctx: ExtensionContext, current: Current): void {
+  if (ctx.hasUI) {
+    ctx.ui.setStatus(statusKey, statusLine(current.session.status(), modelInUse(ctx)?.contextWindow, current.trouble));
+  }
+}
+
+/** Pi drops a prompt that it takes for the value of our option, and says nothing of it. */
+function sayWhatIsLost(failures: Failures): void {
+  const lost = swallowed(process.argv);
+  if (lost !== undefined && !saidLost) {
+    saidLost = true;
+    failures.notice(
+      `Pi took \`${cut(lost, 60)}\` for the value of \`--${flagName}\`, not for a prompt: put \`--${flagName}\` last`,
+    );
+  }
+}
