@@ -46,7 +46,7 @@ export async function contentText(opened: Opened, name: string): Promise<string>
   if (content === null) {
     return `\`${name}\` has no text: ${size(await opened.store.get(id))}`;
   }
-  const lines = content.replace(/\n$/, "").split("\n");
+  const lines = content.replace(/\r?\n$/, "").split(/\r?\n/);
   const shown = lines.slice(0, shownLines).map((line) => cut(line, shownCharacters));
   const rest = lines.length - shown.length;
   const more = `… ${counted(rest, "more line")}: \`palimpsest show ${name} --session ${opened.session.id}\` prints all`;

@@ -1,13 +1,15 @@
 // A text in Pi's terminal that is read and closed: in the place of the editor, with Pi's components, theme and keys. Changes nothing.
 import { DynamicBorder, type ExtensionCommandContext, type Theme } from "@earendil-works/pi-coding-agent";
 import { type Component, truncateToWidth, visibleWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
-import { harmless } from "../lib/terminal.js";
+import { oneLine, plainLines } from "./words.ts";
 
 /** Rows that stay for Pi's footer and the last lines of the transcript. */
 const rowsOfOthers = 6;
 /** Rows of the panel besides the text: borders, title, keys. */
 const rowsOfFrame = 4;
 const minRows = 3;
+/** Characters of the title. */
+const maxTitle = 120;
 /** Columns of a wrapped text below which it is not indented. */
 const minColumns = 24;
 
@@ -40,8 +42,10 @@ interface Shown {
 }
 
 function panel({ title, text, indent, theme, keys, rows }: Shown, close: () => void, changed: () => void): Component {
+  // A person types it, and may paste several lines.
+  const heading = oneLine(title, maxTitle);
   const border = new DynamicBorder((line) => theme.fg("border", line));
-  const given = harmless(text).replaceAll("\t", "   ").split("\n");
+  const given = plainLines(text).split("\n");
   let lines: string[] = [];
   let top = 0;
   const scroll = (by: number) => {
@@ -68,7 +72,7 @@ function panel({ title, text, indent, theme, keys, rows }: Shown, close: () => v
       const moving = `${nameOf("tui.select.up")}, ${nameOf("tui.select.down")}, ${nameOf("tui.select.pageDown")} scroll`;
       const closing = `${nameOf("tui.select.cancel")} closes`;
       const hint = lines.length > shown.length ? `${place} · ${closing} · ${moving}` : closing;
-      const inner = [theme.fg("accent", theme.bold(title)), ...shown, theme.fg("dim", hint)];
+      const inner = [theme.fg("accent", theme.bold(heading)), ...shown, theme.fg("dim", hint)];
       const [line] = border.render(width);
       return [line, ...inner.map((row) => ` ${truncateToWidth(row, Math.max(1, width - 2))}`), line];
     },

@@ -1,10 +1,8 @@
 // What `/context` shows: the window, what was paid beside plain Pi, what the model missed, and the epochs; and the settings, with who set
 // them. Every figure has its unit. Pure.
-import { homedir } from "node:os";
-import { join, sep } from "node:path";
 import type { windowParts } from "../lib/window.js";
 import type { Ledger, LedgerEpoch, SessionStatus, Settings, SettingValue } from "./addon.ts";
-import { counted, cut, dollars, percent, shortCount } from "./words.ts";
+import { counted, cut, dollars, percent, shortCount, shortPath } from "./words.ts";
 
 /** Number of epochs to list, the newest; earlier ones are only counted. */
 const listedEpochs = 12;
@@ -211,11 +209,6 @@ function source({ source: from, place = "" }: SettingValue): string {
     case "environment":
       return `set by the environment, \`${place}\``;
     default:
-      return `set by ${from === "user" ? "your" : "the project's"} file, \`${short(place)}\``;
+      return `set by ${from === "user" ? "your" : "the project's"} file, \`${shortPath(place)}\``;
   }
-}
-
-function short(path: string): string {
-  const home = join(homedir(), sep);
-  return path.startsWith(home) ? join("~", path.slice(home.length)) : path;
 }

@@ -4,17 +4,14 @@
 import type { AgentToolResult, ExtensionAPI, Theme } from "@earendil-works/pi-coding-agent";
 import { type Component, Container, Text, TruncatedText } from "@earendil-works/pi-tui";
 import type { TSchema } from "typebox";
-import { harmless } from "../lib/terminal.js";
 import type { ContextTool, Session } from "./addon.ts";
 import { describe, isFailure } from "./failures.ts";
-import { cut, shortCount } from "./words.ts";
+import { oneLine, plainLines, shortCount } from "./words.ts";
 
 /** Characters of a name that a line shows. */
 const maxName = 80;
 /** Characters of what came that a line shows. */
 const maxCame = 160;
-/** What Pi shows in the place of a tab. */
-const tab = "   ";
 
 /**
  * Registers the context tools. `session` returns the open session at the time of a call. `failed` gets what the model can do nothing
@@ -97,14 +94,14 @@ export function toolRow(tool: string) {
       const body = (context.lastComponent as Text | undefined) ?? new Text("", 0, 0);
       const text = textOf(result);
       if (context.isError) {
-        body.setText(theme.fg("error", plain(text)));
+        body.setText(theme.fg("error", plainLines(text)));
         return body;
       }
       const came = theme.fg("muted", ` · ${cameWith(nameOf(context.args), result)}`);
       // What came names its lines.
       context.state.call?.setText(called(tool, context.args, theme) + picked(context.args, ["pattern"], theme) + came);
       // One line is all in the row.
-      body.setText(options.expanded && text.includes("\n") ? `\n${theme.fg("toolOutput", plain(text))}` : "");
+      body.setText(options.expanded && text.includes("\n") ? `\n${theme.fg("toolOutput", plainLines(text))}` : "");
       return body;
     },
   };
@@ -231,7 +228,7 @@ function withoutHelp(result: Result): { own: Result; help: string } {
 /** `the model was told: …`, in one line; all of it where the transcript is expanded. */
 function told(lines: string[], all: string, expanded: boolean, theme: Theme, pad: number): Component {
   if (expanded) {
-    return new Text(theme.fg("dim", plain(`the model was told:\n${all}`)), pad, 0);
+    return new Text(theme.fg("dim", plainLines(`the model was told:\n${all}`)), pad, 0);
   }
   const more = lines.length === 1 ? "" : ` and ${lines.length - 1} more`;
   return new TruncatedText(theme.fg("dim", `the model was told: ${oneLine(lines[0], maxCame)}${more}`), pad, 0);
@@ -242,14 +239,4 @@ function textOf({ content }: Result): string {
     .map((block) => (block.type === "text" ? block.text : ""))
     .join("\n")
     .trimEnd();
-}
-
-/** A text in one line that does nothing to a terminal. */
-function oneLine(text: string, characters: number): string {
-  return cut(harmless(text.replaceAll(/\s+/g, " ").trim()), characters);
-}
-
-/** Lines that do nothing to a terminal. */
-function plain(text: string): string {
-  return harmless(text.replaceAll("\r\n", "\n")).replaceAll("\t", tab);
 }

@@ -1,11 +1,11 @@
 // The one notice of the first session that a person sees: what is on, where data goes, and the way out. An empty file beside the log says
 // that it was shown; a session without a person in front of it, such as `pi -p`, leaves it to the next one.
 import { mkdir, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
-import { join, sep } from "node:path";
+import { join } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { harmless } from "../lib/terminal.js";
 import { tell } from "./failures.ts";
+import { shortPath } from "./words.ts";
 
 const widgetKey = "palimpsest-welcome";
 
@@ -14,7 +14,7 @@ export async function welcomeOnce(ctx: ExtensionContext, agentDir: string, path:
   if (!ctx.hasUI || !(await isFirst(agentDir))) {
     return;
   }
-  const text = welcome(path, homedir());
+  const text = welcome(path);
   if (ctx.mode === "tui") {
     // Above the editor: in the transcript the next notice of any extension would take its place.
     ctx.ui.setWidget(widgetKey, harmless(text).split("\n"));
@@ -43,12 +43,11 @@ async function isFirst(agentDir: string): Promise<boolean> {
   }
 }
 
-/** `path`: of the store; `home`: the user's folder. */
-export function welcome(path: string, home: string): string {
-  const place = path.startsWith(join(home, sep)) ? join("~", path.slice(home.length)) : path;
+/** `path`: of the store; `home`: the user's folder, if not the real one. */
+export function welcome(path: string, home?: string): string {
   return [
     "Palimpsest is on: old tool outputs leave the model's window when that saves, and come back when it needs them.",
-    `What it keeps stays on this machine, in \`${place}\`.`,
+    `What it keeps stays on this machine, in \`${shortPath(path, home)}\`.`,
     "`/context` shows what it does; `/context off` turns it off in this session.",
   ].join("\n");
 }

@@ -1,5 +1,12 @@
-// What a person reads of us in one line: the status line, notices, and figures such as money and tokens. Pure.
+// What a person reads of us in one line: the status line, notices, and figures such as money and tokens; and texts as a terminal may be
+// given them. Decides nothing.
+import { homedir } from "node:os";
+import { join, sep } from "node:path";
+import { harmless } from "../lib/terminal.js";
 import type { SessionEvent, SessionStatus } from "./addon.ts";
+
+/** What Pi shows in the place of a tab. */
+const tab = "   ";
 
 /** Below this many tokens a request is so small that figures about it mean nothing. */
 const smallRequestTokens = 20_000;
@@ -143,4 +150,19 @@ export function cut(text: string, characters: number): string {
   // Not between the halves of a surrogate pair.
   const end = /[\ud800-\udbff]$/.test(text.slice(0, characters - 1)) ? characters - 2 : characters - 1;
   return `${text.slice(0, end).trimEnd()}…`;
+}
+
+/** A text in one line that does nothing to a terminal. */
+export function oneLine(text: string, characters: number): string {
+  return cut(harmless(text.replaceAll(/\s+/g, " ").trim()), characters);
+}
+
+/** Lines that do nothing to a terminal and are as wide as they look. */
+export function plainLines(text: string): string {
+  return harmless(text.replaceAll("\r\n", "\n")).replaceAll("\t", tab);
+}
+
+/** A path with `~` for the user's folder. */
+export function shortPath(path: string, home = homedir()): string {
+  return path.startsWith(join(home, sep)) ? join("~", path.slice(home.length)) : path;
 }

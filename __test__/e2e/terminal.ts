@@ -52,6 +52,11 @@ export function terminal({ dir, projectDir, env }: Folders, options: Options = {
   return {
     /** Types a text, or presses keys by their names in tmux. */
     type: (text: string) => tmux("send-keys", "-l", text),
+    /** Pastes a text, as one of several lines. */
+    paste: (text: string) => {
+      tmux("set-buffer", text);
+      tmux("paste-buffer", "-p");
+    },
     press: (...keys: string[]) => tmux("send-keys", ...keys),
     resize: (width: number) => tmux("resize-window", "-x", String(width)),
     /** The screen, once it shows this. */
