@@ -178,11 +178,19 @@ async function execute({ session, tools }: Changeable, name: string, args: unkno
   return { content, details: { tokens } };
 }
 
-/** Writes an archive of the session. `given`: `[FILE] [--redact]`. An existing file of that name is not replaced, but one of ours is. */
+/**
+ * Writes an archive of the session. `given`: `[FILE] [--redact]`. A file of a name that was given is not replaced; the one that has the
+ * session's own name is.
+ */
 export async function exported({ session, store, cwd }: Opened, given: string): Promise<string> {
   const words = given.split(/\s+/).filter((word) => word !== "");
   const redact = words.includes("--redact");
-  const [file] = words.filter((word) => word !== "--redact");
+  // Mistaken for a name, it would put the secrets into a file that the person thinks has none.
+  const unknown = words.find((word) => word.startsWith("-") && word !== "--redact");
+  if (unknown !== undefined) {
+    return `\`${unknown}\` is no option, and nothing was written. There is \`--redact\`.`;
+  }
+  const file = given.replaceAll(/(?<=^|\s)--redact(?=\s|$)/g, "").trim() || undefined;
   const own = `palimpsest-${session.id.replace(/^session:/, "").replaceAll(/[^\w.-]/g, "-")}.jsonl`;
   const path = resolve(cwd, file ?? own);
   if (file !== undefined && existsSync(path)) {
