@@ -39,7 +39,8 @@ export declare class Session {
    *
    * `messages` is the host's whole list, every time; only what is new since the last call is looked at. Messages that do not
    * change come back as the host's own objects, and those of a role that is not known stay where they are: changes of the system
-   * prompt that the provider takes in the middle belong to the list, while `call` has what stands in front. The array that comes back, and every other message in it, belongs to the caller.
+   * prompt that the provider takes in the middle belong to the list, while `call` has what stands in front. The array that comes back,
+   * and every other message in it, belongs to the caller.
    * Calls run one after another, in the order in which they were made.
    *
    * Rejects with `INVALID_ARGUMENT` if `messages` is no array, is longer than 100,000 or cannot be written as JSON, with `CLOSED`, and

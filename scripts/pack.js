@@ -1,6 +1,5 @@
 // `npm run pack:local`: builds the addon for this platform and packs what a release consists of into `dist/`: the package and this
 // platform's. With `--binaries DIR`, as the release workflow calls it, packs the binaries of DIR, which must be those of all platforms.
-
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { root, setUp } from "./setup.js";

@@ -1,7 +1,7 @@
 // `npm run soak -- MINUTES [SEED]`: looks whether memory stays flat (scripts/soak-memory.js), sends the real Pi through a long session
-// (scripts/soak-pi.js), then plays the property tests on fresh seeds for so long, 10 minutes by default. Rounds of all programs follow each other; a round that began is played to its end. A
-// failure is shown with its smallest input and the command that plays it again, and ends the run with exit code 1. With a SEED the
-// rounds are the same each time, as CI needs it.
+// (scripts/soak-pi.js), then plays the property tests on fresh seeds for so long, 10 minutes by default. Rounds of all programs follow
+// each other; a round that began is played to its end. A failure is shown with its smallest input and the command that plays it again,
+// and ends the run with exit code 1. With a SEED the rounds are the same each time, as CI needs it.
 import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { fileURLToPath } from "node:url";
