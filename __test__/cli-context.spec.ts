@@ -86,7 +86,7 @@ test("--why says how a message is shown and since when", async () => {
   const { at } = await played();
   const { stdout } = at.run("context", "latest", "--why");
   expect(stdout).toMatch(
-    /── 3 toolResult bash · t1 call_1\n {3}an excerpt: lines 1-\d+ shown; lines \d+-\d+ left out; .*\n {3}since call 2, when it was first sent\n/,
+    /── 3 toolResult bash · t1 call_1\n {3}an excerpt of what the host gave: lines 1-\d+ shown; lines \d+-\d+ left out; .*\n {3}since call 2, when it was first sent\n/,
   );
   expect(stdout).toMatch(/── 5 toolResult bash · t2 call_2\n {3}as the host gave it\n/);
 });

@@ -36,7 +36,7 @@ function treatment(shown) {
     case "reference":
       return "a line stands for its content";
     case "excerpt":
-      return `an excerpt: ${pieces(shown?.pieces)}`;
+      return `an excerpt of what the host gave: ${pieces(shown?.pieces)}`;
     case "reread":
       return "lines that stood in the window already are named, not shown again";
     case "current":
