@@ -66,8 +66,9 @@ pub struct ResultFact {
     /// If the host cut the output and the store holds the whole: what it is of the whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
-    /// Whether a line can take its place: the store holds its text and the images that leave with it. Earlier releases stored false also for a result of several text blocks, a string, or a block with keys that are not known; such a
-    /// result goes out as the host gave it for as long as its session lasts.
+    /// Whether a line can take its place: the store holds its text and the images that leave with it. Earlier releases stored
+    /// false also for a result of several text blocks, a string, or a block with keys that are not known; such a result goes out
+    /// as the host gave it for as long as its session lasts.
     #[serde(rename = "plain")]
     pub is_output: bool,
     /// Tokens of its blocks that stay when a line takes the place of the text; `None` if it has none.

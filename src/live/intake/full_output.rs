@@ -27,9 +27,9 @@ const HEADING: &str = "Total output lines: ";
 const MIDDLE_NOTICE: &str = "\n\n[Full output: ";
 
 impl Ingest<'_> {
-    /// The whole output of a call, to be stored beside what was shown, and what was shown of it. The field `full_output` says where it was and how long
-    /// it is; where it is not stored, `no_content` says why: `too_large`, `binary`, `deleted`, or `differs`, if what was shown
-    /// does not stand in it, since another extension may have taken something out.
+    /// The whole output of a call, to be stored beside what was shown, and what was shown of it. The field `full_output` says where
+    /// it was and how long it is. Where it is not stored, `no_content` says why: `too_large`, `binary`, `deleted`, or `differs` if
+    /// what was shown does not stand in it, since another extension may have taken something out.
     pub(super) fn full_output(
         &self,
         message: &HostMessage,

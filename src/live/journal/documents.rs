@@ -114,8 +114,8 @@ impl Journal {
         }
     }
 
-    /// Continues as a session of its own, `{key}+2` or the next number that is free, with all that was before: another process writes to this one as
-    /// well. To be read with [`Self::reload`].
+    /// Continues as a session of its own, `{key}+2` or the next number that is free, with all that was before: another process
+    /// writes to this one as well. To be read with [`Self::reload`].
     ///
     /// `cwd`: as for [`Self::begin`]. `aside`: as for [`Self::commit`].
     pub(in crate::live) fn part(&mut self, cwd: &Path, aside: &[Event]) -> Result<()> {
