@@ -1,14 +1,11 @@
 // What caches hold, in the real Pi: after `/tree` both sides find what any earlier request left there, and a model that is served
 // from loopback is a local one.
-import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Ledger, SessionInfo } from "../../index.js";
 import { startPiRpc } from "../../scripts/lib/pi.js";
 import type { Step } from "../../scripts/lib/scripted-model.js";
-import { pinnedNode, root } from "../../scripts/setup.js";
-import { extension, start } from "./support.ts";
+import { extension, ledgerOf, start } from "./support.ts";
 
 /** An extension with a command that moves Pi to the message before a person's, as `/tree` does. */
 const jumpExtension = `
@@ -34,15 +31,6 @@ function turn(name: string): Step[] {
   ];
 }
 
-function ledgerOf(env: Record<string, string>): Ledger {
-  const palimpsest = (...args: string[]) => {
-    const command = [join(root, "bin", "palimpsest.js"), ...args, "--json"];
-    return JSON.parse(spawnSync(pinnedNode(), command, { encoding: "utf8", env }).stdout) as unknown;
-  };
-  const { sessions } = palimpsest("sessions") as { sessions: SessionInfo[] };
-  return palimpsest("ledger", sessions[0].id) as Ledger;
-}
-
 test.each(["anthropic", "openai"])("after a jump in the tree both sides pay for what is new: %s", async (prices) => {
   const script = [...turn("first"), ...turn("second"), ...turn("third"), ...turn("fourth")];
   const { model, sandbox } = await start(script, { palimpsest: { prices } });
@@ -60,7 +48,7 @@ test.each(["anthropic", "openai"])("after a jump in the tree both sides pay for 
   expect(model.requests).toHaveLength(8);
   expect(JSON.stringify(model.requests[6].body)).not.toContain("Turn two: go on.");
 
-  const { perCall, plain, ours, overhead } = ledgerOf(sandbox.env);
+  const { perCall, plain, ours, overhead } = ledgerOf(sandbox);
   const [before, back] = [perCall[1], perCall[6]];
   for (const side of ["plain", "ours"] as const) {
     // All of the last request of turn one, maybe its answer; then a short question is new.
@@ -79,7 +67,7 @@ test("a model on loopback without prices is a local one", async () => {
   await pi.send({ type: "prompt", message: "/context" });
   expect((await shown).message).toContain("the preset `local`\n");
   expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
-  const { prices, plain } = ledgerOf(sandbox.env);
+  const { prices, plain } = ledgerOf(sandbox);
   expect(prices).toMatchObject({ name: "local", prices: { read: 0, write: 1 } });
   // The price is what was read anew: the last request is all that there is, and each token of it was read once.
   expect(plain.cost).toBe(plain.written);

@@ -1,6 +1,6 @@
-// A store that cannot be written for a while: the disk is full, read-only or faulty, or another program holds the file. Pi's own messages go
-// out, the user is told once, and afterwards nothing is lost. A preloaded library (tests/fixtures/failing-disk.c) makes the addon's writes
-// fail.
+// A store that cannot be written for a while: the disk is full, read-only or faulty, or another program holds the file. Pi's own
+// messages go out, the user is told once, and afterwards nothing is lost. A preloaded library (tests/fixtures/failing-disk.c) makes the
+// addon's writes fail.
 import { spawnSync } from "node:child_process";
 import { realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { countTokens, replayReport, tools } from "../../index.js";
 import { runPi } from "../../scripts/lib/pi.js";
-import type { RequestBody, ScriptedModel, Step } from "../../scripts/lib/scripted-model.js";
+import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
 import { root } from "../../scripts/setup.js";
 import { startProvider } from "./providers.ts";
-import { contextToolNames, expectPairedCalls, extension, start } from "./support.ts";
+import { contextToolNames, expectPairedCalls, extension, resultsOf, start } from "./support.ts";
 
 type Json = Record<string, unknown>;
 
@@ -72,11 +72,6 @@ test.each(["openai", "anthropic"] as const)("in %s's format all of it is within 
   expect(overheadTokens).toBeLessThanOrEqual(most);
 });
 
-function results(model: ScriptedModel): string[] {
-  const messages = model.requests.at(-1)?.body.messages ?? [];
-  return messages.filter(({ role }) => role === "tool").map(({ content }) => String(content));
-}
-
 function lastResult(body: RequestBody): string {
   return String(body.messages.findLast(({ role }) => role === "tool")?.content);
 }
@@ -124,7 +119,7 @@ describe("a model that", () => {
     const shown = call("bash", { command: "seq 1 3000" });
     const { model, sandbox } = await start([shown, ...Array(12).fill(again), done]);
     expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stdout: "Done.\n" });
-    expect(results(model).slice(1)).toEqual(Array(12).fill("[t1] bash · lines 90-92 of 3,000\n90\n91\n92"));
+    expect(resultsOf(model).slice(1)).toEqual(Array(12).fill("[t1] bash · lines 90-92 of 3,000\n90\n91\n92"));
     expectPairedCalls(model);
   });
 
@@ -139,7 +134,7 @@ describe("a model that", () => {
     const asks = given.map((rest) => call("activate", { name: "t1", ...rest }));
     const { model, sandbox } = await start([numbers, ...asks, done]);
     expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stdout: "Done.\n" });
-    const heads = results(model).map((text) => text.split("\n")[0]);
+    const heads = resultsOf(model).map((text) => text.split("\n")[0]);
     const one = "[t1] bash · line 40 of 50";
     expect(heads.slice(1)).toEqual([one, one, "[t1] bash · lines 38-42 of 50", "[t1] bash · lines 1-50 of 50"]);
   });
@@ -170,7 +165,7 @@ describe("a model that", () => {
       );
       expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stdout: "Done.\n" });
       expect(wrong).not.toBe("");
-      const [, refused, activated] = results(model);
+      const [, refused, activated] = resultsOf(model);
       expect(refused).toBe(
         `\`${wrong}\` is no text of the file: it stands for lines that are not shown here. Nothing was written. Activate it to see them, then give the real lines.`,
       );

@@ -17,7 +17,7 @@ import { oldestNode } from "../../scripts/lib/node-versions.js";
 import { type Packed, packAll } from "../../scripts/lib/packages.js";
 import { runPi } from "../../scripts/lib/pi.js";
 import { pinnedNode, root } from "../../scripts/setup.js";
-import { startRegistry } from "./registry.ts";
+import { manifestOf, startRegistry } from "./registry.ts";
 import { contextToolNames, missing, start, temporaryFolder, toolNames } from "./support.ts";
 import { terminal } from "./terminal.ts";
 
@@ -57,12 +57,12 @@ describe("the packages of a release", () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test("the package names all platforms and holds no binary", () => {
-    const manifest = manifestIn(packed.main);
+    const manifest = manifestOf(packed.main);
     const { napi } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { napi: { targets: string[] } };
     const names = Object.keys(manifest.optionalDependencies ?? {});
     expect(names).toHaveLength(napi.targets.length);
     expect(Object.values(manifest.optionalDependencies ?? {})).toEqual(names.map(() => manifest.version));
-    expect(packed.platforms.map((file) => manifestIn(file).name)).toEqual(
+    expect(packed.platforms.map((file) => manifestOf(file).name)).toEqual(
       names.filter((name) => !packed.missing.includes(name)),
     );
     const files = list(packed.main);
@@ -72,7 +72,7 @@ describe("the packages of a release", () => {
     }
     const [platform] = packed.platforms;
     expect(list(platform).filter((file) => file.endsWith(".node"))).toHaveLength(1);
-    expect(manifestIn(platform)).not.toHaveProperty("keywords");
+    expect(manifestOf(platform)).not.toHaveProperty("keywords");
   });
 
   test.each([
@@ -129,14 +129,6 @@ describe("the packages of a release", () => {
     expect(screen).not.toContain("pi-extension");
   });
 });
-
-/** The manifest in a tarball. */
-function manifestIn(
-  tarball: string,
-): Record<string, Record<string, string> | string> & { optionalDependencies?: Record<string, string> } {
-  const { stdout } = spawnSync("tar", ["-xzOf", tarball, "package/package.json"], { encoding: "utf8" });
-  return JSON.parse(stdout);
-}
 
 function list(tarball: string): string[] {
   return spawnSync("tar", ["-tzf", tarball], { encoding: "utf8" }).stdout.trimEnd().split("\n");

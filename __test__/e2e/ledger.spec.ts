@@ -1,15 +1,9 @@
-// The ledger against a server that counts for itself: a scripted session of 150 calls in the real Pi, and a tokenizer that
-// is not ours. Must not use any of our counting for what it expects.
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { expect, test } from "vitest";
-import type { Ledger, SessionInfo } from "../../index.js";
 import { contentText, fixedTexts } from "../../scripts/lib/measure.js";
 import { runPi, startPiRpc } from "../../scripts/lib/pi.js";
 import type { ModelRequest, RequestBody, Step } from "../../scripts/lib/scripted-model.js";
-import { pinnedNode, root } from "../../scripts/setup.js";
-import { extension, start } from "./support.ts";
+import { extension, ledgerOf, start } from "./support.ts";
 
 const calls = 150;
 /** Calls of a turn; the last one answers in text. */
@@ -93,13 +87,7 @@ async function play(usage: (body: RequestBody) => Step["usage"]) {
   const { code, stderr } = await pi.close();
   expect({ code, stderr, errors: model.errors }).toEqual({ code: 0, stderr: "", errors: [] });
   expect(model.requests).toHaveLength(calls);
-  const palimpsest = (...args: string[]) => {
-    const command = [join(root, "bin", "palimpsest.js"), ...args, "--json"];
-    const { stdout } = spawnSync(pinnedNode(), command, { encoding: "utf8", env: sandbox.env, maxBuffer: 1 << 26 });
-    return JSON.parse(stdout) as unknown;
-  };
-  const { sessions } = palimpsest("sessions") as { sessions: SessionInfo[] };
-  const ledger = palimpsest("ledger", sessions[0].id) as Ledger;
+  const ledger = ledgerOf(sandbox);
   return { ledger, counts: countRequests(model.requests) };
 }
 

@@ -7,24 +7,23 @@ import { createSandbox, type Sandbox, startPiRpc } from "../../scripts/lib/pi.js
 import { startScriptedModel } from "../../scripts/lib/scripted-model.js";
 import { type CodexRequest, startCodex } from "./codex-server.ts";
 import { serve } from "./providers.ts";
-import { extension } from "./support.ts";
+import { extension, numbered } from "./support.ts";
 import {
-  expectFaithful,
+  collapsing,
+  expectAllFaithful,
   expectRecorded,
   loaded,
   obedient,
   said,
   sent,
+  standing,
   type Wire,
   wires,
   withAndWithout,
 } from "./wires.ts";
 
 const timeout = 120_000;
-const numbered = (name: string) => Array.from({ length: 40 }, (_, at) => `line ${at + 1} of ${name}\n`).join("");
 const files = Object.fromEntries([..."abcdef"].map((name) => [`${name}.txt`, numbered(name)]));
-const standing = { previewTokens: 0, prices: "openai", collapseTokens: 100_000 };
-const collapsing = { previewTokens: 200, prices: "none", keepResults: 1, collapseTokens: 50 };
 /** Content leaves a warm cache as soon as that pays. */
 const paying = { previewTokens: 0, prices: "anthropic", keepResults: 1, collapseTokens: 50, extraTokens: 10_000_000 };
 
@@ -92,10 +91,7 @@ test.each([standing, collapsing])(
     };
     const plain = await play([]);
     const ours = await play(["-e", extension]);
-    expect(ours.bodies).toHaveLength(plain.bodies.length);
-    plain.bodies.forEach((body, n) => {
-      expectFaithful(body, ours.bodies[n]);
-    });
+    expectAllFaithful(plain.bodies, ours.bodies);
     await expectRecorded(ours.sandbox);
     plain.sandbox.remove();
     ours.sandbox.remove();
@@ -122,9 +118,7 @@ describe("within a turn nothing is written anew", { timeout }, () => {
     const anew = ours.flatMap((body, n, all) => (continues(body, n, all) ? [] : [isFirst(body)]));
     expect(anew.length).toBeGreaterThan(0);
     expect(anew.every((first) => first)).toBe(true);
-    plain.forEach((body, n) => {
-      expectFaithful(body, ours[n]);
-    });
+    expectAllFaithful(plain, ours);
   });
 
   test("but elsewhere it is, so that content leaves as soon as that pays", async () => {
@@ -149,18 +143,13 @@ describe("Codex over its WebSocket", { timeout }, () => {
     const ours = await play(["-e", extension], standing);
     expect(plain.requests.map(({ continues }) => continues)).toEqual(plain.requests.map((_, n) => n > 0));
     expect(ours.requests.map(({ continues }) => continues)).toEqual(plain.requests.map((_, n) => n > 0));
-    plain.requests.map(body).forEach((each, n) => {
-      expectFaithful(each, ours.requests.map(body)[n]);
-    });
+    expectAllFaithful(plain.requests.map(body), ours.requests.map(body));
   });
 
   test("an epoch sends everything once, and then replies are continued again", async () => {
     const plain = await play([], paying);
     const ours = await play(["-e", extension], paying);
-    expect(ours.requests).toHaveLength(plain.requests.length);
-    plain.requests.map(body).forEach((each, n) => {
-      expectFaithful(each, ours.requests.map(body)[n]);
-    });
+    expectAllFaithful(plain.requests.map(body), ours.requests.map(body));
     const whole = ours.requests.flatMap(({ continues }, n) => (continues ? [] : [n]));
     expect(whole.length).toBeGreaterThan(1);
     expect(whole.length).toBeLessThan(4);

@@ -2,10 +2,10 @@
 // of the conversation get them where plain Pi puts them, and the others in front.
 import { describe, expect, test } from "vitest";
 import { type Sandbox, startPiRpc } from "../../scripts/lib/pi.js";
-import { expectFaithful, loaded, obedient, promptOf, sent, withAndWithout } from "./wires.ts";
+import { numbered } from "./support.ts";
+import { collapsing, expectAllFaithful, loaded, obedient, promptOf, sent, standing, withAndWithout } from "./wires.ts";
 
 const timeout = 120_000;
-const numbered = (name: string) => Array.from({ length: 40 }, (_, at) => `line ${at + 1} of ${name}\n`).join("");
 const files = Object.fromEntries([..."abcde"].map((name) => [`${name}.txt`, numbered(name)]));
 
 /** Another extension, which changes the prompt, the tools, or all of the prompt at once. */
@@ -57,9 +57,6 @@ const prompts = [
 ];
 const later = ["do [four] read e.txt\nremember silver"];
 
-const standing = { previewTokens: 0, prices: "openai", collapseTokens: 100_000 };
-const collapsing = { previewTokens: 200, prices: "none", keepResults: 1, collapseTokens: 50 };
-
 /** Whether a request has all messages of the one before it, as they were. */
 function continues(body: Record<string, unknown>, n: number, all: Record<string, unknown>[]): boolean {
   const before = sent(all[Math.max(n - 1, 0)]);
@@ -77,10 +74,7 @@ describe.each(models)("a model of $wire that takes changes in the middle", { tim
   test("gets them there, and each request continues the one before", async () => {
     const options = { files, palimpsest: standing, model: { compat } };
     const { plain, ours } = await withAndWithout(wire, obedient, play(prompts, later), options);
-    expect(ours).toHaveLength(plain.length);
-    plain.forEach((body, n) => {
-      expectFaithful(body, ours[n]);
-    });
+    expectAllFaithful(plain, ours);
     expect(new Set(ours.map(promptOf))).toEqual(new Set([promptOf(plain[0])]));
     expect(promptOf(plain[0])).toContain("Nothing yet.");
     // In any order: a tool that is back comes last.
@@ -95,9 +89,7 @@ describe.each(models)("a model of $wire that takes changes in the middle", { tim
   test("gets them there where outputs collapse and steps fold", async () => {
     const options = { files, palimpsest: collapsing, model: { compat } };
     const { plain, ours } = await withAndWithout(wire, obedient, play(prompts, later), options);
-    expect(ours).toHaveLength(plain.length);
-    const counts = plain.map((body, n) => expectFaithful(body, ours[n]));
-    expect(Math.max(...counts.map(({ replaced }) => replaced))).toBeGreaterThan(4);
+    expect(expectAllFaithful(plain, ours).replaced).toBeGreaterThan(4);
     expect(new Set(ours.map(promptOf))).toEqual(new Set([promptOf(plain[0])]));
   });
 });
@@ -111,9 +103,7 @@ test("a model that takes changes in the middle gets a prompt that another extens
   const { plain, ours } = await withAndWithout(wire, obedient, play(prompts, forced), options);
   expect(ours.map(promptOf)).toEqual(plain.map(promptOf));
   expect(promptOf(ours[ours.length - 4])).toContain("Be a pirate.");
-  plain.forEach((body, n) => {
-    expectFaithful(body, ours[n]);
-  });
+  expectAllFaithful(plain, ours);
 });
 
 test("a model that does not gets the prompt as it is now in front, and the tools that there are", {
@@ -123,7 +113,5 @@ test("a model that does not gets the prompt as it is now in front, and the tools
   const { plain, ours } = await withAndWithout("openai", obedient, play(prompts, later), options);
   expect(ours.map(promptOf)).toEqual(plain.map(promptOf));
   expect(promptOf(ours[ours.length - 1])).toContain("silver");
-  plain.forEach((body, n) => {
-    expectFaithful(body, ours[n]);
-  });
+  expectAllFaithful(plain, ours);
 });

@@ -76,7 +76,7 @@ const responses: Format = {
   stream: (step, n, size) => sse(responseEvents(step, n, size)),
 };
 
-/** The events of an answer of OpenAI's Responses; `isNamed` is false where the provider gives its texts no IDs. */
+/** The events of an answer of OpenAI's Responses. */
 export function responseEvents(step: Step, n: number, size: number): Json[] {
   const id = `resp_${n}`;
   const items: Json[] = [];

@@ -10,6 +10,7 @@ import { onTestFinished } from "vitest";
 interface Manifest {
   name: string;
   version: string;
+  optionalDependencies?: Record<string, string>;
 }
 
 /** Serves the tarballs of a folder; returns the registry's address and the names of the tarballs that were asked for. */
@@ -50,7 +51,7 @@ export async function startRegistry(folder: string): Promise<{ url: string; aske
 }
 
 /** The manifest in a tarball of npm. */
-function manifestOf(file: string): Manifest {
+export function manifestOf(file: string): Manifest {
   const tar = gunzipSync(readFileSync(file));
   for (let at = 0; at < tar.length; ) {
     const text = (from: number, length: number) =>

@@ -162,7 +162,9 @@ test("/context lists the objects, shows one with its versions, says why it is sh
   expect(await said(pi, "/context show a.txt")).toBe("two");
   expect(await said(pi, "/context show f1@-1")).toBe("one");
   expect(await said(pi, "/context history f1")).toMatch(/^latest {2}\S+Z {2}4 chars\n@-1 {5}\S+Z {2}4 chars$/);
-  expect(await said(pi, `/context why ${bash}`)).toMatch(/^In call 5:\nt\d+\n {2}an excerpt of what the host gave: lines 1-/);
+  expect(await said(pi, `/context why ${bash}`)).toMatch(
+    /^In call 5:\nt\d+\n {2}an excerpt of what the host gave: lines 1-/,
+  );
   expect(await said(pi, "/context why")).toContain(`${bash}\n`);
   expect(await said(pi, "/context unpin f1")).toMatch(/^done: f1/);
   expect(await said(pi, `/context pin ${bash}`)).toContain("stays in the window until `/context unpin");

@@ -4,9 +4,10 @@ import { chownSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlin
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { createSandbox } from "../../scripts/lib/pi.js";
+import type { Ledger } from "../../index.js";
+import { createSandbox, type Sandbox } from "../../scripts/lib/pi.js";
 import { type RequestBody, type ScriptedModel, startScriptedModel } from "../../scripts/lib/scripted-model.js";
-import { isOnPath, root } from "../../scripts/setup.js";
+import { isOnPath, pinnedNode, root } from "../../scripts/setup.js";
 
 export const extension = entryOf(root);
 
@@ -139,4 +140,26 @@ export function expectPairedCalls(model: ScriptedModel): void {
 export function conversation(model: ScriptedModel, dir: string): unknown {
   const bodies = model.requests.map(({ body }) => body.messages.filter((message) => message.role !== "system"));
   return JSON.parse(JSON.stringify(bodies).replaceAll(dir, "<sandbox>"));
+}
+
+/** The results of a request, as the model sees them: of the newest one unless said otherwise. */
+export function resultsOf(model: ScriptedModel, request = model.requests.length - 1): string[] {
+  const { messages } = model.requests[request].body;
+  return messages.filter(({ role }) => role === "tool").map(({ content }) => String(content));
+}
+
+/** A text whose lines are told apart by their number and its name. */
+export function numbered(name: string, count = 40): string {
+  return Array.from({ length: count }, (_, at) => `line ${at + 1} of ${name}\n`).join("");
+}
+
+/** What `palimpsest` answers as JSON about the store of a sandbox, in a process of its own. */
+export function palimpsest<T>({ env }: Pick<Sandbox, "env">, ...args: string[]): T {
+  const command = [join(root, "bin", "palimpsest.js"), ...args, "--json"];
+  return JSON.parse(spawnSync(pinnedNode(), command, { encoding: "utf8", env, maxBuffer: 1 << 26 }).stdout) as T;
+}
+
+/** The ledger of the newest session of a sandbox. */
+export function ledgerOf(sandbox: Pick<Sandbox, "env">): Ledger {
+  return palimpsest(sandbox, "ledger", "latest");
 }

@@ -62,7 +62,7 @@ test.skipIf(missing("tmux"))(
       /^ activate f1 \/nothing\/ · a\.txt · no line matches `nothing`$/m,
       /^ the model was told: \[f1\] a\.txt changed on disk \(\+1 -1\)$/m,
     ];
-    const pi = terminal(sandbox, { rows: 250 });
+    let pi = terminal(sandbox, { rows: 250 });
     await pi.shows(/^palimpsest on$/m);
     await pi.command("go");
     const check = async (what: RegExp) => {
@@ -93,11 +93,10 @@ test.skipIf(missing("tmux"))(
       await check(/Reloaded/);
     }
     await pi.quit();
-    const later = terminal(sandbox, { rows: 250, args: ["--continue"] });
-    Object.assign(pi, later);
+    pi = terminal(sandbox, { rows: 250, args: ["--continue"] });
     await check(/Done\./);
-    later.resize(50);
-    const narrow = await later.shows(/lines 38-42,\n 398-411 of 412/);
+    pi.resize(50);
+    const narrow = await pi.shows(/lines 38-42,\n 398-411 of 412/);
     expect(narrow.split("\n").filter((line) => line.length > 50)).toEqual([]);
   },
 );

@@ -2,12 +2,11 @@
 // same, but for lines that stand for content.
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../scripts/lib/pi.js";
-import { missing } from "./support.ts";
+import { missing, numbered } from "./support.ts";
 import { terminal } from "./terminal.ts";
-import { allText, expectFaithful, expectRecorded, hasTools, obedient, played } from "./wires.ts";
+import { allText, collapsing, expectAllFaithful, expectRecorded, hasTools, obedient, played } from "./wires.ts";
 
 const timeout = 120_000;
-const numbered = (name: string) => Array.from({ length: 40 }, (_, at) => `line ${at + 1} of ${name}\n`).join("");
 const files = Object.fromEntries([..."abcdef"].map((name) => [`${name}.txt`, numbered(name)]));
 
 type Terminal = ReturnType<typeof terminal>;
@@ -76,7 +75,6 @@ async function walk(sandbox: Sandbox): Promise<string> {
 
 test.skipIf(missing("tmux"))("a walk through all of them", { timeout }, async () => {
   const settings = { compaction: { keepRecentTokens: 1 } };
-  const collapsing = { previewTokens: 200, prices: "none", keepResults: 1, collapseTokens: 50 };
   const run = (palimpsest: Record<string, unknown>) =>
     played("anthropic", obedient(), walk, { files, palimpsest, settings });
   const plain = await run({ enabled: false });
@@ -84,8 +82,7 @@ test.skipIf(missing("tmux"))("a walk through all of them", { timeout }, async ()
   expect(plain.result).toMatch(/^palimpsest off: /m);
   expect(ours.result).toMatch(/^palimpsest on/m);
   expect(ours.requests.map(hasTools)).toEqual(plain.requests.map(hasTools));
-  const counts = plain.requests.map((body, n) => expectFaithful(body, ours.requests[n]));
-  expect(Math.max(...counts.map(({ replaced }) => replaced))).toBeGreaterThan(2);
+  expect(expectAllFaithful(plain.requests, ours.requests).replaced).toBeGreaterThan(2);
   expect(allText(ours.requests.at(-1))).toContain("do [new]");
   const said = ours.requests.map(allText).join("\n");
   expect(said).toContain("for both of us");

@@ -80,25 +80,28 @@ test.skipIf(missing("tmux"))("a long answer of /context is a panel that scrolls 
   await width(110, /Which one\? `\/context layout log\|pools`/);
 });
 
-test.skipIf(missing("tmux"))("a panel shows a text of Windows, and a command of several lines, row by row", async () => {
-  const text = Array.from({ length: 8 }, (_, at) => `${at + 1}\ta line of Windows\r\n`).join("");
-  const { sandbox } = await start(
-    ({ n }) => (n === 0 ? { calls: [{ name: "read", args: { path: "w.txt" } }] } : { text: "Done." }),
-    { files: { "w.txt": text } },
-  );
-  const pi = terminal(sandbox, { columns: 80, rows: 40 });
-  await pi.shows(/^palimpsest on$/m);
-  await pi.command("go");
-  await pi.shows(/Done\./);
-  await pi.command("/context show f1");
-  const rows = Array.from({ length: 8 }, (_, at) => ` ${at + 1} {3}a line of Windows\n`).join("");
-  await pi.shows(new RegExp(`^─+\n Palimpsest · /context show f1\n${rows} escape closes\n─+$`, "m"));
-  pi.press("Escape");
-  await pi.lacks(/escape closes/);
-  pi.paste("/context nothing\nof the kind");
-  pi.press("Enter");
-  await pi.shows(/^─+\n Palimpsest · \/context nothing of the kind\n `\/context nothing` is not known\./m);
-});
+test.skipIf(missing("tmux"))(
+  "a panel shows a text of Windows, and a command of several lines, row by row",
+  async () => {
+    const text = Array.from({ length: 8 }, (_, at) => `${at + 1}\ta line of Windows\r\n`).join("");
+    const { sandbox } = await start(
+      ({ n }) => (n === 0 ? { calls: [{ name: "read", args: { path: "w.txt" } }] } : { text: "Done." }),
+      { files: { "w.txt": text } },
+    );
+    const pi = terminal(sandbox, { columns: 80, rows: 40 });
+    await pi.shows(/^palimpsest on$/m);
+    await pi.command("go");
+    await pi.shows(/Done\./);
+    await pi.command("/context show f1");
+    const rows = Array.from({ length: 8 }, (_, at) => ` ${at + 1} {3}a line of Windows\n`).join("");
+    await pi.shows(new RegExp(`^─+\n Palimpsest · /context show f1\n${rows} escape closes\n─+$`, "m"));
+    pi.press("Escape");
+    await pi.lacks(/escape closes/);
+    pi.paste("/context nothing\nof the kind");
+    pi.press("Enter");
+    await pi.shows(/^─+\n Palimpsest · \/context nothing of the kind\n `\/context nothing` is not known\./m);
+  },
+);
 
 test.skipIf(missing("tmux"))(
   "why it is off stands in the status line, also after --continue, and no figures of before",

@@ -30,6 +30,10 @@ export interface Said {
   text: string;
 }
 
+/** Settings under which nothing leaves, and under which everything leaves as soon as it may. */
+export const standing = { previewTokens: 0, prices: "openai", collapseTokens: 100_000 };
+export const collapsing = { previewTokens: 200, prices: "none", keepResults: 1, collapseTokens: 50 };
+
 /** Starts a model that speaks a format, and a sandbox; both are gone when the test has finished. */
 export async function startWire(wire: Wire, script: WireScript, { model: data, ...options }: WireOptions = {}) {
   if (wire === "openai") {
@@ -221,10 +225,25 @@ function says(ours: Said, theirs: Said, standing: Set<string>): boolean {
   );
 }
 
+/**
+ * Asserts it of each request, and that there are as many; returns the most results that are not whole in one, and the most messages
+ * that are missing.
+ */
+export function expectAllFaithful(plain: Json[], ours: Json[]): { replaced: number; missing: number } {
+  expect(ours).toHaveLength(plain.length);
+  const counts = plain.map((body, n) => expectFaithful(body, ours[n]));
+  return {
+    replaced: Math.max(...counts.map(({ replaced }) => replaced)),
+    missing: Math.max(...counts.map(({ missing }) => missing)),
+  };
+}
+
 /** Asserts that the store can show again what each call of each session had. */
 export async function expectRecorded(sandbox: Sandbox): Promise<void> {
   const store = await openStore({ path: join(sandbox.agentDir, "palimpsest", "store.sqlite") });
-  for (const { id, calls } of await store.sessions()) {
+  const sessions = await store.sessions();
+  expect(sessions).not.toEqual([]);
+  for (const { id, calls } of sessions) {
     for (let call = 1; call <= calls; call++) {
       expect(await store.recordedCall(id, { call }), `call ${call} of ${id}`).toMatchObject({ verified: true });
     }
@@ -233,8 +252,9 @@ export async function expectRecorded(sandbox: Sandbox): Promise<void> {
 }
 
 /**
- * A model that does what the last prompt tells it, such as `do [a] read a.txt & bash seq 1 9; fail 500; break; hang; say Enough.`, and then
- * says that it is done. Each prompt needs a name of its own. Asked for a summary, it gives one.
+ * A model that does what the last prompt tells it, such as `do [a] read a.txt & bash seq 1 9; fail 500; break; hang; say Enough.`, and
+ * then says that it is done. Each prompt needs a name of its own. Asked for a summary, it gives one. `hangs` is called when it does not
+ * answer.
  */
 export function obedient(hangs: () => void = () => {}): WireScript {
   const done = new Map<string, number>();

@@ -1,15 +1,22 @@
 // MCP tools in the real Pi 1.5, over stdio, in each way in which they reach the model: declared, found by `tool_search`, called from a
 // script. Their results have several blocks, images and structured content, and long ones lack their middle.
-import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Ledger, SessionInfo } from "../../../index.js";
 import { runPi, type Sandbox, startPiRpc } from "../../../scripts/lib/pi.js";
 import type { ScriptedModel, Step } from "../../../scripts/lib/scripted-model.js";
-import { pinnedNode, root } from "../../../scripts/setup.js";
+import { pinnedNode } from "../../../scripts/setup.js";
 import { useModel } from "../providers.ts";
-import { contextToolNames, conversation, expectPairedCalls, extension, start, toolNames } from "../support.ts";
+import {
+  contextToolNames,
+  conversation,
+  expectPairedCalls,
+  extension,
+  ledgerOf,
+  resultsOf,
+  start,
+  toolNames,
+} from "../support.ts";
 
 const call = (name: string, args: unknown = {}): Step => ({ calls: [{ name, args }] });
 const report = call("mcp__reports__report", { rows: 9 });
@@ -29,21 +36,6 @@ async function run(exposure: string, steps: Step[], args = ["-e", extension]) {
   expect(await runPi(sandbox, [...args, "-p", "go"])).toMatchObject({ code: 0, stdout: "Done.\n", stderr: "" });
   expectPairedCalls(model);
   return { model, sandbox };
-}
-
-/** The results of the last request, as the model sees them. */
-function results(model: ScriptedModel): string[] {
-  const messages = model.requests.at(-1)?.body.messages ?? [];
-  return messages.filter(({ role }) => role === "tool").map(({ content }) => String(content));
-}
-
-function ledgerOf({ env }: Sandbox): Ledger {
-  const palimpsest = (...args: string[]) => {
-    const command = [join(root, "bin", "palimpsest.js"), ...args, "--json"];
-    return JSON.parse(spawnSync(pinnedNode(), command, { encoding: "utf8", env }).stdout) as unknown;
-  };
-  const { sessions } = palimpsest("sessions") as { sessions: SessionInfo[] };
-  return palimpsest("ledger", sessions[0].id) as Ledger;
 }
 
 const fromScript = `
@@ -82,7 +74,7 @@ test("a long result is kept whole though Pi took out its middle: its lines have 
   const long = call("mcp__reports__long", { rows: 3_000 });
   const pattern = call("activate", { name: "t1", pattern: "^row 15(00|01) " });
   const { model } = await run("direct", [long, pattern, call("activate", { name: "t1" }), done]);
-  const [shown, found, again] = results(model);
+  const [shown, found, again] = resultsOf(model);
   expect(shown).toContain("Total output lines: 3000\n");
   const rows = [1498, 1499, 1500, 1501, 1502, 1503].map((row) => `row ${row} of the report, in words`);
   expect(found.split("\n")).toEqual(["[t1] mcp__reports__long · lines 1498-1503 of 3,000", ...rows]);

@@ -5,9 +5,17 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runPi, startPiRpc } from "../../../scripts/lib/pi.js";
 import type { Step } from "../../../scripts/lib/scripted-model.js";
-import { contextToolNames, conversation, expectPairedCalls, extension, start, toolNames } from "../support.ts";
+import {
+  contextToolNames,
+  conversation,
+  expectPairedCalls,
+  extension,
+  numbered,
+  start,
+  toolNames,
+} from "../support.ts";
 
-const files = { "a.txt": Array.from({ length: 40 }, (_, at) => `line ${at + 1} of a\n`).join("") };
+const files = { "a.txt": numbered("a") };
 const read: Step = { calls: [{ name: "read", args: { path: "a.txt" } }] };
 const done: Step = { text: "Done." };
 

@@ -1,19 +1,24 @@
 // Code mode in the real Pi 1.5: scripts call tools, and such calls have IDs with a slash and no message. What they do to files is
 // known all the same, what a script returns is an output like any other, and our own tools cannot be called from it.
-import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openStore } from "../../../index.js";
 import { runPi, type Sandbox } from "../../../scripts/lib/pi.js";
-import type { RequestBody, ScriptedModel, Step } from "../../../scripts/lib/scripted-model.js";
-import { pinnedNode, root } from "../../../scripts/setup.js";
+import type { RequestBody, Step } from "../../../scripts/lib/scripted-model.js";
 import { storeHolds, storeOf } from "../store-bytes.ts";
-import { contextToolNames, expectPairedCalls, extension, start, toolNames } from "../support.ts";
+import {
+  contextToolNames,
+  expectPairedCalls,
+  extension,
+  numbered,
+  palimpsest,
+  resultsOf,
+  start,
+  toolNames,
+} from "../support.ts";
 
-const numbered = (name: string, count = 30) =>
-  Array.from({ length: count }, (_, at) => `line ${at + 1} of ${name}\n`).join("");
-const files = { "a.txt": numbered("a"), "d.txt": numbered("d") };
+const files = { "a.txt": numbered("a", 30), "d.txt": numbered("d", 30) };
 const done: Step = { text: "Done." };
 
 const call = (name: string, args: unknown): Step => ({ calls: [{ name, args }] });
@@ -26,12 +31,6 @@ async function run(steps: Step[], options: Parameters<typeof start>[1] = {}) {
   expect(finished).toMatchObject({ code: 0, stdout: "Done.\n", stderr: "" });
   expectPairedCalls(model);
   return { model, sandbox };
-}
-
-/** The results of the last request, as the model sees them. */
-function results(model: ScriptedModel, n = model.requests.length - 1): string[] {
-  const { messages } = model.requests[n].body;
-  return messages.filter(({ role }) => role === "tool").map(({ content }) => String(content));
 }
 
 async function fieldsOf(sandbox: Sandbox, id: string): Promise<Record<string, unknown>> {
@@ -51,7 +50,7 @@ describe("what a script did to files", () => {
       call("read", { path: "d.txt" }),
       done,
     ]);
-    const [, ofScript, a, d] = results(model);
+    const [, ofScript, a, d] = resultsOf(model);
     expect(ofScript).toMatch(/^Script completed\nWall time .*\nOutput:\n\n31$/);
     expect(a).toBe(files["a.txt"]);
     expect(d).toBe(files["d.txt"].replace("line 3 of d", "LINE THREE"));
@@ -69,7 +68,7 @@ describe("what a script did to files", () => {
       script(`${sed}; try { ${edit} } catch (error) { return error.message }`),
       done,
     ]);
-    const [, ofScript] = results(model);
+    const [, ofScript] = resultsOf(model);
     const [said, note] = ofScript.split("[f1] a.txt changed on disk after t1 (+1 -1):");
     expect(said).toMatch(/\n\nCould not find the exact text in a\.txt\.[^\n]*\n$/);
     expect(note).toContain("\n-line 3 of a\n+LINE THREE\n");
@@ -87,7 +86,7 @@ function between(text: string) {
 test("the whole of what a script returned is kept where Pi took out the middle, and lines are numbered as in the whole", async () => {
   const long = "const { output } = await tools.bash({ command: 'seq 1 20000' }); return output";
   let lines = "";
-  const { model } = await start(
+  const { model, sandbox } = await start(
     ({ n, body }): Step => {
       if (n === 0) {
         return script(long);
@@ -100,12 +99,10 @@ test("the whole of what a script returned is kept where Pi took out the middle, 
       return n === 2 ? call("activate", { name: "t1", pattern: "^12345$" }) : done;
     },
     { settings: { defaultTools: ["+codemode"] } },
-  ).then(async ({ model, sandbox }) => {
-    expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stderr: "" });
-    return { model };
-  });
+  );
+  expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stderr: "" });
   expect(model.errors).toEqual([]);
-  const [shown, picked, found] = results(model);
+  const [shown, picked, found] = resultsOf(model);
   expect(shown).toContain("Warning: truncated output");
   const { before, first, last, after } = between(shown);
   expect([first, last], lines).toEqual([before + 1, after - 1]);
@@ -137,7 +134,7 @@ test("a script that writes a line which stands for content, by write or by edit,
     { files, settings: { defaultTools: ["+codemode"] } },
   );
   expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stderr: "" });
-  const said = results(model)[1];
+  const said = resultsOf(model)[1];
   const refusal =
     /rejected: `… [\d,]+ lines between [^`]*` is no text of the file: .* Nothing was written\. Activate it /;
   const tried = JSON.parse(said.slice(said.indexOf("["))) as string[];
@@ -153,7 +150,7 @@ test.each(["on", "only"])(
       settings: { codemode: { mode } },
     });
     expect(toolNames(model.requests[0].body)).toEqual(expect.arrayContaining(contextToolNames));
-    const callable = results(model)[0];
+    const callable = resultsOf(model)[0];
     expect(callable).toContain('"read"');
     expect(contextToolNames.filter((name) => callable.includes(`"${name}"`))).toEqual([]);
   },
@@ -164,15 +161,10 @@ test.each(["on", "only"])(
   async (mode) => {
     const settings = { defaultTools: ["+codemode", "+grep"], codemode: { mode } };
     const { model, sandbox } = await run([script("return 1"), done], { settings });
-    const palimpsest = (...args: string[]) => {
-      const command = [join(root, "bin", "palimpsest.js"), ...args, "--json"];
-      return JSON.parse(spawnSync(pinnedNode(), command, { encoding: "utf8", env: sandbox.env }).stdout);
-    };
-    const [{ id }] = palimpsest("sessions").sessions;
     type Tool = { name: string; description?: string };
     const named = (tools: Tool[]) => tools.map(({ name, description }) => `${name}: ${description}`).sort();
     for (const [n, { body }] of model.requests.entries()) {
-      const { tools } = palimpsest("context", id, "--call", `${n + 1}`) as { tools: Tool[] };
+      const { tools } = palimpsest<{ tools: Tool[] }>(sandbox, "context", "latest", "--call", `${n + 1}`);
       expect(named(tools)).toEqual(named((body.tools ?? []).map((tool) => tool.function)));
     }
   },
@@ -185,7 +177,7 @@ test("what a script read of an excluded file that it does not name is in no byte
     [script(`${named}; return await tools.read({ path: name })`), script("return 'a control ' + 40 + 2"), done],
     { files: { ...files, ".env": `KEY=${secret}\n` } },
   );
-  expect(results(model)[0]).toContain(secret);
+  expect(resultsOf(model)[0]).toContain(secret);
   const store = storeOf(sandbox.agentDir);
   expect({ secret: storeHolds(store, secret), control: storeHolds(store, "a control 402") }).toEqual({
     secret: false,

@@ -1,12 +1,8 @@
 // Anthropic's message threads in the real Pi 1.5: while nothing changes in the middle, each request brings only what is new. Our
 // requests continue the thread throughout an epoch, with our breakpoint in them, and what the server then has is what went out.
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Ledger, SessionInfo } from "../../../index.js";
-import { runPi, type Sandbox, startPiRpc } from "../../../scripts/lib/pi.js";
-import { pinnedNode, root } from "../../../scripts/setup.js";
-import { extension } from "../support.ts";
+import { runPi, startPiRpc } from "../../../scripts/lib/pi.js";
+import { extension, ledgerOf, numbered } from "../support.ts";
 import { type Answer, type Json, type Request, startThreads } from "./thread-server.ts";
 
 /** Longer than the least that is worth a breakpoint. */
@@ -16,20 +12,10 @@ const output = (name: string, lines: number) =>
   bash(`for i in $(seq 1 ${lines}); do echo "${name} case $i is as it was, with some words"; done`);
 const read: Answer = { tool: "read", args: { path: "a.txt" } };
 const done: Answer = { text: "Done." };
-const files = { "a.txt": Array.from({ length: 40 }, (_, at) => `line ${at + 1} of a\n`).join("") };
+const files = { "a.txt": numbered("a") };
 
 const args = ["-e", extension];
 const oauth = "sk-ant-oat01-made-up";
-
-function palimpsest<T>({ env }: Sandbox, ...given: string[]): T {
-  const command = [join(root, "bin", "palimpsest.js"), ...given, "--json"];
-  return JSON.parse(spawnSync(pinnedNode(), command, { encoding: "utf8", env }).stdout) as T;
-}
-
-function ledgerOf(sandbox: Sandbox): Ledger {
-  const { sessions } = palimpsest<{ sessions: SessionInfo[] }>(sandbox, "sessions");
-  return palimpsest<Ledger>(sandbox, "ledger", sessions[0].id);
-}
 
 const kinds = (requests: Request[]) => requests.map(({ kind }) => kind);
 

@@ -1,14 +1,11 @@
 // Virtual models in the real Pi 1.5: another extension chooses a model for each request. Ours counts with the prices and the window of
 // the model that answered, and a change of model is one.
-import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Ledger, SessionInfo } from "../../../index.js";
 import { startPiRpc } from "../../../scripts/lib/pi.js";
 import type { Step } from "../../../scripts/lib/scripted-model.js";
-import { pinnedNode, root } from "../../../scripts/setup.js";
-import { extension, start } from "../support.ts";
+import { extension, ledgerOf, palimpsest, start } from "../support.ts";
 
 /** Stays on a model during a turn, and takes the larger one from the second turn on. */
 const router = `
@@ -46,12 +43,7 @@ test("prices, window and what caches hold are those of the model that answered",
   expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
   expect(model.requests.map(({ body }) => body.model)).toEqual(["small", "small", "small", "large", "large", "large"]);
 
-  const palimpsest = <T>(...args: string[]) => {
-    const command = [join(root, "bin", "palimpsest.js"), ...args, "--json"];
-    return JSON.parse(spawnSync(pinnedNode(), command, { encoding: "utf8", env: sandbox.env }).stdout) as T;
-  };
-  const { sessions } = palimpsest<{ sessions: SessionInfo[] }>("sessions");
-  const { perCall, dollars } = palimpsest<Ledger>("ledger", sessions[0].id);
+  const { perCall, dollars } = ledgerOf(sandbox);
   // Pi says which model it was only with the answer: what a call goes to is known from the one before.
   expect(perCall.map(({ model }) => model)).toEqual([
     "router/auto",
@@ -61,6 +53,6 @@ test("prices, window and what caches hold are those of the model that answered",
   expect(perCall.map(({ warm }) => warm)).toEqual([false, false, true, true, false, true]);
   expect(perCall.slice(1).map(({ usdPerMillion }) => usdPerMillion)).toEqual(Array(5).fill(3));
   expect(dollars?.calls).toBe(5);
-  const recorded = palimpsest<{ contextWindow: number | null }>("context", sessions[0].id, "--call", "2");
+  const recorded = palimpsest<{ contextWindow: number | null }>(sandbox, "context", "latest", "--call", "2");
   expect(recorded.contextWindow).toBe(200_000);
 });

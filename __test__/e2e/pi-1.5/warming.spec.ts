@@ -1,13 +1,9 @@
 // Pi 1.5 keeps caches warm between runs by repeating the last request. What it kept warm is not taken for cold, and what that costs
 // stands on both sides of the ledger. The cache here lives 11 seconds, the least that Pi warms, so this test takes as long.
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { Ledger, SessionInfo } from "../../../index.js";
 import { startPiRpc } from "../../../scripts/lib/pi.js";
-import { pinnedNode, root } from "../../../scripts/setup.js";
-import { extension } from "../support.ts";
+import { extension, ledgerOf } from "../support.ts";
 import { startThreads } from "./thread-server.ts";
 
 const lifetimeSeconds = 11;
@@ -35,12 +31,7 @@ async function play(cacheWarming: string) {
   await wait((lifetimeSeconds + 1) * 1_000);
   await pi.prompt("And again.");
   expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
-  const palimpsest = <T>(...args: string[]) => {
-    const command = [join(root, "bin", "palimpsest.js"), ...args, "--json"];
-    return JSON.parse(spawnSync(pinnedNode(), command, { encoding: "utf8", env: sandbox.env }).stdout) as T;
-  };
-  const { sessions } = palimpsest<{ sessions: SessionInfo[] }>("sessions");
-  return { requests, ledger: palimpsest<Ledger>("ledger", sessions[0].id) };
+  return { requests, ledger: ledgerOf(sandbox) };
 }
 
 test("what Pi kept warm between two turns is warm, and both sides pay for it; what it let go cold is cold", async () => {
