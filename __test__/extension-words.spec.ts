@@ -1,7 +1,8 @@
 // What the person in front of Pi reads: the status line, `/context`, notices.
 import { describe, expect, test } from "vitest";
-import type { Ledger, SessionStatus } from "../pi-extension/addon.ts";
+import type { Ledger, Session, SessionStatus } from "../pi-extension/addon.ts";
 import { offByError, offBySettings, swallowed } from "../pi-extension/live.ts";
+import { nameItems } from "../pi-extension/objects.ts";
 import { contextReport, settingsText } from "../pi-extension/report.ts";
 import { cameWith } from "../pi-extension/tools.ts";
 import { welcome } from "../pi-extension/welcome.ts";
@@ -77,6 +78,11 @@ describe("the status line", () => {
     expect(offLine(wrong)).toBe("palimpsest off: palimpsest.json: `layuot` is not a setting, `layout` is");
     expect(offLine(`a ${"very ".repeat(40)}long reason`)).toMatch(/^palimpsest off: a very .*very…$/);
     expect(offLine(`a ${"very ".repeat(40)}long reason`).length).toBeLessThan(90);
+    const hostile = "\u001b]0;mine\u0007\u202e";
+    expect(offLine(`\`${hostile}\` is not a setting`)).toBe(
+      "palimpsest off: `\\u001b]0;mine\\u0007\\u202e` is not a setting",
+    );
+    expect(line({ silentPlaces: [`/mnt/${hostile}`] })).toContain("no answer from /mnt/\\u001b]0;mine\\u0007\\u202e");
     expect(checkingLine(1_200, 5_000)).toBe("palimpsest checking files 1.2k of 5.0k");
   });
 });
@@ -265,6 +271,14 @@ test("the row of a call says what came, and not again what was asked for", () =>
   expect(came("t1", `[t1] ${"\u001b[31m\u202e\n".slice(0, 6)} ${"😀".repeat(99)}`)).toMatch(
     /^\\u001b\[31m\\u202e 😀+…$/u,
   );
+});
+
+test("a name that Pi completes says what it is in one line, and does nothing to a terminal", async () => {
+  const index = [{ handle: "f1", path: `/p/a\u001b[31m\n${"b".repeat(200)}`, tool: null, type: "file", id: "x" }];
+  const session = { sets: async () => ({ index, active: [], pinned: [] }) } as unknown as Session;
+  const [item] = await nameItems({ session }, "", "all");
+  expect(item.handle).toBe("f1");
+  expect(item.description).toMatch(/^\/p\/a\\u001b\[31m b+…$/);
 });
 
 test("what Pi took for the value of `--no-context` is known", () => {

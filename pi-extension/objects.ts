@@ -6,7 +6,7 @@ import { plural, size, what } from "../lib/describe.js";
 import { reasons } from "../lib/reasons.js";
 import type { ContextTool, Session, SessionSets, Settings, Store } from "./addon.ts";
 import { cameWith } from "./tools.ts";
-import { counted, cut, shortCount } from "./words.ts";
+import { counted, cut, oneLine, shortCount } from "./words.ts";
 
 /** An open session with its store. */
 export interface Opened {
@@ -21,6 +21,8 @@ const listed = 30;
 /** Lines of a content that are shown, and characters of each. */
 const shownLines = 60;
 const shownCharacters = 200;
+/** Characters of what a completion says of an object. */
+const shownDescription = 120;
 
 /** The objects whose handle, type, path, tool or state holds `filter`, newest last. */
 export async function objectsText({ session, store, cwd }: Opened, filter: string): Promise<string> {
@@ -100,7 +102,9 @@ export async function nameItems({ session }: Pick<Opened, "session">, typed: str
   return fitting
     .slice(-listed)
     .reverse()
-    .map(({ handle, path, tool, type }) => ({ handle, description: path ?? tool ?? type.replace("_", " ") }));
+    .map(({ handle, path, tool, type }) => {
+      return { handle, description: oneLine(path ?? tool ?? type.replace("_", " "), shownDescription) };
+    });
 }
 
 function within(cwd: string, path: string): string {

@@ -41,12 +41,13 @@ export function statusLine(
     failed === undefined
       ? `palimpsest ${figures(status, contextWindow)}`
       : `palimpsest failing: ${shortReason(failed)}`;
-  return [first, ...notes.filter((note) => note !== undefined)].join(" · ");
+  // Paths and keys of settings hold what they like, and Pi shows the line as it is.
+  return harmless([first, ...notes.filter((note) => note !== undefined)].join(" · "));
 }
 
 /** Such as `palimpsest off: palimpsest.json: …`. */
 export function offLine(why: string): string {
-  return `palimpsest off: ${shortReason(why).replace(/^settings in `([^`]+)`: /, "$1: ")}`;
+  return harmless(`palimpsest off: ${shortReason(why).replace(/^settings in `([^`]+)`: /, "$1: ")}`);
 }
 
 /** Such as `palimpsest checking files 1.2k of 5.0k`: while a resumed session checks the files that it knows. */
