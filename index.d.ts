@@ -191,8 +191,8 @@ export declare function tools(options?: { read?: boolean }): ContextTool[];
 /** A tool to offer to the model. */
 export interface ContextTool extends ToolDefinition {
   /**
-   * Executes a call of the tool in a session. An empty `toolCallId` is a person's command: what `activate` then brings comes with the
-   * newest message of the next call, in the layout `log` as a note.
+   * Executes a call of the tool in a session. An empty `toolCallId` is a person's command: what `activate` then brings, or `pin` where
+   * it does not stand, comes with the newest message of the next call, in the layout `log` as a note.
    *
    * Rejects with `CLOSED`, and with errors whose messages are for the model: `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, `NO_ROOM`,
    * `NOT_ACTIVATABLE`, `INVALID_ARGUMENT`, `FILE`, `OFFSET_BEYOND_END`.

@@ -189,7 +189,7 @@ describe("the report of /context", () => {
       [
         "window    34k tokens in the last request, of 200k that the model takes; plain Pi 63k",
         "          by kind, as we count: outputs 20k (62 %), the model's words and calls 8.0k (25 %), system prompt and tools 3.1k (10 %), lines in the place of outputs 900 (3 %), your words 400 (1 %)",
-        "          20 files and outputs met: 12 with their text in the window, 1 pinned",
+        "          files and outputs met: 20; with their text in the window: 12; pinned: 1",
         "cost      $1.08 for input so far; plain Pi $1.35, so 20 % saved",
         "          in it: $0.012 for our tools and guidance",
         "          in it: $0.030 for 2 requests that kept the cache warm",
@@ -227,7 +227,9 @@ describe("the report of /context", () => {
 
   test("says the layout where it is not the usual one, and does without what is not known", () => {
     const text = contextReport(status, ledger, { layout: "pools" });
-    expect(text).toContain("window    34k tokens in the last request; plain Pi 63k\n          20 files");
+    expect(text).toContain(
+      "window    34k tokens in the last request; plain Pi 63k\n          files and outputs met: 20;",
+    );
     expect(text).toContain("          layout `pools`\n");
   });
 });

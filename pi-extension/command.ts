@@ -7,13 +7,14 @@ import { chosenLayout, type Live, type Off } from "./live.ts";
 import {
   activated,
   type Changeable,
-  changed,
   contentText,
+  deactivated,
   exported,
   historyText,
   nameItems,
   objectsText,
   pinned,
+  unpinned,
   whyText,
 } from "./objects.ts";
 import { modelInUse } from "./observe.ts";
@@ -148,19 +149,19 @@ function changesOf(host: ContextHost): Record<string, Part> {
       usage: "NAME",
       summary: "let its text leave the window with the next epoch",
       completes: "active",
-      run: (given, ctx) => opened(host, ctx, (current) => changed(current, "deactivate", given)),
+      run: (given, ctx) => opened(host, ctx, (current) => deactivated(current, given)),
     },
     pin: {
       usage: "NAME",
       summary: "keep its text in the window until it is unpinned",
-      completes: "active",
+      completes: "all",
       run: (given, ctx) => opened(host, ctx, (current) => pinned(current, given)),
     },
     unpin: {
       usage: "NAME",
       summary: "lift its pin; its text stays for now",
       completes: "pinned",
-      run: (given, ctx) => opened(host, ctx, (current) => changed(current, "unpin", given)),
+      run: (given, ctx) => opened(host, ctx, (current) => unpinned(current, given)),
     },
     layout: {
       usage: "log|pools",

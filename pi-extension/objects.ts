@@ -111,15 +111,6 @@ function within(cwd: string, path: string): string {
   return path.startsWith(join(cwd, sep)) ? relative(cwd, path) : path;
 }
 
-/** Whether an object's text stands in the window, and whether it is pinned. `handle`: if the session met it. */
-export async function standing(opened: Opened, name: string) {
-  const id = await idOf(opened, name);
-  const { index, active, pinned } = await opened.session.sets();
-  const handle = index.find((object) => object.id === id)?.handle;
-  const isIn = (set: string[]) => handle !== undefined && set.includes(handle);
-  return { id, handle, isActive: isIn(active), isPinned: isIn(pinned) };
-}
-
 /** In which sets an object is, in words. */
 function statesOf({ active, pinned }: SessionSets, handle: string): string[] {
   if (pinned.includes(handle)) {
@@ -153,21 +144,29 @@ export async function activated(current: Changeable, given: string): Promise<str
   return hasCame ? `\`${name}\` goes to the model with the next message: ${came}` : `\`${name}\`: ${came}`;
 }
 
-/**
- * Pins what stands in the window. In the layout `log` other content could only come as an answer to the model, which has to ask for it.
- */
+/** Pins an object. */
 export async function pinned(current: Changeable, name: string): Promise<string> {
-  const { id, handle, isActive } = await standing(current, name);
-  if (!isActive && current.layout === "log") {
-    return `The text of \`${name}\` is not in the window, so that there is nothing to keep. Ask the model to pin it: it can bring it back.`;
-  }
-  const answered = await changed(current, "pin", handle ?? id);
-  const { isPinned } = await standing(current, name);
-  return isPinned ? `Pinned: \`${name}\` stays in the window until \`/context unpin ${name}\`.` : answered;
+  const answered = await changed(current, "pin", name);
+  return answered.startsWith("done: ") || answered.includes("\n")
+    ? `Pinned: \`${name}\` stays in the window until \`/context unpin ${name}\`. If it is not there, it comes with the next message.`
+    : answered;
+}
+
+/** Lifts a pin. */
+export async function unpinned(current: Changeable, name: string): Promise<string> {
+  await changed(current, "unpin", name);
+  return `\`${name}\` is not pinned; its text stays for now.`;
+}
+
+/** Lets the text of an object go; asked again, takes it out of what the session lists. */
+export async function deactivated(current: Changeable, name: string): Promise<string> {
+  const answered = (await changed(current, "deactivate", name)).replace(/^done: /, "");
+  const [, tokens] = /, ([\d,]+ tokens?)$/.exec(answered) ?? [];
+  return tokens === undefined ? answered : `\`${name}\` leaves the window with the next epoch: ${tokens}.`;
 }
 
 /** Does what the tool of that name does. */
-export async function changed(current: Changeable, tool: string, name: string): Promise<string> {
+async function changed(current: Changeable, tool: string, name: string): Promise<string> {
   const { content } = await execute(current, tool, { name });
   return content[0].text;
 }

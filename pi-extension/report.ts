@@ -36,11 +36,10 @@ function windowLines(status: SessionStatus, { contextWindow, layout, parts }: Wi
   const { requestTokens, plainRequestTokens, activeObjects, indexedObjects, pinnedObjects } = status;
   const of = !contextWindow ? "" : `, of ${shortCount(contextWindow)} that the model takes`;
   const tokens = `${shortCount(requestTokens)} tokens in the last request${of}; plain Pi ${shortCount(plainRequestTokens)}`;
-  const met = `${counted(indexedObjects, "file")}`.replace(/files?$/, "files and outputs");
   return section("window", [
     tokens,
     ...(parts === undefined ? [] : [partsLine(parts)]),
-    `${met} met: ${shortCount(activeObjects)} with their text in the window, ${shortCount(pinnedObjects)} pinned`,
+    `files and outputs met: ${shortCount(indexedObjects)}; with their text in the window: ${shortCount(activeObjects)}; pinned: ${shortCount(pinnedObjects)}`,
     ...(layout === "log" ? [] : [`layout \`${layout}\``]),
   ]);
 }

@@ -147,7 +147,7 @@ test("/context lists the objects, shows one with its versions, says why it is sh
     { text: "Done." },
     { text: "Again." },
   ];
-  const { sandbox } = await start(steps, { files: { "a.txt": "one\n" } });
+  const { model, sandbox } = await start(steps, { files: { "a.txt": "one\n" } });
   const pi = startPiRpc(sandbox, ["-e", extension]);
   await pi.prompt("go");
   const objects = await said(pi, "/context objects");
@@ -166,17 +166,27 @@ test("/context lists the objects, shows one with its versions, says why it is sh
     /^In call 5:\nt\d+\n {2}an excerpt of what the host gave: lines 1-/,
   );
   expect(await said(pi, "/context why")).toContain(`${bash}\n`);
-  expect(await said(pi, "/context unpin f1")).toMatch(/^done: f1/);
-  expect(await said(pi, `/context pin ${bash}`)).toContain("stays in the window until `/context unpin");
+  expect(await said(pi, "/context unpin f1")).toBe("`f1` is not pinned; its text stays for now.");
+  expect(await said(pi, `/context pin ${bash}`)).toContain(`until \`/context unpin ${bash}\`.`);
   expect(await said(pi, "/context objects pinned")).toMatch(new RegExp(`^${bash} +pinned .*$`));
   const [, write] = /^(t\d+) .*write /m.exec(objects) ?? [];
-  expect(await said(pi, `/context pin ${write}`)).toContain("Ask the model to pin it");
-  expect(await said(pi, `/context unpin ${bash}`)).toMatch(/^done: t\d+/);
+  expect(await said(pi, `/context pin ${write}`)).toContain("If it is not there, it comes with the next message.");
+  for (const name of [bash, write]) {
+    expect(await said(pi, `/context unpin ${name}`)).toBe(`\`${name}\` is not pinned; its text stays for now.`);
+  }
   expect(await said(pi, "/context objects pinned")).toBe("No file or output fits `pinned`.");
-  expect(await said(pi, `/context deactivate ${bash}`)).toMatch(/^done: t\d+.* tokens?$/);
+  // The call that read a file stands for it.
+  await said(pi, "/context pin t1");
+  expect(await said(pi, "/context objects pinned")).toMatch(/^f1 .*$/);
+  expect(await said(pi, `/context deactivate ${bash}`)).toMatch(
+    /^`t\d+` leaves the window with the next epoch: [\d,]+ tokens\.$/,
+  );
+  expect(await said(pi, `/context deactivate ${bash}`)).toContain("is in the session index only");
   expect(await said(pi, "/context show")).toBe("Which one? `/context show NAME`");
   expect(await said(pi, "/context show f99")).toContain("UNKNOWN_NAME");
   await pi.prompt("again");
+  // What was pinned stands there already.
+  expect(JSON.stringify(model.requests.at(-1)?.body.messages.at(-1))).not.toContain(" · line");
   await pi.send({ type: "new_session" });
   expect(await said(pi, "/context objects")).toBe("No file and no output yet.");
   expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });

@@ -147,7 +147,7 @@ impl LiveSession {
     /// `pools`, where the content stands in its own place.
     ///
     /// `call`: ID of the tool call; empty for a person's command. Then in `log` the newest message of the next call carries the content
-    /// as a note, which stays until the epoch ends.
+    /// as a note, which stays until the epoch ends, but not what is pinned and stands already.
     ///
     /// # Errors
     /// Those of names; `FORGOTTEN` if a person had the object forgotten; `NO_ROOM` if it would pass the high-water mark, or

@@ -58,6 +58,25 @@ fn several_activated_by_a_person_come_together() {
 }
 
 #[test]
+fn what_a_person_pins_comes_where_it_does_not_stand_and_stays() {
+    let mut host = host(Layout::Log);
+    host.write_file("b.txt", "alpha\nbeta\n");
+    host.tool("bash", &json!({ "command": "ls b.txt" }), "b.txt\n");
+    host.send();
+    host.say("done");
+    let whole = |name: &str| Wanted { name: name.to_owned(), lines: None, pattern: None };
+    for name in ["t1", "b.txt"] {
+        host.live.activate("", &whole(name), true).unwrap();
+    }
+    assert_eq!(host.live.state().sets().pinned().len(), 2);
+    host.user("go on");
+    let sent = host.send();
+    assert_eq!(count(&sent, r"one\ntwo\nthree"), (1, 1), "it stands");
+    assert_eq!(count(&sent, r"alpha\nbeta"), (1, 1));
+    assert!(sent.last().unwrap().to_string().contains(r"alpha\nbeta"));
+}
+
+#[test]
 fn in_pools_it_stands_among_what_is_active() {
     let mut host = host(Layout::Pools);
     host.live.activate("", &lines_of("t1", "2-3"), false).unwrap();

@@ -68,8 +68,9 @@ impl Tools<'_> {
             Err(reason) => return Ok(reason),
         };
         let whole = ranges == [LineRange { first: 1, last: lines }];
-        // A note carries what a person asks for, and no images.
-        let is_note = call.is_empty() && !pin && self.options.settings.layout == Layout::Log;
+        // A note carries what a person asks for, and no images. What is pinned where it stands need not come again.
+        let comes = !pin || self.standing_tokens(&subject.object) == 0;
+        let is_note = comes && call.is_empty() && self.options.settings.layout == Layout::Log;
         let images = if whole && !is_note { self.images_with(&subject)? } else { 0 };
         let name = match images {
             0 => subject.name,
