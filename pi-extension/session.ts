@@ -306,8 +306,14 @@ function listen(started: Current, ctx: ExtensionContext): void {
 
 /** Shows in the status line how an open session stands. */
 export function showStatus(ctx: ExtensionContext, current: Current): void {
-  if (ctx.hasUI) {
-    ctx.ui.setStatus(statusKey, statusLine(current.session.status(), modelInUse(ctx)?.contextWindow, current.trouble));
+  if (!ctx.hasUI) {
+    return;
+  }
+  try {
+    const line = statusLine(current.session.status(), modelInUse(ctx)?.contextWindow, current.trouble);
+    ctx.ui.setStatus(statusKey, line);
+  } catch {
+    // The host may be shutting down. A line in its footer must not cost a call.
   }
 }
 

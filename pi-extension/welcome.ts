@@ -15,11 +15,15 @@ export async function welcomeOnce(ctx: ExtensionContext, agentDir: string, path:
     return;
   }
   const text = welcome(path);
-  if (ctx.mode === "tui") {
-    // Above the editor: in the transcript the next notice of any extension would take its place.
-    ctx.ui.setWidget(widgetKey, harmless(text).split("\n"));
-  } else {
-    tell(ctx, text, "info");
+  try {
+    if (ctx.mode === "tui") {
+      // Above the editor: in the transcript the next notice of any extension would take its place.
+      ctx.ui.setWidget(widgetKey, harmless(text).split("\n"));
+    } else {
+      tell(ctx, text, "info");
+    }
+  } catch {
+    // The host may be shutting down.
   }
 }
 
