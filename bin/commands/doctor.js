@@ -61,7 +61,8 @@ async function checked(given) {
  */
 async function print(healthy, store, installation) {
   await write(pairs(aboutInstallation(installation)));
-  await write(`\n${store === null ? "store  none yet: the first session makes one\n" : pairs(aboutStore(store))}`);
+  const none = installation.addon === null ? "not checked without the addon" : "none yet: the first session makes one";
+  await write(`\n${pairs(store === null ? { store: none } : aboutStore(store))}`);
   for (const { kind, problem, advice } of installation.findings) {
     await write(`\n${kind}: ${problem}\n  ${advice}\n`);
   }
