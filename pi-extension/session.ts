@@ -272,13 +272,7 @@ export class SessionLife {
   /** Says in the status line that Palimpsest is off, and why. */
   #showOff(ctx: ExtensionContext, because: Off): void {
     this.#off = because;
-    try {
-      if (ctx.hasUI) {
-        ctx.ui.setStatus(statusKey, offLine(because.why));
-      }
-    } catch {
-      // The host may be shutting down.
-    }
+    showLine(ctx, () => offLine(because.why));
   }
 }
 
@@ -294,11 +288,11 @@ function listen(started: Current, ctx: ExtensionContext): void {
     if (event.type === "model_told") {
       started.told.push(event.line);
     }
-    if (event.type === "checking_files" && ctx.hasUI) {
+    if (event.type === "checking_files") {
       if (event.files === event.of) {
         showStatus(ctx, started);
       } else {
-        ctx.ui.setStatus(statusKey, checkingLine(event.files, event.of));
+        showLine(ctx, () => checkingLine(event.files, event.of));
       }
     }
   });
@@ -306,12 +300,15 @@ function listen(started: Current, ctx: ExtensionContext): void {
 
 /** Shows in the status line how an open session stands. */
 export function showStatus(ctx: ExtensionContext, current: Current): void {
-  if (!ctx.hasUI) {
-    return;
-  }
+  showLine(ctx, () => statusLine(current.session.status(), modelInUse(ctx)?.contextWindow, current.trouble));
+}
+
+/** Shows our line in the footer, where there is one. */
+function showLine(ctx: ExtensionContext, line: () => string): void {
   try {
-    const line = statusLine(current.session.status(), modelInUse(ctx)?.contextWindow, current.trouble);
-    ctx.ui.setStatus(statusKey, line);
+    if (ctx.hasUI) {
+      ctx.ui.setStatus(statusKey, line());
+    }
   } catch {
     // The host may be shutting down. A line in its footer must not cost a call.
   }

@@ -4,12 +4,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Sandbox, startPiRpc } from "../../scripts/lib/pi.js";
-import { numbered } from "./support.ts";
 import {
   allText,
   collapsing,
   expectAllFaithful,
   expectRecorded,
+  files,
   loaded,
   obedient,
   standing,
@@ -18,7 +18,6 @@ import {
 } from "./wires.ts";
 
 const timeout = 120_000;
-const files = Object.fromEntries([..."abcdefgh"].map((name) => [`${name}.txt`, numbered(name)]));
 
 /** Settings under which all stands, and under which everything leaves that may. */
 const settings = [

@@ -2,11 +2,11 @@
 // shown it, but for lines that stand for content.
 import { describe, expect, test } from "vitest";
 import { runPi, runPiJson, type Sandbox, startPiRpc } from "../../scripts/lib/pi.js";
-import { numbered } from "./support.ts";
 import {
   collapsing,
   expectAllFaithful,
   expectRecorded,
+  files,
   loaded,
   obedient,
   standing,
@@ -15,7 +15,6 @@ import {
 } from "./wires.ts";
 
 const timeout = 120_000;
-const files = Object.fromEntries([..."abcdefgh"].map((name) => [`${name}.txt`, numbered(name)]));
 
 /** Commands for what Pi offers in its terminal alone. */
 const moves = `

@@ -7,7 +7,7 @@ import { openStore, tools } from "../../index.js";
 import type { createSandbox, Sandbox } from "../../scripts/lib/pi.js";
 import type { Step } from "../../scripts/lib/scripted-model.js";
 import { startProvider, useModel } from "./providers.ts";
-import { extension, start } from "./support.ts";
+import { extension, numbered, start } from "./support.ts";
 
 type Json = Record<string, unknown>;
 
@@ -33,6 +33,9 @@ export interface Said {
 /** Settings under which nothing leaves, and under which everything leaves as soon as it may. */
 export const standing = { previewTokens: 0, prices: "openai", collapseTokens: 100_000 };
 export const collapsing = { previewTokens: 200, prices: "none", keepResults: 1, collapseTokens: 50 };
+
+/** Files of a project that the ways read: `a.txt` to `h.txt`. */
+export const files = Object.fromEntries([..."abcdefgh"].map((name) => [`${name}.txt`, numbered(name)]));
 
 /** Starts a model that speaks a format, and a sandbox; both are gone when the test has finished. */
 export async function startWire(wire: Wire, script: WireScript, { model: data, ...options }: WireOptions = {}) {
