@@ -10,6 +10,7 @@ pub mod graph;
 pub mod harness;
 pub mod live;
 pub mod markdown;
+pub mod memory;
 pub mod object;
 pub mod replay;
 pub mod session;

@@ -14,12 +14,14 @@ mod opaque;
 mod resolve;
 mod sections;
 mod tags;
+mod units;
 mod yaml;
 
 pub use document::{
     Alias, Block, Document, Field, FrontMatter, Heading, Link, LinkKind, Place, Problem, Tag,
 };
 pub use resolve::{Resolution, VaultIndex, link_key, path_key};
+pub use units::{Unit, UnitKind, units};
 
 use lines::Lines;
 use sections::Sections;

@@ -7,6 +7,7 @@
 mod exclude;
 mod kind;
 mod load;
+mod memory;
 mod prices;
 mod refusal;
 mod sources;
@@ -28,6 +29,7 @@ use crate::store::{Condition, Query, Store};
 pub use exclude::DEFAULT_EXCLUDE;
 pub use kind::SettingType;
 pub use load::SettingSource;
+pub use memory::{MEMORY_CONFIG_FILE, MEMORY_SETTINGS, MemorySettings};
 pub use prices::{AUTO, PriceSetting, PriceTable, Prices, Reuse, Tier};
 pub use sources::{SettingValue, setting_values};
 pub use store_place::{StorePlace, store_place};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::validation::{self, MaySet, any_setting, project_setting};
+use super::validation::{ANY_SETTING, PROJECT_SETTING, Rules};
 use super::{SETTINGS_FILE, Settings};
 use crate::error::{Error, Result};
 use crate::source::{FileState, absolute_path, canonical_path, read_file};
@@ -46,7 +46,7 @@ impl Settings {
         let Value::Object(values) = value else {
             return Err(wrong("must be an object with the settings as keys".to_owned()));
         };
-        let problems = validation::problems(&values, any_setting);
+        let problems = ANY_SETTING.problems(&values);
         if problems.is_empty() {
             Self::from_checked(values)
         } else {
@@ -69,7 +69,7 @@ impl Settings {
             let wrong = |problem: String| Error::argument(variable, problem);
             let value: Value = value.map_err(|error| wrong(format!("is not JSON: {error}")))?;
             let values = Map::from_iter([(key.to_owned(), value)]);
-            if let Some(problem) = validation::problems(&values, any_setting).first() {
+            if let Some(problem) = ANY_SETTING.problems(&values).first() {
                 return Err(wrong(format!("is refused: {problem}")));
             }
             let given = Self::from_checked(values)?;
@@ -117,12 +117,12 @@ impl Files {
     ) -> Result<Self> {
         let user_file = agent_dir.map(|folder| folder.join(SETTINGS_FILE));
         let project_file = trusted_project.map(|folder| folder.join(".pi").join(SETTINGS_FILE));
-        let read = |path: Option<&PathBuf>, may_set: MaySet| {
-            path.map_or_else(|| Ok(Map::new()), |path| read_values(path, may_set, is_needed))
+        let read = |path: Option<&PathBuf>, rules: Rules| {
+            path.map_or_else(|| Ok(Map::new()), |path| read_values(path, rules, is_needed))
         };
         Ok(Self {
-            user: read(user_file.as_ref(), any_setting)?,
-            project: read(project_file.as_ref(), project_setting)?,
+            user: read(user_file.as_ref(), ANY_SETTING)?,
+            project: read(project_file.as_ref(), PROJECT_SETTING)?,
             user_file: user_file.unwrap_or_default(),
             project_file: project_file.unwrap_or_default(),
         })
@@ -167,9 +167,18 @@ impl Files {
 /// Reads and checks one file; returns no values if it does not exist, and none that are wrong and not needed.
 fn read_values(
     path: &Path,
-    may_set: MaySet,
+    rules: Rules,
     is_needed: &dyn Fn(&str) -> bool,
 ) -> Result<Map<String, Value>> {
+    let mut values = read_object(path)?;
+    values.retain(|key, value| is_needed(key) || rules.problem(key, value).is_none());
+    let problems = rules.problems(&values);
+    let wrong = |problem: String| Error::InvalidSettings { path: path.to_owned(), problem };
+    if problems.is_empty() { Ok(values) } else { Err(wrong(problems.join("; "))) }
+}
+
+/// Reads one file; returns no values if it does not exist.
+pub(super) fn read_object(path: &Path) -> Result<Map<String, Value>> {
     let wrong = |problem: String| Error::InvalidSettings { path: path.to_owned(), problem };
     // Read like a source, so that a link to a device or a huge file cannot hang the host.
     let text = match read_file(&canonical_path(path), MAX_FILE_BYTES).state {
@@ -183,13 +192,10 @@ fn read_values(
         FileState::Unreadable { reason } => return Err(wrong(reason)),
     };
     let value = serde_json::from_str(&text).map_err(|error| wrong(format!("not JSON: {error}")))?;
-    let Value::Object(mut values) = value else {
-        return Err(wrong("must be an object with the settings as keys".to_owned()));
-    };
-    values
-        .retain(|key, value| is_needed(key) || validation::problem(key, value, may_set).is_none());
-    let problems = validation::problems(&values, may_set);
-    if problems.is_empty() { Ok(values) } else { Err(wrong(problems.join("; "))) }
+    match value {
+        Value::Object(values) => Ok(values),
+        _ => Err(wrong("must be an object with the settings as keys".to_owned())),
+    }
 }
 
 #[cfg(test)]
@@ -243,7 +249,7 @@ mod tests {
             .map(|doc| (doc.key.to_owned(), serde_json::from_str(doc.default).unwrap()))
             .collect();
         assert_eq!(documented, defaults);
-        assert_eq!(validation::problems(&documented, any_setting), Vec::<String>::new());
+        assert_eq!(ANY_SETTING.problems(&documented), Vec::<String>::new());
     }
 
     #[test]

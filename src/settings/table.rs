@@ -18,7 +18,7 @@ pub struct SettingDoc {
     pub project: bool,
 }
 
-const fn setting(
+pub(super) const fn setting(
     key: &'static str,
     kind: SettingType,
     default: &'static str,
@@ -27,7 +27,7 @@ const fn setting(
     SettingDoc { key, kind, default, description, project: true }
 }
 
-const fn user_only(doc: SettingDoc) -> SettingDoc {
+pub(super) const fn user_only(doc: SettingDoc) -> SettingDoc {
     SettingDoc { project: false, ..doc }
 }
 

@@ -1,43 +1,51 @@
-//! Checks the values of a settings file against the table of settings, and reports every problem.
+//! Checks the values of a settings file against a table of settings, and reports every problem.
 
 use serde_json::{Map, Value};
 
 use super::table::{SETTINGS, SettingDoc};
 
-/// Which settings a file may set.
-pub(super) type MaySet = fn(&SettingDoc) -> bool;
-
-/// The user's file: all of them.
-pub(super) fn any_setting(_: &SettingDoc) -> bool {
-    true
+/// What a file may set.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    /// The settings that there are.
+    pub(super) table: &'static [SettingDoc],
+    /// Whether it is a project's file, which a cloned repository brings along: it cannot redirect the user's store.
+    pub(super) is_project: bool,
 }
 
-/// A project's file: those that cannot redirect the user's store.
-pub(super) fn project_setting(doc: &SettingDoc) -> bool {
-    doc.project
-}
+/// The user's settings file, and a program: all settings.
+pub(super) const ANY_SETTING: Rules = Rules { table: SETTINGS, is_project: false };
 
-/// All problems with the values of a file, in the file's order.
-pub(super) fn problems(values: &Map<String, Value>, may_set: MaySet) -> Vec<String> {
-    values.iter().filter_map(|(key, value)| problem(key, value, may_set)).collect()
-}
+/// A project's settings file.
+pub(super) const PROJECT_SETTING: Rules = Rules { table: SETTINGS, is_project: true };
 
-/// What is wrong with one value of a file. `None` if nothing is.
-pub(super) fn problem(key: &str, value: &Value, may_set: MaySet) -> Option<String> {
-    let Some(doc) = SETTINGS.iter().find(|doc| doc.key == key) else {
-        return Some(unknown(key, may_set));
-    };
-    if !may_set(doc) {
-        return Some(format!("`{key}` may be set in the user's settings only"));
+impl Rules {
+    /// All problems with the values of a file, in the file's order.
+    pub(super) fn problems(self, values: &Map<String, Value>) -> Vec<String> {
+        values.iter().filter_map(|(key, value)| self.problem(key, value)).collect()
     }
-    doc.kind.problem(value).map(|problem| format!("`{key}` {problem}"))
-}
 
-fn unknown(key: &str, may_set: MaySet) -> String {
-    let allowed = SETTINGS.iter().filter(|doc| may_set(doc));
-    match nearest(key, allowed) {
-        Some(near) => format!("`{key}` is not a setting, `{near}` is"),
-        None => format!("`{key}` is not a setting"),
+    /// What is wrong with one value of a file. `None` if nothing is.
+    pub(super) fn problem(self, key: &str, value: &Value) -> Option<String> {
+        let Some(doc) = self.table.iter().find(|doc| doc.key == key) else {
+            return Some(self.unknown(key));
+        };
+        if !self.allows(doc) {
+            return Some(format!("`{key}` may be set in the user's settings only"));
+        }
+        doc.kind.problem(value).map(|problem| format!("`{key}` {problem}"))
+    }
+
+    fn allows(self, doc: &SettingDoc) -> bool {
+        doc.project || !self.is_project
+    }
+
+    fn unknown(self, key: &str) -> String {
+        let allowed = self.table.iter().filter(|doc| self.allows(doc));
+        match nearest(key, allowed) {
+            Some(near) => format!("`{key}` is not a setting, `{near}` is"),
+            None => format!("`{key}` is not a setting"),
+        }
     }
 }
 

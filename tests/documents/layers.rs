@@ -8,9 +8,9 @@ use crate::circles::circles;
 use crate::sources::{File, Sources, Used};
 
 /// From the ground up. `error` belongs to the ground floor: it names IDs. `lib` only lists the modules.
-const LAYERS: [&str; 13] = [
+const LAYERS: [&str; 14] = [
     "object", "markdown", "harness", "store", "graph", "source", "settings", "session", "context",
-    "live", "tools", "replay", "addon",
+    "live", "tools", "memory", "replay", "addon",
 ];
 
 static SOURCES: LazyLock<Sources> = LazyLock::new(Sources::read);

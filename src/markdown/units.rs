@@ -1,0 +1,160 @@
+//! The smallest parts of a text that stand for themselves: the items of the outermost lists, and every other block at the root but
+//! headings. Must not say what a unit means.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::front_matter;
+use super::lines::Lines;
+use super::opaque;
+
+/// What a unit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnitKind {
+    /// An item of an outermost list, with everything in it.
+    Item {
+        /// Whether the list is numbered.
+        ordered: bool,
+    },
+    /// A comment, in HTML or `%%`: nobody is meant to read it in place of the text.
+    Comment,
+    /// A paragraph, quote, table, block of code or anything else.
+    Block,
+}
+
+/// A part of a text that stands for itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unit {
+    /// What it is.
+    pub kind: UnitKind,
+    /// First line of the text, from 1; the front matter's lines count.
+    pub line: usize,
+    /// Last line.
+    pub last_line: usize,
+    /// Bytes of the text, without blank lines behind it.
+    pub range: Range<usize>,
+}
+
+/// The units of a text in their order. Takes time linear in the text, never fails, and leaves out front matter and headings.
+pub fn units(text: &str) -> Vec<Unit> {
+    let lines = Lines::new(text);
+    let body = front_matter::read(text, &lines).body;
+    let scratch = opaque::scratch(&text[body..]);
+    let mut walk = Walk { depth: 0, lists: 0, found: Vec::new() };
+    let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_TASKLISTS;
+    for (event, range) in Parser::new_ext(&scratch, options).into_offset_iter() {
+        walk.take(&event, range);
+    }
+    let units = walk.found.into_iter().filter_map(|(kind, range)| {
+        let range = range.start + body..range.end + body;
+        let said = text[range.clone()].trim_end();
+        let range = range.start..range.start + said.len();
+        let kind = if is_comment(said) { UnitKind::Comment } else { kind };
+        (!said.trim().is_empty()).then(|| Unit {
+            kind,
+            line: lines.line(range.start),
+            last_line: lines.line(range.end - 1),
+            range,
+        })
+    });
+    units.collect()
+}
+
+fn is_comment(said: &str) -> bool {
+    let within = |open: &str, close: &str| {
+        said.trim_start()
+            .strip_prefix(open)
+            .is_some_and(|rest| rest.find(close) == rest.len().checked_sub(close.len()))
+    };
+    within("<!--", "-->") || within("%%", "%%")
+}
+
+struct Walk {
+    /// Containers that are open, lists and their items counted.
+    depth: usize,
+    /// Whether the outermost container is a list: its items are the units.
+    lists: usize,
+    found: Vec<(UnitKind, Range<usize>)>,
+}
+
+impl Walk {
+    fn take(&mut self, event: &Event<'_>, range: Range<usize>) {
+        match event {
+            Event::Start(tag) => {
+                match (tag, self.depth) {
+                    (Tag::Heading { .. }, 0) => {}
+                    (Tag::List(first), 0) => self.lists = 1 + usize::from(first.is_some()),
+                    (Tag::Item, 1) if self.lists > 0 => {
+                        self.found.push((UnitKind::Item { ordered: self.lists == 2 }, range));
+                    }
+                    (_, 0) => self.found.push((UnitKind::Block, range)),
+                    _ => {}
+                }
+                self.depth += 1;
+            }
+            Event::End(end) => {
+                self.depth = self.depth.saturating_sub(1);
+                if self.depth == 0 && matches!(end, TagEnd::List(_)) {
+                    self.lists = 0;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Vec<(UnitKind, usize, usize, &str)> {
+        let units = units(text).into_iter();
+        units.map(|unit| (unit.kind, unit.line, unit.last_line, &text[unit.range])).collect()
+    }
+
+    const ITEM: UnitKind = UnitKind::Item { ordered: false };
+
+    #[test]
+    fn items_of_outermost_lists_and_other_blocks_are_units() {
+        let text = "---\na: 1\n---\n# Top\n\nIntro, in\ntwo lines.\n\n## Build\n- one\n  - inner\n  more of one\n- two\n\n1. first\n2. second\n\n\
+                    ```sh\nmake\n```\n| a | b |\n|---|---|\n| 1 | 2 |\n> quote\n";
+        let ordered = UnitKind::Item { ordered: true };
+        assert_eq!(
+            of(text),
+            [
+                (UnitKind::Block, 6, 7, "Intro, in\ntwo lines."),
+                (ITEM, 10, 12, "- one\n  - inner\n  more of one"),
+                (ITEM, 13, 13, "- two"),
+                (ordered, 15, 15, "1. first"),
+                (ordered, 16, 16, "2. second"),
+                (UnitKind::Block, 18, 20, "```sh\nmake\n```"),
+                (UnitKind::Block, 21, 23, "| a | b |\n|---|---|\n| 1 | 2 |"),
+                (UnitKind::Block, 24, 24, "> quote"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_comment_is_told_apart_and_text_behind_it_is_not_one() {
+        assert_eq!(
+            of("<!-- for people -->\n\n- a"),
+            [(UnitKind::Comment, 1, 1, "<!-- for people -->"), (ITEM, 3, 3, "- a"),]
+        );
+        assert_eq!(of("<!-- a --> said\n")[0].0, UnitKind::Block);
+    }
+
+    #[test]
+    fn windows_line_endings_tabs_and_loose_lists_are_read() {
+        assert_eq!(
+            of("* a\r\n\r\n  b\r\n\r\n*\tc\r\n"),
+            [(ITEM, 1, 3, "* a\r\n\r\n  b"), (ITEM, 5, 5, "*\tc"),]
+        );
+    }
+
+    #[test]
+    fn nothing_but_headings_has_no_units() {
+        assert_eq!(of("# A\n\n## B\n"), []);
+        assert_eq!(of(""), []);
+    }
+}

@@ -1,0 +1,161 @@
+//! What kind of page a text is, by its headings, its first words and its form. Deterministic, and a guess: it orders and abbreviates,
+//! and never hides anything. Must not look at anything but the text.
+
+use super::page::{PageKind, words};
+
+/// Words of headings that say what stands below.
+const HEADINGS: [(PageKind, &[&str]); 5] = [
+    (
+        PageKind::Instruction,
+        &[
+            "rule",
+            "rules",
+            "invariant",
+            "invariants",
+            "instruction",
+            "instructions",
+            "convention",
+            "conventions",
+            "must",
+            "never",
+            "always",
+            "constraint",
+            "constraints",
+        ],
+    ),
+    (PageKind::Decision, &["decision", "decisions", "adr", "adrs", "rationale"]),
+    (
+        PageKind::Procedure,
+        &[
+            "command",
+            "commands",
+            "procedure",
+            "procedures",
+            "howto",
+            "workflow",
+            "workflows",
+            "build",
+            "release",
+            "releasing",
+            "deploy",
+            "deployment",
+            "setup",
+            "steps",
+            "runbook",
+        ],
+    ),
+    (PageKind::Preference, &["preference", "preferences", "style", "taste"]),
+    (PageKind::Reference, &["reference", "references", "links", "resources", "pointers", "see"]),
+];
+
+/// First words of texts that say what they are.
+const BEGINNINGS: [(PageKind, &[&str]); 4] = [
+    (
+        PageKind::Instruction,
+        &[
+            "always",
+            "never",
+            "do not",
+            "don t",
+            "must",
+            "must not",
+            "make sure",
+            "ensure",
+            "only use",
+            "avoid",
+        ],
+    ),
+    (
+        PageKind::Decision,
+        &[
+            "decided",
+            "decision",
+            "we decided",
+            "we chose",
+            "chose",
+            "we use",
+            "switched",
+            "we switched",
+            "agreed",
+        ],
+    ),
+    (
+        PageKind::Preference,
+        &[
+            "prefer",
+            "prefers",
+            "user prefers",
+            "the user prefers",
+            "likes",
+            "wants",
+            "the user wants",
+            "user wants",
+        ],
+    ),
+    (
+        PageKind::Procedure,
+        &["to build", "to run", "to test", "to release", "to deploy", "how to", "steps"],
+    ),
+];
+
+/// The kind of a text below some headings. `links_only`: whether it says little besides a link.
+pub(super) fn kind_of(headings: &[String], text: &str, links_only: bool) -> PageKind {
+    let said = words(text);
+    let begins = |beginning: &&str| {
+        let count = beginning.split(' ').count();
+        said.len() >= count && said[..count].iter().map(String::as_str).eq(beginning.split(' '))
+    };
+    if links_only {
+        return PageKind::Reference;
+    }
+    for (kind, beginnings) in BEGINNINGS {
+        if beginnings.iter().any(begins) {
+            return kind;
+        }
+    }
+    for heading in headings.iter().rev() {
+        let heading = words(heading);
+        for (kind, names) in HEADINGS {
+            if heading.iter().any(|word| names.contains(&word.as_str())) {
+                return kind;
+            }
+        }
+    }
+    if is_steps(text) { PageKind::Procedure } else { PageKind::Fact }
+}
+
+/// Whether a text is a numbered list, or a block of code with some words.
+fn is_steps(text: &str) -> bool {
+    let numbered = text.lines().filter(|line| {
+        let rest = line.trim_start().trim_start_matches(|char: char| char.is_ascii_digit());
+        rest.len() < line.trim_start().len() && (rest.starts_with(". ") || rest.starts_with(") "))
+    });
+    numbered.count() >= 2 || text.contains("```")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_words_count_before_headings_and_headings_before_form() {
+        use PageKind::{Decision, Fact, Instruction, Preference, Procedure, Reference};
+        for (heading, text, expected) in [
+            ("", "The build takes 4 minutes", Fact),
+            ("", "Never push to main", Instruction),
+            ("", "Don't touch `vendor/`", Instruction),
+            ("Decisions", "SQLite over files: one writer", Decision),
+            ("Decisions", "Always say why", Instruction),
+            ("Project conventions", "Tabs", Instruction),
+            ("Build and release", "`make ship`", Procedure),
+            ("", "1. stop\n2. start", Procedure),
+            ("", "```sh\nmake\n```", Procedure),
+            ("", "User prefers short answers", Preference),
+            ("See also", "the wiki", Reference),
+            ("Neverland", "a place", Fact),
+        ] {
+            assert_eq!(kind_of(&[heading.to_owned()], text, false), expected, "{heading}: {text}");
+        }
+        assert_eq!(kind_of(&[], "Never mind", true), Reference);
+    }
+}

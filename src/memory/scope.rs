@@ -1,0 +1,157 @@
+//! Scopes and their folders: whose memory there is, where it lives, and whether it may be looked at. Must not read what the files
+//! say, nor make a folder.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// Name of a scope's index.
+pub const INDEX_FILE: &str = "MEMORY.md";
+/// Name of the index of the scope [`Scope::Local`].
+pub const LOCAL_INDEX_FILE: &str = "MEMORY.local.md";
+/// Folder of what is stale: recalled, never in the system prompt.
+pub const ARCHIVE_FOLDER: &str = "archive";
+
+/// Whose memory it is. In the order in which the model reads them: the more specific one later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// The user's, in all projects on this machine.
+    Global,
+    /// The project's, shared through its repository.
+    Project,
+    /// The user's in this project: [`LOCAL_INDEX_FILE`] in the project's folder, which git ignores.
+    Local,
+}
+
+impl Scope {
+    /// All scopes.
+    pub const ALL: [Self; 3] = [Self::Global, Self::Project, Self::Local];
+
+    /// The name that people use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Project => "project",
+            Self::Local => "local",
+        }
+    }
+
+    /// The scope of a name.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for any other name.
+    pub fn named(name: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|scope| scope.as_str() == name);
+        found.ok_or_else(|| {
+            Error::argument("scope", format!("must be `global`, `project` or `local`, is `{name}`"))
+        })
+    }
+
+    /// Name of its index.
+    pub fn index_file(self) -> &'static str {
+        match self {
+            Self::Global | Self::Project => INDEX_FILE,
+            Self::Local => LOCAL_INDEX_FILE,
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
+/// Where memory lives for one user in one project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folders {
+    global: Option<PathBuf>,
+    project: Option<PathBuf>,
+    is_trusted: bool,
+}
+
+impl Folders {
+    /// The folders `memory/` of the harness's own folder and `.pi/memory/` of the project. Neither has to exist.
+    ///
+    /// `is_trusted`: whether the user trusts the project; otherwise its memory is not looked at, mentioned or made.
+    pub fn new(agent_dir: Option<&Path>, project: Option<&Path>, is_trusted: bool) -> Self {
+        Self {
+            global: agent_dir.map(|folder| folder.join("memory")),
+            project: project.map(|folder| folder.join(".pi").join("memory")),
+            is_trusted,
+        }
+    }
+
+    /// The folder of a scope; `None` where there is none, or where it may not be looked at.
+    pub fn folder(&self, scope: Scope) -> Option<&Path> {
+        match scope {
+            Scope::Global => self.global.as_deref(),
+            Scope::Project | Scope::Local => self.project.as_deref().filter(|_| self.is_trusted),
+        }
+    }
+
+    /// Whether a scope has a folder that may not be looked at.
+    pub fn is_denied(&self, scope: Scope) -> bool {
+        scope != Scope::Global && self.project.is_some() && !self.is_trusted
+    }
+
+    /// The scopes that may be looked at.
+    pub fn scopes(&self) -> impl Iterator<Item = (Scope, &Path)> {
+        Scope::ALL.into_iter().filter_map(|scope| Some((scope, self.folder(scope)?)))
+    }
+
+    /// The scope of a file by its absolute path, and its path in the scope's folder with `/`. `None` outside of the folders that may
+    /// be looked at.
+    pub fn find(&self, path: &Path) -> Option<(Scope, String)> {
+        [Scope::Global, Scope::Project].into_iter().find_map(|scope| {
+            let inside = path.strip_prefix(self.folder(scope)?).ok()?;
+            let names: Option<Vec<&str>> =
+                inside.components().map(|part| part.as_os_str().to_str()).collect();
+            let file = names.filter(|names| !names.is_empty())?.join("/");
+            let is_local = scope == Scope::Project && file == LOCAL_INDEX_FILE;
+            Some((if is_local { Scope::Local } else { scope }, file))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folders(is_trusted: bool) -> Folders {
+        Folders::new(Some(Path::new("/a")), Some(Path::new("/p")), is_trusted)
+    }
+
+    #[test]
+    fn an_untrusted_project_has_no_folder() {
+        let scopes =
+            |folders: &Folders| folders.scopes().map(|(scope, _)| scope).collect::<Vec<_>>();
+        assert_eq!(scopes(&folders(true)), Scope::ALL);
+        assert_eq!(scopes(&folders(false)), [Scope::Global]);
+        assert!(folders(false).is_denied(Scope::Local) && !folders(true).is_denied(Scope::Local));
+        assert_eq!(folders(false).find(Path::new("/p/.pi/memory/MEMORY.md")), None);
+    }
+
+    #[test]
+    fn a_path_has_the_scope_of_its_folder() {
+        let found = |path: &str| folders(true).find(Path::new(path));
+        let some = |scope, file: &str| Some((scope, file.to_owned()));
+        assert_eq!(found("/a/memory/MEMORY.md"), some(Scope::Global, "MEMORY.md"));
+        assert_eq!(found("/p/.pi/memory/archive/a.md"), some(Scope::Project, "archive/a.md"));
+        assert_eq!(found("/p/.pi/memory/MEMORY.local.md"), some(Scope::Local, "MEMORY.local.md"));
+        assert_eq!(found("/p/.pi/memory"), None);
+        assert_eq!(found("/p/.pi/memory-of-others/MEMORY.md"), None);
+    }
+
+    #[test]
+    fn scopes_have_names() {
+        for scope in Scope::ALL {
+            assert_eq!(Scope::named(scope.as_str()).unwrap(), scope);
+        }
+        assert_eq!(Scope::named("Global").unwrap_err().code(), "INVALID_ARGUMENT");
+    }
+}
