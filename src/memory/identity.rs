@@ -1,0 +1,159 @@
+//! Carries the IDs of pages over edits: a page that is new takes the ID of one that is gone and says nearly the same. Pure; must not
+//! know where the known pages are kept.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::page::{Page, PageId, words};
+use super::scope::Scope;
+
+/// Least likeness of two pages for one to be the other after an edit.
+const LIKE: f64 = 0.5;
+/// Pages that are compared at most: an import of thousands of entries has no earlier ones to be like.
+const MAX_PAIRS: usize = 250_000;
+/// Words of a page that are compared.
+const MAX_WORDS: usize = 60;
+
+/// A page as it was known before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownPage {
+    /// Its ID.
+    pub id: PageId,
+    /// Its scope.
+    pub scope: Scope,
+    /// Path in the scope's folder.
+    pub file: String,
+    /// Texts of the headings above it.
+    pub headings: Vec<String>,
+    /// Its words, see [`words`]; the first ones are enough.
+    pub words: Vec<String>,
+}
+
+impl KnownPage {
+    /// What to remember of a page.
+    pub fn of(page: &Page) -> Self {
+        Self {
+            id: page.id.clone(),
+            scope: page.place.scope,
+            file: page.place.file.clone(),
+            headings: page.place.headings.clone(),
+            words: compared(&page.text),
+        }
+    }
+}
+
+/// The words of a page by which it is recognised.
+fn compared(text: &str) -> Vec<String> {
+    let mut words = words(text);
+    words.truncate(MAX_WORDS);
+    words
+}
+
+/// Gives the pages whose ID is not among the known ones the ID of the known page that is gone and most like them. `pages`: all pages of
+/// the scopes that `known` speaks of.
+pub fn carry_over(pages: &mut [&mut Page], known: &[KnownPage]) {
+    let present: HashSet<PageId> = pages.iter().map(|page| page.id.clone()).collect();
+    let was: HashSet<&PageId> = known.iter().map(|page| &page.id).collect();
+    let gone: Vec<&KnownPage> = known.iter().filter(|page| !present.contains(&page.id)).collect();
+    let new: Vec<usize> = (0..pages.len()).filter(|at| !was.contains(&pages[*at].id)).collect();
+    if gone.is_empty() || gone.len().saturating_mul(new.len()) > MAX_PAIRS {
+        return;
+    }
+    let mut pairs = Vec::new();
+    for at in new {
+        let words = compared(&pages[at].text);
+        for (place, gone) in gone.iter().enumerate() {
+            let likeness = likeness(pages[at], &words, gone);
+            if likeness >= LIKE {
+                pairs.push((likeness, at, place));
+            }
+        }
+    }
+    // The most alike first; of those equally alike the first in the text.
+    pairs.sort_by(|one, other| {
+        other.0.total_cmp(&one.0).then((one.1, one.2).cmp(&(other.1, other.2)))
+    });
+    let (mut named, mut taken) = (BTreeSet::new(), BTreeSet::new());
+    for (_, at, place) in pairs {
+        if !named.contains(&at) && !taken.contains(&place) {
+            named.insert(at);
+            taken.insert(place);
+            pages[at].id = gone[place].id.clone();
+        }
+    }
+}
+
+/// How alike a page and a known one are, 0 to 1: the words that they share (Dice), a little less in another file or below another
+/// heading. 0 in another scope.
+fn likeness(page: &Page, words: &[String], known: &KnownPage) -> f64 {
+    if page.place.scope != known.scope {
+        return 0.0;
+    }
+    let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
+    for word in words {
+        *counts.entry(word).or_default() += 1;
+    }
+    let mut shared = 0_u32;
+    for word in &known.words {
+        if let Some(count) = counts.get_mut(word.as_str()).filter(|count| **count > 0) {
+            *count -= 1;
+            shared += 1;
+        }
+    }
+    let all = u32::try_from(words.len() + known.words.len()).unwrap_or(u32::MAX).max(1);
+    let place = match (page.place.file == known.file, page.place.headings == known.headings) {
+        (true, true) => 1.0,
+        (true, false) => 0.95,
+        (false, _) => 0.9,
+    };
+    2.0 * f64::from(shared) / f64::from(all) * place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse::parse;
+    use super::*;
+
+    fn pages(text: &str) -> Vec<Page> {
+        parse(Scope::Project, "MEMORY.md", text)
+    }
+
+    /// Which entry of `before` each entry of `after` is.
+    fn carried(before: &str, after: &str) -> Vec<Option<usize>> {
+        let before = pages(before);
+        let known: Vec<KnownPage> = before.iter().map(KnownPage::of).collect();
+        let mut after = pages(after);
+        carry_over(&mut after.iter_mut().collect::<Vec<_>>(), &known);
+        let place = |page: &Page| before.iter().position(|known| known.id == page.id);
+        after.iter().map(place).collect()
+    }
+
+    #[test]
+    fn an_edited_entry_keeps_its_id_and_a_new_one_gets_its_own() {
+        let before = "- the build needs python three\n- logs are in var log app\n";
+        let after = "- a wholly other thing that nobody said\n- logs now are in var log app too\n- The build needs Python three, not two\n";
+        assert_eq!(carried(before, after), [None, Some(1), Some(0)]);
+    }
+
+    #[test]
+    fn a_moved_entry_keeps_its_id() {
+        let before = "## A\n- one two three four\n## B\n- x\n";
+        assert_eq!(carried(before, "## A\n## C\n- one two three four\n- x\n"), [Some(0), Some(1)]);
+    }
+
+    #[test]
+    fn no_id_is_given_twice() {
+        let before = "- alpha beta gamma delta epsilon zeta one\n";
+        let after = "- alpha beta gamma delta epsilon zeta eta two\n- so alpha beta gamma delta epsilon zeta\n";
+        let found = carried(before, after);
+        assert_eq!(found.iter().flatten().count(), 1);
+    }
+
+    #[test]
+    fn an_entry_that_stays_keeps_its_id_whatever_comes_beside_it() {
+        let before = "- deploy with make ship\n";
+        assert_eq!(
+            carried(before, "- deploy with make ship now\n- deploy with make ship\n"),
+            [None, Some(0)]
+        );
+    }
+}

@@ -1,0 +1,381 @@
+//! Reads the Markdown of memory folders. Files that did not change are not read again. A file that cannot be read is a warning, and
+//! the rest counts. Must not write, nor say which pages a session sees.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::page::Page;
+use super::parse::parse;
+use super::scope::{ARCHIVE_FOLDER, Folders, Scope};
+use super::warning::Warning;
+use crate::markdown::{self, Resolution, VaultIndex};
+use crate::object::Hash;
+use crate::source::{self, FileStamp, FileState, read_file};
+
+/// Bytes of a file that are read. A larger one is read up to the last line that ends before.
+pub const MAX_BYTES: u64 = 1 << 20;
+/// Files of a folder that are read.
+const MAX_FILES: usize = 2_000;
+/// Folders within a memory folder, one in another.
+const MAX_DEPTH: usize = 4;
+
+/// A Markdown file of a memory folder.
+#[derive(Debug, Clone)]
+pub struct MemoryFile {
+    /// Scope.
+    pub scope: Scope,
+    /// Path in the scope's folder, with `/`.
+    pub file: String,
+    /// Absolute path.
+    pub path: PathBuf,
+    /// SHA-256 of what was read.
+    pub hash: Hash,
+    /// What was read.
+    pub text: String,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Whether the index leads to it, directly or through other files, or it is the index.
+    pub is_linked: bool,
+    /// Its pages, with the IDs that they have when first met.
+    pub pages: Vec<Page>,
+}
+
+impl MemoryFile {
+    /// Whether it is in the archive.
+    pub fn is_archived(&self) -> bool {
+        self.file.split('/').next() == Some(ARCHIVE_FOLDER)
+    }
+
+    /// Whether it is its scope's index.
+    pub fn is_index(&self) -> bool {
+        self.file == self.scope.index_file()
+    }
+}
+
+/// What the memory folders hold.
+#[derive(Debug, Clone, Default)]
+pub struct Loaded {
+    /// The files, by scope and path.
+    pub files: Vec<MemoryFile>,
+    /// What could not be read, or is odd.
+    pub warnings: Vec<Warning>,
+}
+
+/// Reads memory folders, and remembers what it read.
+#[derive(Debug, Default)]
+pub struct Loader {
+    known: HashMap<PathBuf, (FileStamp, FileRead)>,
+}
+
+/// One file as it was read.
+#[derive(Debug, Clone)]
+struct FileRead {
+    file: MemoryFile,
+    warnings: Vec<Warning>,
+}
+
+impl Loader {
+    /// Reads what the folders hold now. A folder that does not exist holds nothing.
+    pub fn load(&mut self, folders: &Folders) -> Loaded {
+        let mut loaded = Loaded::default();
+        let mut seen = BTreeSet::new();
+        for (scope, folder) in folders.scopes() {
+            let from = loaded.files.len();
+            for (file, path) in markdown_files(scope, folder, &mut loaded.warnings) {
+                if let Some(read) = self.read(scope, file, &path) {
+                    loaded.warnings.extend(read.warnings);
+                    loaded.files.push(read.file);
+                } else {
+                    let warning = refusal(&path);
+                    loaded.warnings.extend(warning);
+                }
+                seen.insert(path);
+            }
+            follow_links(&mut loaded.files[from..]);
+        }
+        self.known.retain(|path, _| seen.contains(path));
+        loaded
+    }
+
+    fn read(&mut self, scope: Scope, file: String, path: &Path) -> Option<FileRead> {
+        let stamp = source::stamp(path);
+        if let Some((known, read)) = self.known.get(path)
+            && stamp.is_some_and(|stamp| stamp == *known)
+        {
+            return Some(read.clone());
+        }
+        let reading = read_file(path, MAX_BYTES);
+        let (text, bytes) = match reading.state {
+            FileState::Text { text, .. } => {
+                let bytes = text.len() as u64;
+                (text, bytes)
+            }
+            FileState::TooLarge { size } => (head(path)?, size),
+            _ => return None,
+        };
+        let warnings = oddities(path, &text, bytes);
+        let pages = parse(scope, &file, &text);
+        let hash = Hash::of(&text);
+        let path = path.to_owned();
+        let file = MemoryFile { scope, file, path, hash, text, bytes, is_linked: false, pages };
+        let read = FileRead { file, warnings };
+        if let Some(stamp) = reading.stamp {
+            self.known.insert(read.file.path.clone(), (stamp, read.clone()));
+        }
+        Some(read)
+    }
+}
+
+/// The Markdown files of a scope, by their path in its folder. `MEMORY.local.md` is of its own scope.
+fn markdown_files(
+    scope: Scope,
+    folder: &Path,
+    warnings: &mut Vec<Warning>,
+) -> Vec<(String, PathBuf)> {
+    let mut files = found_files(scope, folder);
+    if files.len() > MAX_FILES {
+        let problem = format!("has {} Markdown files; the first {MAX_FILES} count", files.len());
+        warnings.push(Warning::new("MANY_FILES", folder, problem));
+        files.truncate(MAX_FILES);
+    }
+    if scope != Scope::Global {
+        files.retain(|(_, path)| {
+            let leads_out = leads_out(folder, path);
+            if leads_out {
+                let problem = "is a link that leads out of the project; it is not read";
+                warnings.push(Warning::new("LEADS_OUT", path, problem));
+            }
+            !leads_out
+        });
+    }
+    files
+}
+
+fn found_files(scope: Scope, folder: &Path) -> Vec<(String, PathBuf)> {
+    if scope == Scope::Local {
+        let path = folder.join(scope.index_file());
+        let found = source::symlink_metadata(&path).is_ok();
+        return found.then(|| (scope.index_file().to_owned(), path)).into_iter().collect();
+    }
+    let mut found = BTreeMap::new();
+    let mut open = vec![(String::new(), folder.to_owned(), 0)];
+    while let Some((within, folder, depth)) = open.pop() {
+        let Ok(entries) = source::entries(&folder, MAX_FILES) else { continue };
+        for entry in entries {
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
+            let inside =
+                if within.is_empty() { name.to_owned() } else { format!("{within}/{name}") };
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder && depth < MAX_DEPTH {
+                open.push((inside, entry.path(), depth + 1));
+            } else if name.to_lowercase().ends_with(".md")
+                && inside != Scope::Local.index_file()
+                && !is_folder
+            {
+                found.insert(inside, entry.path());
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// Whether a file of a project's folder is a link to somewhere else: a repository must not have private files read.
+fn leads_out(folder: &Path, path: &Path) -> bool {
+    let project = folder.parent().and_then(Path::parent).unwrap_or(folder);
+    match (source::canonicalize(project), source::canonicalize(path)) {
+        (Ok(project), Ok(path)) => !path.starts_with(project),
+        _ => false,
+    }
+}
+
+/// Marks the files of a scope that its index leads to.
+fn follow_links(files: &mut [MemoryFile]) {
+    let index = VaultIndex::new(files.iter().map(|file| file.file.clone()));
+    let mut open: Vec<usize> = (0..files.len()).filter(|at| files[*at].is_index()).collect();
+    while let Some(at) = open.pop() {
+        if std::mem::replace(&mut files[at].is_linked, true) {
+            continue;
+        }
+        let from = files[at].file.clone();
+        for link in markdown::parse(&files[at].text).links {
+            let Resolution::Resolved { path, .. } = index.resolve(&link, &from) else { continue };
+            open.extend(files.iter().position(|file| file.file == path && !file.is_linked));
+        }
+    }
+}
+
+/// The first [`MAX_BYTES`] of a file, up to the end of a line. `None` if they are no text.
+fn head(path: &Path) -> Option<String> {
+    let path = path.to_owned();
+    let bytes = source::together(move || {
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(&path).ok()?;
+        file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    })??;
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    String::from_utf8(bytes[..end].to_vec()).ok()
+}
+
+/// Why a file could not be read; `None` if it is gone meanwhile.
+fn refusal(path: &Path) -> Option<Warning> {
+    let state = read_file(path, MAX_BYTES).state;
+    let problem = match &state {
+        FileState::Missing | FileState::Text { .. } => return None,
+        FileState::Binary { .. } | FileState::TooLarge { .. } => {
+            return Some(Warning::new("NOT_TEXT", path, "is no UTF-8 text; it is not read"));
+        }
+        other => source::obstacle(path, other).unwrap_or_else(|| "it cannot be read".to_owned()),
+    };
+    Some(Warning::new("UNREADABLE", path, format!("is not read: {problem}")))
+}
+
+/// What is odd about a text that can be read.
+fn oddities(path: &Path, text: &str, bytes: u64) -> Vec<Warning> {
+    let mut found = Vec::new();
+    if bytes > text.len() as u64 {
+        let problem = format!("has {bytes} bytes; the first {} are read", text.len());
+        found.push(Warning::new("TOO_LARGE", path, problem));
+    }
+    let mut lines = text.lines().zip(1..);
+    if let Some((_, line)) = lines.find(|(line, _)| is_conflict_marker(line)) {
+        let problem = format!("has conflict markers, the first in line {line}");
+        found.push(Warning::new("CONFLICT_MARKERS", path, problem));
+    }
+    if let Some(problem) = markdown::parse(text).front_matter.and_then(|front| front.problem) {
+        let problem =
+            format!("has a broken front matter: line {}: {}", problem.line, problem.message);
+        found.push(Warning::new("FRONT_MATTER", path, problem));
+    }
+    found
+}
+
+/// Whether a line is one that git writes into a file with a conflict; `=======` alone underlines a heading.
+pub(super) fn is_conflict_marker(line: &str) -> bool {
+    ["<<<<<<< ", ">>>>>>> ", "||||||| "].iter().any(|marker| line.starts_with(marker))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Desk {
+        folder: tempfile::TempDir,
+        loader: Loader,
+    }
+
+    impl Desk {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let desk = Self { folder: tempfile::tempdir().unwrap(), loader: Loader::default() };
+            for (path, text) in files {
+                desk.write(path, text.as_bytes());
+            }
+            desk
+        }
+
+        fn write(&self, path: &str, bytes: &[u8]) {
+            let path = self.folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
+
+        fn load(&mut self, is_trusted: bool) -> Loaded {
+            let (agent, project) = (self.folder.path().join("a"), self.folder.path().join("p"));
+            self.loader.load(&Folders::new(Some(&agent), Some(&project), is_trusted))
+        }
+    }
+
+    fn names(loaded: &Loaded) -> Vec<(Scope, &str, bool)> {
+        loaded.files.iter().map(|file| (file.scope, &*file.file, file.is_linked)).collect()
+    }
+
+    fn codes(loaded: &Loaded) -> Vec<&str> {
+        loaded.warnings.iter().map(|warning| warning.code).collect()
+    }
+
+    #[test]
+    fn files_come_by_scope_and_those_that_the_index_leads_to_are_marked() {
+        let mut desk = Desk::new(&[
+            ("a/memory/MEMORY.md", "- [b](b.md)"),
+            ("a/memory/b.md", "see [[c]]"),
+            ("a/memory/deep/c.md", "- x"),
+            ("a/memory/other.md", "- y"),
+            ("a/memory/archive/old.md", "- z"),
+            ("a/memory/notes.txt", "no Markdown"),
+            ("p/.pi/memory/MEMORY.md", "- p"),
+            ("p/.pi/memory/MEMORY.local.md", "- l"),
+        ]);
+        assert_eq!(
+            names(&desk.load(true)),
+            [
+                (Scope::Global, "MEMORY.md", true),
+                (Scope::Global, "archive/old.md", false),
+                (Scope::Global, "b.md", true),
+                (Scope::Global, "deep/c.md", true),
+                (Scope::Global, "other.md", false),
+                (Scope::Project, "MEMORY.md", true),
+                (Scope::Local, "MEMORY.local.md", true),
+            ]
+        );
+        assert!(desk.load(false).files.iter().all(|file| file.scope == Scope::Global));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_a_warning_and_the_rest_counts() {
+        let mut desk = Desk::new(&[("a/memory/ok.md", "- a")]);
+        desk.write("a/memory/MEMORY.md", &[0xff, 0xfe, 0x00]);
+        desk.write("a/memory/conflict.md", b"- a\n<<<<<<< HEAD\n- b\n=======\n- c\n>>>>>>> x\n");
+        desk.write("a/memory/front.md", b"---\na: [\n---\n- a\n");
+        let loaded = desk.load(true);
+        assert_eq!(codes(&loaded), ["NOT_TEXT", "CONFLICT_MARKERS", "FRONT_MATTER"]);
+        assert_eq!(loaded.files.len(), 3);
+    }
+
+    #[test]
+    fn a_huge_file_is_read_up_to_a_line() {
+        let mut desk = Desk::new(&[]);
+        desk.write("a/memory/MEMORY.md", "- an entry of a line\n".repeat(500_000).as_bytes());
+        let loaded = desk.load(true);
+        assert_eq!(codes(&loaded), ["TOO_LARGE"]);
+        let text = &loaded.files[0].text;
+        assert!(text.len() as u64 <= MAX_BYTES && text.ends_with("line\n"));
+    }
+
+    #[test]
+    fn a_file_that_changed_is_read_again() {
+        let mut desk = Desk::new(&[("a/memory/MEMORY.md", "- a")]);
+        assert_eq!(desk.load(true).files[0].text, "- a");
+        desk.write("a/memory/MEMORY.md", b"- b");
+        assert_eq!(desk.load(true).files[0].text, "- b");
+        std::fs::remove_file(desk.folder.path().join("a/memory/MEMORY.md")).unwrap();
+        assert_eq!(desk.load(true).files.len(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_out_of_the_project_is_not_read() {
+        let mut desk = Desk::new(&[
+            ("secret.md", "- s"),
+            ("p/docs/x.md", "- x"),
+            ("p/.pi/memory/MEMORY.md", "- p"),
+        ]);
+        let memory = desk.folder.path().join("p/.pi/memory");
+        std::os::unix::fs::symlink(desk.folder.path().join("secret.md"), memory.join("s.md"))
+            .unwrap();
+        std::os::unix::fs::symlink(
+            desk.folder.path().join("secret.md"),
+            memory.join("MEMORY.local.md"),
+        )
+        .unwrap();
+        std::os::unix::fs::symlink(desk.folder.path().join("p/docs/x.md"), memory.join("x.md"))
+            .unwrap();
+        let loaded = desk.load(true);
+        assert_eq!(
+            names(&loaded),
+            [(Scope::Project, "MEMORY.md", true), (Scope::Project, "x.md", false)]
+        );
+        assert_eq!(codes(&loaded), ["LEADS_OUT", "LEADS_OUT"]);
+    }
+}

@@ -1,0 +1,21 @@
+//! What a person should know of a memory folder: files that could be read in part or not at all. Must not decide what to do about it.
+
+use std::path::{Path, PathBuf};
+
+/// What is wrong with a memory folder. Nothing is lost by any of it, and the prompt goes out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// Stable code in upper snake case.
+    pub code: &'static str,
+    /// The file or folder.
+    pub path: PathBuf,
+    /// What is wrong, in words that follow the path.
+    pub problem: String,
+}
+
+impl Warning {
+    /// A warning on a path.
+    pub fn new(code: &'static str, path: &Path, problem: impl Into<String>) -> Self {
+        Self { code, path: path.to_owned(), problem: problem.into() }
+    }
+}
