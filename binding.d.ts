@@ -436,6 +436,9 @@ export interface LearnedHazards {
   skipped: { file: string; problem: string }[];
 }
 
+/** Whose memory it is: the user's in all projects, the project's in its repository, or the user's in this project. */
+export type MemoryScope = "global" | "project" | "local";
+
 /**
  * Which binding artifact the generated loader actually loaded: `'native'` for
  * a native addon, otherwise the `platformArchABI` of the WASI flavor. Every
@@ -491,6 +494,12 @@ export declare class Maintenance {
   gc(options?: GcOptions | undefined | null): Promise<Garbage>
   /** Counts objects and measures the file. Reads every page of it. */
   stats(): Promise<StoreStats>
+}
+
+/** The memory of one user in one project. Its files are read when a method is called; what did not change is not read again. */
+export declare class Memory {
+  /** The pages, in the order in which the model reads them: by scope, file and line. */
+  pages(): Promise<Array<MemoryPage>>
 }
 
 /** The native side of a session. Not part of the package's API: `Session` of `index.d.ts` wraps it. */
@@ -1346,6 +1355,42 @@ export interface ListOptions {
  */
 export declare function loadSettings(places: SettingsPlaces): Promise<Settings>
 
+/** What memory is opened with. */
+export interface MemoryOptions {
+  /** The harness's own folder: global memory lives in its folder `memory`. Without it there is none. */
+  agentDir?: string
+  /** The project's folder: its memory lives in `.pi/memory`. Without it there is none. */
+  project?: string
+  /** Whether the user trusts the project; otherwise its memory is not read, not mentioned and never made. Default: false. */
+  trusted?: boolean
+}
+
+/** A page of memory: an entry of an index, or a section of a topic file that an index leads to. */
+export interface MemoryPage {
+  /** Stable name: 12 hexadecimal digits, carried over edits. */
+  id: string
+  /** Whose memory it is. */
+  scope: MemoryScope
+  /** Path in the scope's folder, with `/`. */
+  file: string
+  /** Texts of the headings above it, outermost first. */
+  headings: Array<string>
+  /** First line, from 1. */
+  line: number
+  /** Last line. */
+  lastLine: number
+  /** What it tells. */
+  kind: 'instruction' | 'fact' | 'decision' | 'procedure' | 'preference' | 'reference'
+  /** What it is about: the text before the first `:` or `—`, or the title of the link that it begins with; null if it has none. */
+  key: string | null
+  /** Its Markdown. */
+  text: string
+  /** Whether it is in every session: the tag `#pinned`, or a heading `Pinned` or `Invariants` above it. */
+  pinned: boolean
+  /** Whether it has the tag `#important`. */
+  important: boolean
+}
+
 /** What is known of a message of a call. */
 export interface MessageAbout {
   /** Position in the chat, from 0; null for messages that are not in the chat, such as ours. */
@@ -1409,6 +1454,13 @@ export interface ObjectLink {
   /** What it leads to. */
   target: LinkTarget
 }
+
+/**
+ * Opens memory. Reads and makes nothing yet.
+ *
+ * Throws `INVALID_ARGUMENT`.
+ */
+export declare function openMemory(options: MemoryOptions): Memory
 
 /**
  * Opens a session: resumes what the store holds of it, forks its parent, or starts it.

@@ -773,8 +773,9 @@ if (
   }
 }
 
-const { Maintenance, Session, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, openSession, openStore, replayFile, replayPage, replayReport, setAside, settingValues, storePath, tools, withoutSecrets } = nativeBinding
+const { Maintenance, Memory, Session, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, openMemory, openSession, openStore, replayFile, replayPage, replayReport, setAside, settingValues, storePath, tools, withoutSecrets } = nativeBinding
 export { Maintenance }
+export { Memory }
 export { Session }
 export { Store }
 export { Tracking }
@@ -783,6 +784,7 @@ export { doctor }
 export { findSessions }
 export { learnHazards }
 export { loadSettings }
+export { openMemory }
 export { openSession }
 export { openStore }
 export { replayFile }

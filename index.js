@@ -12,6 +12,8 @@ export const {
   learnHazards,
   loadSettings,
   Maintenance,
+  Memory,
+  openMemory,
   openStore,
   replayFile,
   replayPage,

@@ -18,6 +18,7 @@ describe("the exports", () => {
   test("are the documented ones", () => {
     expect(Object.keys(addon).sort()).toEqual([
       "Maintenance",
+      "Memory",
       "Session",
       "Store",
       "Tracking",
@@ -27,6 +28,7 @@ describe("the exports", () => {
       "findSessions",
       "learnHazards",
       "loadSettings",
+      "openMemory",
       "openSession",
       "openStore",
       "replayFile",
@@ -75,6 +77,7 @@ describe("the exports", () => {
     ]);
     const maintenance = ["doctor", "exportArchive", "forget", "gc", "importArchive", "stats"];
     expect(methodsOf(addon.Maintenance.prototype)).toEqual(maintenance);
+    expect(methodsOf(addon.Memory.prototype)).toEqual(["pages"]);
     expect(methodsOf(addon.Session.prototype)).toEqual([
       "answerCompaction",
       "checkWrite",
@@ -98,7 +101,7 @@ describe("the exports", () => {
   });
 
   test("are made by their functions only", () => {
-    for (const Class of [addon.Store, addon.Maintenance, addon.Session, addon.Tracking]) {
+    for (const Class of [addon.Store, addon.Maintenance, addon.Memory, addon.Session, addon.Tracking]) {
       expect(() => new (wrong(Class))()).toThrow("constructor");
     }
   });

@@ -66,6 +66,7 @@ type LibSession = InstanceType<typeof lib.Session>;
 // What is declared is what is there (see `addon.spec.ts`): nothing of the bindings shows beside the class that wraps it.
 expectTypeOf<keyof typeof addon>().toEqualTypeOf<
   | "Maintenance"
+  | "Memory"
   | "Session"
   | "Store"
   | "Tracking"
@@ -75,6 +76,7 @@ expectTypeOf<keyof typeof addon>().toEqualTypeOf<
   | "findSessions"
   | "learnHazards"
   | "loadSettings"
+  | "openMemory"
   | "openSession"
   | "openStore"
   | "replayFile"

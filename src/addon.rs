@@ -17,6 +17,7 @@ pub mod index;
 pub mod learn;
 pub mod ledger;
 pub mod maintenance;
+pub mod memory;
 pub mod names;
 pub mod objects;
 pub mod query;

@@ -1,5 +1,5 @@
 //! Memory that survives sessions: Markdown that people own, in a folder of the user and one of each project. It becomes pages, of which
-//! a session's system prompt holds those that are worth their tokens. Must not know a host or its messages.
+//! a session's system prompt holds those that are worth their tokens. Must not know a host or its messages, nor need a store.
 
 pub mod identity;
 pub mod load;
@@ -9,3 +9,74 @@ pub mod scope;
 pub mod warning;
 
 mod kind;
+
+use std::time::Duration;
+
+pub use self::identity::KnownPage;
+pub use self::load::{Loaded, MemoryFile};
+pub use self::page::{Page, PageId, PageKind, PagePlace};
+pub use self::scope::{Folders, Scope};
+pub use self::warning::Warning;
+
+use self::load::Loader;
+use crate::error::Error;
+use crate::settings::MemorySettings;
+use crate::source;
+
+/// How long one look at a memory file may wait.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// The memory of one user in one project, as a host uses it while a session is open.
+#[derive(Debug)]
+pub struct Memory {
+    folders: Folders,
+    loader: Loader,
+    /// Pages as they were last met.
+    known: Vec<KnownPage>,
+}
+
+/// What memory is at one moment.
+#[derive(Debug)]
+pub struct Look {
+    /// Files with their pages, which have their stable IDs.
+    pub files: Vec<MemoryFile>,
+    /// The settings that count.
+    pub settings: MemorySettings,
+    /// What a person should know.
+    pub warnings: Vec<Warning>,
+    /// What is wrong with the settings: `INVALID_SETTINGS` of each file.
+    pub wrong_settings: Vec<Error>,
+}
+
+impl Look {
+    /// Pages of the indexes and of the files that these lead to, in the order in which the model reads them.
+    pub fn pages(&self) -> impl Iterator<Item = &Page> {
+        let files = self.files.iter().filter(|file| file.is_linked && !file.is_archived());
+        files.flat_map(|file| &file.pages)
+    }
+}
+
+impl Memory {
+    /// Memory in these folders. Looks at nothing yet, and makes nothing.
+    pub fn new(folders: Folders) -> Self {
+        Self { folders, loader: Loader::default(), known: Vec::new() }
+    }
+
+    /// Where memory lives.
+    pub fn folders(&self) -> &Folders {
+        &self.folders
+    }
+
+    /// Reads what the folders hold now. A disk that does not answer is a warning.
+    pub fn look(&mut self) -> Look {
+        let _bounded = source::bounded(LOOK);
+        let (global, project) =
+            (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
+        let (settings, wrong_settings) = MemorySettings::load(global, project);
+        let Loaded { mut files, warnings } = self.loader.load(&self.folders);
+        let mut pages: Vec<&mut Page> = files.iter_mut().flat_map(|file| &mut file.pages).collect();
+        identity::carry_over(&mut pages, &self.known);
+        self.known = pages.iter().map(|page| KnownPage::of(page)).collect();
+        Look { files, settings, warnings, wrong_settings }
+    }
+}

@@ -435,3 +435,6 @@ export interface LearnedHazards {
   /** Files that are no transcripts. */
   skipped: { file: string; problem: string }[];
 }
+
+/** Whose memory it is: the user's in all projects, the project's in its repository, or the user's in this project. */
+export type MemoryScope = "global" | "project" | "local";
