@@ -1,0 +1,237 @@
+//! Which pages stand in the system prompt, and at which fidelity: pinned ones first, then those with the most value for their tokens.
+//! A page that is resident keeps its place until another is clearly better, so that nothing flaps. Pure and deterministic; must not
+//! know what a page says.
+
+use super::fidelity::Fidelity;
+
+/// How much of a page's value each fidelity keeps.
+const KEPT: [f32; 4] = [0.2, 0.45, 0.8, 1.0];
+/// How many times its worth a page counts that is resident: another one has to be better by this much.
+const STAY: f32 = 1.3;
+/// A limit that does not bind.
+pub const NO_LIMIT: u32 = u32::MAX;
+
+/// What a form takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Tokens.
+    pub tokens: u32,
+    /// Bytes, the line break counted.
+    pub bytes: u32,
+    /// Lines.
+    pub lines: u32,
+}
+
+/// A page that may be resident.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    /// What it takes at each fidelity, from the least; tokens never fall.
+    pub sizes: [Size; 4],
+    /// What it is worth at full fidelity, above 0.
+    pub value: f32,
+    /// The limit that it counts against, by its place in `Limits::groups`.
+    pub group: u8,
+    /// The least fidelity of a pinned page; `None` if it is not pinned.
+    pub least: Option<Fidelity>,
+    /// The fidelity at which it is resident now.
+    pub resident: Option<Fidelity>,
+}
+
+/// What may be taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Tokens of all pages.
+    pub tokens: u32,
+    /// Bytes and lines of the pages of each group.
+    pub groups: Vec<(u32, u32)>,
+}
+
+/// What was chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Residency {
+    /// The fidelity of each candidate; `None`: it is not resident.
+    pub fidelities: Vec<Option<Fidelity>>,
+    /// Tokens of the resident pages.
+    pub tokens: u32,
+    /// Pinned candidates that the limits keep below their least fidelity: pinned-invariant memory faults.
+    pub below_least: Vec<usize>,
+}
+
+/// Chooses by value for tokens, up to the limits. Takes time linear in the number of candidates.
+pub fn choose(candidates: &[Candidate], limits: &Limits) -> Residency {
+    let mut room = Room { tokens: limits.tokens, groups: limits.groups.clone() };
+    let mut chosen =
+        Chosen { levels: vec![0; candidates.len()], is_full: vec![false; candidates.len()] };
+    let below_least = pin(candidates, &mut room, &mut chosen);
+    if !take_all(candidates, &mut room, &mut chosen) {
+        for step in steps(candidates, &chosen.levels) {
+            take(candidates, step, &mut room, &mut chosen);
+        }
+    }
+    let fidelities = chosen.levels.iter().map(|level| fidelity(*level)).collect();
+    Residency { fidelities, tokens: limits.tokens - room.tokens, below_least }
+}
+
+/// What is left of the limits.
+#[derive(Clone)]
+struct Room {
+    tokens: u32,
+    groups: Vec<(u32, u32)>,
+}
+
+impl Room {
+    /// Takes the difference of two sizes; `false` if it does not fit.
+    fn take(&mut self, group: u8, from: Size, to: Size) -> bool {
+        let Some((bytes, lines)) = self.groups.get_mut(usize::from(group)) else { return false };
+        let tokens = to.tokens - from.tokens;
+        // A shorter form may have more bytes or lines than a longer one; that is room, too.
+        let after = |left: u32, from: u32, to: u32| left.checked_add(from)?.checked_sub(to);
+        let left =
+            |left: u32, from, to| if left == NO_LIMIT { Some(left) } else { after(left, from, to) };
+        match (
+            self.tokens.checked_sub(tokens),
+            left(*bytes, from.bytes, to.bytes),
+            left(*lines, from.lines, to.lines),
+        ) {
+            (Some(tokens), Some(bytes_left), Some(lines_left)) => {
+                (self.tokens, *bytes, *lines) = (tokens, bytes_left, lines_left);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Levels are 0 for a page that is not resident, else one more than the place of its fidelity.
+struct Chosen {
+    levels: Vec<u8>,
+    /// Whether a step of the page did not fit: no later one is taken.
+    is_full: Vec<bool>,
+}
+
+fn fidelity(level: u8) -> Option<Fidelity> {
+    Fidelity::ALL.get(usize::from(level.checked_sub(1)?)).copied()
+}
+
+fn level(fidelity: Option<Fidelity>) -> u8 {
+    fidelity.map_or(0, |fidelity| fidelity as u8 + 1)
+}
+
+fn size(candidate: &Candidate, level: u8) -> Size {
+    level.checked_sub(1).map_or_else(Size::default, |place| candidate.sizes[usize::from(place)])
+}
+
+fn kept(level: u8) -> f32 {
+    level.checked_sub(1).map_or(0.0, |place| KEPT[usize::from(place)])
+}
+
+/// Takes pinned pages at their least fidelities, the most valuable first, or at the highest one that fits. Returns those that stay
+/// below.
+fn pin(candidates: &[Candidate], room: &mut Room, chosen: &mut Chosen) -> Vec<usize> {
+    let mut pinned: Vec<usize> =
+        (0..candidates.len()).filter(|at| candidates[*at].least.is_some()).collect();
+    pinned.sort_by(|one, other| {
+        candidates[*other].value.total_cmp(&candidates[*one].value).then(one.cmp(other))
+    });
+    let mut below = Vec::new();
+    for at in pinned {
+        let candidate = &candidates[at];
+        let least = level(candidate.least);
+        let fits =
+            |level: &u8| room.take(candidate.group, Size::default(), size(candidate, *level));
+        let taken = (1..=least).rev().find(fits).unwrap_or(0);
+        chosen.levels[at] = taken;
+        if taken < least {
+            below.push(at);
+            chosen.is_full[at] = true;
+        }
+    }
+    below.sort_unstable();
+    below
+}
+
+/// Takes all pages at full fidelity, if all of them fit: mostly they do.
+fn take_all(candidates: &[Candidate], room: &mut Room, chosen: &mut Chosen) -> bool {
+    let mut all = room.clone();
+    let fits = candidates.iter().zip(&chosen.levels).all(|(candidate, level)| {
+        all.take(candidate.group, size(candidate, *level), candidate.sizes[3])
+    });
+    if fits {
+        *room = all;
+        chosen.levels.fill(4);
+    }
+    fits
+}
+
+/// A step of a page from one level to a higher one: the page's place above, the level that it reaches below.
+type Step = u64;
+
+/// The steps in the order in which they are worth taking. A page's own steps come from the least.
+fn steps(candidates: &[Candidate], levels: &[u8]) -> Vec<Step> {
+    let mut steps: Vec<(u16, Step)> = Vec::with_capacity(candidates.len() * 2);
+    for (at, (candidate, from)) in candidates.iter().zip(levels).enumerate() {
+        let mut from = *from;
+        let (mut best, mut at_best, mut before) = (0.0_f32, 0_u8, f32::MAX);
+        // The upper hull of value by tokens: each step has the most value for its tokens, so that these never rise.
+        while from < 4 {
+            for to in from + 1..=4 {
+                let tokens = size(candidate, to).tokens - size(candidate, from).tokens;
+                let value = (kept(to) - kept(from)) * candidate.value;
+                let stays = if to <= level(candidate.resident) { STAY } else { 1.0 };
+                #[expect(clippy::cast_precision_loss, reason = "far fewer tokens than 2^24")]
+                let worth = value * stays / (tokens as f32).max(0.5);
+                if worth >= best {
+                    (best, at_best) = (worth, to);
+                }
+            }
+            // What stays counts more: that must not put a later step before it.
+            before = before.min(best);
+            steps.push((order(before), (at as u64) << 8 | u64::from(at_best)));
+            (from, best) = (at_best, 0.0);
+        }
+    }
+    sort(&mut steps);
+    steps.into_iter().map(|(_, step)| step).collect()
+}
+
+/// Ascends while the worth descends. Worths that differ by less than a hundredth may be the same: the page further up comes first.
+fn order(worth: f32) -> u16 {
+    // The bits of positive floats rise with them; the upper half holds the exponent and seven bits.
+    !u16::try_from(worth.to_bits() >> 16).unwrap_or(u16::MAX)
+}
+
+/// Sorts by two counting passes: stable, and faster than comparing.
+fn sort(steps: &mut Vec<(u16, Step)>) {
+    let mut other = vec![(0, 0); steps.len()];
+    for shift in [0, 8] {
+        let digit = |step: &(u16, Step)| usize::from(step.0 >> shift & 0xff);
+        let mut starts = [0_usize; 257];
+        for step in steps.iter() {
+            starts[digit(step) + 1] += 1;
+        }
+        for place in 1..257 {
+            starts[place] += starts[place - 1];
+        }
+        for step in steps.iter() {
+            other[starts[digit(step)]] = *step;
+            starts[digit(step)] += 1;
+        }
+        std::mem::swap(steps, &mut other);
+    }
+}
+
+fn take(candidates: &[Candidate], step: Step, room: &mut Room, chosen: &mut Chosen) {
+    let (Ok(at), Ok(to)) = (usize::try_from(step >> 8), u8::try_from(step & 0xff)) else { return };
+    if chosen.is_full[at] {
+        return;
+    }
+    let candidate = &candidates[at];
+    let from = chosen.levels[at];
+    let fits = |to: &u8| room.take(candidate.group, size(candidate, from), size(candidate, *to));
+    let taken = (from + 1..=to).rev().find(fits).unwrap_or(from);
+    chosen.levels[at] = taken;
+    chosen.is_full[at] = taken < to;
+}
+
+#[cfg(test)]
+mod tests;
