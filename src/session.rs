@@ -55,7 +55,7 @@ pub use record::{
 pub use report::{ReportKind, Reported};
 pub use sets::{Active, ActiveView, Known, Sets};
 pub use showings::Showing;
-pub use state::{Asked, Effect, Requests, Sent, Session};
+pub use state::{Asked, Effect, MemoryChange, Requests, Sent, Session};
 
 /// For serde: whether a count says nothing.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]

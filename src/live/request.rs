@@ -5,6 +5,7 @@
 mod bill;
 mod failed;
 mod layout;
+mod notes;
 mod payload;
 
 use std::borrow::Cow;

@@ -3,6 +3,7 @@
 mod call;
 mod compaction;
 mod deadlines;
+mod memory;
 mod sets;
 mod status;
 mod work;

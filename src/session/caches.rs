@@ -88,6 +88,12 @@ impl Caches {
         self.of(key).is_some_and(|cache| now.is_alive(cache.touched))
     }
 
+    /// Whether any cache of a model is alive.
+    pub fn is_any_alive(&self, model: Option<&str>, now: CallTime) -> bool {
+        let mut caches = self.known.iter().filter(|cache| cache.model.as_deref() == model);
+        caches.any(|cache| now.is_alive(cache.touched))
+    }
+
     /// Number of messages at the front of a request that a cache holds; `None` if none is alive.
     ///
     /// Where any prefix can be reused, that is the longest common prefix with any earlier request. With breakpoints, which hosts

@@ -192,6 +192,18 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "is_false")]
         asked: bool,
     },
+    /// Memory changed, and the model's system prompt does not hold that yet (`log`).
+    MemoryChanged {
+        /// What changed, for the model. No two changes of a session have the same text.
+        text: String,
+        /// The path of the file that changed, as the agent sees it.
+        file: String,
+        /// The tool call by which the model made the change itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<String>,
+    },
+    /// The next system prompt holds all changes of memory so far: their notes leave.
+    MemoryRendered,
     /// A new epoch starts: earlier messages may be shown differently from now on (`log`).
     Epoch {
         /// Its number, from 1.

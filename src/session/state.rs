@@ -2,6 +2,7 @@
 //! holds what a person activated, `window` works out what stands at each message, and `requests` what caches hold.
 
 mod asked;
+mod memory;
 mod moved;
 mod reading;
 mod requests;
@@ -11,6 +12,8 @@ mod window;
 use std::collections::BTreeMap;
 
 pub use self::asked::Asked;
+pub use self::memory::MemoryChange;
+use self::memory::MemoryChanges;
 pub use self::requests::Requests;
 use super::absence::Absence;
 use super::bill::Bill;
@@ -86,6 +89,7 @@ pub struct Session {
     coming_tokens: u64,
     effects: Vec<(String, Effect)>,
     asked: Vec<Asked>,
+    memory: MemoryChanges,
     late_needs: u64,
     absence: Absence,
     places: Vec<Place>,
@@ -172,6 +176,11 @@ impl Session {
                 self.notes.entry(*at).or_default().push(text.clone());
                 self.asked.retain(|_| !asked);
             }
+            Event::MemoryChanged { text, file, call } => {
+                let (text, file, call) = (text.clone(), file.clone(), call.clone());
+                self.memory.changed(MemoryChange { text, file, call });
+            }
+            Event::MemoryRendered => self.memory.rendered(&mut self.notes),
             Event::Epoch {
                 number,
                 reason,
@@ -194,6 +203,7 @@ impl Session {
             Event::Called(record) => {
                 self.calls = record.number;
                 self.effects.clear();
+                self.memory.called();
                 self.coming_tokens = 0;
                 self.absence.called();
                 self.bill.called(record, self.chat.window().len() as u64);

@@ -15,15 +15,13 @@ use crate::context::ledger::Coming;
 use crate::context::pools_layout::{self, Limits};
 use crate::context::view::{self, Edit, Slot};
 use crate::context::window::{Marks, largest_step};
-use crate::context::{fit, forms, log_layout, model_rules, preview};
+use crate::context::{fit, log_layout, model_rules, preview};
 use crate::error::Result;
 use crate::harness::{Call, ToolKind};
 use crate::live::journal::Journal;
 use crate::live::{CallInfo, Notice, OpenSession};
 use crate::object::ObjectId;
-use crate::session::{
-    ChatMessage, Event, MessageKind, Rewrite, SentSlots, SlotRecord, Subject, Treatment,
-};
+use crate::session::{ChatMessage, Event, MessageKind, Rewrite, SentSlots, SlotRecord, Treatment};
 
 /// What laying out a request works on.
 pub(in crate::live) struct LayOut<'a> {
@@ -59,7 +57,7 @@ impl LayOut<'_> {
         coming: &Coming,
         hazards: &dyn Chances,
     ) -> Result<NextRequest> {
-        self.note_compacted();
+        let mut notices = self.note_all();
         let mut slots = self.changed_slots()?;
         let len = self.journal.state().chat().window().len();
         let mut shown = self.request.view.sizes().to_vec();
@@ -88,11 +86,12 @@ impl LayOut<'_> {
             rules: model_rules::rules(call.model.as_deref().unwrap_or_default(), call.api()),
             hazards,
         };
-        let mut notices = Vec::new();
         if let Some(new) = epoch::decide(self.journal.state(), &shown, &terms) {
             notices.push(self.notice_of(&new));
             let mut changed = self.start_epoch(new)?;
-            if self.note_compacted() {
+            let carried = self.newest_notes();
+            notices.extend(self.note_all());
+            if self.newest_notes() > carried {
                 changed.insert(len - 1);
             }
             for index in changed {
@@ -196,6 +195,9 @@ impl LayOut<'_> {
             };
             slots.insert(index, slot);
         }
+        for index in self.without_memory_notes() {
+            slots.insert(index, self.slot(index)?);
+        }
         Ok(slots)
     }
 
@@ -268,29 +270,6 @@ impl LayOut<'_> {
             }
         }
         Ok(labels)
-    }
-
-    /// Names what the host compacted away in the newest message, where no message that stands does: notes leave with an epoch.
-    /// Returns whether it noted anything.
-    fn note_compacted(&mut self) -> bool {
-        let Some(at) = self.newest else { return false };
-        let state = self.journal.state();
-        let lines = state.compacted().filter_map(|entry| match entry.subject {
-            Subject::Segment { first, last, turns, .. } => {
-                Some(forms::compacted_line(entry.handle, turns, last + 1 - first))
-            }
-            _ => None,
-        });
-        let stands = |line: &String| {
-            let mut carriers = state.noted().filter(|at| state.notes(*at).contains(line));
-            carriers.any(|at| state.chat().window().contains(&at) && !state.folds().hide(at))
-        };
-        let missing: Vec<String> = lines.filter(|line| !stands(line)).collect();
-        let notes = !missing.is_empty();
-        for text in missing {
-            self.journal.record(Event::Noted { at, text, asked: false });
-        }
-        notes
     }
 
     /// The slot of the message at an index of the window; `None` if it is folded.
