@@ -500,6 +500,17 @@ export declare class Maintenance {
 export declare class Memory {
   /** The pages, in the order in which the model reads them: by scope, file and line. */
   pages(): Promise<Array<MemoryPage>>
+  /**
+   * What the system prompt is to say of memory, for a harness without a session: it changes whenever memory does. Resolves to null
+   * where memory is off. With a session call `Session.memorySection`.
+   */
+  section(): Promise<MemorySection | null>
+  /**
+   * Whether a tool call writes a file of memory that may be looked at. Looks at nothing.
+   *
+   * `cwd`: the working folder, from which relative paths count.
+   */
+  isWrittenBy(tool: string, args: unknown, cwd: string): boolean
 }
 
 /** The native side of a session. Not part of the package's API: `Session` of `index.d.ts` wraps it. */
@@ -513,6 +524,10 @@ export declare class Session {
   recordUsage(report: UsageReport): Promise<void>
   /** See `Session.ledger` of `index.d.ts`. */
   ledger(): Promise<Ledger>
+  /** See `Session.memorySection` of `index.d.ts`. */
+  memorySection(memory: Memory, call: string): Promise<MemorySection | null>
+  /** See `Session.memoryChanged` of `index.d.ts`. */
+  memoryChanged(memory: Memory, toolCallId?: string | undefined | null): Promise<void>
   /** See `Session.id` of `index.d.ts`. */
   get id(): string
   /**
@@ -1391,6 +1406,18 @@ export interface MemoryPage {
   important: boolean
 }
 
+/** What the system prompt says of memory. */
+export interface MemorySection {
+  /** The text of the section. */
+  text: string
+  /** Its tokens. */
+  tokens: number
+  /** Tokens of the part that pages take: at most the setting `maxMemoryTokens`. */
+  pageTokens: number
+  /** The pages that stand in it, in their order; none where `pageTableInjection` is off. */
+  resident: Array<ResidentPage>
+}
+
 /** What is known of a message of a call. */
 export interface MessageAbout {
   /** Position in the chat, from 0; null for messages that are not in the chat, such as ours. */
@@ -1647,6 +1674,14 @@ export declare function replayPage(report: ReplayReport): Promise<string>
  * Rejects with `INVALID_ARGUMENT`.
  */
 export declare function replayReport(files: ReplayedFile[], options?: ReplayOptions): Promise<ReplayReport>
+
+/** A page that stands in the system prompt. */
+export interface ResidentPage {
+  /** The page. */
+  id: string
+  /** How much of it stands there. */
+  fidelity: 'pointer' | 'structured' | 'compressed' | 'full'
+}
 
 /** A version, item or nickname that matches. */
 export interface SearchHit {

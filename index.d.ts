@@ -4,6 +4,8 @@ import type {
   CompactionAnswer,
   HostCompaction,
   Ledger,
+  Memory,
+  MemorySection,
   SessionOptions,
   SessionSets,
   SessionStatus,
@@ -127,6 +129,26 @@ export declare class Session {
    * before it. Rejects with `CLOSED` and with what the store reports; then leave the tool's error as it is.
    */
   explainFailedEdit(args: unknown): Promise<string | null>;
+
+  /**
+   * What the system prompt is to say of memory, or null where memory is off. Call it before each prompt, and give the same section to
+   * the model until it is called again.
+   *
+   * The section is made anew at the start of a session, and when no cache of the model is alive, so that this costs nothing. Otherwise it
+   * is the one from before, byte for byte, and the newest message of the next call tells the model what changed in memory since; after
+   * the section was made anew these notes are gone. `call`: what the next call will be made with; its model counts.
+   *
+   * Rejects with `INVALID_ARGUMENT`, `CLOSED` and with what the store reports. Then give the section from before.
+   */
+  memorySection(memory: Memory, call?: CallInfo): Promise<MemorySection | null>;
+
+  /**
+   * Has the session look at memory before and after a tool call that writes it (`Memory.isWrittenBy`), so that the model is told what
+   * others changed, and not what it changed itself. `toolCallId`: the call, after it; before it none.
+   *
+   * Rejects with `CLOSED` and with what the store reports.
+   */
+  memoryChanged(memory: Memory, toolCallId?: string): Promise<void>;
 
   /**
    * Takes an object out of the metadata pool, which deactivates it: it is in the session index only, its line leaves the request of the

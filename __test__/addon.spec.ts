@@ -77,7 +77,7 @@ describe("the exports", () => {
     ]);
     const maintenance = ["doctor", "exportArchive", "forget", "gc", "importArchive", "stats"];
     expect(methodsOf(addon.Maintenance.prototype)).toEqual(maintenance);
-    expect(methodsOf(addon.Memory.prototype)).toEqual(["pages"]);
+    expect(methodsOf(addon.Memory.prototype)).toEqual(["isWrittenBy", "pages", "section"]);
     expect(methodsOf(addon.Session.prototype)).toEqual([
       "answerCompaction",
       "checkWrite",
@@ -87,6 +87,8 @@ describe("the exports", () => {
       "id",
       "leavePool",
       "ledger",
+      "memoryChanged",
+      "memorySection",
       "mountNotices",
       "onEvent",
       "preparePayload",

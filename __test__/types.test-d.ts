@@ -158,6 +158,8 @@ expectTypeOf<keyof Session>().toEqualTypeOf<
   | "transformContext"
   | "answerCompaction"
   | "preparePayload"
+  | "memorySection"
+  | "memoryChanged"
   | "leavePool"
   | "enterPool"
   | "recordToolCall"

@@ -126,6 +126,17 @@ export class Session {
     return this.#queue.run(() => this.#native.explainFailedEdit(given));
   }
 
+  /** @type {api.Session["memorySection"]} */
+  async memorySection(memory, call) {
+    const { call: info } = wholeCrossing([], call);
+    return this.#queue.run(() => this.#native.memorySection(memory, info));
+  }
+
+  /** @type {api.Session["memoryChanged"]} */
+  async memoryChanged(memory, toolCallId) {
+    await this.#queue.run(() => this.#native.memoryChanged(memory, toolCallId));
+  }
+
   /** @type {api.Session["leavePool"]} */
   async leavePool(name) {
     return this.#queue.run(() => this.#native.leavePool(name));

@@ -11,6 +11,7 @@ export type {
   ContextTool,
   Ledger,
   LedgerEpoch,
+  Memory,
   Session,
   SessionEvent,
   SessionSets,

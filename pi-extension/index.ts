@@ -12,7 +12,8 @@ import {
 import { type Copy, once, servingCopy, standsAside } from "./addon.ts";
 import { createFailures, describe, type Failures, openExtensionLog, timedHooks } from "./failures.ts";
 import { flagName } from "./live.ts";
-import { modelInUse } from "./observe.ts";
+import { MemoryLife, memoryFlag } from "./memory.ts";
+import { modelOf } from "./observe.ts";
 import { contextMessages, noteHidden, prompted } from "./prompt.ts";
 import { type Current, loadWelcome, SessionLife, showStatus } from "./session.ts";
 import { registerRows, showTold } from "./tools.ts";
@@ -41,13 +42,19 @@ export default function palimpsest(pi: ExtensionAPI): void {
     getArgumentCompletions: async (typed) => (await loadCommand()).completions(life, typed),
     handler: async (args, ctx) => (await loadCommand()).run(life, args, ctx),
   });
+  pi.registerFlag(memoryFlag, {
+    type: "boolean",
+    default: false,
+    description: "Start without memory in the system prompt (put it last: the next word is taken for its value)",
+  });
   registerRows(pi);
-  wire(timedHooks(pi, log), pi, life);
+  wire(timedHooks(pi, log), pi, life, new MemoryLife(pi, agentDir, life, log));
 }
 
 /** Hands Pi's events to the open session. */
-function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife): void {
+function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memory: MemoryLife): void {
   on("session_start", async (_event, ctx) => {
+    memory.begin(ctx);
     await life.begin(ctx);
     if (ctx.hasUI) {
       // Not when a person asks: an update of the package may have taken the place of these files by then.
@@ -60,7 +67,10 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife): void
       (await loadWelcome()).endWelcome(ctx);
     }
   });
-  on("before_agent_start", (event) => noteHidden(pi, event));
+  on("before_agent_start", (event, ctx) => {
+    noteHidden(pi, event);
+    return memory.inject(event, ctx);
+  });
   on("context_with_system", (event, ctx) => transform(pi, life, event, ctx));
   on("session_before_compact", (event, ctx) =>
     life.current === undefined ? undefined : answerCompaction(pi, life.current, event, ctx),
@@ -68,12 +78,19 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife): void
   on("before_provider_request", ({ payload }) =>
     life.current === undefined ? undefined : prepare(life.current, payload),
   );
-  on("tool_call", (event) => (life.current === undefined ? undefined : refuseWrite(life.current, event)));
+  on("tool_call", async (event, ctx) => {
+    await memory.writes(event, ctx);
+    return life.current === undefined ? undefined : refuseWrite(life.current, event);
+  });
   on("message_end", async (event) => {
     await life.current?.usage.ended(event);
   });
   on("tool_execution_start", (event) => life.current?.observer.started(event));
-  on("tool_result", (event) => life.current?.observer.ran(event));
+  on("tool_result", async (event, ctx) => {
+    const replaced = await life.current?.observer.ran(event);
+    await memory.wrote(event, ctx);
+    return replaced;
+  });
   on("tool_execution_end", (event) => life.current?.observer.ended(event));
   on("model_select", (_event, ctx) => (life.current === undefined ? undefined : showStatus(ctx, life.current)));
 }
@@ -192,16 +209,4 @@ function recordFailedCall(current: Current, reason: string): void {
   } catch (error) {
     void current.failures.report("a failed call could not be recorded", error);
   }
-}
-
-function modelOf(ctx: ExtensionContext) {
-  const model = modelInUse(ctx);
-  if (model === undefined) {
-    return undefined;
-  }
-  const { provider, id, contextWindow, api, baseUrl, cost, promptCache, compat } = model;
-  // pi-ai reads this variable where no option is set.
-  const cacheRetention: "long" | "short" = process.env.PI_CACHE_RETENTION === "long" ? "long" : "short";
-  const { cacheControlFormat } = (compat ?? {}) as { cacheControlFormat?: string };
-  return { provider, id, contextWindow, api, baseUrl, cost, promptCache, cacheRetention, cacheControlFormat };
 }

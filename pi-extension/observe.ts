@@ -197,3 +197,16 @@ export function modelInUse({ model, sessionManager, modelRegistry }: ExtensionCo
   }
   return model;
 }
+
+/** What a call is made with, as far as its model goes. */
+export function modelOf(ctx: ExtensionContext) {
+  const model = modelInUse(ctx);
+  if (model === undefined) {
+    return undefined;
+  }
+  const { provider, id, contextWindow, api, baseUrl, cost, promptCache, compat } = model;
+  // pi-ai reads this variable where no option is set.
+  const cacheRetention: "long" | "short" = process.env.PI_CACHE_RETENTION === "long" ? "long" : "short";
+  const { cacheControlFormat } = (compat ?? {}) as { cacheControlFormat?: string };
+  return { provider, id, contextWindow, api, baseUrl, cost, promptCache, cacheRetention, cacheControlFormat };
+}

@@ -1,27 +1,41 @@
 //! Memory that survives sessions: Markdown that people own, in a folder of the user and one of each project. It becomes pages, of which
 //! a session's system prompt holds those that are worth their tokens. Must not know a host or its messages, nor need a store.
 
+pub mod block;
 pub mod fidelity;
 pub mod identity;
+pub mod inject;
 pub mod load;
 pub mod page;
 pub mod parse;
+pub mod prompt;
 pub mod residency;
 pub mod scope;
 pub mod warning;
+pub mod worth;
 
 mod kind;
+mod note;
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use self::fidelity::Fidelity;
 pub use self::identity::KnownPage;
+pub use self::inject::{Injection, section_tokens};
 pub use self::load::{Loaded, MemoryFile};
 pub use self::page::{Page, PageId, PageKind, PagePlace};
+pub use self::prompt::Moment;
 pub use self::scope::{Folders, Scope};
 pub use self::warning::Warning;
 
+use self::inject::Injector;
 use self::load::Loader;
+use self::prompt::InForce;
+use serde_json::Value;
+
 use crate::error::Error;
+use crate::harness::{Access, Call};
 use crate::settings::MemorySettings;
 use crate::source;
 
@@ -32,9 +46,13 @@ const LOOK: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct Memory {
     folders: Folders,
+    /// The user's home folder.
+    home: Option<PathBuf>,
     loader: Loader,
     /// Pages as they were last met.
     known: Vec<KnownPage>,
+    injector: Injector,
+    in_force: InForce,
 }
 
 /// What memory is at one moment.
@@ -61,12 +79,30 @@ impl Look {
 impl Memory {
     /// Memory in these folders. Looks at nothing yet, and makes nothing.
     pub fn new(folders: Folders) -> Self {
-        Self { folders, loader: Loader::default(), known: Vec::new() }
+        let home = std::env::home_dir();
+        Self {
+            folders,
+            loader: Loader::default(),
+            known: Vec::new(),
+            injector: Injector::new(home.clone()),
+            in_force: InForce::default(),
+            home,
+        }
     }
 
     /// Where memory lives.
     pub fn folders(&self) -> &Folders {
         &self.folders
+    }
+
+    /// Whether a tool call writes a file of memory that may be looked at. Looks at nothing.
+    pub fn is_written_by(&self, tool: &str, args: &Value, cwd: &Path) -> bool {
+        let call = Call::new(tool, args);
+        let mut touched = call.touches().into_iter();
+        touched.any(|touch| {
+            let path = || source::absolute_path(touch.path, cwd);
+            touch.access != Access::Read && self.folders.find(&path()).is_some()
+        })
     }
 
     /// Reads what the folders hold now. A disk that does not answer is a warning.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::context::prices::{ModelData, Rates, Retention};
 use crate::error::{Error, Result};
 use crate::live::{CallInfo, Notice, Transformed};
+use crate::memory::section_tokens;
 use crate::tools::overhead_tokens;
 
 /// Reads what `lib/request.js` says of a call.
@@ -55,11 +56,11 @@ fn model_data(value: &Value) -> ModelData {
     }
 }
 
-/// Tokens of our tools and what the system prompt says of them, where the call's tools cross.
+/// Tokens of our tools, of what the system prompt says of them and of memory, where the call's tools cross.
 fn own_tokens(call: &Value) -> Option<u64> {
     let tools = call.get("tools")?.as_array()?;
     let prompt = call.get("systemPrompt").and_then(Value::as_str).unwrap_or_default();
-    Some(overhead_tokens(tools, prompt))
+    Some(overhead_tokens(tools, prompt) + section_tokens(prompt))
 }
 
 /// What a call came to, as `lib/request.js` reads it.

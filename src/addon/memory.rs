@@ -4,13 +4,17 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use napi::Env;
-use napi::bindgen_prelude::{AsyncTask, ToNapiValue, TypeName};
+use napi::bindgen_prelude::{AsyncTask, ClassInstance, ToNapiValue, TypeName};
 use napi_derive::napi;
 
 use super::argument::Given;
-use super::blocking::{Blocking, blocking, to_js};
+use super::blocking::{Blocking, Json, blocking, to_js};
+use super::crossing::call_info;
+use super::session::Session;
 use crate::error::Result;
-use crate::memory::{self, Folders};
+use crate::live::CallInfo;
+use crate::memory::{self, Folders, Moment};
+use crate::object::Timestamp;
 
 /// What memory is opened with.
 #[napi(object)]
@@ -78,6 +82,29 @@ pub fn open_memory(env: Env, options: Given<MemoryOptions>) -> napi::Result<Memo
     Ok(Memory { core: Arc::new(Mutex::new(memory::Memory::new(folders))) })
 }
 
+/// What the system prompt says of memory.
+#[napi(object)]
+pub struct MemorySection {
+    /// The text of the section.
+    pub text: String,
+    /// Its tokens.
+    pub tokens: i64,
+    /// Tokens of the part that pages take: at most the setting `maxMemoryTokens`.
+    pub page_tokens: i64,
+    /// The pages that stand in it, in their order; none where `pageTableInjection` is off.
+    pub resident: Vec<ResidentPage>,
+}
+
+/// A page that stands in the system prompt.
+#[napi(object)]
+pub struct ResidentPage {
+    /// The page.
+    pub id: String,
+    /// How much of it stands there.
+    #[napi(ts_type = "'pointer' | 'structured' | 'compressed' | 'full'")]
+    pub fidelity: String,
+}
+
 impl Memory {
     /// Works on memory on a worker thread, one method after another.
     pub(super) fn with<T: Send + 'static + ToNapiValue + TypeName>(
@@ -95,6 +122,76 @@ impl Memory {
     #[napi(ts_return_type = "Promise<Array<MemoryPage>>")]
     pub fn pages(&self) -> AsyncTask<Blocking<Vec<MemoryPage>>> {
         self.with(|memory| Ok(memory.look().pages().map(page).collect()))
+    }
+
+    /// What the system prompt is to say of memory, for a harness without a session: it changes whenever memory does. Resolves to null
+    /// where memory is off. With a session call `Session.memorySection`.
+    #[napi(ts_return_type = "Promise<MemorySection | null>")]
+    pub fn section(&self) -> AsyncTask<Blocking<Option<MemorySection>>> {
+        self.with(|memory| {
+            let moment = Moment { call: &CallInfo::default(), now: Timestamp::default() };
+            Ok(memory.prompt(None, &moment)?.map(section))
+        })
+    }
+
+    /// Whether a tool call writes a file of memory that may be looked at. Looks at nothing.
+    ///
+    /// `cwd`: the working folder, from which relative paths count.
+    #[napi(ts_args_type = "tool: string, args: unknown, cwd: string", catch_unwind)]
+    pub fn is_written_by(&self, tool: String, args: Json, cwd: String) -> bool {
+        let core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
+        core.is_written_by(&tool, &args.0, Path::new(&cwd))
+    }
+}
+
+#[napi]
+impl Session {
+    /// See `Session.memorySection` of `index.d.ts`.
+    #[napi(ts_return_type = "Promise<MemorySection | null>")]
+    pub fn memory_section(
+        &self,
+        memory: ClassInstance<'_, Memory>,
+        call: String,
+    ) -> AsyncTask<Blocking<Option<MemorySection>>> {
+        let (shared, core) = (Arc::clone(&self.shared), Arc::clone(&memory.core));
+        blocking(move || {
+            let call = call_info(&call)?;
+            shared.with(move |session| {
+                let moment = Moment { call: &call, now: session.store().now() };
+                let mut memory = core.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(memory.prompt(Some(session), &moment)?.map(section))
+            })
+        })
+    }
+
+    /// See `Session.memoryChanged` of `index.d.ts`.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn memory_changed(
+        &self,
+        memory: ClassInstance<'_, Memory>,
+        tool_call_id: Option<String>,
+    ) -> AsyncTask<Blocking<()>> {
+        let (shared, core) = (Arc::clone(&self.shared), Arc::clone(&memory.core));
+        blocking(move || {
+            shared.with(move |session| {
+                let mut memory = core.lock().unwrap_or_else(PoisonError::into_inner);
+                memory.changed(session, tool_call_id.as_deref())
+            })
+        })
+    }
+}
+
+fn section(injection: &memory::Injection) -> MemorySection {
+    let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+    let resident = injection.resident.iter().map(|(id, fidelity)| ResidentPage {
+        id: id.to_string(),
+        fidelity: fidelity.as_str().to_owned(),
+    });
+    MemorySection {
+        text: injection.text.clone(),
+        tokens: count(injection.tokens),
+        page_tokens: count(injection.page_tokens),
+        resident: resident.collect(),
     }
 }
 

@@ -1,0 +1,121 @@
+// Memory behind a Pi: what its system prompt says of memory, and what tools write there. It works without an open session, too, where
+// Palimpsest is off or its store is broken. Decides nothing about what stands in the prompt, and none of it rejects.
+import type {
+  BeforeAgentStartEvent,
+  ExtensionAPI,
+  ExtensionContext,
+  ToolCallEvent,
+  ToolResultEvent,
+} from "@earendil-works/pi-coding-agent";
+import { loadAddon, type Memory } from "./addon.ts";
+import { createFailures, type Failures, type openExtensionLog } from "./failures.ts";
+import { modelOf } from "./observe.ts";
+import type { SessionLife } from "./session.ts";
+
+/** Name of Pi's option that starts without memory in the system prompt. */
+export const memoryFlag = "no-memory";
+
+/** The memory of one Pi. */
+export class MemoryLife {
+  readonly #pi: ExtensionAPI;
+  readonly #agentDir: string;
+  readonly #life: SessionLife;
+  readonly #log: ReturnType<typeof openExtensionLog>;
+  #failures: Failures | undefined;
+  #memory: Memory | undefined;
+  /** The section that the model has: it stays where a new one cannot be made. */
+  #text: string | undefined;
+  /** What the person said in this session; undefined: nothing. */
+  #chosen: boolean | undefined;
+
+  constructor(pi: ExtensionAPI, agentDir: string, life: SessionLife, log: ReturnType<typeof openExtensionLog>) {
+    this.#pi = pi;
+    this.#agentDir = agentDir;
+    this.#life = life;
+    this.#log = log;
+  }
+
+  /** Starts with the session of `ctx`: its section is made at the first prompt. */
+  begin(ctx: ExtensionContext): void {
+    this.#failures = createFailures(this.#log, ctx);
+    this.#memory = undefined;
+    this.#text = undefined;
+    this.#chosen = undefined;
+  }
+
+  /** Whether the model sees memory, as far as the person says here; `config.json` may say no as well. */
+  get isOn(): boolean {
+    return this.#chosen ?? this.#pi.getFlag(memoryFlag) !== true;
+  }
+
+  /** Shows the model memory, or no longer, in this session. Nothing is written. */
+  turn(on: boolean): void {
+    this.#chosen = on;
+  }
+
+  /** The memory of the session of `ctx`. Rejects with the addon's errors. */
+  async open(ctx: ExtensionContext): Promise<Memory> {
+    if (this.#memory === undefined) {
+      const { openMemory } = await loadAddon();
+      this.#memory ??= openMemory({ agentDir: this.#agentDir, project: ctx.cwd, trusted: ctx.isProjectTrusted() });
+    }
+    return this.#memory;
+  }
+
+  /** Puts the section into the system prompt. Pi makes that anew for each prompt, and takes away what is not set again. */
+  async inject(event: BeforeAgentStartEvent, ctx: ExtensionContext): Promise<void> {
+    if (!this.isOn) {
+      return;
+    }
+    try {
+      const memory = await this.open(ctx);
+      const current = this.#life.current;
+      await current?.usage.warmed(ctx);
+      const section =
+        current === undefined
+          ? await memory.section()
+          : await current.session.memorySection(memory, { model: modelOf(ctx) });
+      this.#text = section?.text;
+    } catch (error) {
+      await this.#failures?.report("memory in the system prompt stays as it was", error);
+    }
+    if (this.#text !== undefined) {
+      event.systemPromptOptions.sections.memory = this.#text;
+    }
+  }
+
+  /** A tool is about to run: what others changed in memory is told apart from what it writes there. */
+  async writes({ toolName, input }: ToolCallEvent, ctx: ExtensionContext): Promise<void> {
+    if (this.#isWrittenBy(toolName, input, ctx)) {
+      await this.#changed();
+    }
+  }
+
+  /** A tool ran. */
+  async wrote({ toolName, input, toolCallId }: ToolResultEvent, ctx: ExtensionContext): Promise<void> {
+    if (this.#isWrittenBy(toolName, input, ctx)) {
+      await this.#changed(toolCallId);
+    }
+  }
+
+  #isWrittenBy(toolName: string, input: unknown, ctx: ExtensionContext): boolean {
+    try {
+      return this.#memory?.isWrittenBy(toolName, input, ctx.cwd) ?? false;
+    } catch {
+      // No arguments of a tool that is known.
+      return false;
+    }
+  }
+
+  async #changed(toolCallId?: string): Promise<void> {
+    const current = this.#life.current;
+    if (this.#memory === undefined || current === undefined) {
+      return;
+    }
+    try {
+      await current.session.memoryChanged(this.#memory, toolCallId);
+    } catch (error) {
+      await this.#failures?.report("the model is not told what changed in memory", error);
+    }
+  }
+}

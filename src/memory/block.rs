@@ -1,0 +1,144 @@
+//! The text of memory in the system prompt: what memory is and how to keep it, then the pages of each scope, in the order of their
+//! files. The same pages give the same bytes. Must not choose pages.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::fidelity::Fidelity;
+use super::load::MemoryFile;
+use super::page::{Page, words};
+use super::scope::{Folders, Scope};
+
+/// Three words behind a page that cites a file which changed since.
+pub const STALE_MARK: &str = " (cited file changed)";
+
+/// The line with which the text begins: by it, it is found in a system prompt.
+pub const FIRST_LINE: &str = "Memory that outlives sessions, in Markdown files (AGENTS.md is the user's: never put memory there).";
+
+/// A page as it stands in the block.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a> {
+    /// The page.
+    pub page: &'a Page,
+    /// Its fidelity.
+    pub fidelity: Fidelity,
+    /// Its lines at that fidelity.
+    pub text: &'a str,
+    /// Whether a file that it cites changed since.
+    pub is_stale: bool,
+}
+
+/// What memory is and how to keep it. `home`: the user's home folder, which is abbreviated to `~`.
+pub fn preamble(folders: &Folders, home: Option<&Path>) -> String {
+    let mut text = format!("{FIRST_LINE}\n");
+    if let Some(folder) = folders.folder(Scope::Global) {
+        let folder = shown_folder(folder, home);
+        let _ = writeln!(text, "- global, for all projects of this user: {folder}");
+    }
+    if folders.folder(Scope::Project).is_some() {
+        text.push_str("- project, committed and read by the team: .pi/memory/\n");
+    }
+    text.push_str(
+        "Each has an index, MEMORY.md, whose entries stand below, and topic files: read those that matter. What later sessions will \
+         need (corrections, commands, constraints, decisions and why) save there with edit or write:\n\
+         - Mend an entry that is there rather than add another one.\n\
+         - One fact per line, `- key: value`, under a `##` heading; detail goes to a topic file that the index links to.\n\
+         - Delete what is wrong; move what is merely old to archive/.\n\
+         - No secrets, nothing that code, git or AGENTS.md says already; project memory is for the whole team.",
+    );
+    text
+}
+
+/// A folder as the model reads it, with `/` at its end.
+fn shown_folder(folder: &Path, home: Option<&Path>) -> String {
+    let inside = home.and_then(|home| folder.strip_prefix(home).ok());
+    let path = match inside {
+        Some(inside) => format!("~/{}", inside.display()),
+        None => folder.display().to_string(),
+    };
+    format!("{}/", path.replace('\\', "/").trim_end_matches('/'))
+}
+
+/// Title of a scope's pages.
+pub fn title(scope: Scope) -> String {
+    let name = match scope {
+        Scope::Global => "Global",
+        Scope::Project => "Project",
+        Scope::Local => "Yours in this project",
+    };
+    format!("## {name} ({})", scope.index_file())
+}
+
+/// The pages of the block, in the order of scopes, files and lines; empty if there are none.
+///
+/// `more`: for each scope how many entries of its index do not stand there.
+pub fn pages(shown: &[Shown<'_>], more: &[(Scope, usize)]) -> String {
+    let mut text = String::new();
+    for scope in Scope::ALL {
+        let hidden = more.iter().find(|(of, _)| *of == scope).map_or(0, |(_, count)| *count);
+        let mut of_scope = shown.iter().filter(|shown| shown.page.place.scope == scope).peekable();
+        if of_scope.peek().is_none() && hidden == 0 {
+            continue;
+        }
+        let _ = write!(text, "\n\n{}", title(scope));
+        let mut heading = String::new();
+        for shown in of_scope {
+            let above = heading_of(shown.page);
+            if above != heading {
+                if !above.is_empty() {
+                    let _ = write!(text, "\n{above}");
+                }
+                heading = above;
+            }
+            text.push('\n');
+            text.push_str(shown.text);
+            if shown.is_stale {
+                text.push_str(STALE_MARK);
+            }
+        }
+        if hidden > 0 {
+            let entries = if hidden == 1 { "entry" } else { "entries" };
+            let _ = write!(text, "\n… {hidden} more {entries} in {}", scope.index_file());
+        }
+    }
+    text
+}
+
+/// The line above an entry: its headings, but for a title such as `Memory`. Sections of topic files, which say where they stand, share
+/// one. Empty where nothing is above it.
+fn heading_of(page: &Page) -> String {
+    if !page.is_entry() {
+        return "### Topics".to_owned();
+    }
+    let is_title = |heading: &String| words(heading).iter().any(|word| word == "memory");
+    let headings = &page.place.headings;
+    let below = if headings.first().is_some_and(is_title) { &headings[1..] } else { headings };
+    if below.is_empty() { String::new() } else { format!("### {}", below.join(" / ")) }
+}
+
+/// The first lines of each index as they are, up to so many lines and bytes.
+pub fn capped_indexes(files: &[MemoryFile], max_lines: u64, max_bytes: u64) -> String {
+    let mut text = String::new();
+    for scope in Scope::ALL {
+        let index = files.iter().find(|file| file.scope == scope && file.is_index());
+        let Some(index) = index.filter(|index| !index.text.trim().is_empty()) else { continue };
+        let (mut bytes, mut lines) = (0_u64, 0_u64);
+        let mut shown = String::new();
+        for line in index.text.lines() {
+            bytes += line.len() as u64 + 1;
+            if lines == max_lines || bytes > max_bytes {
+                break;
+            }
+            lines += 1;
+            shown.push_str(line.trim_end_matches('\r'));
+            shown.push('\n');
+        }
+        let _ = write!(text, "\n\n{}\n{}", title(scope), shown.trim_end());
+        let left = (index.text.lines().count() as u64).saturating_sub(lines);
+        if left > 0 {
+            let lines = if left == 1 { "line" } else { "lines" };
+            let _ = write!(text, "\n… {left} more {lines} in {}", scope.index_file());
+        }
+    }
+    text
+}

@@ -1,0 +1,134 @@
+//! What memory says to the model at a moment of a session: the section of the system prompt, which stays as it is while a cache holds
+//! it, and what changed since, as notes of the session. Must not choose pages.
+
+use std::path::{Path, PathBuf};
+
+use super::inject::Injection;
+use super::note::Told;
+use super::worth::{Signals, is_related};
+use super::{Look, Memory, Page, Scope};
+use crate::error::Result;
+use crate::live::{CallInfo, LiveSession};
+use crate::object::Timestamp;
+use crate::session::MemoryChange;
+
+/// The section of the system prompt in force.
+#[derive(Debug, Default)]
+pub(super) struct InForce {
+    injection: Option<Injection>,
+    /// Pages as the model knows them.
+    told: Told,
+    /// Changes since it was rendered.
+    changes: u32,
+}
+
+/// Who asks, and when.
+#[derive(Debug, Clone)]
+pub struct Moment<'a> {
+    /// The call that comes next.
+    pub call: &'a CallInfo,
+    /// Now.
+    pub now: Timestamp,
+}
+
+impl Memory {
+    /// The section of the system prompt for the next calls; `None` where memory is off.
+    ///
+    /// It is rendered anew at the start of a session, when the session says that this costs nothing, and without a session whenever
+    /// memory changed. Otherwise it stays as it is, and the session tells the model what changed.
+    ///
+    /// # Errors
+    /// What the session's store reports. The section that was in force stays so.
+    pub fn prompt(
+        &mut self,
+        mut session: Option<&mut LiveSession>,
+        moment: &Moment<'_>,
+    ) -> Result<Option<&Injection>> {
+        let look = self.look();
+        if !look.settings.enabled {
+            self.in_force = InForce::default();
+            return Ok(None);
+        }
+        let now = self.known_pages(&look);
+        let may_change = match &session {
+            Some(session) => session.is_cold(moment.call, moment.now),
+            None => !self.in_force.told.changes(&now).is_empty(),
+        };
+        if self.in_force.injection.is_none() || may_change {
+            let paths = session.as_ref().map(|session| session.known_paths()).unwrap_or_default();
+            self.render(&look, &paths);
+            if let Some(session) = &mut session {
+                session.memory_rendered()?;
+            }
+        } else if let Some(session) = session {
+            self.tell(session, now, None)?;
+        }
+        Ok(self.in_force.injection.as_ref())
+    }
+
+    /// Memory may have changed: the session tells the model. `call`: the tool call by which the model changed it itself, which tells it
+    /// while it stands; what others changed before has to be told apart from it, before it runs.
+    ///
+    /// # Errors
+    /// What the session's store reports.
+    pub fn changed(&mut self, session: &mut LiveSession, call: Option<&str>) -> Result<()> {
+        let look = self.look();
+        let now = self.known_pages(&look);
+        self.tell(session, now, call)
+    }
+
+    fn render(&mut self, look: &Look, paths: &[String]) {
+        let signals =
+            |page: &Page| Signals { is_related: is_related(page, paths), ..Signals::default() };
+        let injection = self.injector.inject(&self.folders, look, &signals);
+        self.in_force.injection = Some(injection);
+        self.in_force.told = self.known_pages(look);
+        self.in_force.changes = 0;
+    }
+
+    /// Has the session tell what differs from what the model knows. `call`: the tool call that made the difference.
+    fn tell(&mut self, session: &mut LiveSession, now: Told, call: Option<&str>) -> Result<()> {
+        if self.in_force.injection.is_none() {
+            return Ok(());
+        }
+        let mut number = self.in_force.changes;
+        let mut told = Vec::new();
+        for change in self.in_force.told.changes(&now) {
+            number += 1;
+            let Some(path) = self.path(change.scope, &change.file) else { continue };
+            let text = change.note(&self.shown_path(&path), number);
+            let file = path.to_string_lossy().into_owned();
+            told.push(MemoryChange { text, file, call: call.map(str::to_owned) });
+        }
+        session.memory_changed(&told)?;
+        self.in_force.told = now;
+        self.in_force.changes = number;
+        Ok(())
+    }
+
+    /// Pages of which the model knows: entries of the indexes, and the sections of topic files that are resident.
+    fn known_pages(&self, look: &Look) -> Told {
+        let resident = self.in_force.injection.as_ref().map(|injection| &injection.resident);
+        let is_resident = |page: &Page| {
+            resident.is_some_and(|resident| resident.iter().any(|(id, _)| *id == page.id))
+        };
+        Told::of(look.pages().filter(|page| page.is_entry() || is_resident(page)))
+    }
+
+    fn path(&self, scope: Scope, file: &str) -> Option<PathBuf> {
+        Some(self.folders.folder(scope)?.join(file))
+    }
+
+    /// A path as the model knows it: `~` for the home folder, and relative to the project.
+    fn shown_path(&self, path: &Path) -> String {
+        let project =
+            self.folders.folder(Scope::Project).and_then(Path::parent).and_then(Path::parent);
+        if let Some(inside) = project.and_then(|project| path.strip_prefix(project).ok()) {
+            return inside.display().to_string();
+        }
+        match self.home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
+            Some(inside) => format!("~/{}", inside.display()),
+            None => path.display().to_string(),
+        }
+    }
+}
