@@ -136,26 +136,41 @@ impl Memory {
 
     /// Whether a tool call writes a file of memory that may be looked at. Looks at nothing.
     ///
-    /// `cwd`: the working folder, from which relative paths count.
+    /// `args`: those of the call. `cwd`: the working folder, from which relative paths count. Throws `INVALID_ARGUMENT`.
     #[napi(ts_args_type = "tool: string, args: unknown, cwd: string", catch_unwind)]
-    pub fn is_written_by(&self, tool: String, args: Json, cwd: String) -> bool {
+    pub fn is_written_by(
+        &self,
+        env: Env,
+        tool: Given<String>,
+        args: Given<Json>,
+        cwd: Given<String>,
+    ) -> napi::Result<bool> {
+        let given = || Ok((tool.named("tool")?, args.named("args")?.0, cwd.named("cwd")?));
+        let (tool, args, cwd) = match given() {
+            Ok(given) => given,
+            Err(error) => return Err(to_js(env, &error)?),
+        };
         let core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
-        core.is_written_by(&tool, &args.0, Path::new(&cwd))
+        Ok(core.is_written_by(&tool, &args, Path::new(&cwd)))
     }
 }
 
 #[napi]
 impl Session {
     /// See `Session.memorySection` of `index.d.ts`.
-    #[napi(ts_return_type = "Promise<MemorySection | null>")]
+    #[napi(
+        ts_args_type = "memory: Memory, call: string",
+        ts_return_type = "Promise<MemorySection | null>"
+    )]
     pub fn memory_section(
         &self,
-        memory: ClassInstance<'_, Memory>,
+        memory: Given<ClassInstance<'_, Memory>>,
         call: String,
     ) -> AsyncTask<Blocking<Option<MemorySection>>> {
-        let (shared, core) = (Arc::clone(&self.shared), Arc::clone(&memory.core));
+        let shared = Arc::clone(&self.shared);
+        let core = memory.named("memory").map(|memory| Arc::clone(&memory.core));
         blocking(move || {
-            let call = call_info(&call)?;
+            let (core, call) = (core?, call_info(&call)?);
             shared.with(move |session| {
                 let moment = Moment { call: &call, now: session.store().now() };
                 let mut memory = core.lock().unwrap_or_else(PoisonError::into_inner);
@@ -165,17 +180,22 @@ impl Session {
     }
 
     /// See `Session.memoryChanged` of `index.d.ts`.
-    #[napi(ts_return_type = "Promise<void>")]
+    #[napi(
+        ts_args_type = "memory: Memory, toolCallId?: string | undefined | null",
+        ts_return_type = "Promise<void>"
+    )]
     pub fn memory_changed(
         &self,
-        memory: ClassInstance<'_, Memory>,
-        tool_call_id: Option<String>,
+        memory: Given<ClassInstance<'_, Memory>>,
+        tool_call_id: Given<Option<String>>,
     ) -> AsyncTask<Blocking<()>> {
-        let (shared, core) = (Arc::clone(&self.shared), Arc::clone(&memory.core));
+        let shared = Arc::clone(&self.shared);
+        let core = memory.named("memory").map(|memory| Arc::clone(&memory.core));
         blocking(move || {
+            let (core, call) = (core?, tool_call_id.named("toolCallId")?);
             shared.with(move |session| {
                 let mut memory = core.lock().unwrap_or_else(PoisonError::into_inner);
-                memory.changed(session, tool_call_id.as_deref())
+                memory.changed(session, call.as_deref())
             })
         })
     }

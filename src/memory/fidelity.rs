@@ -93,13 +93,10 @@ fn compressed(page: &Page) -> String {
     }
     let head: String = all[..COMPRESSED_CHARS].iter().collect();
     let end = [". ", "; ", "! ", "? "].iter().filter_map(|end| head.rfind(end)).max();
-    match end.filter(|end| *end >= COMPRESSED_CHARS / 3) {
-        Some(end) => line(page, &format!("{} …", &head[..=end])),
-        None => {
-            let cut = head.rfind(' ').unwrap_or(head.len());
-            line(page, &format!("{} …", head[..cut].trim_end()))
-        }
-    }
+    let end = end.filter(|end| *end >= COMPRESSED_CHARS / 3);
+    let cut = || head.rfind(' ').unwrap_or(head.len());
+    let kept = end.map_or_else(|| &head[..cut()], |end| &head[..=end]);
+    line(page, &format!("{} …", kept.trim_end()))
 }
 
 fn structured(page: &Page) -> String {
@@ -122,13 +119,11 @@ fn structured(page: &Page) -> String {
 }
 
 fn pointer(page: &Page) -> String {
-    let name = match &page.key {
-        Some(key) => key.clone(),
-        None => {
-            let words = words(&page.text);
-            format!("{} …", words[..words.len().min(POINTER_WORDS)].join(" "))
-        }
+    let first = || {
+        let words = words(&page.text);
+        format!("{} …", words[..words.len().min(POINTER_WORDS)].join(" "))
     };
+    let name = page.key.clone().unwrap_or_else(first);
     format!("- {name} → {}:{}", page.place.file, page.place.line)
 }
 

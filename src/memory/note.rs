@@ -142,7 +142,8 @@ mod tests {
 
     #[test]
     fn what_is_beyond_the_limits_is_counted() {
-        let many: String = (0..60).map(|number| format!("- entry {number}\n")).collect();
+        let many: Vec<String> = (0..60).map(|number| format!("- entry {number}")).collect();
+        let many = many.join("\n");
         let note = notes("", &many).remove(0);
         assert_eq!(note.lines().count(), 42);
         assert!(note.ends_with("\n… 20 more entries changed in .pi/memory/MEMORY.md"), "{note}");

@@ -121,7 +121,7 @@ impl<'a> Lines<'a> {
 
     fn at(&mut self, place: usize) -> u32 {
         let between = &self.text.as_bytes()[self.at..place];
-        self.line += line(between.iter().filter(|byte| **byte == b'\n').count());
+        self.line += line(memchr::memchr_iter(b'\n', between).count());
         self.at = place;
         self.line
     }

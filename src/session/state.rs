@@ -142,17 +142,7 @@ impl Session {
                 self.enter_result(at);
             }
             Event::Edited { at, digest, kind, tokens, withheld } => {
-                self.chat.edit(*at, digest.clone(), kind.clone(), *tokens, *withheld);
-                self.request_edited(*at);
-                self.treatments.remove(at);
-                self.labels.remove(at);
-                self.show(*at);
-                if self.chat.get(*at).is_some_and(|message| !can_carry(message)) {
-                    let gone = self.folds.drop_carried(*at);
-                    gone.iter()
-                        .flat_map(|fold| fold.first..=fold.last)
-                        .for_each(|at| self.show(at));
-                }
+                self.edit_message(*at, digest, kind, *tokens, *withheld);
             }
             Event::Rewritten { how, chat_len, window } => self.rewrite(*how, *chat_len, window),
             Event::Activated { object, version, view, pin, call, ranges, tokens, .. } => {
@@ -218,6 +208,25 @@ impl Session {
             }
             Event::FailedOpen { calls } => self.calls += calls.len() as u64,
             Event::Payload(_) => {}
+        }
+    }
+
+    fn edit_message(
+        &mut self,
+        at: u64,
+        digest: &Hash,
+        kind: &MessageKind,
+        tokens: u64,
+        withheld: bool,
+    ) {
+        self.chat.edit(at, digest.clone(), kind.clone(), tokens, withheld);
+        self.request_edited(at);
+        self.treatments.remove(&at);
+        self.labels.remove(&at);
+        self.show(at);
+        if self.chat.get(at).is_some_and(|message| !can_carry(message)) {
+            let gone = self.folds.drop_carried(at);
+            gone.iter().flat_map(|fold| fold.first..=fold.last).for_each(|at| self.show(at));
         }
     }
 

@@ -18,6 +18,7 @@ pub const MEMORY_CONFIG_FILE: &str = "config.json";
 /// What a user can set of memory. Keys in the files are the camelCase forms of the fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct MemorySettings {
     /// Whether the model sees memory. Default `true`.
     pub enabled: bool,

@@ -404,6 +404,11 @@ impl Host {
         }
     }
 
+    /// The time of the newest message, in ms.
+    pub(crate) fn now(&self) -> i64 {
+        self.time
+    }
+
     /// Lets this many seconds pass.
     pub(crate) fn wait(&mut self, seconds: i64) {
         self.time += seconds * 1_000;

@@ -36,6 +36,7 @@ mod ledger;
 mod linked;
 mod local;
 mod log_layout;
+mod memory;
 mod moves;
 mod needs;
 mod payloads;

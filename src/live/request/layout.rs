@@ -86,7 +86,8 @@ impl LayOut<'_> {
             rules: model_rules::rules(call.model.as_deref().unwrap_or_default(), call.api()),
             hazards,
         };
-        if let Some(new) = epoch::decide(self.journal.state(), &shown, &terms) {
+        let decided = epoch::decide(self.journal.state(), &shown, &terms);
+        if let Some(new) = decided.or_else(|| self.epoch_of_memory()) {
             notices.push(self.notice_of(&new));
             let mut changed = self.start_epoch(new)?;
             let carried = self.newest_notes();

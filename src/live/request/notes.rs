@@ -3,6 +3,7 @@
 //! Must not look at files; notes on these are made where they are looked at.
 
 use super::layout::LayOut;
+use crate::context::epoch::NewEpoch;
 use crate::context::forms;
 use crate::live::Notice;
 use crate::session::{Event, Subject};
@@ -34,6 +35,19 @@ impl LayOut<'_> {
         let window = state.chat().window();
         let dropped = state.dropped_memory().iter();
         dropped.filter_map(|at| window.iter().position(|known| known == at)).collect()
+    }
+
+    /// The epoch that begins where notes of memory left, since the system prompt holds them: nothing else changes.
+    pub(super) fn epoch_of_memory(&self) -> Option<NewEpoch> {
+        let state = self.journal.state();
+        (!state.dropped_memory().is_empty()).then(|| NewEpoch {
+            reason: "memory stands in the system prompt".to_owned(),
+            treatments: Vec::new(),
+            folds: Vec::new(),
+            collapsed: 0,
+            freed_tokens: 0,
+            notes_before: u64::MAX,
+        })
     }
 
     /// Lines that name what the host compacted away, where no message that stands does.

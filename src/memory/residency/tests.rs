@@ -112,7 +112,7 @@ proptest! {
     fn nothing_passes_a_limit_and_the_same_input_gives_the_same_answer(candidates in candidates(), limits in limits()) {
         let found = choose(&candidates, &limits);
         let mut tokens = 0;
-        let mut groups = vec![(0, 0); 3];
+        let mut groups = [(0, 0); 3];
         for (candidate, fidelity) in candidates.iter().zip(&found.fidelities) {
             if let Some(fidelity) = fidelity {
                 let size = candidate.sizes[*fidelity as usize];
@@ -218,10 +218,10 @@ fn oracle(pages: &[Candidate], needs: &[usize], tokens: u32) -> usize {
 fn a_policy_that_counts_use_meets_most_of_the_needs_that_one_meets_which_looks_ahead() {
     // Needs of pages fall off as those of words do (Zipf): a few are needed again and again.
     let pages: Vec<Candidate> = (0..200).map(|at| page([8, 15, 30, 30 + at % 50], 1.0)).collect();
-    let mut seed = 7_u64;
+    let mut random = 7_u64;
     let mut next = |below: u64| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (seed >> 33) % below
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 33) % below
     };
     let needs: Vec<usize> =
         (0..2_000).map(|_| usize::try_from(200 / (1 + next(199)) * 7 % 200).unwrap()).collect();
@@ -233,8 +233,8 @@ fn a_policy_that_counts_use_meets_most_of_the_needs_that_one_meets_which_looks_a
         if number % 20 == 0 {
             for (page, uses) in seen.iter_mut().zip(&uses) {
                 #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-                let used = *uses as f32;
-                page.value = 1.0 + used;
+                let count = *uses as f32;
+                page.value = 1.0 + count;
             }
             let found = choose(&seen, &limit(budget));
             for (page, fidelity) in seen.iter_mut().zip(found.fidelities) {
