@@ -508,7 +508,7 @@ export declare class Memory {
   /**
    * Whether a tool call writes a file of memory that may be looked at. Looks at nothing.
    *
-   * `cwd`: the working folder, from which relative paths count.
+   * `args`: those of the call. `cwd`: the working folder, from which relative paths count. Throws `INVALID_ARGUMENT`.
    */
   isWrittenBy(tool: string, args: unknown, cwd: string): boolean
 }

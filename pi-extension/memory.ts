@@ -64,11 +64,12 @@ export class MemoryLife {
 
   /** Puts the section into the system prompt. Pi makes that anew for each prompt, and takes away what is not set again. */
   async inject(event: BeforeAgentStartEvent, ctx: ExtensionContext): Promise<void> {
-    if (!this.isOn) {
+    // An addon that does not load has been reported by the session.
+    const memory = this.isOn ? await this.open(ctx).catch(() => undefined) : undefined;
+    if (memory === undefined) {
       return;
     }
     try {
-      const memory = await this.open(ctx);
       const current = this.#life.current;
       await current?.usage.warmed(ctx);
       const section =

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { countTokens, replayReport, tools } from "../../index.js";
+import { countTokens, openMemory, replayReport, tools } from "../../index.js";
 import { runPi } from "../../scripts/lib/pi.js";
 import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
 import { root } from "../../scripts/setup.js";
@@ -17,8 +17,8 @@ const done: Step = { text: "Done." };
 const lines = (name: string, count: number) =>
   Array.from({ length: count }, (_, at) => `line ${at + 1} of ${name}, and some words\n`).join("");
 
-/** Most tokens that system prompt and tools may grow by. */
-const most = 450;
+/** Most tokens that system prompt and tools may grow by, without memory and with an empty one, and by that alone. */
+const most = { without: 450, with: 650, memory: 200 };
 
 /** System prompt and tools of the first request of a session in this format, as they stand in its body. */
 async function fixedParts(format: "openai" | "anthropic", args: string[]): Promise<string[]> {
@@ -45,10 +45,15 @@ async function tokensOf(parts: string[]): Promise<number> {
 }
 
 test.each(["openai", "anthropic"] as const)("in %s's format all of it is within the limit", async (format) => {
-  const [ours, plain] = [await fixedParts(format, ["-e", extension]), await fixedParts(format, [])];
-  const added = (await tokensOf(ours)) - (await tokensOf(plain));
+  const plain = await tokensOf(await fixedParts(format, []));
+  const ours = await fixedParts(format, ["-e", extension, "--no-memory"]);
+  const added = (await tokensOf(ours)) - plain;
   expect(added).toBeGreaterThan(100);
-  expect(added).toBeLessThanOrEqual(most);
+  expect(added).toBeLessThanOrEqual(most.without);
+  const all = (await tokensOf(await fixedParts(format, ["-e", extension]))) - plain;
+  expect(all - added).toBeGreaterThan(100);
+  expect(all - added).toBeLessThanOrEqual(most.memory);
+  expect(all).toBeLessThanOrEqual(most.with);
   const [declared, prompt] = ours;
   const page = readFileSync(join(root, "docs", "what-the-model-sees.md"), "utf8");
   for (const { name, description, promptSnippet, promptGuidelines } of tools()) {
@@ -67,9 +72,10 @@ test.each(["openai", "anthropic"] as const)("in %s's format all of it is within 
   ]);
   const { overheadTokens } = await replayReport([]);
   const counted = await tokensOf(texts);
-  expect(counted).toBeLessThanOrEqual(overheadTokens);
   expect(page).toContain(`${counted} tokens`);
-  expect(overheadTokens).toBeLessThanOrEqual(most);
+  const memory = await openMemory({ agentDir: "/home/you/.pi/agent", project: "/p", trusted: true }).section();
+  expect(counted + (memory?.tokens ?? Number.NaN)).toBeLessThanOrEqual(overheadTokens);
+  expect(overheadTokens).toBeLessThanOrEqual(most.with);
 });
 
 function lastResult(body: RequestBody): string {

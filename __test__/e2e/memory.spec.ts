@@ -79,7 +79,7 @@ describe("the system prompt", () => {
     expect(memory).toContain("- Answers: short");
     expect(memory).not.toContain("make check");
     expect(memory).not.toContain(".pi/memory");
-    expect(memory).not.toContain("project, committed");
+    expect(memory).not.toContain("committed");
     expect(readdirSync(folders.project).sort()).toEqual(["MEMORY.md", "config.json"]);
   });
 

@@ -146,8 +146,9 @@ export function promptOf({ system, instructions, messages, input }: Json): strin
 
 const ourTools = tools();
 
-/** A prompt without the lines about our tools, and without our rules. */
-function withoutOurs(prompt: string): string {
+/** A prompt without the lines about our tools, without our rules, and without memory. */
+function withoutOurs(given: string): string {
+  const prompt = given.replace(/\n*<memory>\n[\s\S]*?\n<\/memory>/, "");
   const names = ourTools.map(({ name }) => name).join("|");
   const rules = new Set(ourTools.flatMap(({ promptGuidelines = [] }) => promptGuidelines.map((rule) => `- ${rule}`)));
   const lines = prompt.split("\n").filter((line) => !rules.has(line));

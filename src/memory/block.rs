@@ -13,7 +13,8 @@ use super::scope::{Folders, Scope};
 pub const STALE_MARK: &str = " (cited file changed)";
 
 /// The line with which the text begins: by it, it is found in a system prompt.
-pub const FIRST_LINE: &str = "Memory that outlives sessions, in Markdown files (AGENTS.md is the user's: never put memory there).";
+pub const FIRST_LINE: &str =
+    "Memory that outlives sessions, as Markdown files (not AGENTS.md, which is the user's):";
 
 /// A page as it stands in the block.
 #[derive(Debug, Clone, Copy)]
@@ -33,18 +34,18 @@ pub fn preamble(folders: &Folders, home: Option<&Path>) -> String {
     let mut text = format!("{FIRST_LINE}\n");
     if let Some(folder) = folders.folder(Scope::Global) {
         let folder = shown_folder(folder, home);
-        let _ = writeln!(text, "- global, for all projects of this user: {folder}");
+        let _ = writeln!(text, "- global, for all projects: {folder}");
     }
     if folders.folder(Scope::Project).is_some() {
-        text.push_str("- project, committed and read by the team: .pi/memory/\n");
+        text.push_str("- project, committed for the team: .pi/memory/\n");
     }
     text.push_str(
-        "Each has an index, MEMORY.md, whose entries stand below, and topic files: read those that matter. What later sessions will \
-         need (corrections, commands, constraints, decisions and why) save there with edit or write:\n\
-         - Mend an entry that is there rather than add another one.\n\
-         - One fact per line, `- key: value`, under a `##` heading; detail goes to a topic file that the index links to.\n\
+        "Each has an index, MEMORY.md, whose entries stand below, and topic files to read when they matter. Save what later sessions \
+         need (corrections, commands, constraints, decisions and why) with edit or write:\n\
+         - Mend an entry rather than add a second one.\n\
+         - One fact per line, `- key: value`, under `##` headings; detail goes into a topic file that the index links to.\n\
          - Delete what is wrong; move what is merely old to archive/.\n\
-         - No secrets, nothing that code, git or AGENTS.md says already; project memory is for the whole team.",
+         - No secrets, nothing that code, git or AGENTS.md says; project memory is read by the team.",
     );
     text
 }
