@@ -2,22 +2,31 @@
 //! a session's system prompt holds those that are worth their tokens. Must not know a host or its messages, nor need a store.
 
 pub mod block;
+pub mod checks;
 pub mod fidelity;
+pub mod finding;
+pub mod flush;
 pub mod identity;
 pub mod inject;
+pub mod journal;
 pub mod load;
 pub mod page;
 pub mod parse;
 pub mod prompt;
 pub mod residency;
 pub mod scope;
+pub mod sidecar;
 pub mod warning;
 pub mod worth;
 
+mod guard;
 mod kind;
 mod note;
 
 use std::path::{Path, PathBuf};
+mod writes;
+
+use std::collections::HashMap;
 use std::time::Duration;
 
 pub use self::fidelity::Fidelity;
@@ -28,6 +37,7 @@ pub use self::page::{Page, PageId, PageKind, PagePlace};
 pub use self::prompt::Moment;
 pub use self::scope::{Folders, Scope};
 pub use self::warning::Warning;
+pub use self::writes::{FolderFlush, Remembered};
 
 use self::inject::Injector;
 use self::load::Loader;
@@ -53,6 +63,7 @@ pub struct Memory {
     known: Vec<KnownPage>,
     injector: Injector,
     in_force: InForce,
+    checked: writes::Checked,
 }
 
 /// What memory is at one moment.
@@ -88,6 +99,7 @@ impl Memory {
             in_force: InForce::default(),
             home,
         }
+        Self { folders, loader: Loader::default(), known: Vec::new(), checked: HashMap::new() }
     }
 
     /// Where memory lives.
