@@ -22,11 +22,10 @@ pub mod worth;
 mod guard;
 mod kind;
 mod note;
-
-use std::path::{Path, PathBuf};
 mod writes;
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use self::fidelity::Fidelity;
@@ -37,7 +36,7 @@ pub use self::page::{Page, PageId, PageKind, PagePlace};
 pub use self::prompt::Moment;
 pub use self::scope::{Folders, Scope};
 pub use self::warning::Warning;
-pub use self::writes::{FolderFlush, Remembered};
+pub use self::writes::{Flush, FolderFlush, Remembered, Waiting, now};
 
 use self::inject::Injector;
 use self::load::Loader;
@@ -98,8 +97,8 @@ impl Memory {
             injector: Injector::new(home.clone()),
             in_force: InForce::default(),
             home,
+            checked: HashMap::new(),
         }
-        Self { folders, loader: Loader::default(), known: Vec::new(), checked: HashMap::new() }
     }
 
     /// Where memory lives.

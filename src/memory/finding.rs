@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// What kind of thing was found. The names are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -95,6 +95,7 @@ pub struct Finding {
     /// What is wrong, in a whole sentence without a period. Never holds a secret.
     pub words: String,
     /// The file that it is about.
+    #[serde(serialize_with = "as_text")]
     pub file: Option<PathBuf>,
     /// The line of that file, from 1.
     pub line: Option<usize>,
@@ -123,4 +124,10 @@ impl fmt::Display for Finding {
         }
         formatter.write_str(&self.words)
     }
+}
+
+/// A path may be no UTF-8.
+#[expect(clippy::ref_option, reason = "the form that serde asks for")]
+fn as_text<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
 }

@@ -95,11 +95,6 @@ impl Folders {
         }
     }
 
-    /// The project's own folder, trusted or not.
-    pub fn project(&self) -> Option<&Path> {
-        self.project.as_deref().and_then(|folder| folder.parent()?.parent())
-    }
-
     /// The same folders with links followed, for paths that are canonical, too.
     #[must_use]
     pub fn canonical(&self) -> Self {

@@ -1,7 +1,8 @@
 //! What a host calls to write memory: staging, flushing, and the checks of its own tools. Must not know how a flush works.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -10,7 +11,7 @@ use super::checks::{Limits, check_entry, check_file};
 use super::finding::Finding;
 use super::flush::{FlushOptions, FlushReport, flush};
 use super::guard;
-use super::journal::{self, Draft, Journal, OperationId};
+use super::journal::{self, Draft, Journal, Operation, OperationId};
 use super::page::Page;
 use super::scope::Scope;
 use super::sidecar::{MemoryFolder, finding_of};
@@ -20,6 +21,12 @@ use crate::error::{Error, Result};
 use crate::object::{Hash, Timestamp};
 use crate::settings::MemorySettings;
 use crate::source;
+
+/// The time of the system's clock.
+pub fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
 
 /// Findings about a file, by the hash of what was checked.
 pub(super) type Checked = HashMap<PathBuf, (Hash, Vec<Finding>)>;
@@ -45,6 +52,41 @@ pub struct FolderFlush {
     pub report: FlushReport,
     /// Why nothing could be done; what waits goes on waiting.
     pub failed: Option<Finding>,
+}
+
+/// A flush of all folders, which may wait for other processes.
+#[derive(Debug)]
+pub struct Flush {
+    folders: Vec<(Scope, MemoryFolder)>,
+    options: FlushOptions,
+}
+
+impl Flush {
+    /// Checks and writes what waits in every folder, and ends flushes that were interrupted. Folders in which nothing was to be done
+    /// are left out.
+    pub fn run(&self) -> Vec<FolderFlush> {
+        let flushed = self.folders.iter().map(|(scope, folder)| {
+            let (report, failed) = match flush(folder, *scope, &self.options) {
+                Ok(report) => (report, None),
+                Err(error) => (FlushReport::default(), Some(finding_of(&error))),
+            };
+            FolderFlush { scope: *scope, report, failed }
+        });
+        flushed.filter(|done| !done.is_empty()).collect()
+    }
+}
+
+/// What waits in a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Waiting {
+    /// The folder's scope; entries of `MEMORY.local.md` are in the project's.
+    pub scope: Scope,
+    /// Whether a flush was interrupted.
+    pub interrupted: bool,
+    /// What waits for a flush, then what waits for a person's word.
+    pub operations: Vec<Operation>,
+    /// Absolute paths of the files that a flush writes: a host keeps its own tools from them meanwhile.
+    pub files: Vec<String>,
 }
 
 impl FolderFlush {
@@ -79,32 +121,28 @@ impl Memory {
         Ok(Remembered { id, scope, findings })
     }
 
-    /// Checks and writes what waits in every folder, and ends flushes that were interrupted. Folders in which nothing was to be done
-    /// are left out.
-    pub fn flush(&mut self) -> Vec<FolderFlush> {
+    /// What a flush of all folders needs.
+    pub fn prepare_flush(&mut self) -> Flush {
         let look = self.look();
         let options = FlushOptions {
             strict: look.settings.strict_writeback,
             limits: Limits::of(&look.settings),
             beside: entries(&look),
         };
-        let folders = self.memory_folders();
-        let flushed = folders.iter().map(|(scope, folder)| {
-            let (report, failed) = match flush(folder, *scope, &options) {
-                Ok(report) => (report, None),
-                Err(error) => (FlushReport::default(), Some(finding_of(&error))),
-            };
-            FolderFlush { scope: *scope, report, failed }
-        });
-        flushed.filter(|done| !done.is_empty()).collect()
+        Flush { folders: self.memory_folders(), options }
     }
 
-    /// Whether an earlier session left something to write, or was interrupted while it wrote.
-    pub fn is_waiting(&self) -> bool {
-        self.memory_folders().iter().any(|(_, folder)| {
-            let (journal, _) = Journal::read(folder);
-            journal.is_interrupted() || journal.waiting().next().is_some()
-        })
+    /// What waits in each folder; without those in which nothing does.
+    pub fn waiting(&self) -> Vec<Waiting> {
+        let waiting = self.memory_folders().into_iter().map(|(scope, folder)| {
+            let (journal, _) = Journal::read(&folder);
+            let operations = journal.waiting().chain(journal.proposed()).cloned().collect();
+            let files: BTreeSet<&str> = journal.waiting().map(|one| &*one.draft.file).collect();
+            let path = |file: &str| folder.path().join(file).to_string_lossy().into_owned();
+            let files = files.into_iter().map(path).collect();
+            Waiting { scope, interrupted: journal.is_interrupted(), operations, files }
+        });
+        waiting.filter(|one| one.interrupted || !one.operations.is_empty()).collect()
     }
 
     /// Accepts a proposal, which the next flush then writes; or turns it down, or takes back what waits.
@@ -137,18 +175,20 @@ impl Memory {
     }
 
     /// Why a host's call must not run: it would put a secret into a memory file. `None` for everything else.
-    pub fn check_write(&self, tool: &str, args: &Value) -> Option<String> {
+    ///
+    /// `cwd`: the working folder, from which relative paths count.
+    pub fn check_write(&self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
         let _bounded = source::bounded(LOOK);
-        guard::refuse_write(&self.folders, self.cwd(), tool, args)
+        guard::refuse_write(&self.folders, cwd, tool, args)
     }
 
     /// What the model should know of the memory files that a call wrote, one line for each finding; `None` if there is nothing.
-    pub fn findings_of_write(&self, tool: &str, args: &Value) -> Option<String> {
+    pub fn explain_write(&self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
         let _bounded = source::bounded(LOOK);
         let (global, project) =
             (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
         let limits = Limits::of(&MemorySettings::load(global, project).0);
-        let found = guard::findings_of_write(&self.folders, self.cwd(), tool, args, limits);
+        let found = guard::findings_of_write(&self.folders, cwd, tool, args, limits);
         let lines: Vec<String> = found.iter().map(|finding| format!("- {finding}")).collect();
         (!lines.is_empty())
             .then(|| format!("Written. The check of memory found:\n{}", lines.join("\n")))
@@ -194,11 +234,6 @@ impl Memory {
             Error::argument("scope", format!("`{scope}` {why}"))
         })?;
         Ok(MemoryFolder::new(scope, folder))
-    }
-
-    /// What relative paths of a host's calls are relative to.
-    fn cwd(&self) -> &Path {
-        self.folders.project().unwrap_or(Path::new("/"))
     }
 }
 

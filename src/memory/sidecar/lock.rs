@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 pub(super) const LOCK_FILE: &str = ".lock";
 
 /// How long to wait for another writer, and between two tries.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The lock on a folder; it ends with this value, and with the process.
@@ -25,7 +25,7 @@ impl FolderLock {
     /// Takes the lock of a folder that is there.
     ///
     /// # Errors
-    /// `MEMORY_BUSY` if another writer holds it for 10 s; `FILE` if the lock's file cannot be made.
+    /// `MEMORY_BUSY` if another writer holds it for 5 s; `FILE` if the lock's file cannot be made.
     pub(super) fn take(folder: &Path) -> Result<Self> {
         let path = folder.join(LOCK_FILE);
         let failed = |source| Error::File { act: "lock", path: path.clone(), source };
