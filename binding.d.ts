@@ -439,6 +439,73 @@ export interface LearnedHazards {
 /** Whose memory it is: the user's in all projects, the project's in its repository, or the user's in this project. */
 export type MemoryScope = "global" | "project" | "local";
 
+/** Something that was found about memory. `words`: a sentence without a period, never with a secret. */
+export interface MemoryFinding {
+  code: string;
+  words: string;
+  file: string | null;
+  /** From 1. */
+  line: number | null;
+}
+
+/**
+ * An entry, or a topic file, that is to be written. `origin`: where it comes from. `staged`: waits for a flush; `held`: the last flush could not
+ * write it, for the `reason`; `proposed`: waits for a person's word; `refused`: it is not written, for the `reason`.
+ */
+export interface MemoryOperation {
+  /** Such as `w12`; unique in its folder. */
+  id: string;
+  /** RFC 3339. */
+  at: string;
+  file: string;
+  text: string;
+  heading?: string;
+  by: "person" | "import" | "capture";
+  origin?: string;
+  status: "proposed" | "staged" | "held" | "committed" | "refused";
+  /** The code of the finding that decided. */
+  code?: string;
+  reason?: string;
+}
+
+/** What became of an operation, and the line on which it stands. */
+export interface MemoryOutcome extends MemoryOperation {
+  line: number | null;
+  findings: MemoryFinding[];
+}
+
+/** What a flush did in one folder; see `Memory.flush`. */
+export interface MemoryFlush {
+  scope: MemoryScope;
+  committed: MemoryOutcome[];
+  refused: MemoryOutcome[];
+  held: MemoryOutcome[];
+  /** What waits for a person's word. */
+  proposed: MemoryOperation[];
+  /** Whether it ended a flush that was interrupted. */
+  resumed: boolean;
+  /** Flush misses: IDs of operations that were acknowledged and are in no readable line of the journal any more. */
+  lost: string[];
+  findings: MemoryFinding[];
+  failed: MemoryFinding | null;
+}
+
+/** What waits in a folder; see `Memory.waiting`. */
+export interface MemoryWaiting {
+  scope: MemoryScope;
+  interrupted: boolean;
+  operations: MemoryOperation[];
+  /** Absolute paths of the files that a flush writes: a host keeps its own tools from them meanwhile. */
+  files: string[];
+}
+
+/** An entry that was staged; see `Memory.remember`. */
+export interface RememberedEntry {
+  id: string;
+  scope: MemoryScope;
+  findings: MemoryFinding[];
+}
+
 /**
  * Which binding artifact the generated loader actually loaded: `'native'` for
  * a native addon, otherwise the `platformArchABI` of the WASI flavor. Every
@@ -511,6 +578,42 @@ export declare class Memory {
    * `args`: those of the call. `cwd`: the working folder, from which relative paths count. Throws `INVALID_ARGUMENT`.
    */
   isWrittenBy(tool: string, args: unknown, cwd: string): boolean
+  /**
+   * Stages an entry of a scope's index: it is on the disk when this resolves, and in the index after the next flush. `findings`: what
+   * a flush would find about it now.
+   *
+   * `heading`: the heading that it goes under. Default: what the text suggests.
+   *
+   * Rejects with `SECRET` if the text looks like it holds one, and nothing is written; `INVALID_ARGUMENT` if it is empty or too long, or
+   * the scope may not be written; `MEMORY_BUSY`, `OUTSIDE_PROJECT`, `FILE`.
+   */
+  remember(scope: MemoryScope, text: string, heading?: string | null): Promise<RememberedEntry>
+  /**
+   * Checks and writes what waits in each folder, and ends flushes that were interrupted. Folders in which there was nothing to do are
+   * left out. Never rejects because of a folder: `failed` says why nothing could be done there, and what waits goes on waiting.
+   */
+  flush(): Promise<Array<MemoryFlush>>
+  /** What waits in each folder: for a flush, or for a person's word. Folders in which nothing waits are left out. */
+  waiting(): Promise<Array<MemoryWaiting>>
+  /**
+   * Accepts a proposal, which the next flush then writes. `scope`: of its folder, if it waits in both. Resolves to it.
+   *
+   * Rejects with `NO_OPERATION`, `INVALID_ARGUMENT` if it is not clear which is meant, or as `remember`.
+   */
+  accept(id: string, scope?: MemoryScope | null): Promise<MemoryScope>
+  /** Turns a proposal down, or takes back an entry that waits. As `accept`. */
+  withdraw(id: string, scope?: MemoryScope | null): Promise<MemoryScope>
+  /**
+   * Why a host's call must not run: it would put a secret into a memory file. Null for everything else.
+   *
+   * `args`: those of the call. `cwd`: the working folder, from which relative paths count. Rejects with `INVALID_ARGUMENT`.
+   */
+  checkWrite(tool: string, args: unknown, cwd: string): Promise<string | null>
+  /**
+   * What the model should know of the memory files that a call wrote: entries that double or contradict others, sizes, wrong settings.
+   * Null if there is nothing. Arguments as in `checkWrite`.
+   */
+  explainWrite(tool: string, args: unknown, cwd: string): Promise<string | null>
 }
 
 /** The native side of a session. Not part of the package's API: `Session` of `index.d.ts` wraps it. */

@@ -77,7 +77,18 @@ describe("the exports", () => {
     ]);
     const maintenance = ["doctor", "exportArchive", "forget", "gc", "importArchive", "stats"];
     expect(methodsOf(addon.Maintenance.prototype)).toEqual(maintenance);
-    expect(methodsOf(addon.Memory.prototype)).toEqual(["isWrittenBy", "pages", "section"]);
+    expect(methodsOf(addon.Memory.prototype)).toEqual([
+      "accept",
+      "checkWrite",
+      "explainWrite",
+      "flush",
+      "isWrittenBy",
+      "pages",
+      "remember",
+      "section",
+      "waiting",
+      "withdraw",
+    ]);
     expect(methodsOf(addon.Session.prototype)).toEqual([
       "answerCompaction",
       "checkWrite",

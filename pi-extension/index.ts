@@ -13,7 +13,7 @@ import { type Copy, once, servingCopy, standsAside } from "./addon.ts";
 import { createFailures, describe, type Failures, openExtensionLog, timedHooks } from "./failures.ts";
 import { flagName } from "./live.ts";
 import { MemoryLife, memoryFlag } from "./memory.ts";
-import { modelOf } from "./observe.ts";
+import { modelOf, withText } from "./observe.ts";
 import { contextMessages, noteHidden, prompted } from "./prompt.ts";
 import { type Current, loadWelcome, SessionLife, showStatus } from "./session.ts";
 import { registerRows, showTold } from "./tools.ts";
@@ -56,12 +56,16 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
   on("session_start", async (_event, ctx) => {
     memory.begin(ctx);
     await life.begin(ctx);
+    await memory.settle(ctx, "start");
     if (ctx.hasUI) {
       // Not when a person asks: an update of the package may have taken the place of these files by then.
       void loadCommand().catch(() => {});
     }
   });
-  on("session_shutdown", (_event, ctx) => life.end(ctx));
+  on("session_shutdown", async (_event, ctx) => {
+    await memory.settle(ctx, "end");
+    await life.end(ctx);
+  });
   on("agent_start", async (_event, ctx) => {
     if (ctx.mode === "tui") {
       (await loadWelcome()).endWelcome(ctx);
@@ -80,7 +84,8 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
   );
   on("tool_call", async (event, ctx) => {
     await memory.writes(event, ctx);
-    return life.current === undefined ? undefined : refuseWrite(life.current, event);
+    const refusal = await memory.refuses(event, ctx);
+    return refusal ?? (life.current === undefined ? undefined : refuseWrite(life.current, event));
   });
   on("message_end", async (event) => {
     await life.current?.usage.ended(event);
@@ -89,7 +94,8 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
   on("tool_result", async (event, ctx) => {
     const replaced = await life.current?.observer.ran(event);
     await memory.wrote(event, ctx);
-    return replaced;
+    const found = await memory.explained(event, ctx);
+    return found === undefined ? replaced : { ...replaced, content: withText(event.content, found) };
   });
   on("tool_execution_end", (event) => life.current?.observer.ended(event));
   on("model_select", (_event, ctx) => (life.current === undefined ? undefined : showStatus(ctx, life.current)));

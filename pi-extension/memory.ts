@@ -1,16 +1,21 @@
 // Memory behind a Pi: what its system prompt says of memory, and what tools write there. It works without an open session, too, where
 // Palimpsest is off or its store is broken. Decides nothing about what stands in the prompt, and none of it rejects.
-import type {
-  BeforeAgentStartEvent,
-  ExtensionAPI,
-  ExtensionContext,
-  ToolCallEvent,
-  ToolResultEvent,
+import {
+  type BeforeAgentStartEvent,
+  type ExtensionAPI,
+  type ExtensionContext,
+  type ToolCallEvent,
+  type ToolResultEvent,
+  withFileMutationQueue,
 } from "@earendil-works/pi-coding-agent";
-import { loadAddon, type Memory } from "./addon.ts";
+import { loadAddon, type Memory, type MemoryFlush } from "./addon.ts";
 import { createFailures, type Failures, type openExtensionLog } from "./failures.ts";
 import { modelOf } from "./observe.ts";
 import type { SessionLife } from "./session.ts";
+import { cut } from "./words.ts";
+
+/** How much of an entry a notice shows. */
+const mostCharacters = 60;
 
 /** Name of Pi's option that starts without memory in the system prompt. */
 export const memoryFlag = "no-memory";
@@ -99,6 +104,56 @@ export class MemoryLife {
     }
   }
 
+  /** Why a call must not run: it would put a secret into a memory file. */
+  async refuses({ toolName, input }: ToolCallEvent, ctx: ExtensionContext) {
+    try {
+      const reason = await (await this.open(ctx)).checkWrite(toolName, input, ctx.cwd);
+      return reason === null ? undefined : { block: true, reason };
+    } catch (error) {
+      // An error from this handler would block the tool.
+      await this.#failures?.report("a write was not checked for secrets", error);
+      return undefined;
+    }
+  }
+
+  /** What a tool's result shall say besides: what the checks found in the memory files that it wrote. */
+  async explained({ toolName, input, isError }: ToolResultEvent, ctx: ExtensionContext): Promise<string | undefined> {
+    if (isError) {
+      return undefined;
+    }
+    try {
+      return (await (await this.open(ctx)).explainWrite(toolName, input, ctx.cwd)) ?? undefined;
+    } catch (error) {
+      await this.#failures?.report("what a tool wrote into memory was not checked", error);
+      return undefined;
+    }
+  }
+
+  /** Writes what waits; no tool of this Pi writes the same files meanwhile. Rejects with the addon's errors. */
+  async flush(ctx: ExtensionContext): Promise<MemoryFlush[]> {
+    const memory = await this.open(ctx);
+    const files = (await memory.waiting()).flatMap((waiting) => waiting.files);
+    const flush = files.reduceRight(
+      (next, file) => () => withFileMutationQueue(file, next),
+      () => memory.flush(),
+    );
+    return flush();
+  }
+
+  /** Writes what waits, of an earlier session or, at the `end`, of this one, and tells what of it is not written. */
+  async settle(ctx: ExtensionContext, when: "start" | "end"): Promise<void> {
+    try {
+      const memory = await this.open(ctx);
+      if ((await memory.waiting()).some(({ interrupted, files }) => interrupted || files.length > 0)) {
+        for (const line of notWritten(await this.flush(ctx))) {
+          (when === "end" ? this.#failures?.farewell : this.#failures?.notice)?.(line);
+        }
+      }
+    } catch (error) {
+      await this.#failures?.report("memory that waits was not written", error);
+    }
+  }
+
   #isWrittenBy(toolName: string, input: unknown, ctx: ExtensionContext): boolean {
     try {
       return this.#memory?.isWrittenBy(toolName, input, ctx.cwd) ?? false;
@@ -119,4 +174,14 @@ export class MemoryLife {
       await this.#failures?.report("the model is not told what changed in memory", error);
     }
   }
+}
+
+/** What a person should know of a flush that they did not ask for: one line for each entry that is not written. */
+function notWritten(flushed: MemoryFlush[]): string[] {
+  return flushed.flatMap(({ scope, refused, held, failed, lost }) => [
+    ...(failed === null ? [] : [`nothing was written into the ${scope} memory: ${failed.words}`]),
+    ...refused.map(({ text, reason }) => `"${cut(text, mostCharacters)}" is not remembered: ${reason}`),
+    ...held.map(({ text, reason }) => `"${cut(text, mostCharacters)}" waits to be remembered: ${reason}`),
+    ...lost.map((id) => `what \`${id}\` should have written into the ${scope} memory is lost: its journal is damaged`),
+  ]);
 }

@@ -93,7 +93,7 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
 }
 
 /** Appends a text to the last text block, so that an error with one block keeps one block. */
-function withText(given: ToolResultEvent["content"], text: string): ToolResultEvent["content"] {
+export function withText(given: ToolResultEvent["content"], text: string): ToolResultEvent["content"] {
   const content = blocksOf(given);
   const last = content.at(-1);
   return last?.type === "text"

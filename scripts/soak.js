@@ -14,6 +14,7 @@ const programs = [
   { test: "archive", filters: ["merge::", "fuzz::"], cases: 48 },
   { test: "graph", filters: ["markdown_properties::", "links::"], cases: 512 },
   { test: "source", filters: ["tracking_properties::"], cases: 96 },
+  { test: "memory", filters: ["flush_kill::"], cases: 20 },
 ];
 
 const [given = "10", first = randomInt(2 ** 47)] = process.argv.slice(2);

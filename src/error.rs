@@ -241,6 +241,32 @@ pub enum Error {
         /// Cause.
         source: std::io::Error,
     },
+    /// A link in a project's memory leads out of the project.
+    #[error("`{}` leads out of the project, to `{}`", path.display(), target.display())]
+    OutsideProject {
+        /// The file or folder as it is named.
+        path: PathBuf,
+        /// Where it leads.
+        target: PathBuf,
+    },
+    /// Another process writes to a memory folder and does not come to an end.
+    #[error("another process has been writing to the memory in `{}` for too long", folder.display())]
+    MemoryBusy {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A text for memory looks like it holds a secret. Nothing of it was written.
+    #[error("the text looks like it holds a secret ({rule}), which memory never keeps")]
+    Secret {
+        /// The rule that found it.
+        rule: String,
+    },
+    /// No operation of a memory folder's journal has this ID, or it is settled already.
+    #[error("no operation `{id}` waits in the journal")]
+    NoOperation {
+        /// The ID as given.
+        id: String,
+    },
     /// The backend lacks an optional feature.
     #[error("the {backend} backend has no {what}")]
     Unsupported {
@@ -299,6 +325,10 @@ impl Error {
             Self::NotPrivate { .. } => "NOT_PRIVATE",
             Self::NoSpace { .. } => "NO_SPACE",
             Self::File { .. } => "FILE",
+            Self::OutsideProject { .. } => "OUTSIDE_PROJECT",
+            Self::MemoryBusy { .. } => "MEMORY_BUSY",
+            Self::Secret { .. } => "SECRET",
+            Self::NoOperation { .. } => "NO_OPERATION",
             Self::Unsupported { .. } => "UNSUPPORTED",
             Self::Closed { .. } => "CLOSED",
             Self::StoreGone { .. } => "STORE_GONE",
@@ -354,6 +384,12 @@ impl Error {
                  in a folder of your own"
             }
             Self::NoSpace { .. } => "free some space on the disk",
+            Self::OutsideProject { .. } => {
+                "put the memory itself into the project's `.pi/memory`, in place of the link"
+            }
+            Self::MemoryBusy { .. } => "try again when the other process is done",
+            Self::Secret { .. } => "say where the secret is kept instead",
+            Self::NoOperation { .. } => "`/memory flush` lists what waits",
             Self::StoreGone { .. } => "open it again, to go on with what is there now",
             Self::NoAnswer { .. } => {
                 "see whether a disk, a mount or another program that uses the store hangs; the setting `deadlineSeconds` says how \

@@ -2,21 +2,29 @@
 //! a session's system prompt holds those that are worth their tokens. Must not know a host or its messages, nor need a store.
 
 pub mod block;
+pub mod checks;
 pub mod fidelity;
+pub mod finding;
+pub mod flush;
 pub mod identity;
 pub mod inject;
+pub mod journal;
 pub mod load;
 pub mod page;
 pub mod parse;
 pub mod prompt;
 pub mod residency;
 pub mod scope;
+pub mod sidecar;
 pub mod warning;
 pub mod worth;
 
+mod guard;
 mod kind;
 mod note;
+mod writes;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,6 +36,7 @@ pub use self::page::{Page, PageId, PageKind, PagePlace};
 pub use self::prompt::Moment;
 pub use self::scope::{Folders, Scope};
 pub use self::warning::Warning;
+pub use self::writes::{Flush, FolderFlush, Remembered, Waiting, now};
 
 use self::inject::Injector;
 use self::load::Loader;
@@ -53,6 +62,7 @@ pub struct Memory {
     known: Vec<KnownPage>,
     injector: Injector,
     in_force: InForce,
+    checked: writes::Checked,
 }
 
 /// What memory is at one moment.
@@ -87,6 +97,7 @@ impl Memory {
             injector: Injector::new(home.clone()),
             in_force: InForce::default(),
             home,
+            checked: HashMap::new(),
         }
     }
 

@@ -253,7 +253,7 @@ fn oddities(path: &Path, text: &str, bytes: u64) -> Vec<Warning> {
 }
 
 /// Whether a line is one that git writes into a file with a conflict; `=======` alone underlines a heading.
-pub(super) fn is_conflict_marker(line: &str) -> bool {
+pub(in crate::memory) fn is_conflict_marker(line: &str) -> bool {
     ["<<<<<<< ", ">>>>>>> ", "||||||| "].iter().any(|marker| line.starts_with(marker))
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::source::canonical_path;
 
 /// Name of a scope's index.
 pub const INDEX_FILE: &str = "MEMORY.md";
@@ -91,6 +92,17 @@ impl Folders {
         match scope {
             Scope::Global => self.global.as_deref(),
             Scope::Project | Scope::Local => self.project.as_deref().filter(|_| self.is_trusted),
+        }
+    }
+
+    /// The same folders with links followed, for paths that are canonical, too.
+    #[must_use]
+    pub fn canonical(&self) -> Self {
+        let canonical = |folder: &PathBuf| canonical_path(folder);
+        Self {
+            global: self.global.as_ref().map(canonical),
+            project: self.project.as_ref().map(canonical),
+            is_trusted: self.is_trusted,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::finding::Finding;
+
 /// What is wrong with a memory folder. Nothing is lost by any of it, and the prompt goes out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
@@ -17,5 +19,15 @@ impl Warning {
     /// A warning on a path.
     pub fn new(code: &'static str, path: &Path, problem: impl Into<String>) -> Self {
         Self { code, path: path.to_owned(), problem: problem.into() }
+    }
+}
+
+impl From<Finding> for Warning {
+    fn from(finding: Finding) -> Self {
+        let problem = match finding.line {
+            Some(line) => format!("line {line}: {}", finding.words),
+            None => finding.words,
+        };
+        Self { code: finding.code.as_str(), path: finding.file.unwrap_or_default(), problem }
     }
 }

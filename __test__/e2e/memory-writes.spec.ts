@@ -1,0 +1,117 @@
+// Writing memory in the real Pi: what its own tools may put there and are told of it, and what was staged, which is written at the end
+// of a session or at the start of the next.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openMemory } from "../../index.js";
+import { runPi, startPiRpc } from "../../scripts/lib/pi.js";
+import { root } from "../../scripts/setup.js";
+import { extension, resultsOf, start } from "./support.ts";
+
+type Places = Awaited<ReturnType<typeof start>>["sandbox"];
+
+const secret = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
+
+function indexOf({ projectDir }: Places): string {
+  return join(projectDir, ".pi", "memory", "MEMORY.md");
+}
+
+function write(content: string, path = ".pi/memory/MEMORY.md") {
+  return { calls: [{ name: "write", args: { path, content } }] };
+}
+
+/** What another session leaves: an entry that waits. */
+async function stage({ agentDir, projectDir }: Places, scope: "global" | "project", text: string): Promise<void> {
+  await openMemory({ agentDir, project: projectDir, trusted: true }).remember(scope, text);
+}
+
+/** A call that stages an entry while Pi runs, as a command of a person would. */
+function staging({ agentDir, projectDir }: Places, text: string) {
+  const memory = `openMemory(${JSON.stringify({ agentDir, project: projectDir, trusted: true })})`;
+  const script = `import("${root}/index.js").then((it) => it.${memory}.remember("project", "${text}"))`;
+  return { calls: [{ name: "bash", args: { command: `'${process.execPath}' -e '${script}' && echo staged` } }] };
+}
+
+test("a secret keeps `write` and `edit` from running on a memory file, and what else is found is told with the result", async () => {
+  const edit = { path: ".pi/memory/MEMORY.md", edits: [{ oldText: "clean", newText: secret }] };
+  const { model, sandbox } = await start([
+    write(`- Deploy key: ${secret}\n`),
+    write("- CI: green\n- clean\n"),
+    { calls: [{ name: "edit", args: edit }] },
+    write("- CI: green\n- clean\n- CI: red\n"),
+    write('{"enabeld": true}', ".pi/memory/config.json"),
+    write(`key ${secret}\n`, "notes.txt"),
+    { text: "Done." },
+  ]);
+  expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stdout: "Done.\n", stderr: "" });
+  const results = resultsOf(model);
+  expect(results[0]).toContain("memory never keeps secrets: nothing was written to `.pi/memory/MEMORY.md`");
+  expect(results[0]).toContain("github_token");
+  expect(results[1]).not.toContain("memory found");
+  expect(results[2]).toContain("memory never keeps secrets");
+  expect(results[3]).toContain(
+    '.pi/memory/MEMORY.md:3: the entry gives its key another value than line 1: "CI: green"',
+  );
+  expect(results[4]).toContain("`enabeld` is not a setting, `enabled` is");
+  expect(results[5]).not.toContain("secret");
+  expect(readFileSync(indexOf(sandbox), "utf8")).toBe("- CI: green\n- clean\n- CI: red\n");
+});
+
+test("what an earlier session left waiting is written before the first prompt of the next", async () => {
+  const { model, sandbox } = await start([{ text: "Yes." }]);
+  await stage(sandbox, "project", "Tests: make check");
+  await stage(sandbox, "global", "Answers: short");
+  expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stdout: "Yes.\n", stderr: "" });
+  expect(readFileSync(indexOf(sandbox), "utf8")).toBe("## Notes\n\n- Tests: make check\n");
+  const prompt = JSON.stringify(model.requests[0].body.messages[0]);
+  expect(prompt).toContain("Tests: make check");
+  expect(prompt).toContain("Answers: short");
+});
+
+test.each(["print", "rpc"])("what is staged in a session is written at its end: %s", async (mode) => {
+  const script: Parameters<typeof start>[0] = [];
+  const { sandbox } = await start(script);
+  script.push(staging(sandbox, "Staged late"), { text: "Done." });
+  if (mode === "rpc") {
+    const pi = startPiRpc(sandbox, ["-e", extension]);
+    await pi.prompt("go");
+    expect(existsSync(indexOf(sandbox))).toBe(false);
+    expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
+  } else {
+    expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stderr: "" });
+  }
+  expect(readFileSync(indexOf(sandbox), "utf8")).toBe("## Notes\n\n- Staged late\n");
+});
+
+test("what is not written is told, with the reason", async () => {
+  const { sandbox } = await start([{ text: "Yes." }]);
+  mkdirSync(join(sandbox.projectDir, ".pi", "memory"), { recursive: true });
+  writeFileSync(indexOf(sandbox), "- x y\n<<<<<<< HEAD\n- a\n=======\n>>>>>>> b\n");
+  await stage(sandbox, "project", "Waits for a merge");
+  const { code, stderr } = await runPi(sandbox, ["-e", extension, "-p", "go"]);
+  expect(code).toBe(0);
+  expect(stderr).toContain('Palimpsest: "Waits for a merge" waits to be remembered: ');
+  expect(stderr).toContain("MEMORY.md:2: it holds the marks of a merge that nobody finished");
+});
+
+test("a session that is killed loses nothing that was staged", async () => {
+  const script: Parameters<typeof start>[0] = [];
+  const { sandbox } = await start(script);
+  const killing = { calls: [{ name: "bash", args: { command: "kill -9 $PPID; sleep 5" } }] };
+  script.push(staging(sandbox, "Staged before the kill"), killing, { text: "Yes." });
+  expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ signal: "SIGKILL" });
+  expect(existsSync(indexOf(sandbox))).toBe(false);
+  expect(await runPi(sandbox, ["-e", extension, "-p", "again"])).toMatchObject({ code: 0, stderr: "" });
+  expect(readFileSync(indexOf(sandbox), "utf8")).toBe("## Notes\n\n- Staged before the kill\n");
+});
+
+test("in a project that is not trusted nothing waits and nothing is written", async () => {
+  const { sandbox } = await start([write("- CI: green\n- CI: red\n"), { text: "Done." }], {
+    files: { ".pi/settings.json": "{}" },
+  });
+  await stage(sandbox, "project", "Not for now");
+  await runPi(sandbox, ["-e", extension, "-p", "--no-approve", "go"]);
+  expect(readFileSync(indexOf(sandbox), "utf8")).toBe("- CI: green\n- CI: red\n");
+  const journal = readFileSync(join(sandbox.projectDir, ".pi", "memory", "writeback-journal.jsonl"), "utf8");
+  expect(journal).not.toContain("commit");
+});

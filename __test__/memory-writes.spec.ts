@@ -1,0 +1,124 @@
+// The class `Memory` of the addon: staging, flushing and checking, their shapes and codes. What they decide is tested in Rust.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openMemory } from "../index.js";
+
+function places() {
+  const dir = mkdtempSync(join(tmpdir(), "palimpsest-memory-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  return { agentDir: join(dir, "agent"), project: join(dir, "project") };
+}
+
+test("an entry is staged, listed, flushed, and said to stand where it stands", async () => {
+  const { agentDir, project } = places();
+  const memory = openMemory({ agentDir, project, trusted: true });
+  expect(await memory.waiting()).toEqual([]);
+  expect(await memory.flush()).toEqual([]);
+  expect(existsSync(agentDir)).toBe(false);
+  expect(await memory.remember("project", " CI: green ")).toEqual({ id: "w1", scope: "project", findings: [] });
+  await memory.remember("local", "Port: 4711", "Machine");
+  const file = join(project, ".pi", "memory", "MEMORY.md");
+  const local = join(project, ".pi", "memory", "MEMORY.local.md");
+  const [waiting] = await memory.waiting();
+  expect(waiting).toMatchObject({ scope: "project", interrupted: false, files: [local, file] });
+  expect(waiting.operations[0]).toEqual({
+    id: "w1",
+    at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    file: "MEMORY.md",
+    text: "CI: green",
+    by: "person",
+    status: "staged",
+  });
+  const [flushed] = await memory.flush();
+  expect(flushed).toMatchObject({ scope: "project", refused: [], held: [], proposed: [], resumed: false, lost: [] });
+  expect(flushed.committed).toMatchObject([
+    { id: "w2", status: "committed", line: 3, heading: "Machine" },
+    { id: "w1", status: "committed", line: 3 },
+  ]);
+  expect(readFileSync(file, "utf8")).toBe("## Notes\n\n- CI: green\n");
+  expect(readFileSync(local, "utf8")).toBe("## Machine\n\n- Port: 4711\n");
+  expect(await memory.waiting()).toEqual([]);
+});
+
+test("a staged entry says what a flush would find, and the flush says why it refuses", async () => {
+  const { agentDir, project } = places();
+  const memory = openMemory({ agentDir, project, trusted: true });
+  mkdirSync(join(agentDir, "memory"), { recursive: true });
+  writeFileSync(join(agentDir, "memory", "MEMORY.md"), "- CI: green\n- tabs\n");
+  const contradicting = await memory.remember("global", "CI: red");
+  expect(contradicting.findings).toMatchObject([{ code: "CONTRADICTION" }]);
+  const double = await memory.remember("global", "Tabs.");
+  const words = 'it stands there already: line 2, "tabs"';
+  expect(double.findings).toEqual([{ code: "DUPLICATE", words, file: null, line: null }]);
+  const beside = await memory.remember("project", "tabs");
+  expect(beside.findings).toMatchObject([{ code: "NEAR_DUPLICATE", words: 'the global memory says the same: "tabs"' }]);
+  const [global, inProject] = await memory.flush();
+  expect(global.committed.map(({ text }) => text)).toEqual(["CI: red"]);
+  expect(global.refused).toMatchObject([{ id: "w2", status: "refused", code: "DUPLICATE", reason: words }]);
+  expect(inProject.committed).toHaveLength(1);
+});
+
+test("what waits can be taken back, and only what waits", async () => {
+  const { agentDir, project } = places();
+  const memory = openMemory({ agentDir, project, trusted: true });
+  await memory.remember("project", "one");
+  await memory.remember("global", "two");
+  await expect(memory.withdraw("w1")).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  expect(await memory.withdraw("w1", "global")).toBe("global");
+  expect(await memory.withdraw("w1")).toBe("project");
+  for (const id of ["w1", "w9", "x", ""]) {
+    await expect(memory.withdraw(id)).rejects.toMatchObject({ code: "NO_OPERATION" });
+    await expect(memory.accept(id)).rejects.toMatchObject({ code: "NO_OPERATION" });
+  }
+  expect(await memory.waiting()).toEqual([]);
+});
+
+test("what may not be remembered is refused with its code", async () => {
+  const { agentDir, project } = places();
+  const memory = openMemory({ agentDir, project, trusted: false });
+  const secret = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
+  const refusals: [string, string, string][] = [
+    ["global", `token ${secret}`, "SECRET"],
+    ["global", " \n", "INVALID_ARGUMENT"],
+    ["global", "x".repeat(70_000), "INVALID_ARGUMENT"],
+    ["project", "x", "INVALID_ARGUMENT"],
+    ["local", "x", "INVALID_ARGUMENT"],
+    ["team", "x", "INVALID_ARGUMENT"],
+  ];
+  for (const [scope, text, code] of refusals) {
+    const refused = memory.remember(scope as "global", text);
+    await expect(refused, `${scope} ${text.slice(0, 20)}`).rejects.toMatchObject({ code });
+  }
+  expect([existsSync(agentDir), existsSync(project)]).toEqual([false, false]);
+});
+
+test("a folder that cannot be written is said, and the others are flushed", async () => {
+  const { agentDir, project } = places();
+  const memory = openMemory({ agentDir, project, trusted: true });
+  await memory.remember("global", "one");
+  await memory.remember("project", "two");
+  const journal = join(project, ".pi", "memory", "writeback-journal.jsonl");
+  rmSync(join(project, ".pi", "memory", ".lock"));
+  mkdirSync(join(project, ".pi", "memory", ".lock"));
+  const [global, inProject] = await memory.flush();
+  expect(global.committed).toHaveLength(1);
+  expect(inProject).toMatchObject({ committed: [], failed: { code: "UNWRITABLE" } });
+  expect(readFileSync(journal, "utf8")).toContain("two");
+});
+
+test("a call of a host's tool is checked before and explained after it", async () => {
+  const { agentDir, project } = places();
+  const memory = openMemory({ agentDir, project, trusted: true });
+  const path = ".pi/memory/MEMORY.md";
+  const content = "- token ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8\n";
+  expect(await memory.checkWrite("write", { path, content }, project)).toContain("memory never keeps secrets");
+  expect(await memory.checkWrite("write", { path: "a.md", content }, project)).toBeNull();
+  mkdirSync(join(project, ".pi", "memory"), { recursive: true });
+  writeFileSync(join(project, path), "- a\n- a\n");
+  const explained = await memory.explainWrite("write", { path, content: "- a\n- a\n" }, project);
+  expect(explained).toContain(`${path}:2: the entry says the same as line 1: "a"`);
+  expect(await memory.explainWrite("read", { path }, project)).toBeNull();
+  await expect(memory.checkWrite("write", {}, 5 as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});

@@ -1,0 +1,146 @@
+//! The class `Memory`: what writes memory, and checks what a host's tools write. Must not decide anything.
+
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::argument::Given;
+use super::blocking::{Blocking, Json, blocking};
+use super::memory::Memory;
+use crate::error::{Error, Result};
+use crate::memory::journal::OperationId;
+use crate::memory::{Scope, now};
+
+#[napi]
+impl Memory {
+    /// Stages an entry of a scope's index: it is on the disk when this resolves, and in the index after the next flush. `findings`: what
+    /// a flush would find about it now.
+    ///
+    /// `heading`: the heading that it goes under. Default: what the text suggests.
+    ///
+    /// Rejects with `SECRET` if the text looks like it holds one, and nothing is written; `INVALID_ARGUMENT` if it is empty or too long, or
+    /// the scope may not be written; `MEMORY_BUSY`, `OUTSIDE_PROJECT`, `FILE`.
+    #[napi(
+        ts_args_type = "scope: MemoryScope, text: string, heading?: string | null",
+        ts_return_type = "Promise<RememberedEntry>"
+    )]
+    pub fn remember(
+        &self,
+        scope: Given<String>,
+        text: Given<String>,
+        heading: Given<Option<String>>,
+    ) -> AsyncTask<Blocking<Json>> {
+        self.with(move |memory| {
+            let scope = Scope::named(&scope.named("scope")?)?;
+            let (text, heading) = (text.named("text")?, heading.named("heading")?);
+            json(&memory.remember(scope, &text, heading, now())?)
+        })
+    }
+
+    /// Checks and writes what waits in each folder, and ends flushes that were interrupted. Folders in which there was nothing to do are
+    /// left out. Never rejects because of a folder: `failed` says why nothing could be done there, and what waits goes on waiting.
+    #[napi(ts_return_type = "Promise<Array<MemoryFlush>>")]
+    pub fn flush(&self) -> AsyncTask<Blocking<Json>> {
+        let core = Arc::clone(&self.core);
+        blocking(move || {
+            // Memory is not kept from others while a flush waits for another process.
+            let flush = core.lock().unwrap_or_else(PoisonError::into_inner).prepare_flush();
+            json(&flush.run())
+        })
+    }
+
+    /// What waits in each folder: for a flush, or for a person's word. Folders in which nothing waits are left out.
+    #[napi(ts_return_type = "Promise<Array<MemoryWaiting>>")]
+    pub fn waiting(&self) -> AsyncTask<Blocking<Json>> {
+        self.with(|memory| json(&memory.waiting()))
+    }
+
+    /// Accepts a proposal, which the next flush then writes. `scope`: of its folder, if it waits in both. Resolves to it.
+    ///
+    /// Rejects with `NO_OPERATION`, `INVALID_ARGUMENT` if it is not clear which is meant, or as `remember`.
+    #[napi(
+        ts_args_type = "id: string, scope?: MemoryScope | null",
+        ts_return_type = "Promise<MemoryScope>"
+    )]
+    pub fn accept(
+        &self,
+        id: Given<String>,
+        scope: Given<Option<String>>,
+    ) -> AsyncTask<Blocking<String>> {
+        self.decide(id, scope, true)
+    }
+
+    /// Turns a proposal down, or takes back an entry that waits. As `accept`.
+    #[napi(
+        ts_args_type = "id: string, scope?: MemoryScope | null",
+        ts_return_type = "Promise<MemoryScope>"
+    )]
+    pub fn withdraw(
+        &self,
+        id: Given<String>,
+        scope: Given<Option<String>>,
+    ) -> AsyncTask<Blocking<String>> {
+        self.decide(id, scope, false)
+    }
+
+    /// Why a host's call must not run: it would put a secret into a memory file. Null for everything else.
+    ///
+    /// `args`: those of the call. `cwd`: the working folder, from which relative paths count. Rejects with `INVALID_ARGUMENT`.
+    #[napi(
+        ts_args_type = "tool: string, args: unknown, cwd: string",
+        ts_return_type = "Promise<string | null>"
+    )]
+    pub fn check_write(
+        &self,
+        tool: Given<String>,
+        args: Given<Json>,
+        cwd: Given<String>,
+    ) -> AsyncTask<Blocking<Option<String>>> {
+        self.with(move |memory| {
+            let (args, cwd) = (args.named("args")?.0, cwd.named("cwd")?);
+            Ok(memory.check_write(&tool.named("tool")?, &args, Path::new(&cwd)))
+        })
+    }
+
+    /// What the model should know of the memory files that a call wrote: entries that double or contradict others, sizes, wrong settings.
+    /// Null if there is nothing. Arguments as in `checkWrite`.
+    #[napi(
+        ts_args_type = "tool: string, args: unknown, cwd: string",
+        ts_return_type = "Promise<string | null>"
+    )]
+    pub fn explain_write(
+        &self,
+        tool: Given<String>,
+        args: Given<Json>,
+        cwd: Given<String>,
+    ) -> AsyncTask<Blocking<Option<String>>> {
+        self.with(move |memory| {
+            let (args, cwd) = (args.named("args")?.0, cwd.named("cwd")?);
+            Ok(memory.explain_write(&tool.named("tool")?, &args, Path::new(&cwd)))
+        })
+    }
+}
+
+impl Memory {
+    fn decide(
+        &self,
+        id: Given<String>,
+        scope: Given<Option<String>>,
+        accepts: bool,
+    ) -> AsyncTask<Blocking<String>> {
+        self.with(move |memory| {
+            let id = OperationId::parse(&id.named("id")?)?;
+            let scope = scope.named("scope")?.map(|name| Scope::named(&name)).transpose()?;
+            memory.decide(id, scope, accepts).map(|scope| scope.to_string())
+        })
+    }
+}
+
+fn json<T: Serialize>(value: &T) -> Result<Json> {
+    let value: Result<Value, _> = serde_json::to_value(value);
+    value.map(Json).map_err(|error| Error::internal(error.to_string()))
+}

@@ -1,0 +1,292 @@
+//! Writes what waits in a journal into the memory files: checked, in one step per file, and so that an end at any moment neither loses
+//! nor doubles an entry. Must not decide which folders there are, nor render what a model sees.
+//!
+//! A file is written like this: the new text stands ready on the disk (`prepared`), the journal records what is about to happen, the
+//! two files change places, and what stood there is compared with what the text was made from. If somebody saved the file in
+//! between, they change back and all is done anew. Whoever finds a journal whose last step has no end knows by the prepared file
+//! how far it came: it is gone or holds the old text when the new one is in its place.
+
+mod insert;
+mod plan;
+mod standing;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+
+pub use self::plan::FlushOptions;
+use self::plan::{Plan, plan};
+use self::standing::{Standing, read_standing};
+use super::finding::{Finding, FindingCode};
+use super::journal::{self, Begun, JOURNAL_FILE, Journal, Operation, OperationId, Status};
+use super::scope::{LOCAL_INDEX_FILE, Scope};
+use super::sidecar::{self, FolderLock, Found, MemoryFolder, Placed};
+use crate::error::{Error, Result};
+use crate::object::Hash;
+
+/// How often a file is written anew because others changed it meanwhile.
+const MAX_ROUNDS: u32 = 20;
+
+/// What a flush did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FlushReport {
+    /// What stands in its file now.
+    pub committed: Vec<Outcome>,
+    /// What is not written, and why.
+    pub refused: Vec<Outcome>,
+    /// What could not be written now, and why; the next flush tries again.
+    pub held: Vec<Outcome>,
+    /// What waits for a person's word.
+    pub proposed: Vec<Operation>,
+    /// Whether this flush ended one that was interrupted.
+    pub resumed: bool,
+    /// Flush misses: operations that were acknowledged and are in no readable line of the journal any more.
+    pub lost: Vec<OperationId>,
+    /// What else was found: unreadable lines, texts that were set aside.
+    pub findings: Vec<Finding>,
+}
+
+/// What became of an operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// The operation, with its status.
+    #[serde(flatten)]
+    pub operation: Operation,
+    /// The line of its file on which it stands, from 1.
+    pub line: Option<usize>,
+    /// What the checks found.
+    pub findings: Vec<Finding>,
+}
+
+/// A moment of a flush at which it may be interrupted; for tests that do so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlushStep {
+    /// The lock is taken, and nothing is done yet.
+    Locked,
+    /// The new text stands beside the file.
+    Prepared,
+    /// The journal says what is about to happen.
+    Begun,
+    /// The new text is in its place.
+    Placed,
+    /// What stood there is gone.
+    Removed,
+    /// The journal says that it is done.
+    Committed,
+    /// All files are written.
+    Written,
+}
+
+/// Writes what waits in a folder's journal. Makes nothing where there is no journal.
+///
+/// `scope`: of the folder; what is for `MEMORY.local.md` has the scope `Local`.
+///
+/// # Errors
+/// `MEMORY_BUSY`; `FILE` if the journal cannot be read or written; `OUTSIDE_PROJECT`. What waits goes on waiting.
+pub fn flush(folder: &MemoryFolder, scope: Scope, options: &FlushOptions) -> Result<FlushReport> {
+    flush_watched(folder, scope, options, &mut |_| ())
+}
+
+/// As [`flush`]; `on_step` is called at every step.
+///
+/// # Errors
+/// As [`flush`].
+pub fn flush_watched(
+    folder: &MemoryFolder,
+    scope: Scope,
+    options: &FlushOptions,
+    on_step: &mut dyn FnMut(FlushStep),
+) -> Result<FlushReport> {
+    let mut report = FlushReport::default();
+    match folder.read(JOURNAL_FILE) {
+        Found::Nothing => return Ok(report),
+        Found::Unusable(finding) if finding.code == FindingCode::LeadsOut => {
+            return Err(folder
+                .place_of(JOURNAL_FILE)
+                .err()
+                .unwrap_or_else(|| Error::internal("a link")));
+        }
+        _ => {}
+    }
+    let lock = folder.lock()?;
+    on_step(FlushStep::Locked);
+    let (journal, _) = Journal::read(folder);
+    report.resumed = journal.is_interrupted();
+    for begun in journal.begun() {
+        report.findings.extend(resume(folder, &lock, begun)?);
+    }
+    standing::remove_leftovers(folder.path());
+    let (journal, findings) = Journal::read(folder);
+    report.findings.extend(findings);
+    report.lost = journal.lost().to_vec();
+    report.proposed = journal.proposed().cloned().collect();
+    let mut by_file: BTreeMap<&str, Vec<&Operation>> = BTreeMap::new();
+    for operation in journal.waiting() {
+        by_file.entry(&operation.draft.file).or_default().push(operation);
+    }
+    for (file, operations) in by_file {
+        let scope = if file == LOCAL_INDEX_FILE { Scope::Local } else { scope };
+        let writing =
+            Writing { folder, lock: &lock, scope, file, operations: &operations, options };
+        writing.write(&mut report, on_step)?;
+    }
+    on_step(FlushStep::Written);
+    let (journal, _) = Journal::read(folder);
+    report.findings.extend(journal.compact(folder, &lock)?);
+    Ok(report)
+}
+
+/// The operations for one file of a folder.
+struct Writing<'a> {
+    folder: &'a MemoryFolder,
+    lock: &'a FolderLock,
+    scope: Scope,
+    file: &'a str,
+    operations: &'a [&'a Operation],
+    options: &'a FlushOptions,
+}
+
+impl Writing<'_> {
+    fn write(&self, report: &mut FlushReport, on_step: &mut dyn FnMut(FlushStep)) -> Result<()> {
+        let target = match self.folder.place_of(self.file) {
+            Ok(target) => target,
+            Err(error) => return self.hold_all(&sidecar::finding_of(&error), report),
+        };
+        for _ in 0..MAX_ROUNDS {
+            let standing = match read_standing(&target) {
+                Ok(standing) => standing,
+                Err(finding) => return self.hold_all(&finding, report),
+            };
+            let plan = plan(self.scope, self.file, &standing, self.operations, self.options);
+            if plan.committed.is_empty()
+                || self.place(&target, &standing, &plan, report, on_step)?
+            {
+                return self.conclude(plan, report);
+            }
+        }
+        let words = "others changed the file again and again while it was written";
+        let finding = Finding::new(FindingCode::KeepsChanging, words).at(target, None);
+        self.hold_all(&finding, report)
+    }
+
+    /// Puts the new text into its place; returns whether it stands there, and nothing was lost.
+    fn place(
+        &self,
+        target: &Path,
+        standing: &Standing,
+        plan: &Plan,
+        report: &mut FlushReport,
+        on_step: &mut dyn FnMut(FlushStep),
+    ) -> Result<bool> {
+        let ids: Vec<OperationId> = plan.committed.iter().map(|one| one.operation.id).collect();
+        let tag = ids.first().map(ToString::to_string).unwrap_or_default();
+        let prepared = MemoryFolder::temporary(self.file, &tag);
+        let prepared_path = target.with_file_name(&prepared);
+        let failed = |source| Error::File { act: "write", path: target.to_owned(), source };
+        sidecar::remove(&prepared_path).map_err(failed)?;
+        sidecar::prepare(&prepared_path, target, plan.text.as_bytes()).map_err(failed)?;
+        on_step(FlushStep::Prepared);
+        let begun = Begun {
+            ids: ids.clone(),
+            file: self.file.to_owned(),
+            prepared,
+            before: standing.hash.clone(),
+            after: Hash::of(plan.text.as_bytes()),
+        };
+        journal::record_begin(self.folder, self.lock, begun.clone())?;
+        on_step(FlushStep::Begun);
+        let placed =
+            sidecar::place(&prepared_path, target, standing.hash.is_none()).map_err(failed)?;
+        on_step(FlushStep::Placed);
+        let (is_done, finding) = finish(&begun, target, placed)?;
+        report.findings.extend(finding);
+        on_step(FlushStep::Removed);
+        let ids = if is_done { ids } else { Vec::new() };
+        journal::record_end(self.folder, self.lock, ids)?;
+        on_step(FlushStep::Committed);
+        Ok(is_done)
+    }
+
+    /// Records what was not written, and reports everything.
+    fn conclude(&self, plan: Plan, report: &mut FlushReport) -> Result<()> {
+        self.record(plan.refused.iter().chain(&plan.held))?;
+        report.committed.extend(plan.committed);
+        report.refused.extend(plan.refused);
+        report.held.extend(plan.held);
+        Ok(())
+    }
+
+    fn hold_all(&self, finding: &Finding, report: &mut FlushReport) -> Result<()> {
+        let held: Vec<Outcome> = self
+            .operations
+            .iter()
+            .map(|operation| plan::held(operation, vec![finding.clone()]))
+            .collect();
+        self.record(held.iter())?;
+        report.held.extend(held);
+        Ok(())
+    }
+
+    fn record<'o>(&self, outcomes: impl Iterator<Item = &'o Outcome>) -> Result<()> {
+        let is_told = |outcome: &&Outcome| {
+            let before = self.operations.iter().find(|one| one.id == outcome.operation.id);
+            before.is_none_or(|before| before.status != outcome.operation.status)
+        };
+        let changed: Vec<(OperationId, Status)> = outcomes
+            .filter(is_told)
+            .map(|outcome| (outcome.operation.id, outcome.operation.status.clone()))
+            .collect();
+        journal::record_not_written(self.folder, self.lock, &changed)
+    }
+}
+
+/// Ends a flush that was interrupted after it began to write a file.
+fn resume(folder: &MemoryFolder, lock: &FolderLock, begun: &Begun) -> Result<Option<Finding>> {
+    let target = folder.place_of(&begun.file)?;
+    let prepared = target.with_file_name(&begun.prepared);
+    let (is_done, finding) = match standing::hash_of(&prepared) {
+        None => (true, None),
+        Some(found) if found == begun.after => {
+            let failed = |source| Error::File { act: "write", path: prepared.clone(), source };
+            sidecar::remove(&prepared).map_err(failed)?;
+            (false, None)
+        }
+        Some(_) => finish(begun, &target, Placed::Exchanged)?,
+    };
+    let ids = if is_done { begun.ids.clone() } else { Vec::new() };
+    journal::record_end(folder, lock, ids)?;
+    Ok(finding)
+}
+
+/// Looks at what stood in the place of a new text. If it is what the text was made from, it is removed. If somebody saved the file
+/// in between, it goes back. Returns whether the new text stands.
+fn finish(begun: &Begun, target: &Path, placed: Placed) -> Result<(bool, Option<Finding>)> {
+    let prepared = target.with_file_name(&begun.prepared);
+    let failed = |source| Error::File { act: "write", path: target.to_owned(), source };
+    match placed {
+        Placed::Replaced => return Ok((true, None)),
+        Placed::Taken => {
+            sidecar::remove(&prepared).map_err(failed)?;
+            return Ok((false, None));
+        }
+        Placed::Exchanged => {}
+    }
+    standing::settle(&prepared);
+    if standing::hash_of(&prepared) == begun.before {
+        sidecar::remove(&prepared).map_err(failed)?;
+        return Ok((true, None));
+    }
+    if standing::hash_of(target).as_ref() != Some(&begun.after) {
+        // The file was saved twice, before and after: the later one stands, and has the entries.
+        return Ok((true, Some(standing::set_aside(&prepared, target)?)));
+    }
+    sidecar::place(&prepared, target, false).map_err(failed)?;
+    standing::settle(&prepared);
+    if standing::hash_of(&prepared).as_ref() == Some(&begun.after) {
+        sidecar::remove(&prepared).map_err(failed)?;
+        return Ok((false, None));
+    }
+    Ok((false, Some(standing::set_aside(&prepared, target)?)))
+}

@@ -1,0 +1,56 @@
+//! One line of the journal. Must not know what a flush does.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Begun, Draft, OperationId, Status};
+
+/// A record. Members that a later version adds are passed over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub(super) enum Record {
+    /// Something is to be written.
+    Stage {
+        id: OperationId,
+        at: String,
+        #[serde(flatten)]
+        draft: Draft,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        proposed: bool,
+    },
+    /// A person accepts a proposal.
+    Accept { id: OperationId },
+    /// A flush writes a file.
+    Begin(Begun),
+    /// What was begun was given up: the file stands as before.
+    Abandon {},
+    /// What was begun is done.
+    Commit { ids: Vec<OperationId> },
+    /// An operation waits for the next flush, for a reason.
+    Hold { id: OperationId, code: String, reason: String },
+    /// An operation is not written, for a reason.
+    Refuse { id: OperationId, code: String, reason: String },
+}
+
+impl Record {
+    /// The record that gives an operation its status; `None` for the one that it has from the start.
+    pub(super) fn of_status(id: OperationId, status: &Status) -> Option<Self> {
+        let (code, reason) = match status {
+            Status::Proposed => return None,
+            // It may have been a proposal.
+            Status::Staged => return Some(Self::Accept { id }),
+            Status::Committed => return Some(Self::Commit { ids: vec![id] }),
+            Status::Held { code, reason } | Status::Refused { code, reason } => {
+                (code.clone(), reason.clone())
+            }
+        };
+        Some(match status {
+            Status::Held { .. } => Self::Hold { id, code, reason },
+            _ => Self::Refuse { id, code, reason },
+        })
+    }
+
+    /// Its line, without the end.
+    pub(super) fn line(&self) -> String {
+        serde_json::to_string(self).expect("strings and numbers are JSON")
+    }
+}

@@ -1,0 +1,70 @@
+//! One writer at a time in a memory folder, over all processes: an advisory lock on the file `.lock`. Those who only read take
+//! none, and neither do editors or a host's own tools. Must not know what is written under it.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+
+/// Name of the file that is locked.
+pub(super) const LOCK_FILE: &str = ".lock";
+
+/// How long to wait for another writer, and between two tries.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The lock on a folder; it ends with this value, and with the process.
+#[derive(Debug)]
+#[must_use]
+pub(in crate::memory) struct FolderLock {
+    _file: Option<File>,
+}
+
+impl FolderLock {
+    /// Takes the lock of a folder that is there.
+    ///
+    /// # Errors
+    /// `MEMORY_BUSY` if another writer holds it for 5 s; `FILE` if the lock's file cannot be made.
+    pub(super) fn take(folder: &Path) -> Result<Self> {
+        let path = folder.join(LOCK_FILE);
+        let failed = |source| Error::File { act: "lock", path: path.clone(), source };
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::custom_flags(
+            &mut options,
+            libc::O_NOFOLLOW | libc::O_NONBLOCK,
+        );
+        let file = options.open(&path).map_err(failed)?;
+        let mut waited = Duration::ZERO;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { _file: Some(file) }),
+                Err(TryLockError::WouldBlock) if waited < PATIENCE => {
+                    std::thread::sleep(PAUSE);
+                    waited += PAUSE;
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Error::MemoryBusy { folder: folder.to_owned() });
+                }
+                // A filesystem without locks: its memory is used by one process at a time, or at its user's risk.
+                Err(TryLockError::Error(error)) if has_no_locks(&error) => {
+                    return Ok(Self { _file: None });
+                }
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+fn has_no_locks(error: &std::io::Error) -> bool {
+    let without = [libc::ENOLCK, libc::ENOSYS, libc::EOPNOTSUPP, libc::ENOTSUP];
+    error.raw_os_error().is_some_and(|code| without.contains(&code))
+}
+
+#[cfg(not(unix))]
+fn has_no_locks(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::Unsupported
+}

@@ -1,0 +1,244 @@
+//! What a host calls to write memory: staging, flushing, and the checks of its own tools. Must not know how a flush works.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::checks::{Limits, check_entry, check_file};
+use super::finding::Finding;
+use super::flush::{FlushOptions, FlushReport, flush};
+use super::guard;
+use super::journal::{self, Draft, Journal, Operation, OperationId};
+use super::page::Page;
+use super::scope::Scope;
+use super::sidecar::{MemoryFolder, finding_of};
+use super::warning::Warning;
+use super::{LOOK, Look, Memory};
+use crate::error::{Error, Result};
+use crate::object::{Hash, Timestamp};
+use crate::settings::MemorySettings;
+use crate::source;
+
+/// The time of the system's clock.
+pub fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Findings about a file, by the hash of what was checked.
+pub(super) type Checked = HashMap<PathBuf, (Hash, Vec<Finding>)>;
+
+/// An entry that waits for a flush.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Remembered {
+    /// Its operation.
+    pub id: OperationId,
+    /// Where it waits.
+    pub scope: Scope,
+    /// What a flush would find about it now.
+    pub findings: Vec<Finding>,
+}
+
+/// What a flush did in one folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FolderFlush {
+    /// The folder's scope; entries of `MEMORY.local.md` are in the project's.
+    pub scope: Scope,
+    /// What was done.
+    #[serde(flatten)]
+    pub report: FlushReport,
+    /// Why nothing could be done; what waits goes on waiting.
+    pub failed: Option<Finding>,
+}
+
+/// A flush of all folders, which may wait for other processes.
+#[derive(Debug)]
+pub struct Flush {
+    folders: Vec<(Scope, MemoryFolder)>,
+    options: FlushOptions,
+}
+
+impl Flush {
+    /// Checks and writes what waits in every folder, and ends flushes that were interrupted. Folders in which nothing was to be done
+    /// are left out.
+    pub fn run(&self) -> Vec<FolderFlush> {
+        let flushed = self.folders.iter().map(|(scope, folder)| {
+            let (report, failed) = match flush(folder, *scope, &self.options) {
+                Ok(report) => (report, None),
+                Err(error) => (FlushReport::default(), Some(finding_of(&error))),
+            };
+            FolderFlush { scope: *scope, report, failed }
+        });
+        flushed.filter(|done| !done.is_empty()).collect()
+    }
+}
+
+/// What waits in a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Waiting {
+    /// The folder's scope; entries of `MEMORY.local.md` are in the project's.
+    pub scope: Scope,
+    /// Whether a flush was interrupted.
+    pub interrupted: bool,
+    /// What waits for a flush, then what waits for a person's word.
+    pub operations: Vec<Operation>,
+    /// Absolute paths of the files that a flush writes: a host keeps its own tools from them meanwhile.
+    pub files: Vec<String>,
+}
+
+impl FolderFlush {
+    /// Whether there is nothing to say of it.
+    pub fn is_empty(&self) -> bool {
+        self.failed.is_none() && self.report == FlushReport::default()
+    }
+}
+
+impl Memory {
+    /// Stages an entry of a scope's index: it is on the disk when this returns, and in the index after the next flush.
+    ///
+    /// # Errors
+    /// `SECRET`, and nothing is written; `INVALID_ARGUMENT` if the text is empty or too long, or the scope has no folder or may not be
+    /// looked at; `MEMORY_BUSY`, `OUTSIDE_PROJECT`, `FILE`.
+    pub fn remember(
+        &mut self,
+        scope: Scope,
+        text: &str,
+        heading: Option<String>,
+        now: Timestamp,
+    ) -> Result<Remembered> {
+        let folder = self.memory_folder(scope)?;
+        let draft = Draft { heading, ..Draft::entry(scope, text.trim()) };
+        let id = journal::stage(&folder, vec![draft], false, now)?[0];
+        let look = self.look();
+        let entries = entries(&look);
+        let (standing, beside): (Vec<Page>, Vec<Page>) =
+            entries.into_iter().partition(|page| page.place.scope == scope);
+        let limits = Limits::of(&look.settings);
+        let findings = check_entry(text.trim(), scope, &standing, &beside, limits);
+        Ok(Remembered { id, scope, findings })
+    }
+
+    /// What a flush of all folders needs.
+    pub fn prepare_flush(&mut self) -> Flush {
+        let look = self.look();
+        let options = FlushOptions {
+            strict: look.settings.strict_writeback,
+            limits: Limits::of(&look.settings),
+            beside: entries(&look),
+        };
+        Flush { folders: self.memory_folders(), options }
+    }
+
+    /// What waits in each folder; without those in which nothing does.
+    pub fn waiting(&self) -> Vec<Waiting> {
+        let waiting = self.memory_folders().into_iter().map(|(scope, folder)| {
+            let (journal, _) = Journal::read(&folder);
+            let operations = journal.waiting().chain(journal.proposed()).cloned().collect();
+            let files: BTreeSet<&str> = journal.waiting().map(|one| &*one.draft.file).collect();
+            let path = |file: &str| folder.path().join(file).to_string_lossy().into_owned();
+            let files = files.into_iter().map(path).collect();
+            Waiting { scope, interrupted: journal.is_interrupted(), operations, files }
+        });
+        waiting.filter(|one| one.interrupted || !one.operations.is_empty()).collect()
+    }
+
+    /// Accepts a proposal, which the next flush then writes; or turns it down, or takes back what waits.
+    ///
+    /// `scope`: of its folder; `None`: the only one in which it waits.
+    ///
+    /// # Errors
+    /// `NO_OPERATION`; `INVALID_ARGUMENT` if it may be in two folders; as [`Self::remember`].
+    pub fn decide(&self, id: OperationId, scope: Option<Scope>, accepts: bool) -> Result<Scope> {
+        let waits = |folder: &MemoryFolder| {
+            let (journal, _) = Journal::read(folder);
+            if accepts {
+                return journal.proposed().any(|one| one.id == id);
+            }
+            journal.operations().any(|one| one.id == id && !one.status.is_settled())
+        };
+        let folders = match scope {
+            Some(scope) => vec![(scope, self.memory_folder(scope)?)],
+            None => self.memory_folders(),
+        };
+        let found: Vec<_> = folders.iter().filter(|(_, folder)| waits(folder)).collect();
+        match found.as_slice() {
+            [(scope, folder)] => {
+                let decide = if accepts { journal::accept } else { journal::withdraw };
+                decide(folder, id).map(|()| *scope)
+            }
+            [] => Err(Error::NoOperation { id: id.to_string() }),
+            _ => Err(Error::argument("scope", format!("must say which: `{id}` waits in both"))),
+        }
+    }
+
+    /// Why a host's call must not run: it would put a secret into a memory file. `None` for everything else.
+    ///
+    /// `cwd`: the working folder, from which relative paths count.
+    pub fn check_write(&self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
+        let _bounded = source::bounded(LOOK);
+        guard::refuse_write(&self.folders, cwd, tool, args)
+    }
+
+    /// What the model should know of the memory files that a call wrote, one line for each finding; `None` if there is nothing.
+    pub fn explain_write(&self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
+        let _bounded = source::bounded(LOOK);
+        let (global, project) =
+            (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
+        let limits = Limits::of(&MemorySettings::load(global, project).0);
+        let found = guard::findings_of_write(&self.folders, cwd, tool, args, limits);
+        let lines: Vec<String> = found.iter().map(|finding| format!("- {finding}")).collect();
+        (!lines.is_empty())
+            .then(|| format!("Written. The check of memory found:\n{}", lines.join("\n")))
+    }
+
+    /// What is found about the files as they stand: secrets, sizes, entries against each other, lines of journals. A text that was
+    /// checked before is not checked again.
+    pub fn check(&mut self) -> Vec<Warning> {
+        let look = self.look();
+        let limits = Limits::of(&look.settings);
+        let mut found = Vec::new();
+        for file in &look.files {
+            let known = self.checked.get(&file.path).filter(|(hash, _)| *hash == file.hash);
+            let findings = match known {
+                Some((_, findings)) => findings.clone(),
+                None => check_file(file.scope, &file.file, &file.text, limits),
+            };
+            self.checked.insert(file.path.clone(), (file.hash.clone(), findings.clone()));
+            found.extend(findings.into_iter().map(|one| {
+                let line = one.line;
+                one.at(&file.path, line)
+            }));
+        }
+        for (_, folder) in self.memory_folders() {
+            found.extend(Journal::read(&folder).1);
+        }
+        found.into_iter().map(Warning::from).collect()
+    }
+
+    /// The folders that may be looked at, by the scope that they have. The scope `Local` has its project's.
+    pub(super) fn memory_folders(&self) -> Vec<(Scope, MemoryFolder)> {
+        let scopes = [Scope::Global, Scope::Project].into_iter();
+        scopes.filter_map(|scope| Some((scope, self.memory_folder(scope).ok()?))).collect()
+    }
+
+    pub(super) fn memory_folder(&self, scope: Scope) -> Result<MemoryFolder> {
+        let folder = self.folders.folder(scope).ok_or_else(|| {
+            let why = if self.folders.is_denied(scope) {
+                "may not be written: the project is not trusted"
+            } else {
+                "has no folder here"
+            };
+            Error::argument("scope", format!("`{scope}` {why}"))
+        })?;
+        Ok(MemoryFolder::new(scope, folder))
+    }
+}
+
+/// The entries of all indexes.
+fn entries(look: &Look) -> Vec<Page> {
+    let indexes = look.files.iter().filter(|file| file.is_index());
+    indexes.flat_map(|file| file.pages.iter().cloned()).collect()
+}

@@ -1,0 +1,15 @@
+//! Memory: its files under kills, other writers, damage and folders that cannot be written. Tests here must not need a session.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
+#[path = "../common/child.rs"]
+mod child;
+#[path = "../common/privilege.rs"]
+mod privilege;
+#[path = "../common/skip.rs"]
+mod skip;
+
+mod desk;
+mod flush;
+#[cfg(unix)]
+mod flush_kill;
