@@ -16,6 +16,7 @@ pub mod prompt;
 pub mod residency;
 pub mod scope;
 pub mod sidecar;
+pub mod table;
 pub mod warning;
 pub mod worth;
 
@@ -41,6 +42,7 @@ pub use self::writes::{Flush, FolderFlush, Remembered, Waiting, now};
 use self::inject::Injector;
 use self::load::Loader;
 use self::prompt::InForce;
+use self::table::{Row, Tables};
 use serde_json::Value;
 
 use crate::error::Error;
@@ -63,6 +65,7 @@ pub struct Memory {
     injector: Injector,
     in_force: InForce,
     checked: writes::Checked,
+    tables: Tables,
 }
 
 /// What memory is at one moment.
@@ -98,6 +101,7 @@ impl Memory {
             in_force: InForce::default(),
             home,
             checked: HashMap::new(),
+            tables: Tables::default(),
         }
     }
 
@@ -124,6 +128,10 @@ impl Memory {
         let (settings, wrong_settings) = MemorySettings::load(global, project);
         let Loaded { mut files, warnings } = self.loader.load(&self.folders);
         let mut pages: Vec<&mut Page> = files.iter_mut().flat_map(|file| &mut file.pages).collect();
+        let folders = self.memory_folders();
+        if self.known.is_empty() {
+            self.known = self.tables.rows(&folders).map(Row::known).collect();
+        }
         identity::carry_over(&mut pages, &self.known);
         self.known = pages.iter().map(|page| KnownPage::of(page)).collect();
         Look { files, settings, warnings, wrong_settings }

@@ -49,7 +49,11 @@ impl Memory {
         blocking(move || {
             // Memory is not kept from others while a flush waits for another process.
             let flush = core.lock().unwrap_or_else(PoisonError::into_inner).prepare_flush();
-            json(&flush.run())
+            let done = flush.run();
+            if !done.is_empty() {
+                core.lock().unwrap_or_else(PoisonError::into_inner).rebuild();
+            }
+            json(&done)
         })
     }
 

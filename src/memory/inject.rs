@@ -9,6 +9,7 @@ use super::fidelity::{Fidelity, Forms};
 use super::page::{Page, PageId};
 use super::residency::{self, Candidate, Limits, NO_LIMIT, Residency, Size};
 use super::scope::{Folders, Scope};
+use super::table::Row;
 use super::worth::{Signals, worth};
 use super::{Look, MemoryFile};
 use crate::context::tokens;
@@ -53,6 +54,21 @@ impl Injector {
     /// `home`: the user's home folder.
     pub(super) fn new(home: Option<PathBuf>) -> Self {
         Self { home, ..Self::default() }
+    }
+
+    /// What was resident before a restart stays so until others are clearly better.
+    pub(super) fn resume(&mut self, resident: Vec<(PageId, Fidelity)>) {
+        self.resident = resident.into_iter().collect();
+    }
+
+    /// The rows of the page table for these pages.
+    pub(super) fn rows<'a>(&mut self, pages: impl Iterator<Item = &'a Page>) -> Vec<Row> {
+        let rows = pages.filter_map(|page| {
+            self.derive(page);
+            let forms = &self.forms.get(&page.id)?.1;
+            Some(Row::of(page, forms, self.resident.get(&page.id).copied()))
+        });
+        rows.collect()
     }
 
     /// What the system prompt says from now on. `signals`: what is known of a page besides its text.

@@ -80,10 +80,36 @@ impl Memory {
     fn render(&mut self, look: &Look, paths: &[String]) {
         let signals =
             |page: &Page| Signals { is_related: is_related(page, paths), ..Signals::default() };
+        self.resume();
         let injection = self.injector.inject(&self.folders, look, &signals);
+        self.keep_table(look);
         self.in_force.injection = Some(injection);
         self.in_force.told = self.known_pages(look);
         self.in_force.changes = 0;
+    }
+
+    /// Makes the page tables again from the Markdown.
+    pub fn rebuild(&mut self) {
+        let look = self.look();
+        self.resume();
+        self.keep_table(&look);
+    }
+
+    /// Before the first section, what is resident is what was so in the session before.
+    fn resume(&mut self) {
+        if self.in_force.injection.is_none() {
+            let folders = self.memory_folders();
+            let rows = self.tables.rows(&folders);
+            let resident: Vec<_> =
+                rows.filter_map(|row| Some((row.id.clone(), row.resident?))).collect();
+            self.injector.resume(resident);
+        }
+    }
+
+    /// Writes the page tables where they differ from the pages.
+    fn keep_table(&mut self, look: &Look) {
+        let rows = self.injector.rows(look.pages());
+        self.tables.keep(&self.memory_folders(), rows);
     }
 
     /// Has the session tell what differs from what the model knows. `call`: the tool call that made the difference.

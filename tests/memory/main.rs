@@ -13,3 +13,4 @@ mod desk;
 mod flush;
 #[cfg(unix)]
 mod flush_kill;
+mod section;
