@@ -36,7 +36,7 @@ pub use backend::{
 };
 pub use diff::{DEFAULT_DIFF_CONTEXT, Difference};
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
-pub use front::{Clock, Store, system_time};
+pub use front::{Clock, Store};
 pub use given_up::{GivenUp, Waited, waited};
 pub use lineage::MOVED_FROM;
 pub use names::{MAX_CANDIDATES, Named};

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Memory;
-use super::faults::{Fault, MemoryFault, ObservedCall};
+use super::faults::{Fault, MemoryFault, ObservedCall, Watch};
 use super::flush::FlushReport;
 use super::journal::{Journal, OperationId, Status};
-use super::page::PageId;
+use super::page::{PageId, PagePlace};
 use super::scope::Scope;
 use super::sidecar::MemoryFolder;
-use super::trace::{Flushed, Resident, Trace, Traced, first, quoted};
+use super::trace::{Flushed, Resident, Trace, Traced, Traces, first, quoted};
+use super::{Memory, MemoryFile};
 use crate::error::Result;
 use crate::harness::{Access, Call};
 use crate::object::Hash;
@@ -64,34 +64,57 @@ pub struct FaultCount {
     pub newest: Option<String>,
 }
 
+/// What is known of the session that is open.
+#[derive(Debug, Default)]
+pub(super) struct Watcher {
+    watch: Watch,
+    traces: Traces,
+    /// Whether the settings want traces.
+    is_traced: bool,
+    /// Where each page stood when it was last met.
+    places: Vec<(PageId, PagePlace)>,
+    /// The pages of the last system prompt.
+    resident: Vec<Resident>,
+}
+
+impl Watcher {
+    /// Takes over which pages there are.
+    pub(super) fn meet(&mut self, files: &[MemoryFile], is_traced: bool) {
+        let pages = files.iter().flat_map(|file| &file.pages);
+        self.places = pages.map(|page| (page.id.clone(), page.place.clone())).collect();
+        self.is_traced = is_traced;
+    }
+}
+
 impl Memory {
     /// A prompt goes out with these pages. `below_least`: pinned pages that are missing there or below their least fidelity. Cheap where
     /// nothing changed.
     pub fn prompted(&mut self, resident: Vec<Resident>, below_least: &[PageId]) {
         let faults = {
-            let known = &self.places;
+            let known = &self.watcher.places;
             let exists = |id: &PageId| known.iter().any(|(known, _)| known == id);
-            self.watch.prompted(&resident, below_least, exists)
+            self.watcher.watch.prompted(&resident, below_least, exists)
         };
         let is_same = |one: &Resident, other: &Resident| {
             (&one.id, one.fidelity) == (&other.id, other.fidelity)
         };
-        let is_unchanged = resident.len() == self.resident.len()
-            && resident.iter().zip(&self.resident).all(|(one, other)| is_same(one, other));
+        let is_unchanged = resident.len() == self.watcher.resident.len()
+            && resident.iter().zip(&self.watcher.resident).all(|(one, other)| is_same(one, other));
         if !is_unchanged {
             let is_evicted = |before: &&Resident| resident.iter().all(|now| now.id != before.id);
-            let evicted = self.resident.iter().filter(is_evicted).map(|page| page.id.clone());
+            let evicted =
+                self.watcher.resident.iter().filter(is_evicted).map(|page| page.id.clone());
             let evicted = first(evicted.collect());
             let count = resident.len();
             self.trace(Traced::Residency { resident: first(resident.clone()), count, evicted });
-            self.resident = resident;
+            self.watcher.resident = resident;
         }
         self.trace_faults(faults);
     }
 
     /// The host compacted the conversation, or answered a compaction with a summary.
     pub fn compacted(&mut self) {
-        self.watch.compacted();
+        self.watcher.watch.compacted();
         self.trace(Traced::Compaction {});
     }
 
@@ -102,7 +125,8 @@ impl Memory {
             return;
         }
         let fetched = self.pages_in(&read);
-        let faults = self.watch.fetched(&fetched, "read");
+        self.keeper.used(&fetched, self.now());
+        let faults = self.watcher.watch.fetched(&fetched, "read");
         self.trace_faults(faults);
         if let Some(sources) = fingerprint(&read) {
             let args = call.args.to_string();
@@ -113,8 +137,9 @@ impl Memory {
     /// A recall was answered.
     pub fn recalled(&mut self, recalled: Recalled<'_>) {
         let Recalled { query, code, pages, unsearched, sources } = recalled;
-        let silent = self.watch.recalled(code == "no_match", &unsearched);
-        let refetched = self.watch.fetched(&pages, "recalled");
+        let silent = self.watcher.watch.recalled(code == "no_match", &unsearched);
+        self.keeper.used(&pages, self.now());
+        let refetched = self.watcher.watch.fetched(&pages, "recalled");
         let (quoted, code) = (quoted(query), code.to_owned());
         self.trace(Traced::Recall { query: quoted, code, pages: first(pages), unsearched });
         self.trace_faults(silent);
@@ -141,6 +166,9 @@ impl Memory {
                 Flushed { id, status: status.to_owned(), reason }
             })
             .collect();
+        if !report.committed.is_empty() {
+            self.written();
+        }
         if !operations.is_empty() {
             self.trace(Traced::Flush { scope, operations: first(operations) });
         }
@@ -162,6 +190,7 @@ impl Memory {
         }
         self.missed(&staged, "still waits, without a reason, as the session ends");
         self.missed(&lost, LOST);
+        self.keeper.write(&self.folders);
     }
 
     /// The memory faults, each kind in its order.
@@ -173,7 +202,7 @@ impl Memory {
             }
         }
         let count = |fault: MemoryFault| {
-            let in_session = self.watch.counts().get(&fault).copied().unwrap_or_default();
+            let in_session = self.watcher.watch.counts().get(&fault).copied().unwrap_or_default();
             let (in_traces, newest) = traced
                 .get(&fault)
                 .map_or((0, None), |(count, newest)| (*count, Some(newest.clone())));
@@ -184,7 +213,7 @@ impl Memory {
 
     /// The traces, the newest first.
     pub fn traces(&self) -> Vec<Trace> {
-        self.traces.all(self.folders())
+        self.watcher.traces.all(self.folders())
     }
 
     /// The trace with an ID, or with the only one that begins so.
@@ -192,17 +221,17 @@ impl Memory {
     /// # Errors
     /// `NO_TRACE`.
     pub fn trace_of(&self, id: &str) -> Result<Trace> {
-        self.traces.find(self.folders(), id)
+        self.watcher.traces.find(self.folders(), id)
     }
 
     fn called(&mut self, tool: &str, args: &str, sources: &Hash, is_stored: bool) {
-        let faults = self.watch.called(ObservedCall { tool, args, sources, is_stored });
+        let faults = self.watcher.watch.called(ObservedCall { tool, args, sources, is_stored });
         self.trace_faults(faults);
     }
 
     fn missed(&mut self, operations: &[OperationId], how: &str) {
         let ids: Vec<String> = operations.iter().map(OperationId::to_string).collect();
-        let faults = self.watch.missed(&ids, how);
+        let faults = self.watcher.watch.missed(&ids, how);
         self.trace_faults(faults);
     }
 
@@ -213,9 +242,9 @@ impl Memory {
     }
 
     fn trace(&mut self, what: Traced) {
-        if self.is_traced {
+        if self.watcher.is_traced {
             let now = self.now();
-            self.traces.record(&self.folders, what, now);
+            self.watcher.traces.record(&self.folders, what, now);
         }
     }
 
@@ -244,7 +273,7 @@ impl Memory {
         let mut found = Vec::new();
         for Read { path, lines: (from, to) } in read {
             let Some((scope, file)) = self.folders().find(path) else { continue };
-            let within = self.places.iter().filter(|(_, place)| {
+            let within = self.watcher.places.iter().filter(|(_, place)| {
                 (place.scope, &place.file) == (scope, &file)
                     && u64::from(place.line) <= *to
                     && u64::from(place.last_line) >= *from

@@ -335,8 +335,8 @@ pub(super) fn not_found(id: &ObjectId, at: String) -> Error {
     Error::NotFound { id: id.clone(), at }
 }
 
-/// The time of the system's clock; one set before 1970 counts as 1970.
-pub fn system_time() -> Timestamp {
+/// Milliseconds since 1970; a clock set before that counts as 1970.
+fn system_time() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

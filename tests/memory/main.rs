@@ -9,7 +9,11 @@ mod privilege;
 #[path = "../common/skip.rs"]
 mod skip;
 
+mod cited;
 mod desk;
+mod facts;
 mod flush;
 #[cfg(unix)]
 mod flush_kill;
+mod objects;
+mod repository;
