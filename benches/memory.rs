@@ -20,8 +20,8 @@ fn candidates(count: u32) -> Vec<Candidate> {
             sizes: tokens.map(|tokens| Size { tokens, bytes: tokens * 4, lines: 1 }),
             value,
             group: u8::try_from(at % 2).unwrap_or_default(),
-            least: (at % 100 == 0).then_some(Fidelity::Full),
-            resident: (at % 5 == 0).then_some(Fidelity::Compressed),
+            least: at.is_multiple_of(100).then_some(Fidelity::Full),
+            resident: at.is_multiple_of(5).then_some(Fidelity::Compressed),
         }
     };
     (0..count).map(page).collect()
@@ -53,7 +53,7 @@ fn prompt(bench: &mut Criterion) {
     };
     drop(ask());
     bench.bench_function("a prompt with 1,000 pages that did not change", |bencher| {
-        bencher.iter(&mut ask)
+        bencher.iter(&mut ask);
     });
 }
 

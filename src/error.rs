@@ -267,6 +267,18 @@ pub enum Error {
         /// The ID as given.
         id: String,
     },
+    /// No trace of memory has this ID.
+    #[error("no trace has the ID `{id}`, or several begin so")]
+    NoTrace {
+        /// The ID as given.
+        id: String,
+    },
+    /// No page of memory has this ID.
+    #[error("no page of memory has the ID `{id}`, or several begin so")]
+    NoPage {
+        /// The ID as given.
+        id: String,
+    },
     /// The backend lacks an optional feature.
     #[error("the {backend} backend has no {what}")]
     Unsupported {
@@ -329,6 +341,8 @@ impl Error {
             Self::MemoryBusy { .. } => "MEMORY_BUSY",
             Self::Secret { .. } => "SECRET",
             Self::NoOperation { .. } => "NO_OPERATION",
+            Self::NoTrace { .. } => "NO_TRACE",
+            Self::NoPage { .. } => "NO_PAGE",
             Self::Unsupported { .. } => "UNSUPPORTED",
             Self::Closed { .. } => "CLOSED",
             Self::StoreGone { .. } => "STORE_GONE",
@@ -390,6 +404,8 @@ impl Error {
             Self::MemoryBusy { .. } => "try again when the other process is done",
             Self::Secret { .. } => "say where the secret is kept instead",
             Self::NoOperation { .. } => "`/memory flush` lists what waits",
+            Self::NoTrace { .. } => "`/memory traces` lists them; the oldest go",
+            Self::NoPage { .. } => "`/memory pages` lists them",
             Self::StoreGone { .. } => "open it again, to go on with what is there now",
             Self::NoAnswer { .. } => {
                 "see whether a disk, a mount or another program that uses the store hangs; the setting `deadlineSeconds` says how \

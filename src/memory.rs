@@ -3,6 +3,9 @@
 
 pub mod block;
 pub mod checks;
+pub mod citations;
+pub mod facts;
+pub mod faults;
 pub mod fidelity;
 pub mod finding;
 pub mod flush;
@@ -16,37 +19,52 @@ pub mod prompt;
 pub mod residency;
 pub mod scope;
 pub mod sidecar;
+pub mod stale;
 pub mod table;
+pub mod trace;
 pub mod warning;
 pub mod worth;
 
 mod guard;
+mod keeping;
 mod kind;
 mod note;
+mod pins;
+mod watching;
 mod writes;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use self::citations::Cite;
+pub use self::facts::{FACTS_FILE, Fact};
 pub use self::fidelity::Fidelity;
 pub use self::identity::KnownPage;
 pub use self::inject::{Injection, section_tokens};
+pub use self::keeping::{CitedReport, StalePage, StaleReport, StoreAccess};
 pub use self::load::{Loaded, MemoryFile};
 pub use self::page::{Page, PageId, PageKind, PagePlace};
+pub use self::pins::{CitedChange, Pin, PinnedLines};
 pub use self::prompt::Moment;
 pub use self::scope::{Folders, Scope};
+pub use self::stale::{CitedFile, Doubt, Staleness};
+pub use self::trace::{Resident, Trace, Traced};
 pub use self::warning::Warning;
+pub use self::watching::{FaultCount, Recalled, ToolCall};
 pub use self::writes::{Flush, FolderFlush, Remembered, Waiting, now};
 
 use self::inject::Injector;
+use self::keeping::Keeper;
 use self::load::Loader;
 use self::prompt::InForce;
 use self::table::{Row, Tables};
+use self::watching::Watcher;
 use serde_json::Value;
 
 use crate::error::Error;
 use crate::harness::{Access, Call};
+use crate::object::Timestamp;
 use crate::settings::MemorySettings;
 use crate::source;
 
@@ -60,12 +78,13 @@ pub struct Memory {
     /// The user's home folder.
     home: Option<PathBuf>,
     loader: Loader,
-    /// Pages as they were last met.
-    known: Vec<KnownPage>,
+    keeper: Keeper,
+    watcher: Watcher,
     injector: Injector,
     in_force: InForce,
     checked: writes::Checked,
     tables: Tables,
+    clock: fn() -> Timestamp,
 }
 
 /// What memory is at one moment.
@@ -79,6 +98,8 @@ pub struct Look {
     pub warnings: Vec<Warning>,
     /// What is wrong with the settings: `INVALID_SETTINGS` of each file.
     pub wrong_settings: Vec<Error>,
+    /// The pages whose cited files changed.
+    pub stale: BTreeMap<PageId, Staleness>,
 }
 
 impl Look {
@@ -96,13 +117,33 @@ impl Memory {
         Self {
             folders,
             loader: Loader::default(),
-            known: Vec::new(),
+            keeper: Keeper::default(),
+            watcher: Watcher::default(),
             injector: Injector::new(home.clone()),
             in_force: InForce::default(),
             home,
             checked: HashMap::new(),
             tables: Tables::default(),
+            clock: now,
         }
+    }
+
+    /// The same memory with another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: fn() -> Timestamp) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// The same memory with a store, in which its files are objects like any other.
+    #[must_use]
+    pub fn with_store(mut self, access: StoreAccess) -> Self {
+        self.keeper.access = Some(access);
+        self
+    }
+
+    /// The time by which memory goes.
+    pub fn now(&self) -> Timestamp {
+        (self.clock)()
     }
 
     /// Where memory lives.
@@ -126,14 +167,14 @@ impl Memory {
         let (global, project) =
             (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
         let (settings, wrong_settings) = MemorySettings::load(global, project);
-        let Loaded { mut files, warnings } = self.loader.load(&self.folders);
-        let mut pages: Vec<&mut Page> = files.iter_mut().flat_map(|file| &mut file.pages).collect();
-        let folders = self.memory_folders();
-        if self.known.is_empty() {
-            self.known = self.tables.rows(&folders).map(Row::known).collect();
+        let Loaded { mut files, mut warnings } = self.loader.load(&self.folders);
+        let now = self.now();
+        if !self.tables.are_read() {
+            let folders = self.memory_folders();
+            self.keeper.remember(self.tables.rows(&folders).map(Row::known).collect());
         }
-        identity::carry_over(&mut pages, &self.known);
-        self.known = pages.iter().map(|page| KnownPage::of(page)).collect();
-        Look { files, settings, warnings, wrong_settings }
+        let stale = self.keeper.keep(&self.folders, &mut files, &mut warnings, now);
+        self.watcher.meet(&files, settings.trace_enabled);
+        Look { files, settings, warnings, wrong_settings, stale }
     }
 }

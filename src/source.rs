@@ -36,7 +36,7 @@ pub use exclude::Exclude;
 pub(crate) use file::unanswered;
 pub use file::{DEFAULT_MAX_TEXT_BYTES, FileReading, FileState, obstacle, read_bytes, read_file};
 pub use filesystem::{OwnFilesystem, data_folder, own_filesystem};
-pub use index::{IndexOptions, IndexReport, index_paths};
+pub use index::{IndexOptions, IndexReport, index_files, index_paths};
 pub use indexing::{IndexOutcome, Indexed, Latest, Told, index, index_source, index_told, look};
 pub use location::Location;
 pub use looks::{Bounded, Patience, ThreadClock, bounded, busy, is_silent, silent_places};

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::citations::Cite;
 use super::scope::Scope;
 use crate::object::Hash;
 
@@ -106,8 +107,8 @@ pub struct Page {
     pub is_pinned: bool,
     /// Whether it has the tag `#important`, or a heading above has.
     pub is_important: bool,
-    /// Files that it leads to or cites, as written and without anchors: targets of links, and code that looks like a path.
-    pub cites: Vec<String>,
+    /// Files that it leads to or cites.
+    pub cites: Vec<Cite>,
 }
 
 impl Page {

@@ -7,17 +7,16 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::citations::cites;
 use super::kind::kind_of;
 use super::page::{FIRST_WORDS, Page, PageId, PagePlace, words};
 use super::scope::Scope;
-use crate::markdown::{self, Document, LinkKind, UnitKind};
+use crate::markdown::{self, Document, UnitKind};
 
 /// Longest key, in characters and words: a longer text before a colon is part of a sentence.
 const MAX_KEY: (usize, usize) = (80, 10);
 /// Words besides a link up to which a text is a reference.
 const WORDS_BESIDE_LINK: usize = 12;
-/// Files that one page cites at most.
-const MAX_CITES: usize = 32;
 
 /// The pages of a file, with the IDs that they have when first met.
 ///
@@ -207,59 +206,6 @@ fn is_link_only(entry: &str, links: &[&markdown::Link]) -> bool {
     }
 }
 
-/// The files that an entry leads to or cites, each once, in their order.
-fn cites(entry: &str, links: &[&markdown::Link]) -> Vec<String> {
-    static CODE: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"`([^`\s]+)`").expect("a valid pattern"));
-    static BARE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?:^|[\s(])((?:\.{0,2}/|~/)?[\w@.+-]+(?:/[\w@.+-]+)+)")
-            .expect("a valid pattern")
-    });
-    let mut found: Vec<String> = Vec::new();
-    let mut add = |path: &str| {
-        let path = path.trim_end_matches(['.', ',', ';', ':']);
-        if !path.is_empty() && found.len() < MAX_CITES && !found.iter().any(|known| known == path) {
-            found.push(path.to_owned());
-        }
-    };
-    for link in links.iter().filter(|link| link.kind != LinkKind::External) {
-        add(&link.target);
-    }
-    for found in CODE.captures_iter(entry) {
-        if let Some(path) = path_in_code(&found[1]) {
-            add(path);
-        }
-    }
-    for found in BARE.captures_iter(entry) {
-        if has_extension(&found[1]) {
-            add(&found[1]);
-        }
-    }
-    found
-}
-
-/// The path that a piece of code is, without `:12` or `:12-40` behind it.
-fn path_in_code(code: &str) -> Option<&str> {
-    let (path, lines) = code.split_once(':').unwrap_or((code, ""));
-    let is_path = lines.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
-        && path.chars().all(|char| char.is_alphanumeric() || "/._-+@~".contains(char))
-        && (path.contains('/') || has_extension(path))
-        && !path.starts_with('-')
-        && !path.ends_with('/');
-    is_path.then_some(path)
-}
-
-/// Whether the last part of a path ends like a file's name: `.rs`, `.tar.gz`. A version (`1.5`) does not.
-fn has_extension(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    name.rsplit_once('.').is_some_and(|(stem, end)| {
-        !stem.is_empty()
-            && (1..=10).contains(&end.len())
-            && end.chars().all(char::is_alphanumeric)
-            && end.chars().any(char::is_alphabetic)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::page::PageKind;
@@ -290,8 +236,8 @@ mod tests {
                 ("Memory/Decisions".to_owned(), 10, None, PageKind::Instruction),
             ]
         );
-        assert_eq!(pages[1].cites, ["build.md"]);
-        assert_eq!(pages[2].cites, ["src/store.rs"]);
+        assert_eq!(pages[1].cites[0].path, "build.md");
+        assert_eq!(pages[2].cites[0].path, "src/store.rs");
         assert_eq!(pages[2].folded_value(), "sqlite see src store rs 12");
     }
 
@@ -334,20 +280,6 @@ mod tests {
         );
         let seen: Vec<_> = pages.iter().map(|page| (page.is_pinned, page.is_important)).collect();
         assert_eq!(seen, [(true, false), (true, false), (false, true), (true, false)]);
-    }
-
-    #[test]
-    fn paths_in_code_and_bare_paths_with_an_extension_are_cited() {
-        let cited = |entry: &str| index(entry)[0].cites.clone();
-        assert_eq!(
-            cited("- `src/a.rs:3-9`, `Cargo.toml` and lib/b.js, not and/or"),
-            ["src/a.rs", "Cargo.toml", "lib/b.js"]
-        );
-        assert_eq!(cited("- `npm test`, `1.5.2`, `--flag`, `a::b`, https://x.y/z.html"), [""; 0]);
-        assert_eq!(
-            cited("- [[notes/Deploy]] and [x](docs/a%20b.md#part)"),
-            ["notes/Deploy", "docs/a b.md"]
-        );
     }
 
     #[test]

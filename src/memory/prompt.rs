@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::inject::Injection;
 use super::note::Told;
-use super::worth::{Signals, is_related};
+use super::trace::Resident;
+use super::worth::{Signals, is_related, worth};
 use super::{Look, Memory, Page, Scope};
 use crate::error::Result;
 use crate::live::{CallInfo, LiveSession};
@@ -16,6 +17,8 @@ use crate::session::MemoryChange;
 #[derive(Debug, Default)]
 pub(super) struct InForce {
     injection: Option<Injection>,
+    /// Its pages, with the reasons.
+    resident: Vec<Resident>,
     /// Pages as the model knows them.
     told: Told,
     /// Changes since it was rendered.
@@ -63,6 +66,9 @@ impl Memory {
         } else if let Some(session) = session {
             self.tell(session, now, None)?;
         }
+        let below_least =
+            self.in_force.injection.as_ref().map(|injection| injection.below_least.clone());
+        self.prompted(self.in_force.resident.clone(), &below_least.unwrap_or_default());
         Ok(self.in_force.injection.as_ref())
     }
 
@@ -72,16 +78,36 @@ impl Memory {
     /// # Errors
     /// What the session's store reports.
     pub fn changed(&mut self, session: &mut LiveSession, call: Option<&str>) -> Result<()> {
+        if call.is_some() {
+            self.written();
+        }
         let look = self.look();
         let now = self.known_pages(&look);
         self.tell(session, now, call)
     }
 
     fn render(&mut self, look: &Look, paths: &[String]) {
-        let signals =
-            |page: &Page| Signals { is_related: is_related(page, paths), ..Signals::default() };
         self.resume();
+        let now = self.now();
+        let signals = |page: &Page| {
+            let fact = self.keeper.fact(&page.id);
+            Signals {
+                uses: fact.map_or(0, |fact| u32::try_from(fact.uses).unwrap_or(u32::MAX)),
+                age_days: fact.and_then(|fact| fact.quiet_days(now)),
+                is_related: is_related(page, paths),
+                is_stale: look.staleness(&page.id).is_some(),
+            }
+        };
         let injection = self.injector.inject(&self.folders, look, &signals);
+        let reason = |page: &Page| match page.is_pinned {
+            true => "pinned".to_owned(),
+            false => format!("worth {:.1}", worth(page, signals(page))),
+        };
+        let resident = injection.resident.iter().filter_map(|(id, fidelity)| {
+            let page = look.pages().find(|page| page.id == *id)?;
+            Some(Resident { id: id.clone(), fidelity: *fidelity, why: reason(page) })
+        });
+        self.in_force.resident = resident.collect();
         self.keep_table(look);
         self.in_force.injection = Some(injection);
         self.in_force.told = self.known_pages(look);

@@ -27,8 +27,12 @@ use crate::store::private;
 pub(in crate::memory) const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// What a memory folder keeps for itself: it stands in the `.gitignore` of a project's folder.
-const IGNORED: [&str; 7] = [
+///
+/// Itself, too: one that is not in git and comes with a pull would stand in the pull's way.
+const IGNORED: [&str; 9] = [
+    ".gitignore",
     LOCAL_INDEX_FILE,
+    "page-facts.local.jsonl",
     "page-table.jsonl",
     "writeback-journal.jsonl",
     "traces.jsonl",
@@ -165,6 +169,15 @@ impl MemoryFolder {
     pub(in crate::memory) fn lock(&self) -> Result<FolderLock> {
         self.make()?;
         FolderLock::take(&self.path)
+    }
+
+    /// As [`Self::lock`], but waits for nobody: `None` if another writer has it.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(in crate::memory) fn try_lock(&self) -> Result<Option<FolderLock>> {
+        self.make()?;
+        FolderLock::try_take(&self.path)
     }
 
     /// A name for a file that only stands there while `name` is written.

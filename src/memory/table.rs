@@ -91,6 +91,11 @@ pub(super) struct Tables {
 }
 
 impl Tables {
+    /// Whether the tables were read or written.
+    pub(super) fn are_read(&self) -> bool {
+        self.rows.is_some()
+    }
+
     /// The rows of all folders. Read once.
     pub(super) fn rows(&mut self, folders: &[(Scope, MemoryFolder)]) -> impl Iterator<Item = &Row> {
         let read = || folders.iter().map(|(scope, folder)| (*scope, read(folder).0)).collect();

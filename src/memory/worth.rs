@@ -56,7 +56,7 @@ pub fn is_related(page: &Page, paths: &[String]) -> bool {
     paths.iter().any(|path| {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let cites = page.cites.iter().any(|cited| {
-            let cited = cited.trim_start_matches("./");
+            let cited = cited.path.trim_start_matches("./");
             path.ends_with(cited)
                 && path[..path.len() - cited.len()]
                     .chars()

@@ -14,7 +14,7 @@ use super::indexing;
 use super::walk::{self, Met, Problem, WalkOptions};
 use super::{Exclude, Location, Namespace, canonical_path};
 use crate::error::Result;
-use crate::object::{ObjectId, ObjectType, Source};
+use crate::object::{AsOf, ObjectId, ObjectType, Source};
 use crate::store::{IndexedFolder, Store, Version, slashed};
 
 /// Versions read from the store at a time.
@@ -91,6 +91,39 @@ pub fn index_paths(
     work.index_gone()?;
     work.commit()?;
     progress(work.report.files.len());
+    Ok(work.report)
+}
+
+/// Stores the files at `paths`, which must be absolute; one that the store knows and that is gone gets a version without content. Unlike
+/// [`index_paths`] it takes no longer in a large store.
+///
+/// # Errors
+/// What the store reports. Then the transactions before hold.
+pub fn index_files(
+    store: &Store,
+    paths: &[PathBuf],
+    options: &IndexOptions,
+) -> Result<IndexReport> {
+    let mut work = Work {
+        known: HashMap::new(),
+        store,
+        options,
+        seen: HashSet::new(),
+        batch: Batch::default(),
+        report: IndexReport::default(),
+    };
+    for path in paths.iter().map(|path| canonical_path(path)) {
+        if !work.seen.insert(path.clone()) {
+            continue;
+        }
+        if !is_missing(&path) {
+            work.index(path)?;
+        } else if store.get(&work.location(&path).id()?, AsOf::Latest)?.is_some() {
+            work.index_if_gone(&path)?;
+        }
+        work.commit_if_full()?;
+    }
+    work.commit()?;
     Ok(work.report)
 }
 

@@ -9,8 +9,12 @@ mod privilege;
 #[path = "../common/skip.rs"]
 mod skip;
 
+mod cited;
 mod desk;
+mod facts;
 mod flush;
 #[cfg(unix)]
 mod flush_kill;
+mod objects;
+mod repository;
 mod section;

@@ -27,6 +27,24 @@ impl FolderLock {
     /// # Errors
     /// `MEMORY_BUSY` if another writer holds it for 5 s; `FILE` if the lock's file cannot be made.
     pub(super) fn take(folder: &Path) -> Result<Self> {
+        let mut waited = Duration::ZERO;
+        loop {
+            if let Some(lock) = Self::try_take(folder)? {
+                return Ok(lock);
+            }
+            if waited >= PATIENCE {
+                return Err(Error::MemoryBusy { folder: folder.to_owned() });
+            }
+            std::thread::sleep(PAUSE);
+            waited += PAUSE;
+        }
+    }
+
+    /// Takes the lock of a folder that is there, if no other writer holds it.
+    ///
+    /// # Errors
+    /// `FILE` if the lock's file cannot be made.
+    pub(super) fn try_take(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(LOCK_FILE);
         let failed = |source| Error::File { act: "lock", path: path.clone(), source };
         let mut options = OpenOptions::new();
@@ -37,23 +55,14 @@ impl FolderLock {
             libc::O_NOFOLLOW | libc::O_NONBLOCK,
         );
         let file = options.open(&path).map_err(failed)?;
-        let mut waited = Duration::ZERO;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Self { _file: Some(file) }),
-                Err(TryLockError::WouldBlock) if waited < PATIENCE => {
-                    std::thread::sleep(PAUSE);
-                    waited += PAUSE;
-                }
-                Err(TryLockError::WouldBlock) => {
-                    return Err(Error::MemoryBusy { folder: folder.to_owned() });
-                }
-                // A filesystem without locks: its memory is used by one process at a time, or at its user's risk.
-                Err(TryLockError::Error(error)) if has_no_locks(&error) => {
-                    return Ok(Self { _file: None });
-                }
-                Err(TryLockError::Error(error)) => return Err(failed(error)),
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { _file: Some(file) })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            // A filesystem without locks: its memory is used by one process at a time, or at its user's risk.
+            Err(TryLockError::Error(error)) if has_no_locks(&error) => {
+                Ok(Some(Self { _file: None }))
             }
+            Err(TryLockError::Error(error)) => Err(failed(error)),
         }
     }
 }

@@ -1,0 +1,351 @@
+//! The facts of all pages while memory is open: read from the files of the folders, brought up to date with the pages, and written where
+//! something changed. A file that cannot be written costs nothing but its facts. Must not say what follows from them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::{FACTS_FILE, Fact, LOCAL_FACTS_FILE, day, days_between, joined, text_hash, text_of};
+use crate::error::Result;
+use crate::memory::identity::KnownPage;
+use crate::memory::page::{Page, PageId};
+use crate::memory::pins::{Pin, Places};
+use crate::memory::scope::{Folders, LOCAL_INDEX_FILE, Scope};
+use crate::memory::sidecar::{MemoryFolder, finding_of};
+use crate::memory::warning::Warning;
+use crate::object::Timestamp;
+use crate::source::{self, FileStamp};
+
+/// Days for which the facts of a page stay that is no longer found: it may come back, in another file or with another branch.
+const KEPT_DAYS: i64 = 180;
+
+/// The facts of one folder's pages.
+#[derive(Debug, Default)]
+struct Shelf {
+    facts: BTreeMap<PageId, Fact>,
+    /// What `page-facts.jsonl` says.
+    shared: BTreeMap<PageId, Fact>,
+    /// Stamps of both files as they were read.
+    stamps: [Option<FileStamp>; 2],
+    is_read: bool,
+    /// What differs from the files.
+    changed: BTreeSet<PageId>,
+    /// Lines of each file that could not be read.
+    aside: [Vec<String>; 2],
+}
+
+/// The facts of all pages.
+#[derive(Debug, Default)]
+pub(in crate::memory) struct Book {
+    shelves: BTreeMap<PathBuf, Shelf>,
+}
+
+/// What the pages are, for [`Book::update`].
+#[derive(Clone, Copy)]
+pub(in crate::memory) struct Met<'a> {
+    /// All pages, with their stable IDs.
+    pub(in crate::memory) pages: &'a [&'a Page],
+    /// The last change of each page's file, where it is known.
+    pub(in crate::memory) changed_at: &'a dyn Fn(Scope, &str) -> Option<Timestamp>,
+    /// Whether a file could not be read as it is meant: its pages may be more, fewer or others.
+    pub(in crate::memory) is_unsure: &'a dyn Fn(Scope, &str) -> bool,
+    /// Where cited files are.
+    pub(in crate::memory) places: &'a Places,
+    /// Now.
+    pub(in crate::memory) now: Timestamp,
+}
+
+impl Book {
+    /// Reads the files of the folders that changed since they were read last. Returns whether any did.
+    pub(in crate::memory) fn read(&mut self, folders: &Folders) -> bool {
+        let mut is_new = false;
+        for (scope, path) in shelves(folders) {
+            let shelf = self.shelves.entry(path.to_owned()).or_default();
+            if !shelf.is_read || stamps(path) != shelf.stamps {
+                shelf.read(scope, path);
+                is_new = true;
+            }
+        }
+        is_new
+    }
+
+    /// The pages that are known, for carrying IDs over.
+    pub(in crate::memory) fn known(&self) -> Vec<KnownPage> {
+        let facts = self.shelves.values().flat_map(|shelf| shelf.facts.values());
+        facts.filter(|fact| !fact.text.is_empty()).map(Fact::known).collect()
+    }
+
+    /// The facts of a page.
+    pub(in crate::memory) fn get(&self, id: &PageId) -> Option<&Fact> {
+        self.shelves.values().find_map(|shelf| shelf.facts.get(id))
+    }
+
+    /// Brings the facts up to date with the pages: what is new or edited gets its citations pinned, what is gone is marked.
+    pub(in crate::memory) fn update(&mut self, folders: &Folders, met: Met<'_>) {
+        let today = day(met.now);
+        for (scope, path) in shelves(folders) {
+            let Some(shelf) = self.shelves.get_mut(path) else { continue };
+            let is_here = |page: &&&Page| folders.folder(page.place.scope) == Some(path);
+            let here: Vec<&Page> = met.pages.iter().filter(is_here).copied().collect();
+            for page in &here {
+                let place = &page.place;
+                if !(met.is_unsure)(place.scope, &place.file) {
+                    let changed_at = (met.changed_at)(place.scope, &place.file);
+                    shelf.meet(page, met.places, &today, changed_at);
+                }
+            }
+            let present: BTreeSet<&PageId> = here.iter().map(|page| &page.id).collect();
+            let is_unsure =
+                |fact: &Fact| (met.is_unsure)(fact.scope, &fact.file) || (met.is_unsure)(scope, "");
+            shelf.miss(&present, &is_unsure, &today);
+        }
+    }
+
+    /// Pins anew what a page cites, and notes that it is confirmed. `None` if it is not known.
+    pub(in crate::memory) fn confirm(
+        &mut self,
+        page: &Page,
+        places: &Places,
+        now: Timestamp,
+    ) -> Option<()> {
+        let shelf = self.shelf_of(&page.id)?;
+        let mut fact = shelf.facts.get(&page.id)?.clone();
+        fact.confirmed = day(now);
+        fact.cites = pinned(page, places);
+        shelf.set(fact);
+        Some(())
+    }
+
+    /// Notes that pages were read or recalled today.
+    pub(in crate::memory) fn note_use(&mut self, pages: &[PageId], now: Timestamp) {
+        let today = day(now);
+        for id in pages {
+            let Some(shelf) = self.shelf_of(id) else { continue };
+            let Some(mut fact) = shelf.facts.get(id).filter(|fact| fact.used != today).cloned()
+            else {
+                continue;
+            };
+            fact.uses += 1;
+            fact.used.clone_from(&today);
+            shelf.set(fact);
+        }
+    }
+
+    /// The pins of what changed and is not written yet, but those of files that may not be told to others.
+    pub(in crate::memory) fn new_pins(&self) -> Vec<(Scope, Pin)> {
+        let changed = self
+            .shelves
+            .values()
+            .flat_map(|shelf| shelf.changed.iter().filter_map(|id| shelf.facts.get(id)));
+        let pins = changed.flat_map(|fact| fact.cites.iter().map(|pin| (fact.scope, pin.clone())));
+        pins.filter(|(_, pin)| !pin.is_private).collect()
+    }
+
+    /// Notes where a page was imported from.
+    pub(in crate::memory) fn note_origin(&mut self, id: &PageId, origin: &str) {
+        let Some(shelf) = self.shelf_of(id) else { return };
+        if let Some(fact) = shelf.facts.get(id).filter(|fact| fact.origin != origin) {
+            let fact = Fact { origin: origin.to_owned(), ..fact.clone() };
+            shelf.set(fact);
+        }
+    }
+
+    /// Writes what changed. A folder in which another process writes at this moment is left for the next time. `is_shared`: whether memory
+    /// was written here, so that what git has of its facts may change too.
+    /// Returns what could not be written, and whether all was.
+    pub(in crate::memory) fn write(
+        &mut self,
+        folders: &Folders,
+        is_shared: bool,
+    ) -> (Vec<Warning>, bool) {
+        let (mut warnings, mut is_done) = (Vec::new(), true);
+        for (scope, path) in shelves(folders) {
+            let Some(shelf) = self.shelves.get_mut(path) else { continue };
+            match shelf.write(scope, path, is_shared || scope == Scope::Global) {
+                Ok(is_written) => is_done &= is_written,
+                Err(error) => {
+                    warnings.push(Warning::from(finding_of(&error)));
+                    is_done = false;
+                }
+            }
+        }
+        (warnings, is_done)
+    }
+
+    fn shelf_of(&mut self, id: &PageId) -> Option<&mut Shelf> {
+        self.shelves.values_mut().find(|shelf| shelf.facts.contains_key(id))
+    }
+}
+
+impl Shelf {
+    /// Reads both files. What was changed here and is not written yet stands against what is there.
+    fn read(&mut self, scope: Scope, path: &Path) {
+        let folder = MemoryFolder::new(scope, path);
+        self.stamps = stamps(path);
+        self.is_read = true;
+        let (lines, _) = folder.read_lines::<Fact>(FACTS_FILE);
+        let (shared, aside) = joined(lines.entries, lines.bad, scope);
+        let mut facts = shared.clone();
+        (self.shared, self.aside) = (shared, [aside, Vec::new()]);
+        if scope == Scope::Project {
+            let (lines, _) = folder.read_lines::<Fact>(LOCAL_FACTS_FILE);
+            let (local, aside) = joined(lines.entries, lines.bad, scope);
+            self.aside[1] = aside;
+            for (id, fact) in local {
+                add_local(&mut facts, id, fact);
+            }
+        }
+        let before = std::mem::replace(&mut self.facts, facts);
+        self.changed.retain(|id| before.contains_key(id));
+        for id in &self.changed {
+            if let Some(fact) = before.get(id) {
+                self.facts.insert(id.clone(), fact.clone());
+            }
+        }
+    }
+
+    fn meet(&mut self, page: &Page, places: &Places, today: &str, changed_at: Option<Timestamp>) {
+        let Some(known) = self.facts.get(&page.id) else {
+            // It is at least as old as its file.
+            let since = changed_at.map(day).filter(|since| since.as_str() < today);
+            let mut fact = Fact::new(page, since.unwrap_or_else(|| today.to_owned()));
+            fact.cites = pinned(page, places);
+            return self.set(fact);
+        };
+        // The line that came with a pull is right where it knows the page as it is now.
+        let is_of_page = |fact: &&Fact| fact.text == text_hash(&page.text);
+        let pulled = self.shared.get(&page.id).filter(is_of_page).filter(|_| !is_of_page(&known));
+        let mut fact = pulled.unwrap_or(known).clone();
+        fact.scope = page.place.scope;
+        fact.gone.clear();
+        if fact.describe(page) {
+            today.clone_into(&mut fact.confirmed);
+            fact.cites = pinned(page, places);
+        } else if fact.cites.len() < page.cites.len() {
+            // A file that came into being only now, or that this person has and others do not.
+            let new: Vec<Pin> = pinned(page, places);
+            let is_new = |pin: &Pin| fact.cites.iter().all(|known| known.path != pin.path);
+            let new: Vec<Pin> = new.into_iter().filter(is_new).collect();
+            fact.cites.extend(new);
+        }
+        self.set(fact);
+    }
+
+    fn miss(
+        &mut self,
+        present: &BTreeSet<&PageId>,
+        is_unsure: &dyn Fn(&Fact) -> bool,
+        today: &str,
+    ) {
+        let missing =
+            self.facts.values().filter(|fact| !present.contains(&fact.id) && !is_unsure(fact));
+        let missing: Vec<Fact> = missing.cloned().collect();
+        for fact in missing {
+            let since = days_between(&fact.gone, today);
+            if fact.gone.is_empty() || since.is_none() {
+                self.set(Fact { gone: today.to_owned(), ..fact });
+            } else if since.is_some_and(|days| days > KEPT_DAYS) {
+                self.facts.remove(&fact.id);
+                self.changed.insert(fact.id);
+            }
+        }
+    }
+
+    fn set(&mut self, fact: Fact) {
+        if self.facts.get(&fact.id) != Some(&fact) {
+            self.changed.insert(fact.id.clone());
+            self.facts.insert(fact.id.clone(), fact);
+        }
+    }
+
+    fn write(&mut self, scope: Scope, path: &Path, is_shared: bool) -> Result<bool> {
+        let is_behind = || self.facts.values().any(|fact| self.is_unshared(fact));
+        if self.changed.is_empty() && !(is_shared && is_behind()) {
+            return Ok(true);
+        }
+        let folder = MemoryFolder::new(scope, path);
+        let Some(_lock) = folder.try_lock()? else { return Ok(false) };
+        if stamps(path) != self.stamps {
+            self.read(scope, path);
+        }
+        if is_shared {
+            put(&folder, FACTS_FILE, &text_of(self.all_shared()), &mut self.aside[0])?;
+            self.shared = self.all_shared().map(|fact| (fact.id.clone(), fact)).collect();
+        }
+        if scope == Scope::Project {
+            let local = self.facts.values().filter_map(|fact| match fact.scope {
+                Scope::Local => Some(fact.clone()),
+                _ if self.is_unshared(fact) => Some(fact.clone()),
+                _ => fact.own(),
+            });
+            put(&folder, LOCAL_FACTS_FILE, &text_of(local), &mut self.aside[1])?;
+        }
+        self.changed.clear();
+        self.stamps = stamps(path);
+        Ok(true)
+    }
+
+    /// What `page-facts.jsonl` should say.
+    fn all_shared(&self) -> impl Iterator<Item = Fact> {
+        self.facts.values().filter_map(|fact| match fact.scope {
+            Scope::Global => Some(fact.clone()),
+            Scope::Project => Some(fact.shared()),
+            Scope::Local => None,
+        })
+    }
+
+    /// Whether others do not know yet what is known here.
+    fn is_unshared(&self, fact: &Fact) -> bool {
+        fact.scope == Scope::Project && self.shared.get(&fact.id) != Some(&fact.shared())
+    }
+}
+
+/// Adds a line of `page-facts.local.jsonl`.
+fn add_local(facts: &mut BTreeMap<PageId, Fact>, id: PageId, fact: Fact) {
+    if fact.file == LOCAL_INDEX_FILE {
+        facts.insert(id, Fact { scope: Scope::Local, ..fact });
+    } else if fact.file.is_empty() {
+        if let Some(shared) = facts.get_mut(&id) {
+            shared.add_own(fact);
+        }
+    } else {
+        let joined = match facts.remove(&id) {
+            Some(shared) => fact.join(shared),
+            None => fact,
+        };
+        facts.insert(id, joined);
+    }
+}
+
+/// Writes a file where its text is another one, and keeps the lines of it that could not be read.
+fn put(folder: &MemoryFolder, name: &str, text: &str, aside: &mut Vec<String>) -> Result<()> {
+    if !aside.is_empty() {
+        folder.set_aside(name, aside)?;
+        aside.clear();
+    }
+    let there = source::read_bytes(&folder.path().join(name)).ok().flatten();
+    if there.unwrap_or_default() == text.as_bytes() {
+        Ok(())
+    } else {
+        folder.write(name, text.as_bytes())
+    }
+}
+
+/// The pins of all that a page cites.
+fn pinned(page: &Page, places: &Places) -> Vec<Pin> {
+    let place = &page.place;
+    let pins = page.cites.iter().filter_map(|cite| places.pin(place.scope, &place.file, cite));
+    let mut pins: Vec<Pin> = pins.collect();
+    pins.sort();
+    pins.dedup();
+    pins
+}
+
+/// The folders that have facts, each once, with the scope of what git has of them.
+fn shelves(folders: &Folders) -> impl Iterator<Item = (Scope, &Path)> {
+    let scopes = [Scope::Global, Scope::Project].into_iter();
+    scopes.filter_map(|scope| Some((scope, folders.folder(scope)?)))
+}
+
+fn stamps(folder: &Path) -> [Option<FileStamp>; 2] {
+    [FACTS_FILE, LOCAL_FACTS_FILE].map(|name| source::stamp(&folder.join(name)))
+}
