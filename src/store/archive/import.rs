@@ -40,6 +40,7 @@ impl Store {
         options: &ImportOptions,
         progress: OnProgress<'_>,
     ) -> Result<Imported> {
+        keep_no_large_blocks();
         let lines = Lines::new(input, path, options.max_line_bytes)?;
         let mut archive = reader::read(lines, self.now(), &options.is_excluded, progress)?;
         let report = Imported {
@@ -61,6 +62,21 @@ impl Store {
             conflicts: 0,
         };
         import.run(progress)
+    }
+}
+
+/// Bytes from which a block of memory goes back to the system when it is freed.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const LARGE_BLOCK_BYTES: libc::c_int = 4 << 20;
+
+/// Has large blocks of memory go back to the system when they are freed. Else glibc takes the first such block for the usual size, and
+/// from then on keeps what each thread frees of it, for as long as the program runs (mallopt(3), `M_MMAP_THRESHOLD`).
+fn keep_no_large_blocks() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[expect(unsafe_code, reason = "a call of the C library")]
+    // SAFETY: it takes no pointer, and any thread may call it at any time.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
     }
 }
 
