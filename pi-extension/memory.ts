@@ -67,10 +67,14 @@ export class MemoryLife {
     return this.#memory;
   }
 
+  /** The same; undefined where the addon does not load, which the session reports. */
+  #opened(ctx: ExtensionContext): Promise<Memory | undefined> {
+    return this.open(ctx).catch(() => undefined);
+  }
+
   /** Puts the section into the system prompt. Pi makes that anew for each prompt, and takes away what is not set again. */
   async inject(event: BeforeAgentStartEvent, ctx: ExtensionContext): Promise<void> {
-    // An addon that does not load has been reported by the session.
-    const memory = this.isOn ? await this.open(ctx).catch(() => undefined) : undefined;
+    const memory = this.isOn ? await this.#opened(ctx) : undefined;
     if (memory === undefined) {
       return;
     }
@@ -86,7 +90,9 @@ export class MemoryLife {
       await this.#failures?.report("memory in the system prompt stays as it was", error);
     }
     if (this.#text !== undefined) {
-      event.systemPromptOptions.sections.memory = this.#text;
+      // Another extension may have a memory of its own.
+      const { sections } = event.systemPromptOptions;
+      sections.memory = sections.memory ? `${sections.memory}\n\n${this.#text}` : this.#text;
     }
   }
 
@@ -107,8 +113,8 @@ export class MemoryLife {
   /** Why a call must not run: it would put a secret into a memory file. */
   async refuses({ toolName, input }: ToolCallEvent, ctx: ExtensionContext) {
     try {
-      const reason = await (await this.open(ctx)).checkWrite(toolName, input, ctx.cwd);
-      return reason === null ? undefined : { block: true, reason };
+      const reason = await (await this.#opened(ctx))?.checkWrite(toolName, input, ctx.cwd);
+      return typeof reason === "string" ? { block: true, reason } : undefined;
     } catch (error) {
       // An error from this handler would block the tool.
       await this.#failures?.report("a write was not checked for secrets", error);
@@ -122,7 +128,7 @@ export class MemoryLife {
       return undefined;
     }
     try {
-      return (await (await this.open(ctx)).explainWrite(toolName, input, ctx.cwd)) ?? undefined;
+      return (await (await this.#opened(ctx))?.explainWrite(toolName, input, ctx.cwd)) ?? undefined;
     } catch (error) {
       await this.#failures?.report("what a tool wrote into memory was not checked", error);
       return undefined;
@@ -143,8 +149,8 @@ export class MemoryLife {
   /** Writes what waits, of an earlier session or, at the `end`, of this one, and tells what of it is not written. */
   async settle(ctx: ExtensionContext, when: "start" | "end"): Promise<void> {
     try {
-      const memory = await this.open(ctx);
-      if ((await memory.waiting()).some(({ interrupted, files }) => interrupted || files.length > 0)) {
+      const memory = await this.#opened(ctx);
+      if ((await memory?.waiting())?.some(({ interrupted, files }) => interrupted || files.length > 0)) {
         for (const line of notWritten(await this.flush(ctx))) {
           (when === "end" ? this.#failures?.farewell : this.#failures?.notice)?.(line);
         }

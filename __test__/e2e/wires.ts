@@ -148,7 +148,9 @@ const ourTools = tools();
 
 /** A prompt without the lines about our tools, without our rules, and without memory. */
 function withoutOurs(given: string): string {
-  const prompt = given.replace(/\n*<memory>\n[\s\S]*?\n<\/memory>/, "");
+  const prompt = given
+    .replace(/\n*<memory>\nMemory that outlives sessions[\s\S]*?\n<\/memory>/, "")
+    .replace(/\n\nMemory that outlives sessions[\s\S]*?(?=\n<\/memory>)/, "");
   const names = ourTools.map(({ name }) => name).join("|");
   const rules = new Set(ourTools.flatMap(({ promptGuidelines = [] }) => promptGuidelines.map((rule) => `- ${rule}`)));
   const lines = prompt.split("\n").filter((line) => !rules.has(line));
