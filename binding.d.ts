@@ -506,6 +506,30 @@ export interface RememberedEntry {
   findings: MemoryFinding[];
 }
 
+/** Something that another program remembers. `take`: it is taken; `duplicate`: it is here already, or waits; `refused`: for the `reason`. */
+export interface MemoryImportItem {
+  scope: MemoryScope;
+  file: string;
+  text: string;
+  heading?: string;
+  by: "import";
+  /** The file, and the line behind a colon. */
+  origin: string;
+  verdict: "take" | "duplicate" | "refused";
+  reason?: string;
+  /** Its operation, once it is staged. */
+  id: string | null;
+}
+
+/** What an import would take, or took; see `Memory.importFrom`. */
+export interface MemoryImport {
+  items: MemoryImportItem[];
+  /** The files that were read. */
+  files: string[];
+  /** What could not be read. */
+  findings: MemoryFinding[];
+}
+
 /**
  * Which binding artifact the generated loader actually loaded: `'native'` for
  * a native addon, otherwise the `platformArchABI` of the WASI flavor. Every
@@ -603,6 +627,13 @@ export declare class Memory {
   accept(id: string, scope?: MemoryScope | null): Promise<MemoryScope>
   /** Turns a proposal down, or takes back an entry that waits. As `accept`. */
   withdraw(id: string, scope?: MemoryScope | null): Promise<MemoryScope>
+  /**
+   * Looks at what other programs remember: Claude Code's memory of the project, or notes that people wrote for it. Only says what it would
+   * take, unless `apply` is true: then that is staged, and the next flush writes it. Nothing of theirs is changed.
+   *
+   * Rejects with `INVALID_ARGUMENT`; with `apply` also as `remember`.
+   */
+  importFrom(options?: MemoryImportOptions | null): Promise<MemoryImport>
   /**
    * Why a host's call must not run: it would put a secret into a memory file. Null for everything else.
    *
@@ -1472,6 +1503,24 @@ export interface ListOptions {
  * Rejects with `INVALID_ARGUMENT`, and with `INVALID_SETTINGS`, which names the file, each wrong key and what was expected.
  */
 export declare function loadSettings(places: SettingsPlaces): Promise<Settings>
+
+/** What to import, see `Memory.importFrom`. */
+export interface MemoryImportOptions {
+  /**
+   * `claude`: Claude Code's memory of the project. `notes`: `CLAUDE.md`, `.claude/CLAUDE.md` and `CLAUDE.local.md` of the project, and the
+   * user's own `CLAUDE.md`. Default: `claude`.
+   */
+  from?: 'claude' | 'notes'
+  /** Absolute path of a file of notes, or of a folder with a memory, in place of `from`. */
+  path?: string
+  /**
+   * Where it goes. Default: `CLAUDE.local.md` into local memory, the user's own `CLAUDE.md` into the global one, all else into the
+   * project's.
+   */
+  scope?: MemoryScope
+  /** Whether to stage what is to be taken. Default: false. */
+  apply?: boolean
+}
 
 /** What memory is opened with. */
 export interface MemoryOptions {

@@ -82,6 +82,7 @@ describe("the exports", () => {
       "checkWrite",
       "explainWrite",
       "flush",
+      "importFrom",
       "isWrittenBy",
       "pages",
       "remember",

@@ -122,3 +122,35 @@ test("a call of a host's tool is checked before and explained after it", async (
   expect(await memory.explainWrite("read", { path }, project)).toBeNull();
   await expect(memory.checkWrite("write", {}, 5 as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });
+
+test("an import says what it would take, stages it when it is told to, and takes nothing twice", async () => {
+  const { agentDir, project } = places();
+  const theirs = join(project, "theirs");
+  mkdirSync(theirs, { recursive: true });
+  const token = "token ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
+  writeFileSync(join(theirs, "MEMORY.md"), `## Build\n- [Quirks](quirks.md)\n- CI: green\n- ${token}\n`);
+  writeFileSync(join(theirs, "quirks.md"), "# Quirks\n");
+  const memory = openMemory({ agentDir, project, trusted: true });
+  const dry = await memory.importFrom({ path: theirs });
+  expect(dry.items.map(({ file, verdict, id }) => [file, verdict, id])).toEqual([
+    ["MEMORY.md", "take", null],
+    ["MEMORY.md", "take", null],
+    ["MEMORY.md", "refused", null],
+    ["quirks.md", "take", null],
+  ]);
+  expect(dry.items[2].reason).toContain("github_token");
+  expect(existsSync(join(project, ".pi"))).toBe(false);
+  const taken = await memory.importFrom({ path: theirs, apply: true });
+  expect(taken.items.map(({ id }) => id)).toEqual(["w1", "w2", null, "w3"]);
+  expect(taken.items[0].origin).toBe("theirs, MEMORY.md:2");
+  const verdicts = async () => (await memory.importFrom({ path: theirs })).items.map(({ verdict }) => verdict);
+  expect(await verdicts()).toEqual(["duplicate", "duplicate", "refused", "duplicate"]);
+  await memory.flush();
+  expect(readFileSync(join(project, ".pi", "memory", "MEMORY.md"), "utf8")).toBe(
+    "## Build\n\n- [Quirks](quirks.md)\n- CI: green\n",
+  );
+  expect(readFileSync(join(project, ".pi", "memory", "quirks.md"), "utf8")).toBe("# Quirks\n");
+  expect(await verdicts()).toEqual(["duplicate", "duplicate", "refused", "duplicate"]);
+  expect(await memory.importFrom()).toEqual({ items: [], files: [], findings: [] });
+  await expect(memory.importFrom({ from: "x" as "notes" })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});

@@ -10,6 +10,7 @@ pub mod fidelity;
 pub mod finding;
 pub mod flush;
 pub mod identity;
+pub mod import;
 pub mod inject;
 pub mod journal;
 pub mod load;

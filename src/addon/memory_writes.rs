@@ -1,6 +1,6 @@
 //! The class `Memory`: what writes memory, and checks what a host's tools write. Must not decide anything.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use napi::bindgen_prelude::AsyncTask;
@@ -12,8 +12,27 @@ use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
 use super::memory::Memory;
 use crate::error::{Error, Result};
+use crate::memory::import::ImportFrom;
 use crate::memory::journal::OperationId;
 use crate::memory::{Scope, now};
+
+/// What to import, see `Memory.importFrom`.
+#[napi(object)]
+#[derive(Default)]
+pub struct MemoryImportOptions {
+    /// `claude`: Claude Code's memory of the project. `notes`: `CLAUDE.md`, `.claude/CLAUDE.md` and `CLAUDE.local.md` of the project, and the
+    /// user's own `CLAUDE.md`. Default: `claude`.
+    #[napi(ts_type = "'claude' | 'notes'")]
+    pub from: Option<String>,
+    /// Absolute path of a file of notes, or of a folder with a memory, in place of `from`.
+    pub path: Option<String>,
+    /// Where it goes. Default: `CLAUDE.local.md` into local memory, the user's own `CLAUDE.md` into the global one, all else into the
+    /// project's.
+    #[napi(ts_type = "MemoryScope")]
+    pub scope: Option<String>,
+    /// Whether to stage what is to be taken. Default: false.
+    pub apply: Option<bool>,
+}
 
 #[napi]
 impl Memory {
@@ -89,6 +108,37 @@ impl Memory {
         scope: Given<Option<String>>,
     ) -> AsyncTask<Blocking<String>> {
         self.decide(id, scope, false)
+    }
+
+    /// Looks at what other programs remember: Claude Code's memory of the project, or notes that people wrote for it. Only says what it would
+    /// take, unless `apply` is true: then that is staged, and the next flush writes it. Nothing of theirs is changed.
+    ///
+    /// Rejects with `INVALID_ARGUMENT`; with `apply` also as `remember`.
+    #[napi(
+        ts_args_type = "options?: MemoryImportOptions | null",
+        ts_return_type = "Promise<MemoryImport>"
+    )]
+    pub fn import_from(
+        &self,
+        options: Given<Option<MemoryImportOptions>>,
+    ) -> AsyncTask<Blocking<Json>> {
+        self.with(move |memory| {
+            let options = options.named("options")?.unwrap_or_default();
+            let scope = options.scope.map(|name| Scope::named(&name)).transpose()?;
+            let from = match (options.from.as_deref(), options.path) {
+                (None | Some("claude"), None) => ImportFrom::ClaudeMemory,
+                (Some("notes"), None) => ImportFrom::Notes,
+                (None, Some(path)) => ImportFrom::Path(PathBuf::from(path)),
+                _ => {
+                    return Err(Error::argument(
+                        "from",
+                        "must be `claude` or `notes`, or left out beside `path`",
+                    ));
+                }
+            };
+            let config_dir = std::env::var("CLAUDE_CONFIG_DIR").ok();
+            json(&memory.import(&from, scope, config_dir, options.apply.unwrap_or_default())?)
+        })
     }
 
     /// Why a host's call must not run: it would put a secret into a memory file. Null for everything else.

@@ -7,10 +7,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::checks::{Limits, check_entry, check_file};
+use super::checks::{Limits, check_entry, check_file, page_of};
 use super::finding::Finding;
 use super::flush::{FlushOptions, FlushReport, flush};
 use super::guard;
+use super::import::{self, Here, ImportFrom, ImportItem, ImportPlaces, ImportPlan, Verdict};
 use super::journal::{self, Draft, Journal, Operation, OperationId};
 use super::page::Page;
 use super::scope::Scope;
@@ -130,6 +131,62 @@ impl Memory {
             beside: entries(&look),
         };
         Flush { folders: self.memory_folders(), options }
+    }
+
+    /// Looks at what other programs remember; with `apply`, stages what is to be taken, and the next flush writes it.
+    ///
+    /// `scope`: where it goes; `None`: a person's own notes stay theirs, the user's own become global, all else goes into the project's
+    /// memory. `claude_config_dir`: the value of `CLAUDE_CONFIG_DIR`.
+    ///
+    /// # Errors
+    /// As [`Self::remember`], if something is to be staged.
+    pub fn import(
+        &mut self,
+        from: &ImportFrom,
+        scope: Option<Scope>,
+        claude_config_dir: Option<String>,
+        apply: bool,
+    ) -> Result<ImportPlan> {
+        let folder = self.folders.folder(Scope::Project);
+        let project = folder.and_then(|folder| folder.parent()?.parent()).map(Path::to_owned);
+        let places = ImportPlaces { home: self.home.clone(), claude_config_dir, project };
+        let mut plan = import::plan(from, scope, &places, &self.here());
+        if !apply {
+            return Ok(plan);
+        }
+        for scope in Scope::ALL {
+            let taken =
+                |item: &&mut ImportItem| item.scope == scope && item.verdict == Verdict::Take;
+            let items: Vec<&mut ImportItem> = plan.items.iter_mut().filter(taken).collect();
+            if !items.is_empty() {
+                let drafts = items.iter().map(|item| item.draft.clone()).collect();
+                let ids = journal::stage(&self.memory_folder(scope)?, drafts, false, now())?;
+                items.into_iter().zip(ids).for_each(|(item, id)| item.id = Some(id));
+            }
+        }
+        Ok(plan)
+    }
+
+    /// What stands in memory, and what waits to.
+    fn here(&mut self) -> Here {
+        let look = self.look();
+        let mut here = Here { entries: entries(&look), ..Here::default() };
+        for file in look.files.into_iter().filter(|file| !file.is_index()) {
+            here.topics.insert((file.scope, file.file), file.text);
+        }
+        for (scope, folder) in self.memory_folders() {
+            let (journal, _) = Journal::read(&folder);
+            for operation in journal.operations().filter(|one| !one.status.is_settled()) {
+                let Draft { file, text, .. } = &operation.draft;
+                let scope = if *file == Scope::Local.index_file() { Scope::Local } else { scope };
+                if file == scope.index_file() {
+                    here.entries.extend(page_of(text, scope));
+                } else {
+                    here.topics.insert((scope, file.clone()), text.clone());
+                }
+            }
+        }
+        here
     }
 
     /// What waits in each folder; without those in which nothing does.
