@@ -530,6 +530,12 @@ export interface MemoryImport {
   findings: MemoryFinding[];
 }
 
+/** A model as the host names it; see `Memory.captureModel`. */
+export interface MemoryCaptureModel {
+  provider: string;
+  id: string;
+}
+
 /**
  * Which binding artifact the generated loader actually loaded: `'native'` for
  * a native addon, otherwise the `platformArchABI` of the WASI flavor. Every
@@ -634,6 +640,26 @@ export declare class Memory {
    * Rejects with `INVALID_ARGUMENT`; with `apply` also as `remember`.
    */
   importFrom(options?: MemoryImportOptions | null): Promise<MemoryImport>
+  /** The model that the user named in `captureModel` to propose entries; null: nothing is to be proposed. */
+  captureModel(): Promise<MemoryCaptureModel | null>
+  /**
+   * What to ask that model about a conversation; null where too little was said. The host makes the request, with this as its one message,
+   * and gives the answer to `propose`.
+   *
+   * `messages`: as the host has them, oldest first. Rejects with `INVALID_ARGUMENT`.
+   */
+  capturePrompt(messages: unknown[]): Promise<string | null>
+  /**
+   * Proposes what a model answered: it waits until a person accepts it. Resolves to what was new and is proposed now.
+   *
+   * Rejects as `remember`.
+   */
+  propose(answer: string): Promise<Array<RememberedEntry>>
+  /**
+   * Everything that a person should know of the files as they stand: what cannot be read, wrong settings, secrets, sizes, entries that
+   * double or contradict each other, damaged journals.
+   */
+  check(): Promise<Array<MemoryWarning>>
   /**
    * Why a host's call must not run: it would put a secret into a memory file. Null for everything else.
    *
@@ -1568,6 +1594,16 @@ export interface MemorySection {
   pageTokens: number
   /** The pages that stand in it, in their order; none where `pageTableInjection` is off. */
   resident: Array<ResidentPage>
+}
+
+/** What a person should know of a memory file. */
+export interface MemoryWarning {
+  /** Stable code in upper snake case. */
+  code: string
+  /** The file or folder; empty if it is about none. */
+  path: string
+  /** What is wrong, in words that follow the path. */
+  problem: string
 }
 
 /** What is known of a message of a call. */

@@ -529,3 +529,9 @@ export interface MemoryImport {
   /** What could not be read. */
   findings: MemoryFinding[];
 }
+
+/** A model as the host names it; see `Memory.captureModel`. */
+export interface MemoryCaptureModel {
+  provider: string;
+  id: string;
+}
