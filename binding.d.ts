@@ -506,6 +506,36 @@ export interface RememberedEntry {
   findings: MemoryFinding[];
 }
 
+/** Something that another program remembers. `take`: it is taken; `duplicate`: it is here already, or waits; `refused`: for the `reason`. */
+export interface MemoryImportItem {
+  scope: MemoryScope;
+  file: string;
+  text: string;
+  heading?: string;
+  by: "import";
+  /** The file, and the line behind a colon. */
+  origin: string;
+  verdict: "take" | "duplicate" | "refused";
+  reason?: string;
+  /** Its operation, once it is staged. */
+  id: string | null;
+}
+
+/** What an import would take, or took; see `Memory.importFrom`. */
+export interface MemoryImport {
+  items: MemoryImportItem[];
+  /** The files that were read. */
+  files: string[];
+  /** What could not be read. */
+  findings: MemoryFinding[];
+}
+
+/** A model as the host names it; see `Memory.captureModel`. */
+export interface MemoryCaptureModel {
+  provider: string;
+  id: string;
+}
+
 /**
  * Which binding artifact the generated loader actually loaded: `'native'` for
  * a native addon, otherwise the `platformArchABI` of the WASI flavor. Every
@@ -603,6 +633,33 @@ export declare class Memory {
   accept(id: string, scope?: MemoryScope | null): Promise<MemoryScope>
   /** Turns a proposal down, or takes back an entry that waits. As `accept`. */
   withdraw(id: string, scope?: MemoryScope | null): Promise<MemoryScope>
+  /**
+   * Looks at what other programs remember: Claude Code's memory of the project, or notes that people wrote for it. Only says what it would
+   * take, unless `apply` is true: then that is staged, and the next flush writes it. Nothing of theirs is changed.
+   *
+   * Rejects with `INVALID_ARGUMENT`; with `apply` also as `remember`.
+   */
+  importFrom(options?: MemoryImportOptions | null): Promise<MemoryImport>
+  /** The model that the user named in `captureModel` to propose entries; null: nothing is to be proposed. */
+  captureModel(): Promise<MemoryCaptureModel | null>
+  /**
+   * What to ask that model about a conversation; null where too little was said. The host makes the request, with this as its one message,
+   * and gives the answer to `propose`.
+   *
+   * `messages`: as the host has them, oldest first. Rejects with `INVALID_ARGUMENT`.
+   */
+  capturePrompt(messages: unknown[]): Promise<string | null>
+  /**
+   * Proposes what a model answered: it waits until a person accepts it. Resolves to what was new and is proposed now.
+   *
+   * Rejects as `remember`.
+   */
+  propose(answer: string): Promise<Array<RememberedEntry>>
+  /**
+   * Everything that a person should know of the files as they stand: what cannot be read, wrong settings, secrets, sizes, entries that
+   * double or contradict each other, damaged journals.
+   */
+  check(): Promise<Array<MemoryWarning>>
   /**
    * Why a host's call must not run: it would put a secret into a memory file. Null for everything else.
    *
@@ -1473,6 +1530,24 @@ export interface ListOptions {
  */
 export declare function loadSettings(places: SettingsPlaces): Promise<Settings>
 
+/** What to import, see `Memory.importFrom`. */
+export interface MemoryImportOptions {
+  /**
+   * `claude`: Claude Code's memory of the project. `notes`: `CLAUDE.md`, `.claude/CLAUDE.md` and `CLAUDE.local.md` of the project, and the
+   * user's own `CLAUDE.md`. Default: `claude`.
+   */
+  from?: 'claude' | 'notes'
+  /** Absolute path of a file of notes, or of a folder with a memory, in place of `from`. */
+  path?: string
+  /**
+   * Where it goes. Default: `CLAUDE.local.md` into local memory, the user's own `CLAUDE.md` into the global one, all else into the
+   * project's.
+   */
+  scope?: MemoryScope
+  /** Whether to stage what is to be taken. Default: false. */
+  apply?: boolean
+}
+
 /** What memory is opened with. */
 export interface MemoryOptions {
   /** The harness's own folder: global memory lives in its folder `memory`. Without it there is none. */
@@ -1519,6 +1594,16 @@ export interface MemorySection {
   pageTokens: number
   /** The pages that stand in it, in their order; none where `pageTableInjection` is off. */
   resident: Array<ResidentPage>
+}
+
+/** What a person should know of a memory file. */
+export interface MemoryWarning {
+  /** Stable code in upper snake case. */
+  code: string
+  /** The file or folder; empty if it is about none. */
+  path: string
+  /** What is wrong, in words that follow the path. */
+  problem: string
 }
 
 /** What is known of a message of a call. */

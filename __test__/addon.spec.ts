@@ -79,11 +79,16 @@ describe("the exports", () => {
     expect(methodsOf(addon.Maintenance.prototype)).toEqual(maintenance);
     expect(methodsOf(addon.Memory.prototype)).toEqual([
       "accept",
+      "captureModel",
+      "capturePrompt",
+      "check",
       "checkWrite",
       "explainWrite",
       "flush",
+      "importFrom",
       "isWrittenBy",
       "pages",
+      "propose",
       "remember",
       "section",
       "waiting",

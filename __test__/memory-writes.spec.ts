@@ -120,5 +120,67 @@ test("a call of a host's tool is checked before and explained after it", async (
   const explained = await memory.explainWrite("write", { path, content: "- a\n- a\n" }, project);
   expect(explained).toContain(`${path}:2: the entry says the same as line 1: "a"`);
   expect(await memory.explainWrite("read", { path }, project)).toBeNull();
+  expect(existsSync(join(project, ".pi", "memory", ".gitignore"))).toBe(false);
+  expect(await memory.explainWrite("write", { path: ".pi/memory/MEMORY.local.md", content: "" }, project)).toBeNull();
+  expect(readFileSync(join(project, ".pi", "memory", ".gitignore"), "utf8")).toContain("\nMEMORY.local.md\n");
   await expect(memory.checkWrite("write", {}, 5 as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});
+
+test("an import says what it would take, stages it when it is told to, and takes nothing twice", async () => {
+  const { agentDir, project } = places();
+  const theirs = join(project, "theirs");
+  mkdirSync(theirs, { recursive: true });
+  const token = "token ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
+  writeFileSync(join(theirs, "MEMORY.md"), `## Build\n- [Quirks](quirks.md)\n- CI: green\n- ${token}\n`);
+  writeFileSync(join(theirs, "quirks.md"), "# Quirks\n");
+  const memory = openMemory({ agentDir, project, trusted: true });
+  const dry = await memory.importFrom({ path: theirs });
+  expect(dry.items.map(({ file, verdict, id }) => [file, verdict, id])).toEqual([
+    ["MEMORY.md", "take", null],
+    ["MEMORY.md", "take", null],
+    ["MEMORY.md", "refused", null],
+    ["quirks.md", "take", null],
+  ]);
+  expect(dry.items[2].reason).toContain("github_token");
+  expect(existsSync(join(project, ".pi"))).toBe(false);
+  const taken = await memory.importFrom({ path: theirs, apply: true });
+  expect(taken.items.map(({ id }) => id)).toEqual(["w1", "w2", null, "w3"]);
+  expect(taken.items[0].origin).toBe("theirs, MEMORY.md:2");
+  const verdicts = async () => (await memory.importFrom({ path: theirs })).items.map(({ verdict }) => verdict);
+  expect(await verdicts()).toEqual(["duplicate", "duplicate", "refused", "duplicate"]);
+  await memory.flush();
+  expect(readFileSync(join(project, ".pi", "memory", "MEMORY.md"), "utf8")).toBe(
+    "## Build\n\n- [Quirks](quirks.md)\n- CI: green\n",
+  );
+  expect(readFileSync(join(project, ".pi", "memory", "quirks.md"), "utf8")).toBe("# Quirks\n");
+  expect(await verdicts()).toEqual(["duplicate", "duplicate", "refused", "duplicate"]);
+  expect(await memory.importFrom()).toEqual({ items: [], files: [], findings: [] });
+  await expect(memory.importFrom({ from: "x" as "notes" })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});
+
+test("a model proposes only where the user named one, and what it proposes waits", async () => {
+  const { agentDir, project } = places();
+  const memory = openMemory({ agentDir, project, trusted: true });
+  expect(await memory.captureModel()).toBeNull();
+  const folders = { user: join(agentDir, "memory"), project: join(project, ".pi", "memory") };
+  mkdirSync(folders.user, { recursive: true });
+  mkdirSync(folders.project, { recursive: true });
+  writeFileSync(join(folders.project, "config.json"), '{"captureModel": "theirs/x"}');
+  expect(await memory.captureModel()).toBeNull();
+  const [warning] = await memory.check();
+  expect(warning).toMatchObject({ code: "INVALID_SETTINGS", path: join(folders.project, "config.json") });
+  writeFileSync(join(folders.user, "config.json"), '{"captureModel": "router/some/model"}');
+  expect(await memory.captureModel()).toEqual({ provider: "router", id: "some/model" });
+  const said = { role: "user", content: "No. We use pnpm here, since npm breaks the workspace. ".repeat(9) };
+  expect(await memory.capturePrompt([said])).toContain("Person: No. We use pnpm here");
+  expect(await memory.capturePrompt([])).toBeNull();
+  const [proposed] = await memory.propose('[{"scope": "project", "text": "Package manager: pnpm"}]');
+  expect(proposed).toEqual({ id: "w1", scope: "project", findings: [] });
+  const [flushed] = await memory.flush();
+  expect(flushed).toMatchObject({ committed: [], proposed: [{ id: "w1", by: "capture", status: "proposed" }] });
+  expect(await memory.propose('[{"scope": "project", "text": "package manager: PNPM"}]')).toEqual([]);
+  expect(await memory.accept("w1")).toBe("project");
+  await memory.flush();
+  expect(readFileSync(join(folders.project, "MEMORY.md"), "utf8")).toBe("## Notes\n\n- Package manager: pnpm\n");
+  await expect(memory.capturePrompt(5 as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });

@@ -12,6 +12,7 @@ export type {
   Ledger,
   LedgerEpoch,
   Memory,
+  MemoryCaptureModel,
   MemoryFlush,
   Session,
   SessionEvent,

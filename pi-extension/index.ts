@@ -21,6 +21,9 @@ import { registerRows, showTold } from "./tools.ts";
 /** Whether the user was told that this copy does not serve. */
 let saidAside = false;
 
+/** How long a model may take to propose what to remember; at the end of a session a person waits. */
+const captureMs = { compaction: 120_000, end: 20_000 };
+
 const loadCommand = once(() => import("./command.ts"));
 
 export default function palimpsest(pi: ExtensionAPI): void {
@@ -62,7 +65,10 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
       void loadCommand().catch(() => {});
     }
   });
-  on("session_shutdown", async (_event, ctx) => {
+  on("session_shutdown", async ({ reason }, ctx) => {
+    if (reason !== "reload") {
+      await memory.capture(ctx, captureMs.end);
+    }
     await memory.settle(ctx, "end");
     await life.end(ctx);
   });
@@ -79,6 +85,10 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
   on("session_before_compact", (event, ctx) =>
     life.current === undefined ? undefined : answerCompaction(pi, life.current, event, ctx),
   );
+  on("session_compact", (_event, ctx) => {
+    // Nobody waits for it.
+    void memory.capture(ctx, captureMs.compaction);
+  });
   on("before_provider_request", ({ payload }) =>
     life.current === undefined ? undefined : prepare(life.current, payload),
   );

@@ -8,11 +8,13 @@ import {
   type ToolResultEvent,
   withFileMutationQueue,
 } from "@earendil-works/pi-coding-agent";
-import { loadAddon, type Memory, type MemoryFlush } from "./addon.ts";
+import { loadAddon, type Memory, type MemoryFlush, once } from "./addon.ts";
 import { createFailures, type Failures, type openExtensionLog } from "./failures.ts";
 import { modelOf } from "./observe.ts";
 import type { SessionLife } from "./session.ts";
 import { cut } from "./words.ts";
+
+const loadCapture = once(() => import("./capture.ts"));
 
 /** How much of an entry a notice shows. */
 const mostCharacters = 60;
@@ -32,6 +34,8 @@ export class MemoryLife {
   #text: string | undefined;
   /** What the person said in this session; undefined: nothing. */
   #chosen: boolean | undefined;
+  /** What was said before is not looked at for entries. */
+  #capturedAt = 0;
 
   constructor(pi: ExtensionAPI, agentDir: string, life: SessionLife, log: ReturnType<typeof openExtensionLog>) {
     this.#pi = pi;
@@ -46,6 +50,7 @@ export class MemoryLife {
     this.#memory = undefined;
     this.#text = undefined;
     this.#chosen = undefined;
+    this.#capturedAt = Date.now();
   }
 
   /** Whether the model sees memory, as far as the person says here; `config.json` may say no as well. */
@@ -67,7 +72,7 @@ export class MemoryLife {
     return this.#memory;
   }
 
-  /** The same; undefined where the addon does not load, which the session reports. */
+  /** The same; undefined where the addon does not load, which the session has reported. */
   #opened(ctx: ExtensionContext): Promise<Memory | undefined> {
     return this.open(ctx).catch(() => undefined);
   }
@@ -110,10 +115,32 @@ export class MemoryLife {
     }
   }
 
+  /** Has the model that the user named, if any, propose what to remember of what was said since the last time. */
+  async capture(ctx: ExtensionContext, deadlineMs: number): Promise<void> {
+    try {
+      const memory = await this.#opened(ctx);
+      const model = (await memory?.captureModel()) ?? undefined;
+      if (memory === undefined || model === undefined) {
+        return;
+      }
+      const since = this.#capturedAt;
+      this.#capturedAt = Date.now();
+      const { propose } = await loadCapture();
+      const proposed = await propose(memory, model, ctx, since, deadlineMs);
+      if (proposed > 0) {
+        const what = proposed === 1 ? "an entry is proposed" : `${proposed} entries are proposed`;
+        this.#failures?.farewell(`${what} for memory: \`/memory flush\` shows what waits for your word`);
+      }
+    } catch (error) {
+      await this.#failures?.report("nothing was proposed for memory", error);
+    }
+  }
+
   /** Why a call must not run: it would put a secret into a memory file. */
   async refuses({ toolName, input }: ToolCallEvent, ctx: ExtensionContext) {
     try {
-      const reason = await (await this.#opened(ctx))?.checkWrite(toolName, input, ctx.cwd);
+      const memory = await this.#opened(ctx);
+      const reason = await memory?.checkWrite(toolName, input, ctx.cwd);
       return typeof reason === "string" ? { block: true, reason } : undefined;
     } catch (error) {
       // An error from this handler would block the tool.
@@ -128,7 +155,8 @@ export class MemoryLife {
       return undefined;
     }
     try {
-      return (await (await this.#opened(ctx))?.explainWrite(toolName, input, ctx.cwd)) ?? undefined;
+      const memory = await this.#opened(ctx);
+      return (await memory?.explainWrite(toolName, input, ctx.cwd)) ?? undefined;
     } catch (error) {
       await this.#failures?.report("what a tool wrote into memory was not checked", error);
       return undefined;

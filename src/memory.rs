@@ -2,6 +2,7 @@
 //! a session's system prompt holds those that are worth their tokens. Must not know a host or its messages, nor need a store.
 
 pub mod block;
+pub mod capture;
 pub mod checks;
 pub mod citations;
 pub mod facts;
@@ -10,6 +11,7 @@ pub mod fidelity;
 pub mod finding;
 pub mod flush;
 pub mod identity;
+pub mod import;
 pub mod inject;
 pub mod journal;
 pub mod load;
@@ -52,7 +54,7 @@ pub use self::stale::{CitedFile, Doubt, Staleness};
 pub use self::trace::{Resident, Trace, Traced};
 pub use self::warning::Warning;
 pub use self::watching::{FaultCount, Recalled, ToolCall};
-pub use self::writes::{Flush, FolderFlush, Remembered, Waiting, now};
+pub use self::writes::{CaptureModel, Flush, FolderFlush, Remembered, Waiting, now};
 
 use self::inject::Injector;
 use self::keeping::Keeper;

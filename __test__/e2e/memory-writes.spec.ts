@@ -115,3 +115,58 @@ test("in a project that is not trusted nothing waits and nothing is written", as
   const journal = readFileSync(join(sandbox.projectDir, ".pi", "memory", "writeback-journal.jsonl"), "utf8");
   expect(journal).not.toContain("commit");
 });
+
+test("a model that the user named proposes entries at the end, and they wait for a person's word", async () => {
+  const prompt = "No. We use pnpm here, since npm breaks the workspace, and it took hours to find out. ".repeat(4);
+  const answer = '[{"scope": "project", "text": "Package manager: pnpm, since npm breaks the workspace"}]';
+  const { model, sandbox } = await start([{ text: "Understood." }, { text: answer }, { text: "Yes." }, { text: "[]" }]);
+  const folder = join(sandbox.agentDir, "memory");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "config.json"), JSON.stringify({ captureModel: "scripted/scripted-1" }));
+  const first = await runPi(sandbox, ["-e", extension, "-p", prompt]);
+  expect(first).toMatchObject({ code: 0, stdout: "Understood.\n" });
+  expect(first.stderr).toContain("an entry is proposed for memory: `/memory flush` shows what waits for your word");
+  const asked = model.requests[1].body.messages;
+  expect(asked.map(({ role }) => role)).toEqual(["user"]);
+  expect(JSON.stringify(asked)).toContain("Person: No. We use pnpm here");
+  expect(existsSync(indexOf(sandbox))).toBe(false);
+  const memory = openMemory({ agentDir: sandbox.agentDir, project: sandbox.projectDir, trusted: true });
+  const [{ operations }] = await memory.waiting();
+  expect(operations).toMatchObject([{ id: "w1", by: "capture", status: "proposed" }]);
+  // What was said in the session before is not looked at again, and hardly anything was said in this one.
+  await runPi(sandbox, ["-e", extension, "-p", "--continue", "ok?"]);
+  expect(model.requests).toHaveLength(3);
+});
+
+test("after a compaction the model is asked as well, and Pi does not wait for it", async () => {
+  const prompt = "No. We use pnpm here, since npm breaks the workspace, and it took hours to find out. ".repeat(4);
+  const answer = '[{"scope": "global", "text": "Answers: without praise"}]';
+  const { model, sandbox } = await start(
+    ({ body }) => ({ text: JSON.stringify(body).includes("Answer with a JSON array") ? answer : "Understood." }),
+    { settings: { compaction: { keepRecentTokens: 1 } } },
+  );
+  const folder = join(sandbox.agentDir, "memory");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "config.json"), JSON.stringify({ captureModel: "scripted/scripted-1" }));
+  const pi = startPiRpc(sandbox, ["-e", extension]);
+  await pi.prompt(prompt);
+  await pi.prompt("and then");
+  const told = pi.waitFor((record) => String(record.message).includes("an entry is proposed for memory"));
+  await pi.send({ type: "compact" });
+  await told;
+  expect(await pi.close()).toMatchObject({ code: 0 });
+  expect(JSON.stringify(model.requests.at(-1)?.body.messages)).toContain("Person: No. We use pnpm here");
+});
+
+test("without such a model nothing is asked, and one that Pi does not know is told", async () => {
+  const prompt = "No. We use pnpm here, since npm breaks the workspace, and it took hours to find out. ".repeat(4);
+  const { model, sandbox } = await start([{ text: "Understood." }, { text: "Understood." }]);
+  expect(await runPi(sandbox, ["-e", extension, "-p", prompt])).toMatchObject({ code: 0, stderr: "" });
+  const folder = join(sandbox.agentDir, "memory");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "config.json"), JSON.stringify({ captureModel: "scripted/other" }));
+  const { code, stderr } = await runPi(sandbox, ["-e", extension, "-p", prompt]);
+  expect(code).toBe(0);
+  expect(stderr).toContain("Pi knows no model `scripted/other`, which `captureModel` names");
+  expect(model.requests).toHaveLength(2);
+});

@@ -1,6 +1,6 @@
 //! The class `Memory`: what writes memory, and checks what a host's tools write. Must not decide anything.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use napi::bindgen_prelude::AsyncTask;
@@ -12,8 +12,38 @@ use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
 use super::memory::Memory;
 use crate::error::{Error, Result};
+use crate::memory::import::ImportFrom;
 use crate::memory::journal::OperationId;
-use crate::memory::{Scope, now};
+use crate::memory::{Scope, Warning, now};
+
+/// What to import, see `Memory.importFrom`.
+#[napi(object)]
+#[derive(Default)]
+pub struct MemoryImportOptions {
+    /// `claude`: Claude Code's memory of the project. `notes`: `CLAUDE.md`, `.claude/CLAUDE.md` and `CLAUDE.local.md` of the project, and the
+    /// user's own `CLAUDE.md`. Default: `claude`.
+    #[napi(ts_type = "'claude' | 'notes'")]
+    pub from: Option<String>,
+    /// Absolute path of a file of notes, or of a folder with a memory, in place of `from`.
+    pub path: Option<String>,
+    /// Where it goes. Default: `CLAUDE.local.md` into local memory, the user's own `CLAUDE.md` into the global one, all else into the
+    /// project's.
+    #[napi(ts_type = "MemoryScope")]
+    pub scope: Option<String>,
+    /// Whether to stage what is to be taken. Default: false.
+    pub apply: Option<bool>,
+}
+
+/// What a person should know of a memory file.
+#[napi(object)]
+pub struct MemoryWarning {
+    /// Stable code in upper snake case.
+    pub code: String,
+    /// The file or folder; empty if it is about none.
+    pub path: String,
+    /// What is wrong, in words that follow the path.
+    pub problem: String,
+}
 
 #[napi]
 impl Memory {
@@ -91,6 +121,70 @@ impl Memory {
         self.decide(id, scope, false)
     }
 
+    /// Looks at what other programs remember: Claude Code's memory of the project, or notes that people wrote for it. Only says what it would
+    /// take, unless `apply` is true: then that is staged, and the next flush writes it. Nothing of theirs is changed.
+    ///
+    /// Rejects with `INVALID_ARGUMENT`; with `apply` also as `remember`.
+    #[napi(
+        ts_args_type = "options?: MemoryImportOptions | null",
+        ts_return_type = "Promise<MemoryImport>"
+    )]
+    pub fn import_from(
+        &self,
+        options: Given<Option<MemoryImportOptions>>,
+    ) -> AsyncTask<Blocking<Json>> {
+        self.with(move |memory| {
+            let options = options.named("options")?.unwrap_or_default();
+            let scope = options.scope.map(|name| Scope::named(&name)).transpose()?;
+            let from = match (options.from.as_deref(), options.path) {
+                (None | Some("claude"), None) => ImportFrom::ClaudeMemory,
+                (Some("notes"), None) => ImportFrom::Notes,
+                (None, Some(path)) => ImportFrom::Path(PathBuf::from(path)),
+                _ => {
+                    return Err(Error::argument(
+                        "from",
+                        "must be `claude` or `notes`, or left out beside `path`",
+                    ));
+                }
+            };
+            let config_dir = std::env::var("CLAUDE_CONFIG_DIR").ok();
+            json(&memory.import(&from, scope, config_dir, options.apply.unwrap_or_default())?)
+        })
+    }
+
+    /// The model that the user named in `captureModel` to propose entries; null: nothing is to be proposed.
+    #[napi(ts_return_type = "Promise<MemoryCaptureModel | null>")]
+    pub fn capture_model(&self) -> AsyncTask<Blocking<Json>> {
+        self.with(|memory| json(&memory.capture_model()))
+    }
+
+    /// What to ask that model about a conversation; null where too little was said. The host makes the request, with this as its one message,
+    /// and gives the answer to `propose`.
+    ///
+    /// `messages`: as the host has them, oldest first. Rejects with `INVALID_ARGUMENT`.
+    #[napi(ts_args_type = "messages: unknown[]", ts_return_type = "Promise<string | null>")]
+    pub fn capture_prompt(&self, messages: Given<Json>) -> AsyncTask<Blocking<Option<String>>> {
+        self.with(move |memory| match messages.named("messages")?.0 {
+            Value::Array(messages) => Ok(memory.capture_prompt(&messages)),
+            _ => Err(Error::argument("messages", "must be a list")),
+        })
+    }
+
+    /// Proposes what a model answered: it waits until a person accepts it. Resolves to what was new and is proposed now.
+    ///
+    /// Rejects as `remember`.
+    #[napi(ts_args_type = "answer: string", ts_return_type = "Promise<Array<RememberedEntry>>")]
+    pub fn propose(&self, answer: Given<String>) -> AsyncTask<Blocking<Json>> {
+        self.with(move |memory| json(&memory.propose(&answer.named("answer")?)?))
+    }
+
+    /// Everything that a person should know of the files as they stand: what cannot be read, wrong settings, secrets, sizes, entries that
+    /// double or contradict each other, damaged journals.
+    #[napi(ts_return_type = "Promise<Array<MemoryWarning>>")]
+    pub fn check(&self) -> AsyncTask<Blocking<Vec<MemoryWarning>>> {
+        self.with(|memory| Ok(memory.check().into_iter().map(warning).collect()))
+    }
+
     /// Why a host's call must not run: it would put a secret into a memory file. Null for everything else.
     ///
     /// `args`: those of the call. `cwd`: the working folder, from which relative paths count. Rejects with `INVALID_ARGUMENT`.
@@ -142,6 +236,11 @@ impl Memory {
             memory.decide(id, scope, accepts).map(|scope| scope.to_string())
         })
     }
+}
+
+fn warning(warning: Warning) -> MemoryWarning {
+    let Warning { code, path, problem } = warning;
+    MemoryWarning { code: code.to_owned(), path: path.to_string_lossy().into_owned(), problem }
 }
 
 fn json<T: Serialize>(value: &T) -> Result<Json> {

@@ -505,3 +505,33 @@ export interface RememberedEntry {
   scope: MemoryScope;
   findings: MemoryFinding[];
 }
+
+/** Something that another program remembers. `take`: it is taken; `duplicate`: it is here already, or waits; `refused`: for the `reason`. */
+export interface MemoryImportItem {
+  scope: MemoryScope;
+  file: string;
+  text: string;
+  heading?: string;
+  by: "import";
+  /** The file, and the line behind a colon. */
+  origin: string;
+  verdict: "take" | "duplicate" | "refused";
+  reason?: string;
+  /** Its operation, once it is staged. */
+  id: string | null;
+}
+
+/** What an import would take, or took; see `Memory.importFrom`. */
+export interface MemoryImport {
+  items: MemoryImportItem[];
+  /** The files that were read. */
+  files: string[];
+  /** What could not be read. */
+  findings: MemoryFinding[];
+}
+
+/** A model as the host names it; see `Memory.captureModel`. */
+export interface MemoryCaptureModel {
+  provider: string;
+  id: string;
+}

@@ -46,6 +46,12 @@ pub(super) fn refuse_write(
     })
 }
 
+/// Whether a call writes what is private in a project.
+pub(super) fn writes_private(folders: &Folders, cwd: &Path, tool: &str, args: &Value) -> bool {
+    let targets = targets(folders, cwd, Call::new(tool, args));
+    targets.iter().any(|target| target.scope == Scope::Local)
+}
+
 /// What is found about the memory files that a call wrote, as they are now.
 pub(super) fn findings_of_write(
     folders: &Folders,

@@ -232,14 +232,19 @@ impl Journal {
         }
     }
 
-    /// Writes the journal anew without what is settled, where it has grown too long or has lines that cannot be read; these are
-    /// set aside. Not while a flush is under way.
+    /// Writes the journal anew where it has grown too long, without what is settled; where it has lines that cannot be read, which are
+    /// set aside; and where it has a secret, which goes. Not while a flush is under way.
     pub(in crate::memory) fn compact(
         &self,
         folder: &MemoryFolder,
         _lock: &FolderLock,
     ) -> Result<Option<Finding>> {
-        if self.is_interrupted() || (self.bytes < COMPACT_BYTES && self.bad.is_empty()) {
+        let has_secret = |operation: &Operation| {
+            let secret = FindingCode::Secret.as_str();
+            matches!(&operation.status, Status::Refused { code, .. } if code == secret)
+        };
+        let is_due = self.bytes >= COMPACT_BYTES || !self.bad.is_empty();
+        if self.is_interrupted() || !(is_due || self.operations().any(has_secret)) {
             return Ok(None);
         }
         let mut said = None;
@@ -253,7 +258,7 @@ impl Journal {
         let dropped = &self.settled[..old];
         let mut text = String::new();
         for (id, (operation, line)) in &self.operations {
-            if dropped.contains(id) {
+            if dropped.contains(id) || has_secret(operation) {
                 continue;
             }
             text.push_str(line);

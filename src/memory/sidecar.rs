@@ -162,6 +162,14 @@ impl MemoryFolder {
         Ok(self.path.join(aside))
     }
 
+    /// Makes the folder if it is missing and, with the first write in a project's, what keeps private files out of git.
+    ///
+    /// # Errors
+    /// `OUTSIDE_PROJECT`, `FILE`.
+    pub(in crate::memory) fn keep_private(&self) -> Result<()> {
+        self.make()
+    }
+
     /// Makes the folder if it is missing, and takes its lock.
     ///
     /// # Errors

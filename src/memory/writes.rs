@@ -7,10 +7,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::checks::{Limits, check_entry, check_file};
+use super::capture;
+use super::checks::{Limits, check_entry, check_file, page_of};
 use super::finding::Finding;
 use super::flush::{FlushOptions, FlushReport, flush};
 use super::guard;
+use super::import::{self, Here, ImportFrom, ImportItem, ImportPlaces, ImportPlan, Verdict};
 use super::journal::{self, Draft, Journal, Operation, OperationId};
 use super::page::Page;
 use super::scope::Scope;
@@ -30,6 +32,15 @@ pub fn now() -> Timestamp {
 
 /// Findings about a file, by the hash of what was checked.
 pub(super) type Checked = HashMap<PathBuf, (Hash, Vec<Finding>)>;
+
+/// A model as a host names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CaptureModel {
+    /// Its provider.
+    pub provider: String,
+    /// Its ID there.
+    pub id: String,
+}
 
 /// An entry that waits for a flush.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -132,6 +143,93 @@ impl Memory {
         Flush { folders: self.memory_folders(), options }
     }
 
+    /// Looks at what other programs remember; with `apply`, stages what is to be taken, and the next flush writes it.
+    ///
+    /// `scope`: where it goes; `None`: a person's own notes stay theirs, the user's own become global, all else goes into the project's
+    /// memory. `claude_config_dir`: the value of `CLAUDE_CONFIG_DIR`.
+    ///
+    /// # Errors
+    /// As [`Self::remember`], if something is to be staged.
+    pub fn import(
+        &mut self,
+        from: &ImportFrom,
+        scope: Option<Scope>,
+        claude_config_dir: Option<String>,
+        apply: bool,
+    ) -> Result<ImportPlan> {
+        let folder = self.folders.folder(Scope::Project);
+        let project = folder.and_then(|folder| folder.parent()?.parent()).map(Path::to_owned);
+        let places = ImportPlaces { home: self.home.clone(), claude_config_dir, project };
+        let mut plan = import::plan(from, scope, &places, &self.here());
+        if !apply {
+            return Ok(plan);
+        }
+        for scope in Scope::ALL {
+            let taken =
+                |item: &&mut ImportItem| item.scope == scope && item.verdict == Verdict::Take;
+            let items: Vec<&mut ImportItem> = plan.items.iter_mut().filter(taken).collect();
+            if !items.is_empty() {
+                let drafts = items.iter().map(|item| item.draft.clone()).collect();
+                let ids = journal::stage(&self.memory_folder(scope)?, drafts, false, now())?;
+                items.into_iter().zip(ids).for_each(|(item, id)| item.id = Some(id));
+            }
+        }
+        Ok(plan)
+    }
+
+    /// The model that its user named to propose entries, as `captureModel`; `None`: nothing is proposed.
+    pub fn capture_model(&mut self) -> Option<CaptureModel> {
+        let (global, project) =
+            (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
+        let (settings, _) = MemorySettings::load(global, project);
+        let name = settings.capture_model?;
+        let (provider, id) = name.split_once('/')?;
+        Some(CaptureModel { provider: provider.to_owned(), id: id.to_owned() })
+    }
+
+    /// What to ask that model about a conversation; `None` where too little was said.
+    ///
+    /// `messages`: as a host has them, oldest first.
+    pub fn capture_prompt(&mut self, messages: &[Value]) -> Option<String> {
+        capture::prompt(messages, &self.here().entries)
+    }
+
+    /// Proposes what a model answered: it waits until a person accepts it. Returns what was new and is proposed now.
+    ///
+    /// # Errors
+    /// As [`Self::remember`].
+    pub fn propose(&mut self, answer: &str) -> Result<Vec<Remembered>> {
+        let scopes: Vec<Scope> = self.folders.scopes().map(|(scope, _)| scope).collect();
+        let found = capture::proposals(answer, &scopes, &self.here().entries);
+        let staged = found.into_iter().map(|(scope, draft)| {
+            let id = journal::stage(&self.memory_folder(scope)?, vec![draft], true, now())?[0];
+            Ok(Remembered { id, scope, findings: Vec::new() })
+        });
+        staged.collect()
+    }
+
+    /// What stands in memory, and what waits to.
+    fn here(&mut self) -> Here {
+        let look = self.look();
+        let mut here = Here { entries: entries(&look), ..Here::default() };
+        for file in look.files.into_iter().filter(|file| !file.is_index()) {
+            here.topics.insert((file.scope, file.file), file.text);
+        }
+        for (scope, folder) in self.memory_folders() {
+            let (journal, _) = Journal::read(&folder);
+            for operation in journal.operations().filter(|one| !one.status.is_settled()) {
+                let Draft { file, text, .. } = &operation.draft;
+                let scope = if *file == Scope::Local.index_file() { Scope::Local } else { scope };
+                if file == scope.index_file() {
+                    here.entries.extend(page_of(text, scope));
+                } else {
+                    here.topics.insert((scope, file.clone()), text.clone());
+                }
+            }
+        }
+        here
+    }
+
     /// What waits in each folder; without those in which nothing does.
     pub fn waiting(&self) -> Vec<Waiting> {
         let waiting = self.memory_folders().into_iter().map(|(scope, folder)| {
@@ -188,17 +286,27 @@ impl Memory {
         let (global, project) =
             (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
         let limits = Limits::of(&MemorySettings::load(global, project).0);
-        let found = guard::findings_of_write(&self.folders, cwd, tool, args, limits);
+        let mut found = guard::findings_of_write(&self.folders, cwd, tool, args, limits);
+        if guard::writes_private(&self.folders, cwd, tool, args) {
+            // The model may be the first to write in this folder, and nothing keeps its file out of git.
+            let kept = self.memory_folder(Scope::Local).and_then(|folder| folder.keep_private());
+            found.extend(kept.err().map(|error| finding_of(&error)));
+        }
         let lines: Vec<String> = found.iter().map(|finding| format!("- {finding}")).collect();
         (!lines.is_empty())
             .then(|| format!("Written. The check of memory found:\n{}", lines.join("\n")))
     }
 
-    /// What is found about the files as they stand: secrets, sizes, entries against each other, lines of journals. A text that was
-    /// checked before is not checked again.
+    /// Everything that a person should know of the files as they stand: what cannot be read, wrong settings, secrets, sizes, entries
+    /// against each other, lines of journals. A text that was checked before is not checked again.
     pub fn check(&mut self) -> Vec<Warning> {
         let look = self.look();
         let limits = Limits::of(&look.settings);
+        let mut warnings = look.warnings;
+        warnings.extend(look.wrong_settings.iter().map(|error| match error {
+            Error::InvalidSettings { path, problem } => Warning::new(error.code(), path, problem),
+            _ => Warning::new(error.code(), Path::new(""), error.to_string()),
+        }));
         let mut found = Vec::new();
         for file in &look.files {
             let known = self.checked.get(&file.path).filter(|(hash, _)| *hash == file.hash);
@@ -215,7 +323,8 @@ impl Memory {
         for (_, folder) in self.memory_folders() {
             found.extend(Journal::read(&folder).1);
         }
-        found.into_iter().map(Warning::from).collect()
+        warnings.extend(found.into_iter().map(Warning::from));
+        warnings
     }
 
     /// The folders that may be looked at, by the scope that they have. The scope `Local` has its project's.

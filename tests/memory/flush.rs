@@ -138,8 +138,11 @@ fn a_secret_is_refused_before_anything_is_written_and_again_at_the_flush() {
     );
     desk.write("writeback-journal.jsonl", line);
     let report = flush(&desk.memory(), Scope::Project, &options(false)).unwrap();
-    assert_eq!(codes(&report)[0].1, "SECRET");
+    assert_eq!(codes(&report)[0], ("key [redacted:github_token]".into(), "SECRET".into()));
     assert!(!desk.path("MEMORY.md").exists());
+    for name in desk.names() {
+        assert!(!desk.text(&name).contains("ghp_"), "{name} has the secret");
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::memory::journal::{Operation, Status};
 use crate::memory::page::Page;
 use crate::memory::parse::parse;
 use crate::memory::scope::Scope;
+use crate::store::redact_text;
 
 /// How a flush decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,7 +132,12 @@ fn committed(operation: &Operation, findings: Vec<Finding>) -> Outcome {
 
 fn refused(operation: &Operation, findings: Vec<Finding>) -> Outcome {
     let (code, reason) = reason_of(&findings);
-    outcome(operation, Status::Refused { code, reason }, findings)
+    let mut refused = outcome(operation, Status::Refused { code, reason }, findings);
+    // Who reads what was refused must not read the secret.
+    if let Some(text) = redact_text(&refused.operation.draft.text).text {
+        refused.operation.draft.text = text;
+    }
+    refused
 }
 
 /// An operation that waits for the next flush.
