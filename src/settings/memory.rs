@@ -98,7 +98,7 @@ pub const MEMORY_SETTINGS: &[SettingDoc] = &[
         "strictWriteback",
         SettingType::Boolean,
         "true",
-        "Refuse a staged entry that doubles or contradicts another one; `false`: write it, with a warning. Secrets are always refused",
+        "Refuse a staged entry that doubles another one, is too long or has conflict markers; `false`: write it, with a warning. Secrets are always refused, contradictions never",
     ),
     user_only(setting(
         "captureModel",

@@ -3,7 +3,7 @@
 use palimpsest::context::forms;
 use palimpsest::object::{Handle, ObjectId, TxId};
 use palimpsest::session::{LineRange, OutputClass, RequestKey, ResultFact, Shows};
-use palimpsest::settings::{SETTINGS, SettingDoc};
+use palimpsest::settings::{MEMORY_SETTINGS, SETTINGS, SettingDoc};
 
 const SETTINGS_PAGE: &str = include_str!("../../docs/settings.md");
 const LINES_PAGE: &str = include_str!("../../docs/what-the-model-sees.md");
@@ -19,13 +19,25 @@ fn plain(row: &str) -> String {
     row.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The rows of the table of settings behind a heading of the page.
+fn rows_behind(heading: &str) -> Vec<String> {
+    let titles = "| setting | default | must be | what it does |";
+    let section = SETTINGS_PAGE.lines().skip_while(|line| *line != heading);
+    let table = section.skip_while(|line| plain(line) != titles).skip(2);
+    table.take_while(|line| line.starts_with('|')).map(plain).collect()
+}
+
 #[test]
-fn the_settings_table_is_that_of_the_code() {
-    let heading = "| setting | default | must be | what it does |";
-    let table = SETTINGS_PAGE.lines().skip_while(|line| plain(line) != heading).skip(2);
-    let found: Vec<String> = table.take_while(|line| line.starts_with('|')).map(plain).collect();
-    let expected: Vec<String> = SETTINGS.iter().map(row).collect();
-    assert!(found == expected, "the rows in docs/settings.md should be:\n{}", expected.join("\n"));
+fn the_settings_tables_are_those_of_the_code() {
+    for (heading, table) in [("# Settings", SETTINGS), ("## Memory", MEMORY_SETTINGS)] {
+        let expected: Vec<String> = table.iter().map(row).collect();
+        let found = rows_behind(heading);
+        assert!(
+            found == expected,
+            "below `{heading}` the rows should be:\n{}",
+            expected.join("\n")
+        );
+    }
 }
 
 #[test]
