@@ -29,7 +29,7 @@ impl Desk {
     /// The section for the next prompt, which comes so many seconds after the newest message.
     fn section(&mut self, seconds: i64) -> String {
         self.host.wait(seconds);
-        let call = CallInfo { model: Some("fake/fake-1".to_owned()), ..CallInfo::default() };
+        let call = CallInfo { model: Some(self.host.model.clone()), ..CallInfo::default() };
         let moment = Moment { call: &call, now: Timestamp(self.host.now()) };
         let section = self.memory.prompt(Some(&mut self.host.live), &moment).unwrap();
         section.unwrap().text.clone()
@@ -74,6 +74,23 @@ fn a_change_is_told_in_the_next_message_and_stays_until_the_section_is_made_anew
     assert_eq!(holding(&sent, "Memory change"), [0_usize; 0]);
     assert_eq!(desk.section(10), anew);
     assert_eq!(holding(&desk.turn("five"), "Memory change"), [0_usize; 0]);
+}
+
+#[test]
+fn another_model_gets_the_section_anew_and_the_first_one_when_it_comes_back_too_late() {
+    let mut desk = Desk::new(Layout::Log, "- a: 1\n");
+    let first = desk.section(0);
+    desk.turn("one");
+    desk.append("- b: 2");
+    assert_eq!(desk.section(1), first);
+    desk.turn("two");
+    "fake/fake-2".clone_into(&mut desk.host.model);
+    let anew = desk.section(1);
+    assert!(anew.contains("- b: 2"));
+    assert_eq!(holding(&desk.turn("three"), "Memory change"), [0_usize; 0]);
+    // The first model's cache lives, and holds another system prompt: that has gone for good.
+    "fake/fake-1".clone_into(&mut desk.host.model);
+    assert_eq!(desk.section(1), anew);
 }
 
 #[test]
