@@ -85,9 +85,10 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
   on("session_before_compact", (event, ctx) =>
     life.current === undefined ? undefined : answerCompaction(pi, life.current, event, ctx),
   );
-  on("session_compact", (_event, ctx) => {
+  on("session_compact", async (_event, ctx) => {
     // Nobody waits for it.
     void memory.capture(ctx, captureMs.compaction);
+    await memory.compacted();
   });
   on("before_provider_request", ({ payload }) =>
     life.current === undefined ? undefined : prepare(life.current, payload),
@@ -104,6 +105,7 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
   on("tool_result", async (event, ctx) => {
     const replaced = await life.current?.observer.ran(event);
     await memory.wrote(event, ctx);
+    await memory.ran(event, ctx);
     const found = await memory.explained(event, ctx);
     return found === undefined ? replaced : { ...replaced, content: withText(event.content, found) };
   });

@@ -67,7 +67,8 @@ export class MemoryLife {
   async open(ctx: ExtensionContext): Promise<Memory> {
     if (this.#memory === undefined) {
       const { openMemory } = await loadAddon();
-      this.#memory ??= openMemory({ agentDir: this.#agentDir, project: ctx.cwd, trusted: ctx.isProjectTrusted() });
+      const places = { agentDir: this.#agentDir, project: ctx.cwd, trusted: ctx.isProjectTrusted() };
+      this.#memory ??= openMemory(places, this.#life.current?.store);
     }
     return this.#memory;
   }
@@ -136,6 +137,17 @@ export class MemoryLife {
     }
   }
 
+  /** A tool ran: it may have read memory, or written it. */
+  async ran({ toolName, input, isError }: ToolResultEvent, ctx: ExtensionContext): Promise<void> {
+    const isStored = this.#life.current !== undefined;
+    await this.#report((memory) => memory.observe({ toolName, args: input, cwd: ctx.cwd, isError, isStored }));
+  }
+
+  /** Pi compacted the conversation. */
+  async compacted(): Promise<void> {
+    await this.#report((memory) => memory.compacted());
+  }
+
   /** Why a call must not run: it would put a secret into a memory file. */
   async refuses({ toolName, input }: ToolCallEvent, ctx: ExtensionContext) {
     try {
@@ -185,6 +197,16 @@ export class MemoryLife {
       }
     } catch (error) {
       await this.#failures?.report("memory that waits was not written", error);
+    }
+    if (when === "end") {
+      await this.#report((memory) => memory.ended());
+    }
+  }
+
+  /** Tells memory what happened, for its traces. */
+  async #report(what: (memory: Memory) => Promise<void>): Promise<void> {
+    if (this.#memory !== undefined) {
+      await what(this.#memory).catch((error: unknown) => this.#failures?.report("memory was not told", error));
     }
   }
 

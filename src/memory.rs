@@ -41,6 +41,7 @@ use std::time::Duration;
 
 pub use self::citations::Cite;
 pub use self::facts::{FACTS_FILE, Fact};
+pub use self::faults::{MemoryFault, Resident};
 pub use self::fidelity::Fidelity;
 pub use self::identity::KnownPage;
 pub use self::inject::{Injection, section_tokens};
@@ -51,7 +52,7 @@ pub use self::pins::{CitedChange, Pin, PinnedLines};
 pub use self::prompt::Moment;
 pub use self::scope::{Folders, Scope};
 pub use self::stale::{CitedFile, Doubt, Staleness};
-pub use self::trace::{Resident, Trace, Traced};
+pub use self::trace::{Trace, Traced};
 pub use self::warning::Warning;
 pub use self::watching::{FaultCount, Recalled, ToolCall};
 pub use self::writes::{CaptureModel, Flush, FolderFlush, Remembered, Waiting, now};

@@ -13,6 +13,7 @@ mod discovery;
 mod exclude;
 mod file;
 mod filesystem;
+mod ignored;
 mod index;
 mod indexing;
 mod location;
@@ -36,6 +37,7 @@ pub use exclude::Exclude;
 pub(crate) use file::unanswered;
 pub use file::{DEFAULT_MAX_TEXT_BYTES, FileReading, FileState, obstacle, read_bytes, read_file};
 pub use filesystem::{OwnFilesystem, data_folder, own_filesystem};
+pub use ignored::is_ignored;
 pub use index::{IndexOptions, IndexReport, index_files, index_paths};
 pub use indexing::{IndexOutcome, Indexed, Latest, Told, index, index_source, index_told, look};
 pub use location::Location;
@@ -54,4 +56,4 @@ pub use tracker::{
     Watching,
 };
 pub use tracking::{Locate, Tracking, TrackingEvent, TrackingOptions};
-pub use walk::Problem;
+pub use walk::{Problem, files_under};

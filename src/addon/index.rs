@@ -11,6 +11,7 @@ use napi_derive::napi;
 use super::argument::Given;
 use super::blocking::{Blocking, blocking, to_js};
 use super::store::Store;
+use crate::memory::StoreAccess;
 use crate::source::{self, absolute_path};
 
 /// How to index paths.
@@ -111,6 +112,18 @@ impl Store {
             let report = source::index_paths(&names.store, &paths, &options, throttled(listener))?;
             Ok(converted(report))
         }))
+    }
+}
+
+impl Store {
+    /// How memory puts its files into the store.
+    pub(super) fn access(&self) -> StoreAccess {
+        let (names, settings) = (self.names(), Arc::clone(&self.settings));
+        StoreAccess::new(self.core.clone(), move || {
+            let files = names.place(None)?.files;
+            let (max_text_bytes, exclude) = (settings.max_text_bytes, settings.excluded()?);
+            Ok(source::IndexOptions { files, all: false, max_text_bytes, exclude })
+        })
     }
 }
 

@@ -11,6 +11,7 @@ use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking, to_js};
 use super::crossing::call_info;
 use super::session::Session;
+use super::store::Store;
 use crate::error::Result;
 use crate::live::CallInfo;
 use crate::memory::{self, Folders, Moment};
@@ -66,12 +67,19 @@ pub struct Memory {
 
 /// Opens memory. Reads and makes nothing yet.
 ///
+/// `store`: where its files become objects like any other, with versions, history, differences and backlinks. Memory needs none, and goes
+/// on without it where it fails.
+///
 /// Throws `INVALID_ARGUMENT`.
-#[napi(ts_args_type = "options: MemoryOptions", catch_unwind)]
-pub fn open_memory(env: Env, options: Given<MemoryOptions>) -> napi::Result<Memory> {
-    let options = match options.named("options") {
-        Ok(options) => options,
-        Err(error) => return Err(to_js(env, &error)?),
+#[napi(ts_args_type = "options: MemoryOptions, store?: Store | undefined | null", catch_unwind)]
+pub fn open_memory(
+    env: Env,
+    options: Given<MemoryOptions>,
+    store: Given<Option<ClassInstance<'_, Store>>>,
+) -> napi::Result<Memory> {
+    let (options, store) = match (options.named("options"), store.named("store")) {
+        (Ok(options), Ok(store)) => (options, store),
+        (Err(error), _) | (_, Err(error)) => return Err(to_js(env, &error)?),
     };
     let MemoryOptions { agent_dir, project, trusted } = options;
     let folders = Folders::new(
@@ -79,7 +87,12 @@ pub fn open_memory(env: Env, options: Given<MemoryOptions>) -> napi::Result<Memo
         project.as_deref().map(Path::new),
         trusted.unwrap_or_default(),
     );
-    Ok(Memory { core: Arc::new(Mutex::new(memory::Memory::new(folders))) })
+    let memory = memory::Memory::new(folders);
+    let memory = match store {
+        Some(store) => memory.with_store(store.access()),
+        None => memory,
+    };
+    Ok(Memory { core: Arc::new(Mutex::new(memory)) })
 }
 
 /// What the system prompt says of memory.

@@ -81,7 +81,9 @@ impl Memory {
             let flush = core.lock().unwrap_or_else(PoisonError::into_inner).prepare_flush();
             let done = flush.run();
             if !done.is_empty() {
-                core.lock().unwrap_or_else(PoisonError::into_inner).rebuild();
+                let mut memory = core.lock().unwrap_or_else(PoisonError::into_inner);
+                memory.flushed(&done);
+                memory.rebuild();
             }
             json(&done)
         })
@@ -243,7 +245,7 @@ fn warning(warning: Warning) -> MemoryWarning {
     MemoryWarning { code: code.to_owned(), path: path.to_string_lossy().into_owned(), problem }
 }
 
-fn json<T: Serialize>(value: &T) -> Result<Json> {
+pub(super) fn json<T: Serialize>(value: &T) -> Result<Json> {
     let value: Result<Value, _> = serde_json::to_value(value);
     value.map(Json).map_err(|error| Error::internal(error.to_string()))
 }

@@ -535,3 +535,46 @@ export interface MemoryCaptureModel {
   provider: string;
   id: string;
 }
+
+/** What memory did badly; see docs/memory.md. */
+export type MemoryFault =
+  | "refetch"
+  | "duplicate_tool"
+  | "post_compaction_bootstrap"
+  | "flush_miss"
+  | "silent_recall"
+  | "pinned_invariant";
+
+/** How often a memory fault happened; see `Memory.faults`. */
+export interface MemoryFaultCount {
+  fault: MemoryFault;
+  inSession: number;
+  /** In the traces, which hold the newest of all sessions. */
+  inTraces: number;
+  /** ID of its newest trace. */
+  newest: string | null;
+}
+
+/** Why a person may want to look at a page. `old`: neither confirmed nor used for so many days; `never_used`: known for so many. */
+export type MemoryDoubt =
+  | { reason: "cited_changed" | "cited_gone"; paths: string[] }
+  | { reason: "old" | "never_used"; days: number };
+
+/** A decision about memory, or a memory fault; see `Memory.traces`. Lists hold the first 100 pages. */
+export type MemoryTrace = {
+  /** 8 hexadecimal digits. */
+  id: string;
+  /** RFC 3339. */
+  at: string;
+} & (
+  | {
+      kind: "residency";
+      resident: { id: string; fidelity: "pointer" | "structured" | "compressed" | "full"; why: string }[];
+      count: number;
+      evicted: string[];
+    }
+  | { kind: "compaction" }
+  | { kind: "flush"; scope: MemoryScope; operations: { id: string; status: string; reason?: string }[] }
+  | { kind: "recall"; query: string; code: string; pages: string[]; unsearched: string[] }
+  | { kind: "fault"; fault: MemoryFault; pages: string[]; words: string }
+);

@@ -40,7 +40,7 @@ pub struct Cite {
 }
 
 /// The files that an entry leads to or cites, each once: those of links first, then those in code, then those in sentences.
-pub(super) fn cites(entry: &str, links: &[&Link]) -> Vec<Cite> {
+pub(super) fn cites(text: &str, links: &[&Link]) -> Vec<Cite> {
     static CODE: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"`([^`\s]+)`").expect("a valid pattern"));
     static BARE: LazyLock<Regex> = LazyLock::new(|| {
@@ -55,17 +55,17 @@ pub(super) fn cites(entry: &str, links: &[&Link]) -> Vec<Cite> {
             found.add(cite);
         }
     }
-    for code in CODE.captures_iter(entry) {
-        let (path, lines) = parted(&code[1]);
-        if is_path_in_code(&path) {
-            found.add(Cite { path, lines, is_link: false });
+    for span in CODE.captures_iter(text) {
+        let cite = parted(&span[1]);
+        if is_path_in_code(&cite.path) {
+            found.add(cite);
         }
     }
-    let prose = CODE.replace_all(entry, " ");
+    let prose = CODE.replace_all(text, " ");
     for bare in BARE.captures_iter(&prose) {
-        let (path, lines) = parted(bare[1].trim_end_matches(['.', ',', ';', ':']));
-        if names_file(&path) {
-            found.add(Cite { path, lines, is_link: false });
+        let cite = parted(bare[1].trim_end_matches(['.', ',', ';', ':']));
+        if names_file(&cite.path) {
+            found.add(cite);
         }
     }
     found.0
@@ -103,27 +103,28 @@ fn linked(link: &Link) -> Option<Cite> {
         (LinkKind::External, Some(path)) => path,
         _ => &link.target,
     };
-    let (path, lines) = parted(target);
+    let cite = parted(target);
     let of_anchor = link.headings.first().and_then(|heading| lines_of(heading.strip_prefix('L')?));
-    let cite = Cite { path, lines: lines.or(of_anchor), is_link: true };
+    let cite = Cite { lines: cite.lines.or(of_anchor), is_link: true, ..cite };
     (!cite.path.is_empty()).then_some(cite)
 }
 
 /// A path without what stands behind it, and the lines that this names: `a.rs:12`, `a.rs:12-40`, `a.rs:12:5`, `a.rs#L12-L40`,
 /// `a.rs::name`.
-fn parted(text: &str) -> (String, Option<(u32, u32)>) {
+fn parted(text: &str) -> Cite {
     let text = text.replace('\\', "/");
+    let cite = |path: &str, lines| Cite { path: path.to_owned(), lines, is_link: false };
     if let Some((path, anchor)) = text.split_once('#') {
-        return (path.to_owned(), anchor.strip_prefix('L').and_then(lines_of));
+        return cite(path, anchor.strip_prefix('L').and_then(lines_of));
     }
     // A drive is no path with something behind it.
     let from = if text.as_bytes().get(1) == Some(&b':') { 2 } else { 0 };
     match text[from..].find(':') {
         Some(at) => {
             let (path, behind) = text.split_at(from + at);
-            (path.to_owned(), lines_of(&behind[1..]))
+            cite(path, lines_of(&behind[1..]))
         }
-        None => (text, None),
+        None => cite(&text, None),
     }
 }
 
@@ -143,16 +144,21 @@ fn is_path_in_code(path: &str) -> bool {
         let name = path.strip_prefix('.').unwrap_or_default();
         name.starts_with(char::is_alphabetic) && !name.contains('(')
     };
+    // `COPYING`, `LICENSE-MIT`
+    let is_loud = || {
+        let is_part = |char: char| char.is_ascii_uppercase() || char == '-';
+        path.len() > 3 && path.chars().all(is_part)
+    };
     path.chars().all(is_plain)
         && !path.starts_with('-')
         && !path.ends_with('/')
         && !path.contains("//")
         && !path.ends_with("()")
-        && (path.contains('/') || names_file(path) || is_hidden())
+        && (path.contains('/') || names_file(path) || is_hidden() || is_loud())
 }
 
 /// Whether the last part of a path is like a file's name: `a.rs`, `a.tar.gz`, `.env.local`, `Makefile`. A version (`1.5`) is not.
-fn names_file(path: &str) -> bool {
+pub(super) fn names_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     if PLAIN_NAMES.contains(&name.to_lowercase().as_str()) {
         // In a sentence, `build` is a word.
@@ -207,6 +213,7 @@ mod tests {
                 vec!["Makefile", ".env", ".github/workflows/ci.yml", "scripts/justfile"],
             ),
             ("- run `node scripts/x.js --fast`", vec!["scripts/x.js"]),
+            ("- `COPYING` and `LICENSE-MIT`", vec!["COPYING", "LICENSE-MIT"]),
             ("- [[notes/Deploy]] and [x](docs/a%20b.md#part)", vec!["notes/Deploy", "docs/a b.md"]),
             (
                 "- [x](../../src/a.rs#L3-L5), [y](a.rs:7), [z](file:///home/a/b.txt)",

@@ -180,13 +180,14 @@ impl Fact {
     fn own(&self) -> Option<Self> {
         let cites: Vec<Pin> = self.cites.iter().filter(|pin| pin.is_private).cloned().collect();
         let confirmed = if cites.is_empty() { String::new() } else { self.confirmed.clone() };
-        let (uses, used) = (self.uses, self.used.clone());
-        let bare = Self::bare(self.id.clone(), self.scope);
-        let own = Self { confirmed, cites, uses, used, ..bare };
+        let mut own = Self::bare(self.id.clone(), self.scope);
+        (own.confirmed, own.cites) = (confirmed, cites);
+        (own.uses, own.used) = (self.uses, self.used.clone());
         (own.uses > 0 || !own.cites.is_empty()).then_some(own)
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::fidelity::Fidelity;
 use super::page::PageId;
-use super::trace::Resident;
 use crate::object::Hash;
 
 /// Calls that are remembered, to find those that come again.
@@ -60,6 +59,17 @@ impl fmt::Display for MemoryFault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.as_str().replace('_', " "))
     }
+}
+
+/// A page in the system prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resident {
+    /// The page.
+    pub id: PageId,
+    /// How much of it.
+    pub fidelity: Fidelity,
+    /// Why, in a few words: `pinned`, `value 0.8`.
+    pub why: String,
 }
 
 /// A memory fault that happened.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 
 use super::facts::{Book, Fact, Met, text_hash};
 use super::identity::{self, KnownPage};
@@ -17,7 +18,9 @@ use crate::settings::Settings;
 use crate::source::{self, FileState, IndexOptions, read_file};
 use crate::store::{IndexedFolder, Store, slashed};
 
-/// Warnings after which the pages of a file are not what a person wants them to be.
+/// Warning of a file that a merge left its marks in.
+const TORN: &str = "CONFLICT_MARKERS";
+/// Warnings of a file, or a folder, that may have more pages.
 const UNSURE: [&str; 6] =
     ["UNREADABLE", "NOT_TEXT", "CONFLICT_MARKERS", "TOO_LARGE", "LEADS_OUT", "MANY_FILES"];
 /// Lines of a diff that are shown.
@@ -25,13 +28,28 @@ const MAX_DIFF_LINES: usize = 200;
 /// Unchanged lines around each change.
 const DIFF_CONTEXT: usize = 3;
 
+/// How to put files into a store, found out when it is first needed: that may look at a disk.
+type Options = LazyLock<Result<IndexOptions>, Box<dyn FnOnce() -> Result<IndexOptions> + Send>>;
+
 /// A store, and what it takes to put files into it.
 #[derive(Debug, Clone)]
 pub struct StoreAccess {
-    /// The store.
-    pub store: Store,
-    /// How to store files.
-    pub options: IndexOptions,
+    store: Store,
+    options: Arc<Options>,
+}
+
+impl StoreAccess {
+    /// A store. `options`: how to store files.
+    pub fn new(
+        store: Store,
+        options: impl FnOnce() -> Result<IndexOptions> + Send + 'static,
+    ) -> Self {
+        Self { store, options: Arc::new(LazyLock::new(Box::new(options))) }
+    }
+
+    fn options(&self) -> Option<&IndexOptions> {
+        self.options.as_ref().as_ref().ok()
+    }
 }
 
 /// What outlives a look.
@@ -45,6 +63,7 @@ pub(super) struct Keeper {
     ids: Vec<PageId>,
     /// Pages as the page tables know them.
     remembered: Vec<KnownPage>,
+    places: Option<Places>,
     /// Whether memory was written here since its facts were written: what git has of these may change, too.
     is_shared: bool,
 }
@@ -155,12 +174,21 @@ impl Keeper {
         self.book.get(id)
     }
 
-    fn places(&self, folders: &Folders) -> Places {
-        let exclude = match &self.access {
-            Some(access) => access.options.exclude.clone(),
-            None => Settings::default().excluded().unwrap_or_default(),
-        };
-        Places::new(folders, exclude)
+    fn store(&self) -> Option<(&Store, &IndexOptions)> {
+        let access = self.access.as_ref()?;
+        Some((&access.store, access.options()?))
+    }
+
+    /// Where cited files are looked for. Folders and store stay the same while memory is open.
+    fn places(&mut self, folders: &Folders) -> Places {
+        if let Some(places) = &self.places {
+            return places.anew();
+        }
+        let of_store = self.access.as_ref().and_then(StoreAccess::options);
+        let exclude = of_store.map(|options| options.exclude.clone());
+        let default = || Settings::default().excluded().unwrap_or_default();
+        let places = Places::new(folders, exclude.unwrap_or_else(default));
+        self.places.insert(places).clone()
     }
 
     fn update(
@@ -172,8 +200,11 @@ impl Keeper {
         now: Timestamp,
     ) {
         let pages: Vec<&Page> = files.iter().flat_map(|file| &file.pages).collect();
-        let unsure = warnings.iter().filter(|warning| UNSURE.contains(&warning.code));
-        let unsure: Vec<&Path> = unsure.map(|warning| &*warning.path).collect();
+        let warned = |codes: &[&str]| -> Vec<&Path> {
+            let found = warnings.iter().filter(|warning| codes.contains(&warning.code));
+            found.map(|warning| &*warning.path).collect()
+        };
+        let (torn, unsure) = (warned(&[TORN]), warned(&UNSURE));
         let path_of = |scope: Scope, file: &str| {
             let folder = folders.folder(scope);
             folder.map(|folder| if file.is_empty() { folder.to_owned() } else { folder.join(file) })
@@ -182,11 +213,13 @@ impl Keeper {
             let stamp = source::stamp(&path_of(scope, file)?)?;
             Some(Timestamp(stamp.mtime_ns / 1_000_000))
         };
-        let is_unsure = |scope: Scope, file: &str| {
-            path_of(scope, file).is_none_or(|path| unsure.contains(&&*path))
+        let is_among = |paths: &[&Path], scope: Scope, file: &str| {
+            path_of(scope, file).is_none_or(|path| paths.contains(&&*path))
         };
-        let (changed_at, is_unsure) = (&changed_at, &is_unsure);
-        self.book.update(folders, Met { pages: &pages, changed_at, is_unsure, places, now });
+        let is_torn = &|scope: Scope, file: &str| is_among(&torn, scope, file);
+        let is_unsure = &|scope: Scope, file: &str| is_among(&unsure, scope, file);
+        let (pages, changed_at) = (&pages, &changed_at);
+        self.book.update(folders, Met { pages, changed_at, is_torn, is_unsure, places, now });
     }
 
     /// Puts memory files that changed into the store, and what new pins are of, so that a diff can be shown.
@@ -197,7 +230,7 @@ impl Keeper {
         before: &[(Scope, PathBuf, Hash)],
         places: &Places,
     ) -> Result<()> {
-        let Some(StoreAccess { store, options }) = &self.access else { return Ok(()) };
+        let Some((store, options)) = self.store() else { return Ok(()) };
         let is_new = |file: &&MemoryFile| {
             let is_same = |known: &&(Scope, PathBuf, Hash)| known.1 == file.path;
             before.iter().find(is_same).is_none_or(|known| known.2 != file.hash)
@@ -216,13 +249,13 @@ impl Keeper {
                 continue;
             };
             let located = options.files.locate(&source::canonical_path(folder));
-            let path = slashed(&located.path.to_string_lossy()).into();
+            let path = slashed(&located.path.to_string_lossy());
             store.add_folder(&IndexedFolder { filesystem_id: located.filesystem_id, path })?;
         }
         source::index_files(store, &paths, options).map(drop)
     }
 
-    fn report(&self, folders: &Folders, cited: &CitedFile) -> CitedReport {
+    fn report(&self, places: &Places, cited: &CitedFile) -> CitedReport {
         let CitedFile { pin, path, change } = cited;
         let now = match read_file(path, MAX_BYTES).state {
             FileState::Text { text, .. } => Some(with_lf(&text)),
@@ -232,7 +265,7 @@ impl Keeper {
             CitedChange::Gone => None,
             CitedChange::Changed => now.as_ref().map(Hash::of),
         };
-        let is_shown = !pin.is_private && !self.places(folders).is_excluded(path);
+        let is_shown = !places.is_excluded(path);
         let before = if is_shown { self.text_of(pin, path).ok().flatten() } else { None };
         let diff = before.map(|before| {
             let diff = unified_diff(&before, now.as_deref().unwrap_or_default(), DIFF_CONTEXT);
@@ -244,7 +277,7 @@ impl Keeper {
 
     /// What a pinned file said, if the store has a version of it.
     fn text_of(&self, pin: &Pin, path: &Path) -> Result<Option<String>> {
-        let Some(StoreAccess { store, options }) = &self.access else { return Ok(None) };
+        let Some((store, options)) = self.store() else { return Ok(None) };
         let id = options.files.locate(&source::canonical_path(path)).id()?;
         if store.get(&id, AsOf::Latest)?.is_none() {
             return Ok(None);
@@ -313,15 +346,17 @@ impl Memory {
         found
     }
 
-    /// The stale pages with what changed. Brings all facts up to date before, and writes them.
+    /// The stale pages with what changed. Makes the page tables again before, brings all facts up to date, and writes both.
     pub fn verify(&mut self) -> Vec<StaleReport> {
         self.keeper.met = None;
         self.keeper.shares();
+        self.rebuild();
         let look = self.look();
+        let places = self.keeper.places(&self.folders);
         let reports = look.all_pages().filter_map(|page| {
             let staleness = look.staleness(&page.id)?;
             let cited = staleness.cited.iter();
-            let cited = cited.map(|cited| self.keeper.report(&self.folders, cited)).collect();
+            let cited = cited.map(|cited| self.keeper.report(&places, cited)).collect();
             Some(StaleReport { page: page.clone(), cited })
         });
         reports.collect()
@@ -347,16 +382,25 @@ impl Memory {
         self.keeper.shares();
     }
 
-    /// Notes where the page with this text was imported from. `false` if there is none.
-    pub fn note_origin(&mut self, scope: Scope, text: &str, origin: &str) -> bool {
+    /// Notes where pages were imported from: pairs of the text of an entry, or of a topic file, and its origin. Texts that stand nowhere
+    /// are passed over.
+    pub fn note_origins(&mut self, origins: &[(&str, &str)]) {
+        if origins.is_empty() {
+            return;
+        }
         let look = self.look();
-        let text = text_hash(text);
-        let is_meant = |page: &&Page| page.place.scope == scope && text_hash(&page.text) == text;
-        let Some(page) = look.all_pages().find(is_meant) else { return false };
-        self.keeper.book.note_origin(&page.id, origin);
+        let by_text: BTreeMap<String, &str> =
+            origins.iter().map(|(text, origin)| (text_hash(text), *origin)).collect();
+        for file in &look.files {
+            let of_file = by_text.get(&text_hash(&file.text));
+            for page in &file.pages {
+                if let Some(origin) = by_text.get(&text_hash(&page.text)).or(of_file) {
+                    self.keeper.book.note_origin(&page.id, origin);
+                }
+            }
+        }
         self.keeper.shares();
         self.keeper.write(&self.folders);
-        true
     }
 }
 

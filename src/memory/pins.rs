@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use super::citations::Cite;
+use super::citations::{Cite, names_file};
 use super::scope::{Folders, Scope};
 use crate::object::Hash;
 use crate::source::{self, Exclude, FileStamp, FileState, absolute_path, read_file};
@@ -15,6 +16,8 @@ use crate::source::{self, Exclude, FileStamp, FileState, absolute_path, read_fil
 pub(super) const MAX_BYTES: u64 = 16 << 20;
 /// Lines that are followed at most; of more, the whole file counts.
 const MAX_LINES: usize = 500;
+/// Files of a project among which a name is looked for.
+const MAX_LISTED: usize = 20_000;
 /// Digits of the hash of a first line.
 const START_CHARS: usize = 8;
 
@@ -28,7 +31,7 @@ pub struct Pin {
     /// The lines that are meant, where they can be followed by what they say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<PinnedLines>,
-    /// Whether it may not be told to others: the file is excluded.
+    /// Whether it may not be told to others, or says nothing to them: the file is excluded, or git leaves it out and everybody has another.
     #[serde(default, rename = "private", skip_serializing_if = "std::ops::Not::not")]
     pub is_private: bool,
 }
@@ -56,28 +59,53 @@ pub enum CitedChange {
     Gone,
 }
 
+impl CitedChange {
+    /// The name in documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::Gone => "gone",
+        }
+    }
+}
+
 /// The folders in which cited files are looked for.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
     project: Option<PathBuf>,
     folders: Folders,
-    exclude: Exclude,
+    exclude: Arc<Exclude>,
+    /// The files of the project, found out when a name is first looked for.
+    listing: Arc<OnceLock<Vec<String>>>,
 }
 
 impl Places {
     /// The places of memory folders. `exclude`: files of which nothing may be told to others.
     pub(super) fn new(folders: &Folders, exclude: Exclude) -> Self {
         let project = folders.folder(Scope::Project).and_then(Path::parent).and_then(Path::parent);
-        Self { project: project.map(Path::to_owned), folders: folders.clone(), exclude }
+        Self {
+            project: project.map(Path::to_owned),
+            folders: folders.clone(),
+            exclude: Arc::new(exclude),
+            listing: Arc::default(),
+        }
+    }
+
+    /// The same places, where the files of the project may be others by now.
+    pub(super) fn anew(&self) -> Self {
+        Self { listing: Arc::default(), ..self.clone() }
     }
 
     /// Pins a cited file as it is now. `None` where there is none, or it is no evidence: another memory file, a folder, one that may not
     /// be looked at.
     ///
-    /// `file`: path of the memory file that cites it, in the folder of its scope.
-    pub(super) fn pin(&self, scope: Scope, file: &str, cite: &Cite) -> Option<Pin> {
-        let path =
-            self.candidates(scope, file, cite).into_iter().find(|path| source::is_file(path))?;
+    /// `file`: path of the memory file that cites it, in the folder of its scope. `is_new`: whether the entry is new or edited; then a
+    /// file is also found by its name, or the end of its path, if only one in the project has that.
+    pub(super) fn pin(&self, scope: Scope, file: &str, cite: &Cite, is_new: bool) -> Option<Pin> {
+        let candidates = self.candidates(scope, file, cite);
+        let path = candidates.into_iter().find(|path| source::is_file(path));
+        let by_name = || self.by_name(scope, cite).filter(|_| is_new);
+        let path = path.or_else(by_name)?;
         if self.is_memory(&path) {
             return None;
         }
@@ -93,7 +121,9 @@ impl Places {
             }
             _ => return None,
         };
-        Some(Pin { is_private: self.is_excluded(&path), ..digest })
+        let is_left_out =
+            || self.project.as_deref().is_some_and(|root| source::is_ignored(root, &path));
+        Some(Pin { is_private: self.is_excluded(&path) || is_left_out(), ..digest })
     }
 
     /// Whether nothing may be told of a file.
@@ -147,6 +177,27 @@ impl Places {
         }
         found.retain(|path| path.is_absolute() && self.is_allowed(scope, path));
         found
+    }
+
+    /// The only file of the project whose path ends like a citation, or that a wikilink without an ending means.
+    fn by_name(&self, scope: Scope, cite: &Cite) -> Option<PathBuf> {
+        let project = self.project.as_deref().filter(|_| scope != Scope::Global)?;
+        let is_name = cite.is_link || names_file(&cite.path);
+        if !is_name || cite.path.starts_with(['/', '.', '~']) {
+            return None;
+        }
+        let listed = || source::files_under(&source::canonical_path(project), MAX_LISTED);
+        let files = self.listing.get_or_init(|| listed().unwrap_or_default());
+        let is_meant = |file: &&String| {
+            let is_end = |end: &str| {
+                let before = file.strip_suffix(end);
+                before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
+            };
+            is_end(&cite.path) || (cite.is_link && is_end(&format!("{}.md", cite.path)))
+        };
+        let mut found = files.iter().filter(is_meant);
+        let only = found.next()?;
+        found.next().is_none().then(|| project.join(only))
     }
 
     /// Whether a page of a scope may have a file looked at. What comes with a clone sees nothing but the clone.

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::faults::Resident;
 use super::inject::Injection;
 use super::note::Told;
-use super::trace::Resident;
 use super::worth::{Signals, is_related, worth};
 use super::{Look, Memory, Page, Scope};
 use crate::error::Result;
@@ -99,9 +99,12 @@ impl Memory {
             }
         };
         let injection = self.injector.inject(&self.folders, look, &signals);
-        let reason = |page: &Page| match page.is_pinned {
-            true => "pinned".to_owned(),
-            false => format!("worth {:.1}", worth(page, signals(page))),
+        let reason = |page: &Page| {
+            if page.is_pinned {
+                "pinned".to_owned()
+            } else {
+                format!("worth {:.1}", worth(page, signals(page)))
+            }
         };
         let resident = injection.resident.iter().filter_map(|(id, fidelity)| {
             let page = look.pages().find(|page| page.id == *id)?;

@@ -6,8 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::faults::MemoryFault;
-use super::fidelity::Fidelity;
+use super::faults::{MemoryFault, Resident};
 use super::page::PageId;
 use super::scope::{Folders, Scope};
 use super::sidecar::MemoryFolder;
@@ -83,17 +82,6 @@ pub enum Traced {
         /// What happened, in words.
         words: String,
     },
-}
-
-/// A page in the system prompt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Resident {
-    /// The page.
-    pub id: PageId,
-    /// How much of it.
-    pub fidelity: Fidelity,
-    /// Why, in a few words: `pinned`, `value 0.8`.
-    pub why: String,
 }
 
 /// What became of an operation of the journal.

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::faults::{Fault, MemoryFault, ObservedCall, Watch};
+use super::faults::{Fault, MemoryFault, ObservedCall, Resident, Watch};
 use super::flush::FlushReport;
 use super::journal::{Journal, OperationId, Status};
 use super::page::{PageId, PagePlace};
 use super::scope::Scope;
 use super::sidecar::MemoryFolder;
-use super::trace::{Flushed, Resident, Trace, Traced, Traces, first, quoted};
-use super::{Memory, MemoryFile};
+use super::trace::{Flushed, Trace, Traced, Traces, first, quoted};
+use super::{FolderFlush, Memory, MemoryFile};
 use crate::error::Result;
 use crate::harness::{Access, Call};
 use crate::object::Hash;
@@ -120,6 +120,9 @@ impl Memory {
 
     /// A tool call of the host has finished.
     pub fn observe(&mut self, call: &ToolCall<'_>) {
+        if !call.is_error && self.is_written_by(call.tool, call.args, call.cwd) {
+            self.written();
+        }
         let read = if call.is_error { Vec::new() } else { self.read_by(call) };
         if read.is_empty() {
             return;
@@ -150,8 +153,19 @@ impl Memory {
         }
     }
 
-    /// A flush has ended.
-    pub fn flushed(&mut self, scope: Scope, report: &FlushReport) {
+    /// A flush has ended: its entries become pages, which keep where they come from.
+    pub fn flushed(&mut self, flushes: &[FolderFlush]) {
+        for FolderFlush { scope, report, .. } in flushes {
+            self.flushed_folder(*scope, report);
+        }
+        let committed = flushes.iter().flat_map(|flush| &flush.report.committed);
+        let drafts = committed.map(|outcome| &outcome.operation.draft);
+        let origins: Vec<(&str, &str)> =
+            drafts.filter_map(|draft| Some((&*draft.text, draft.origin.as_deref()?))).collect();
+        self.note_origins(&origins);
+    }
+
+    fn flushed_folder(&mut self, scope: Scope, report: &FlushReport) {
         let outcomes = report.committed.iter().chain(&report.refused).chain(&report.held);
         let operations: Vec<Flushed> = outcomes
             .map(|outcome| {
@@ -295,12 +309,9 @@ struct Read {
 
 /// What the files are now, by name and stamp. `None` if one of them cannot be looked at.
 fn fingerprint(read: &[Read]) -> Option<Hash> {
-    let mut all = String::new();
-    for Read { path, .. } in read {
-        let stamp = source::stamp(path)?;
-        all += &format!("{}\n{}\n", path.display(), serde_json::to_string(&stamp).ok()?);
-    }
-    Some(Hash::of(all))
+    let now = read.iter().map(|Read { path, .. }| Some((path, source::stamp(path)?)));
+    let now: Vec<_> = now.collect::<Option<_>>()?;
+    Some(Hash::of(serde_json::to_string(&now).ok()?))
 }
 
 #[cfg(test)]

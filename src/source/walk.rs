@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use ignore::{DirEntry, WalkBuilder};
 
 use super::file::in_words;
-use crate::error::Result;
+use super::looks;
+use crate::error::{Error, Result};
+use crate::store::slashed;
 
 /// The problem reported for FIFOs, sockets and devices.
 pub(super) const NOT_A_FILE: &str = "it is no regular file";
@@ -74,6 +76,25 @@ pub(super) fn walk(
         }
     }
     Ok(())
+}
+
+/// Paths of the files under a folder, relative to it and with `/`, in the order of names: those that are neither hidden nor ignored.
+/// `None` if there are more than `max`, or a disk does not answer.
+pub fn files_under(root: &Path, max: usize) -> Option<Vec<String>> {
+    let root = root.to_owned();
+    looks::together(move || {
+        let options = WalkOptions { all: false, store: PathBuf::new() };
+        let mut files = Vec::new();
+        let walked = walk(&root, &options, |met| {
+            if let Met::File(path) = met
+                && let Some(within) = path.strip_prefix(&root).ok().and_then(Path::to_str)
+            {
+                files.push(slashed(within));
+            }
+            if files.len() > max { Err(Error::internal("too many files")) } else { Ok(()) }
+        });
+        walked.ok().map(|()| files)
+    })?
 }
 
 fn is_of_store(path: &Path, store: &Path) -> bool {

@@ -15,7 +15,9 @@ const MEMORY: &str = ".pi/memory/MEMORY.md";
 /// Entries with the keys `A`, `B` and so on, each with what it says.
 fn entries(said: &[&str]) -> String {
     let keys = 'A'..='Z';
-    keys.zip(said).map(|(key, said)| format!("- {key}: {said}\n")).collect()
+    let lines: Vec<String> =
+        keys.zip(said).map(|(key, said)| format!("- {key}: {said}\n")).collect();
+    lines.concat()
 }
 
 #[test]
@@ -59,7 +61,8 @@ fn an_entry_is_stale_while_what_it_cites_says_something_else() {
 fn of_cited_lines_only_these_count_wherever_they_move() {
     let repository = Repository::new();
     let lines = |from: u32, to: u32| -> String {
-        (from..=to).map(|line| format!("line {line}\n}}\n")).collect()
+        let lines: Vec<String> = (from..=to).map(|line| format!("line {line}\n}}\n")).collect();
+        lines.concat()
     };
     repository.write("a.rs", lines(1, 20));
     repository.write(
@@ -118,6 +121,28 @@ fn a_file_that_comes_into_being_is_pinned_then() {
 }
 
 #[test]
+fn a_file_is_found_by_its_name_if_only_one_has_it() {
+    let repository = Repository::new();
+    for path in
+        ["src/deep/only.rs", "src/one/two.rs", "src/other/two.rs", "docs/Guide.md", "dist/made.rs"]
+    {
+        repository.write(path, "1\n");
+    }
+    repository.write(".gitignore", "dist/\n");
+    let said = ["`only.rs:1`", "`two.rs`", "`one/two.rs`", "[[Guide]]", "see only.rs", "`made.rs`"];
+    repository.write(MEMORY, entries(&said));
+    let mut memory = repository.memory();
+    memory.look();
+    for path in
+        ["src/deep/only.rs", "src/one/two.rs", "src/other/two.rs", "docs/Guide.md", "dist/made.rs"]
+    {
+        repository.write(path, "2\n");
+    }
+    assert_eq!(stale(&memory.look()), ["A", "C", "D", "E"]);
+    assert_eq!(stale(&repository.memory().look()), ["A", "C", "D", "E"]);
+}
+
+#[test]
 fn global_memory_cites_absolute_paths_alone() {
     let repository = Repository::new();
     let cited = repository.agent().join("notes.txt");
@@ -154,7 +179,7 @@ fn what_comes_with_a_clone_sees_nothing_but_the_clone() {
     // Pins that somebody wrote by hand tell nothing either.
     let pin = |path: &str| format!(r#"{{"path":"{path}","hash":"{}"}}"#, "0".repeat(64));
     let own = id(&look, "D");
-    let forged: String = facts
+    let forged: Vec<String> = facts
         .lines()
         .map(|line| {
             if !line.contains(own.as_str()) {
@@ -165,17 +190,20 @@ fn what_comes_with_a_clone_sees_nothing_but_the_clone() {
             format!("{}{},{}\n", &line[..from], pins.join(","), &line[from..])
         })
         .collect();
+    let forged = forged.concat();
     assert_ne!(forged, facts);
     repository.write(".pi/memory/page-facts.jsonl", &forged);
     assert_eq!(stale(&repository.memory().look()), [""; 0]);
 }
 
 #[test]
-fn nothing_is_told_to_others_of_excluded_files() {
+fn nothing_is_told_to_others_of_files_that_git_does_not_have() {
     let repository = Repository::new();
     repository.write(".env", "PASSWORD=1\n");
     repository.write("a.rs", "1\n");
-    repository.write(MEMORY, entries(&["`.env` and `a.rs`"]));
+    repository.write("dist/a.js", "of this machine\n");
+    repository.write(".gitignore", "dist/\n");
+    repository.write(MEMORY, entries(&["`.env`, `dist/a.js` and `a.rs`"]));
     let mut memory = repository.memory();
     look_after_write(&mut memory);
     let shared = repository.text(".pi/memory/page-facts.jsonl");
@@ -184,7 +212,10 @@ fn nothing_is_told_to_others_of_excluded_files() {
         shared.contains("a.rs") && !shared.contains("hash\":\"\"") && !shared.contains(".env\""),
         "{shared}"
     );
-    assert!(own.contains(".env\"") && !own.contains("a.rs"), "{own}");
+    assert!(
+        own.contains(".env\"") && own.contains("dist/a.js\"") && !own.contains("a.rs"),
+        "{own}"
+    );
     assert!(repository.text(".pi/memory/.gitignore").contains("page-facts.local.jsonl"));
     repository.write(".env", "PASSWORD=2\n");
     assert_eq!(stale(&repository.memory().look()), ["A"]);
@@ -294,7 +325,8 @@ fn over_a_history_entries_are_marked_whose_cited_files_changed_and_no_others() {
     let mut files: Vec<String> = (0..60).map(|number| format!("src/f{number}.rs")).collect();
     let mut first: BTreeMap<String, String> = BTreeMap::new();
     for path in &files {
-        let text: String = (1..=40).map(|line| format!("{line} of {path}\n")).collect();
+        let lines: Vec<String> = (1..=40).map(|line| format!("{line} of {path}\n")).collect();
+        let text = lines.concat();
         repository.write(path, &text);
         first.insert(path.clone(), text);
     }
@@ -421,7 +453,7 @@ fn a_file_that_cannot_be_read_marks_nothing() {
     if !is_privileged() {
         use std::os::unix::fs::PermissionsExt;
         repository.write("a.rs", "2\n");
-        let locked = std::fs::Permissions::from_mode(0);
+        let locked = std::fs::Permissions::from_mode(0o000);
         std::fs::set_permissions(repository.root().join("a.rs"), locked).unwrap();
         assert_eq!(stale(&memory.look()), ["B"]);
     }

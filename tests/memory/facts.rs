@@ -102,7 +102,7 @@ fn facts_survive_without_any_other_sidecar_and_find_an_edited_page_again() {
     let names: Vec<String> = fs::read_dir(repository.root().join(".pi/memory"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.ends_with(".jsonl") && name != FACTS_FILE)
+        .filter(|name| name.contains(".jsonl") && name != FACTS_FILE)
         .collect();
     for name in names {
         fs::remove_file(repository.root().join(".pi/memory").join(name)).unwrap();
@@ -208,7 +208,7 @@ fn two_processes_lose_nothing_of_each_other() {
     one.look();
     other.look();
     let a = id(&one.look(), "A");
-    one.note_origin(palimpsest::memory::Scope::Project, "A: a", "CLAUDE.md:3");
+    one.note_origins(&[("A: a", "CLAUDE.md:3"), ("none", "x")]);
     repository.write(MEMORY, "- A: a\n- B: b\n");
     look_after_write(&mut other);
     one.look();

@@ -24,14 +24,13 @@ impl Desk {
     }
 
     fn memory(&self) -> palimpsest::memory::Memory {
-        let settings = Settings::default();
-        let options = IndexOptions {
-            files: self.files.clone(),
-            all: false,
-            max_text_bytes: settings.max_text_bytes,
-            exclude: settings.excluded().unwrap(),
-        };
-        self.repository.memory().with_store(StoreAccess { store: self.store.clone(), options })
+        let files = self.files.clone();
+        let access = StoreAccess::new(self.store.clone(), || {
+            let settings = Settings::default();
+            let (max_text_bytes, exclude) = (settings.max_text_bytes, settings.excluded()?);
+            Ok(IndexOptions { files, all: false, max_text_bytes, exclude })
+        });
+        self.repository.memory().with_store(access)
     }
 
     fn id(&self, path: &str) -> ObjectId {

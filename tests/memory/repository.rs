@@ -25,11 +25,11 @@ impl Repository {
         let repository = Self { folder: tempfile::tempdir().unwrap() };
         std::fs::create_dir_all(repository.root()).unwrap();
         repository.git(&["init", "--quiet", "--initial-branch=main"]);
-        repository.identify(&repository.root());
+        Self::identify(&repository.root());
         repository
     }
 
-    fn identify(&self, root: &Path) {
+    fn identify(root: &Path) {
         for (name, value) in [
             ("user.name", "A"),
             ("user.email", "a@b.invalid"),
@@ -53,7 +53,7 @@ impl Repository {
     pub(crate) fn cloned(&self, name: &str) -> PathBuf {
         let root = self.folder.path().join(name);
         run(self.folder.path(), &["clone", "--quiet", "p", name]);
-        self.identify(&root);
+        Self::identify(&root);
         root
     }
 
@@ -89,7 +89,8 @@ pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, bytes).unwrap();
     if path.components().any(|part| part.as_os_str() == "memory") {
-        let day = std::time::UNIX_EPOCH + std::time::Duration::from_millis(some_day().0 as u64);
+        let day =
+            std::time::UNIX_EPOCH + std::time::Duration::from_millis(some_day().0.unsigned_abs());
         std::fs::File::options().write(true).open(path).unwrap().set_modified(day).unwrap();
     }
 }

@@ -20,7 +20,7 @@ const KEPT_DAYS: i64 = 180;
 
 /// The facts of one folder's pages.
 #[derive(Debug, Default)]
-struct Shelf {
+struct Chapter {
     facts: BTreeMap<PageId, Fact>,
     /// What `page-facts.jsonl` says.
     shared: BTreeMap<PageId, Fact>,
@@ -36,7 +36,7 @@ struct Shelf {
 /// The facts of all pages.
 #[derive(Debug, Default)]
 pub(in crate::memory) struct Book {
-    shelves: BTreeMap<PathBuf, Shelf>,
+    chapters: BTreeMap<PathBuf, Chapter>,
 }
 
 /// What the pages are, for [`Book::update`].
@@ -46,7 +46,9 @@ pub(in crate::memory) struct Met<'a> {
     pub(in crate::memory) pages: &'a [&'a Page],
     /// The last change of each page's file, where it is known.
     pub(in crate::memory) changed_at: &'a dyn Fn(Scope, &str) -> Option<Timestamp>,
-    /// Whether a file could not be read as it is meant: its pages may be more, fewer or others.
+    /// Whether a merge left its marks in a file: its pages are not what anybody wrote.
+    pub(in crate::memory) is_torn: &'a dyn Fn(Scope, &str) -> bool,
+    /// Whether a file could not be read, or not all of it: it may have more pages.
     pub(in crate::memory) is_unsure: &'a dyn Fn(Scope, &str) -> bool,
     /// Where cited files are.
     pub(in crate::memory) places: &'a Places,
@@ -58,10 +60,10 @@ impl Book {
     /// Reads the files of the folders that changed since they were read last. Returns whether any did.
     pub(in crate::memory) fn read(&mut self, folders: &Folders) -> bool {
         let mut is_new = false;
-        for (scope, path) in shelves(folders) {
-            let shelf = self.shelves.entry(path.to_owned()).or_default();
-            if !shelf.is_read || stamps(path) != shelf.stamps {
-                shelf.read(scope, path);
+        for (scope, path) in chapters(folders) {
+            let chapter = self.chapters.entry(path.to_owned()).or_default();
+            if !chapter.is_read || stamps(path) != chapter.stamps {
+                chapter.read(scope, path);
                 is_new = true;
             }
         }
@@ -70,33 +72,33 @@ impl Book {
 
     /// The pages that are known, for carrying IDs over.
     pub(in crate::memory) fn known(&self) -> Vec<KnownPage> {
-        let facts = self.shelves.values().flat_map(|shelf| shelf.facts.values());
+        let facts = self.chapters.values().flat_map(|chapter| chapter.facts.values());
         facts.filter(|fact| !fact.text.is_empty()).map(Fact::known).collect()
     }
 
     /// The facts of a page.
     pub(in crate::memory) fn get(&self, id: &PageId) -> Option<&Fact> {
-        self.shelves.values().find_map(|shelf| shelf.facts.get(id))
+        self.chapters.values().find_map(|chapter| chapter.facts.get(id))
     }
 
     /// Brings the facts up to date with the pages: what is new or edited gets its citations pinned, what is gone is marked.
     pub(in crate::memory) fn update(&mut self, folders: &Folders, met: Met<'_>) {
         let today = day(met.now);
-        for (scope, path) in shelves(folders) {
-            let Some(shelf) = self.shelves.get_mut(path) else { continue };
+        for (scope, path) in chapters(folders) {
+            let Some(chapter) = self.chapters.get_mut(path) else { continue };
             let is_here = |page: &&&Page| folders.folder(page.place.scope) == Some(path);
             let here: Vec<&Page> = met.pages.iter().filter(is_here).copied().collect();
             for page in &here {
                 let place = &page.place;
-                if !(met.is_unsure)(place.scope, &place.file) {
+                if !(met.is_torn)(place.scope, &place.file) {
                     let changed_at = (met.changed_at)(place.scope, &place.file);
-                    shelf.meet(page, met.places, &today, changed_at);
+                    chapter.meet(page, met.places, &today, changed_at);
                 }
             }
             let present: BTreeSet<&PageId> = here.iter().map(|page| &page.id).collect();
             let is_unsure =
                 |fact: &Fact| (met.is_unsure)(fact.scope, &fact.file) || (met.is_unsure)(scope, "");
-            shelf.miss(&present, &is_unsure, &today);
+            chapter.miss(&present, &is_unsure, &today);
         }
     }
 
@@ -107,11 +109,11 @@ impl Book {
         places: &Places,
         now: Timestamp,
     ) -> Option<()> {
-        let shelf = self.shelf_of(&page.id)?;
-        let mut fact = shelf.facts.get(&page.id)?.clone();
+        let chapter = self.chapter_of(&page.id)?;
+        let mut fact = chapter.facts.get(&page.id)?.clone();
         fact.confirmed = day(now);
-        fact.cites = pinned(page, places);
-        shelf.set(fact);
+        fact.cites = pinned(page, places, true);
+        chapter.set(fact);
         Some(())
     }
 
@@ -119,33 +121,33 @@ impl Book {
     pub(in crate::memory) fn note_use(&mut self, pages: &[PageId], now: Timestamp) {
         let today = day(now);
         for id in pages {
-            let Some(shelf) = self.shelf_of(id) else { continue };
-            let Some(mut fact) = shelf.facts.get(id).filter(|fact| fact.used != today).cloned()
+            let Some(chapter) = self.chapter_of(id) else { continue };
+            let Some(mut fact) = chapter.facts.get(id).filter(|fact| fact.used != today).cloned()
             else {
                 continue;
             };
             fact.uses += 1;
             fact.used.clone_from(&today);
-            shelf.set(fact);
+            chapter.set(fact);
         }
     }
 
     /// The pins of what changed and is not written yet, but those of files that may not be told to others.
     pub(in crate::memory) fn new_pins(&self) -> Vec<(Scope, Pin)> {
         let changed = self
-            .shelves
+            .chapters
             .values()
-            .flat_map(|shelf| shelf.changed.iter().filter_map(|id| shelf.facts.get(id)));
+            .flat_map(|chapter| chapter.changed.iter().filter_map(|id| chapter.facts.get(id)));
         let pins = changed.flat_map(|fact| fact.cites.iter().map(|pin| (fact.scope, pin.clone())));
         pins.filter(|(_, pin)| !pin.is_private).collect()
     }
 
     /// Notes where a page was imported from.
     pub(in crate::memory) fn note_origin(&mut self, id: &PageId, origin: &str) {
-        let Some(shelf) = self.shelf_of(id) else { return };
-        if let Some(fact) = shelf.facts.get(id).filter(|fact| fact.origin != origin) {
+        let Some(chapter) = self.chapter_of(id) else { return };
+        if let Some(fact) = chapter.facts.get(id).filter(|fact| fact.origin != origin) {
             let fact = Fact { origin: origin.to_owned(), ..fact.clone() };
-            shelf.set(fact);
+            chapter.set(fact);
         }
     }
 
@@ -158,9 +160,9 @@ impl Book {
         is_shared: bool,
     ) -> (Vec<Warning>, bool) {
         let (mut warnings, mut is_done) = (Vec::new(), true);
-        for (scope, path) in shelves(folders) {
-            let Some(shelf) = self.shelves.get_mut(path) else { continue };
-            match shelf.write(scope, path, is_shared || scope == Scope::Global) {
+        for (scope, path) in chapters(folders) {
+            let Some(chapter) = self.chapters.get_mut(path) else { continue };
+            match chapter.write(scope, path, is_shared || scope == Scope::Global) {
                 Ok(is_written) => is_done &= is_written,
                 Err(error) => {
                     warnings.push(Warning::from(finding_of(&error)));
@@ -171,12 +173,12 @@ impl Book {
         (warnings, is_done)
     }
 
-    fn shelf_of(&mut self, id: &PageId) -> Option<&mut Shelf> {
-        self.shelves.values_mut().find(|shelf| shelf.facts.contains_key(id))
+    fn chapter_of(&mut self, id: &PageId) -> Option<&mut Chapter> {
+        self.chapters.values_mut().find(|chapter| chapter.facts.contains_key(id))
     }
 }
 
-impl Shelf {
+impl Chapter {
     /// Reads both files. What was changed here and is not written yet stands against what is there.
     fn read(&mut self, scope: Scope, path: &Path) {
         let folder = MemoryFolder::new(scope, path);
@@ -208,7 +210,7 @@ impl Shelf {
             // It is at least as old as its file.
             let since = changed_at.map(day).filter(|since| since.as_str() < today);
             let mut fact = Fact::new(page, since.unwrap_or_else(|| today.to_owned()));
-            fact.cites = pinned(page, places);
+            fact.cites = pinned(page, places, true);
             return self.set(fact);
         };
         // The line that came with a pull is right where it knows the page as it is now.
@@ -219,10 +221,10 @@ impl Shelf {
         fact.gone.clear();
         if fact.describe(page) {
             today.clone_into(&mut fact.confirmed);
-            fact.cites = pinned(page, places);
+            fact.cites = pinned(page, places, true);
         } else if fact.cites.len() < page.cites.len() {
             // A file that came into being only now, or that this person has and others do not.
-            let new: Vec<Pin> = pinned(page, places);
+            let new: Vec<Pin> = pinned(page, places, false);
             let is_new = |pin: &Pin| fact.cites.iter().all(|known| known.path != pin.path);
             let new: Vec<Pin> = new.into_iter().filter(is_new).collect();
             fact.cites.extend(new);
@@ -331,9 +333,10 @@ fn put(folder: &MemoryFolder, name: &str, text: &str, aside: &mut Vec<String>) -
 }
 
 /// The pins of all that a page cites.
-fn pinned(page: &Page, places: &Places) -> Vec<Pin> {
+fn pinned(page: &Page, places: &Places, is_new: bool) -> Vec<Pin> {
     let place = &page.place;
-    let pins = page.cites.iter().filter_map(|cite| places.pin(place.scope, &place.file, cite));
+    let pin = |cite| places.pin(place.scope, &place.file, cite, is_new);
+    let pins = page.cites.iter().filter_map(pin);
     let mut pins: Vec<Pin> = pins.collect();
     pins.sort();
     pins.dedup();
@@ -341,7 +344,7 @@ fn pinned(page: &Page, places: &Places) -> Vec<Pin> {
 }
 
 /// The folders that have facts, each once, with the scope of what git has of them.
-fn shelves(folders: &Folders) -> impl Iterator<Item = (Scope, &Path)> {
+fn chapters(folders: &Folders) -> impl Iterator<Item = (Scope, &Path)> {
     let scopes = [Scope::Global, Scope::Project].into_iter();
     scopes.filter_map(|scope| Some((scope, folders.folder(scope)?)))
 }

@@ -210,7 +210,8 @@ fn what_was_written_or_refused_is_no_flush_miss() {
     let limits = Limits { lines: 200, bytes: 8_192 };
     let options = FlushOptions { strict: true, limits, beside: Vec::new() };
     let report = flush(&folder, Scope::Project, &options).unwrap();
-    desk.memory.flushed(Scope::Project, &report);
+    let scope = Scope::Project;
+    desk.memory.flushed(&[FolderFlush { scope, report, failed: None }]);
     desk.memory.ended();
     assert_eq!(desk.faults(), [""; 0]);
     let Traced::Flush { operations, .. } = &desk.memory.traces()[0].what else {

@@ -1,0 +1,76 @@
+//! Whether git leaves a file out, by the `.gitignore` files above it. Must not ask git, nor open the file.
+
+use std::path::{Path, PathBuf};
+
+use ignore::Match;
+use ignore::gitignore::Gitignore;
+
+use super::looks;
+
+/// Whether a file below `root` is ignored: the nearest `.gitignore` that speaks of it, or of a folder above it, decides; after all of them
+/// `.git/info/exclude` of `root`.
+pub fn is_ignored(root: &Path, path: &Path) -> bool {
+    if !path.starts_with(root) {
+        return false;
+    }
+    let (root, path) = (root.to_owned(), path.to_owned());
+    looks::together(move || decision(&root, &path)).unwrap_or_default()
+}
+
+fn decision(root: &Path, path: &Path) -> bool {
+    let folders = path.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
+    let rules = folders.map(|folder| (folder.to_owned(), folder.join(".gitignore")));
+    let exclude = (root.to_owned(), root.join(".git/info/exclude"));
+    for (folder, file) in rules.chain([exclude]) {
+        match matched(folder, &file, path) {
+            Match::None => {}
+            Match::Ignore(()) => return true,
+            Match::Whitelist(()) => return false,
+        }
+    }
+    false
+}
+
+fn matched(folder: PathBuf, file: &Path, path: &Path) -> Match<()> {
+    if !looks::is_file(file) {
+        return Match::None;
+    }
+    let mut builder = ignore::gitignore::GitignoreBuilder::new(folder);
+    // A line that cannot be read counts for nothing, as in git.
+    drop(builder.add(file));
+    let rules = builder.build().unwrap_or_else(|_| Gitignore::empty());
+    rules.matched_path_or_any_parents(path, false).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_file_that_speaks_of_it_decides() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for (path, text) in [
+            (".gitignore", "dist/\n*.log\n/only.txt\n"),
+            ("a/.gitignore", "!keep.log\n"),
+            (".git/info/exclude", "private\n"),
+        ] {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        for (path, expected) in [
+            ("dist/x/y.js", true),
+            ("a/dist/y.js", true),
+            ("a/b/x.log", true),
+            ("a/keep.log", false),
+            ("keep.log", true),
+            ("only.txt", true),
+            ("a/only.txt", false),
+            ("a/private", true),
+            ("a/b.rs", false),
+        ] {
+            assert_eq!(is_ignored(root, &root.join(path)), expected, "{path}");
+        }
+    }
+}
