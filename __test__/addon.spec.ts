@@ -83,6 +83,7 @@ describe("the exports", () => {
       "capturePrompt",
       "check",
       "checkWrite",
+      "ended",
       "explainWrite",
       "flush",
       "importFrom",

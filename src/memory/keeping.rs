@@ -84,6 +84,19 @@ pub struct CitedReport {
     pub diff: Option<String>,
 }
 
+/// Something that was imported and is in memory now.
+#[derive(Debug, Clone, Copy)]
+pub struct Imported<'a> {
+    /// Its scope.
+    pub scope: Scope,
+    /// Its file.
+    pub file: &'a str,
+    /// The text of the entry.
+    pub text: &'a str,
+    /// Where it comes from.
+    pub origin: &'a str,
+}
+
 impl Keeper {
     /// Gives pages their stable IDs, keeps facts of them, and says which are stale. Costs little where nothing changed.
     pub(super) fn keep(
@@ -347,16 +360,26 @@ impl Memory {
         self.keeper.shares();
     }
 
-    /// Notes where the page with this text was imported from. `false` if there is none.
-    pub fn note_origin(&mut self, scope: Scope, text: &str, origin: &str) -> bool {
+    /// Notes where pages were imported from: of an index the page with the text, of a topic file all.
+    pub fn note_origins(&mut self, imported: &[Imported<'_>]) {
+        if imported.is_empty() {
+            return;
+        }
         let look = self.look();
-        let text = text_hash(text);
-        let is_meant = |page: &&Page| page.place.scope == scope && text_hash(&page.text) == text;
-        let Some(page) = look.all_pages().find(is_meant) else { return false };
-        self.keeper.book.note_origin(&page.id, origin);
+        for Imported { scope, file, text, origin } in imported {
+            let text = text_hash(text);
+            let is_meant = |page: &&Page| {
+                (page.place.scope, page.place.file.as_str()) == (*scope, *file)
+                    && (!page.is_entry() || text_hash(&page.text) == text)
+            };
+            let pages: Vec<PageId> =
+                look.all_pages().filter(is_meant).map(|page| page.id.clone()).collect();
+            for page in pages {
+                self.keeper.book.note_origin(&page, origin);
+            }
+        }
         self.keeper.shares();
         self.keeper.write(&self.folders);
-        true
     }
 }
 
