@@ -623,6 +623,8 @@ export declare class Memory {
    * left out. Never rejects because of a folder: `failed` says why nothing could be done there, and what waits goes on waiting.
    */
   flush(): Promise<Array<MemoryFlush>>
+  /** The session ends, after its last flush: what is staged and has no reason to wait is a flush miss. Writes what is known of pages. */
+  ended(): Promise<void>
   /** What waits in each folder: for a flush, or for a person's word. Folders in which nothing waits are left out. */
   waiting(): Promise<Array<MemoryWaiting>>
   /**

@@ -132,7 +132,7 @@ test("an import says what it would take, stages it when it is told to, and takes
   mkdirSync(theirs, { recursive: true });
   const token = "token ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
   writeFileSync(join(theirs, "MEMORY.md"), `## Build\n- [Quirks](quirks.md)\n- CI: green\n- ${token}\n`);
-  writeFileSync(join(theirs, "quirks.md"), "# Quirks\n");
+  writeFileSync(join(theirs, "quirks.md"), "# Quirks\n\nsccache\n");
   const memory = openMemory({ agentDir, project, trusted: true });
   const dry = await memory.importFrom({ path: theirs });
   expect(dry.items.map(({ file, verdict, id }) => [file, verdict, id])).toEqual([
@@ -152,8 +152,12 @@ test("an import says what it would take, stages it when it is told to, and takes
   expect(readFileSync(join(project, ".pi", "memory", "MEMORY.md"), "utf8")).toBe(
     "## Build\n\n- [Quirks](quirks.md)\n- CI: green\n",
   );
-  expect(readFileSync(join(project, ".pi", "memory", "quirks.md"), "utf8")).toBe("# Quirks\n");
+  expect(readFileSync(join(project, ".pi", "memory", "quirks.md"), "utf8")).toBe("# Quirks\n\nsccache\n");
   expect(await verdicts()).toEqual(["duplicate", "duplicate", "refused", "duplicate"]);
+  const facts = readFileSync(join(project, ".pi", "memory", "page-facts.jsonl"), "utf8");
+  expect(facts).toContain('"origin":"theirs, MEMORY.md:2"');
+  expect(facts).toContain('"origin":"theirs, quirks.md"');
+  await memory.ended();
   expect(await memory.importFrom()).toEqual({ items: [], files: [], findings: [] });
   await expect(memory.importFrom({ from: "x" as "notes" })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });

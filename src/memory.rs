@@ -45,7 +45,7 @@ pub use self::faults::{MemoryFault, Resident};
 pub use self::fidelity::Fidelity;
 pub use self::identity::KnownPage;
 pub use self::inject::{Injection, section_tokens};
-pub use self::keeping::{CitedReport, StalePage, StaleReport, StoreAccess};
+pub use self::keeping::{CitedReport, Imported, StalePage, StaleReport, StoreAccess};
 pub use self::load::{Loaded, MemoryFile};
 pub use self::page::{Page, PageId, PageKind, PagePlace};
 pub use self::pins::{CitedChange, Pin, PinnedLines};

@@ -105,15 +105,6 @@ impl Memory {
         })
     }
 
-    /// Reports that the session ends, after its last flush: what is still staged is a flush miss.
-    #[napi(ts_return_type = "Promise<void>")]
-    pub fn ended(&self) -> AsyncTask<Blocking<()>> {
-        self.with(|memory| {
-            memory.ended();
-            Ok(())
-        })
-    }
-
     /// The six memory faults with their numbers, in this session and in the traces.
     #[napi(ts_return_type = "Promise<Array<MemoryFaultCount>>")]
     pub fn faults(&self) -> AsyncTask<Blocking<Json>> {

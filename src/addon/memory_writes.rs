@@ -80,12 +80,17 @@ impl Memory {
             // Memory is not kept from others while a flush waits for another process.
             let flush = core.lock().unwrap_or_else(PoisonError::into_inner).prepare_flush();
             let done = flush.run();
-            if !done.is_empty() {
-                let mut memory = core.lock().unwrap_or_else(PoisonError::into_inner);
-                memory.flushed(&done);
-                memory.rebuild();
-            }
+            core.lock().unwrap_or_else(PoisonError::into_inner).settled(&done);
             json(&done)
+        })
+    }
+
+    /// The session ends, after its last flush: what is staged and has no reason to wait is a flush miss. Writes what is known of pages.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn ended(&self) -> AsyncTask<Blocking<()>> {
+        self.with(|memory| {
+            memory.ended();
+            Ok(())
         })
     }
 

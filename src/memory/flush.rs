@@ -115,7 +115,12 @@ pub fn flush_watched(
     let (journal, _) = Journal::read(folder);
     report.resumed = journal.is_interrupted();
     for begun in journal.begun() {
-        report.findings.extend(resume(folder, &lock, begun)?);
+        let (is_done, finding) = resume(folder, &lock, begun)?;
+        report.findings.extend(finding);
+        if is_done {
+            let done = journal.operations().filter(|one| begun.ids.contains(&one.id));
+            report.committed.extend(done.map(plan::resumed));
+        }
     }
     standing::remove_leftovers(folder.path());
     let (journal, findings) = Journal::read(folder);
@@ -242,8 +247,12 @@ impl Writing<'_> {
     }
 }
 
-/// Ends a flush that was interrupted after it began to write a file.
-fn resume(folder: &MemoryFolder, lock: &FolderLock, begun: &Begun) -> Result<Option<Finding>> {
+/// Ends a flush that was interrupted after it began to write a file. Returns whether the new text stands.
+fn resume(
+    folder: &MemoryFolder,
+    lock: &FolderLock,
+    begun: &Begun,
+) -> Result<(bool, Option<Finding>)> {
     let target = folder.place_of(&begun.file)?;
     let prepared = target.with_file_name(&begun.prepared);
     let (is_done, finding) = match standing::hash_of(&prepared) {
@@ -257,7 +266,7 @@ fn resume(folder: &MemoryFolder, lock: &FolderLock, begun: &Begun) -> Result<Opt
     };
     let ids = if is_done { begun.ids.clone() } else { Vec::new() };
     journal::record_end(folder, lock, ids)?;
-    Ok(finding)
+    Ok((is_done, finding))
 }
 
 /// Looks at what stood in the place of a new text. If it is what the text was made from, it is removed. If somebody saved the file

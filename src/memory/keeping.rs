@@ -103,6 +103,19 @@ pub struct CitedReport {
     pub diff: Option<String>,
 }
 
+/// Something that was imported and is in memory now.
+#[derive(Debug, Clone, Copy)]
+pub struct Imported<'a> {
+    /// Its scope.
+    pub scope: Scope,
+    /// Its file.
+    pub file: &'a str,
+    /// The text of the entry.
+    pub text: &'a str,
+    /// Where it comes from.
+    pub origin: &'a str,
+}
+
 impl Keeper {
     /// Gives pages their stable IDs, keeps facts of them, and says which are stale. Costs little where nothing changed.
     pub(super) fn keep(
@@ -382,21 +395,22 @@ impl Memory {
         self.keeper.shares();
     }
 
-    /// Notes where pages were imported from: pairs of the text of an entry, or of a topic file, and its origin. Texts that stand nowhere
-    /// are passed over.
-    pub fn note_origins(&mut self, origins: &[(&str, &str)]) {
-        if origins.is_empty() {
+    /// Notes where pages were imported from: of an index the page with the text, of a topic file all.
+    pub fn note_origins(&mut self, imported: &[Imported<'_>]) {
+        if imported.is_empty() {
             return;
         }
         let look = self.look();
-        let by_text: BTreeMap<String, &str> =
-            origins.iter().map(|(text, origin)| (text_hash(text), *origin)).collect();
-        for file in &look.files {
-            let of_file = by_text.get(&text_hash(&file.text));
-            for page in &file.pages {
-                if let Some(origin) = by_text.get(&text_hash(&page.text)).or(of_file) {
-                    self.keeper.book.note_origin(&page.id, origin);
-                }
+        for Imported { scope, file, text, origin } in imported {
+            let text = text_hash(text);
+            let is_meant = |page: &&Page| {
+                (page.place.scope, page.place.file.as_str()) == (*scope, *file)
+                    && (!page.is_entry() || text_hash(&page.text) == text)
+            };
+            let pages: Vec<PageId> =
+                look.all_pages().filter(is_meant).map(|page| page.id.clone()).collect();
+            for page in pages {
+                self.keeper.book.note_origin(&page, origin);
             }
         }
         self.keeper.shares();

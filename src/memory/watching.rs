@@ -158,11 +158,6 @@ impl Memory {
         for FolderFlush { scope, report, .. } in flushes {
             self.flushed_folder(*scope, report);
         }
-        let committed = flushes.iter().flat_map(|flush| &flush.report.committed);
-        let drafts = committed.map(|outcome| &outcome.operation.draft);
-        let origins: Vec<(&str, &str)> =
-            drafts.filter_map(|draft| Some((&*draft.text, draft.origin.as_deref()?))).collect();
-        self.note_origins(&origins);
     }
 
     fn flushed_folder(&mut self, scope: Scope, report: &FlushReport) {

@@ -14,6 +14,7 @@ use super::flush::{FlushOptions, FlushReport, flush};
 use super::guard;
 use super::import::{self, Here, ImportFrom, ImportItem, ImportPlaces, ImportPlan, Verdict};
 use super::journal::{self, Draft, Journal, Operation, OperationId};
+use super::keeping::Imported;
 use super::page::Page;
 use super::scope::Scope;
 use super::sidecar::{MemoryFolder, finding_of};
@@ -228,6 +229,24 @@ impl Memory {
             }
         }
         here
+    }
+
+    /// Takes over what a flush did: its traces and memory faults, where entries come from, the page table.
+    pub fn settled(&mut self, done: &[FolderFlush]) {
+        self.flushed(done);
+        for FolderFlush { scope, report, .. } in done {
+            let imported = report.committed.iter().filter_map(|outcome| {
+                let draft = &outcome.operation.draft;
+                let is_local = draft.file == Scope::Local.index_file();
+                let scope = if is_local { Scope::Local } else { *scope };
+                let origin = draft.origin.as_deref()?;
+                Some(Imported { scope, file: &draft.file, text: &draft.text, origin })
+            });
+            self.note_origins(&imported.collect::<Vec<_>>());
+        }
+        if !done.is_empty() {
+            self.rebuild();
+        }
     }
 
     /// What waits in each folder; without those in which nothing does.

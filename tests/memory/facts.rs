@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use palimpsest::memory::FACTS_FILE;
+use palimpsest::memory::{FACTS_FILE, Imported};
 
 use crate::privilege::is_privileged;
 use crate::repository::{Repository, id, look_after_write, memory_in, next_day, run, stale, write};
@@ -208,7 +208,8 @@ fn two_processes_lose_nothing_of_each_other() {
     one.look();
     other.look();
     let a = id(&one.look(), "A");
-    one.note_origins(&[("A: a", "CLAUDE.md:3"), ("none", "x")]);
+    let (scope, file) = (palimpsest::memory::Scope::Project, "MEMORY.md");
+    one.note_origins(&[Imported { scope, file, text: "A: a", origin: "CLAUDE.md:3" }]);
     repository.write(MEMORY, "- A: a\n- B: b\n");
     look_after_write(&mut other);
     one.look();

@@ -126,6 +126,11 @@ fn is_refusal(code: FindingCode, strict: bool) -> bool {
     }
 }
 
+/// An operation that an interrupted flush had written.
+pub(super) fn resumed(operation: &Operation) -> Outcome {
+    committed(operation, Vec::new())
+}
+
 fn committed(operation: &Operation, findings: Vec<Finding>) -> Outcome {
     outcome(operation, Status::Committed, findings)
 }
