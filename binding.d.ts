@@ -506,6 +506,76 @@ export interface RememberedEntry {
   findings: MemoryFinding[];
 }
 
+/** Memory at one moment; see `Memory.overview`. */
+export interface MemoryOverview {
+  /** The settings that count. */
+  settings: MemorySettings;
+  /** What is wrong with the settings, per file. */
+  wrongSettings: string[];
+  /** Without scopes that have no folder here. */
+  scopes: MemoryScopeOverview[];
+  /** Pages of indexes and of files that these lead to, in the order in which the model reads them. */
+  pages: MemoryPageOverview[];
+  /** What the system prompt of this session says of memory; null where it says nothing, or no session has begun. */
+  section: { tokens: number; pageTokens: number; changes: number } | null;
+  /** Pages whose cited files changed. */
+  stale: number;
+}
+
+/** Settings of memory; see docs/settings.md. */
+export interface MemorySettings {
+  enabled: boolean;
+  maxInjectLines: number;
+  maxInjectBytes: number;
+  pageTableInjection: boolean;
+  maxMemoryTokens: number;
+  traceEnabled: boolean;
+  strictWriteback: boolean;
+  captureModel: string | null;
+}
+
+/** A scope of memory. */
+export interface MemoryScopeOverview {
+  scope: MemoryScope;
+  /** Null where it may not be looked at. */
+  folder: string | null;
+  /** Whether it may not be looked at: the user does not trust the project. */
+  denied: boolean;
+  exists: boolean;
+  files: {
+    file: string;
+    path: string;
+    bytes: number;
+    lines: number;
+    pages: number;
+    /** Bytes behind the limits of lines and bytes; 0 for files that are no index. */
+    beyondLimits: number;
+    index: boolean;
+    linked: boolean;
+    archived: boolean;
+  }[];
+  table: "none" | "current" | "outdated" | "damaged";
+}
+
+/** A page of memory, with what it takes. */
+export interface MemoryPageOverview {
+  id: string;
+  scope: MemoryScope;
+  file: string;
+  line: number;
+  kind: MemoryPage["kind"];
+  key: string | null;
+  /** Its first line. */
+  title: string;
+  pinned: boolean;
+  /** As pointer, structured, compressed and full. */
+  tokens: [number, number, number, number];
+  /** How much of it the model has, or had in the last session; null: nothing. */
+  resident: "pointer" | "structured" | "compressed" | "full" | null;
+  /** Whether files that it cites changed. */
+  stale: boolean;
+}
+
 /**
  * Which binding artifact the generated loader actually loaded: `'native'` for
  * a native addon, otherwise the `platformArchABI` of the WASI flavor. Every
@@ -614,6 +684,12 @@ export declare class Memory {
    * Null if there is nothing. Arguments as in `checkWrite`.
    */
   explainWrite(tool: string, args: unknown, cwd: string): Promise<string | null>
+  /**
+   * Finds what memory says about something: entries, topic files, the archive, and where `sessions` is set the chats of past sessions
+   * in `store`. Words, `"phrases"`, `-excluded` words, `prefix*`, and plain questions; a word counts in its irregular forms, and a
+   * little for words of its subject. Never rejects because something could not be searched: `reason` says so.
+   */
+  recall(query: string, options?: RecallOptions | null, store?: Store | null): Promise<RecallAnswer>
 }
 
 /** The native side of a session. Not part of the package's API: `Session` of `index.d.ts` wraps it. */
@@ -1672,6 +1748,69 @@ export interface ReadOptions {
   at?: number | string
   /** As in `NameOptions`. */
   cwd?: string
+}
+
+/** What a recall found. */
+export interface RecallAnswer {
+  /**
+   * `ok` where there is a hit. Else why there is none: `no_match` if all that was asked for was searched; `malformed`, `denied` (the
+   * project is not trusted), `unavailable` (a file that cannot be read, no store) or `backend_error` (the store failed) if not.
+   */
+  reason: 'ok' | 'no_match' | 'malformed' | 'denied' | 'unavailable' | 'backend_error'
+  /** What was asked for and not searched, or not to its end; also where there are hits. */
+  problems: Array<RecallProblem>
+  /** The hits: those in memory, best first, then those in past sessions, best first. */
+  hits: Array<RecallHit>
+}
+
+/** A passage of memory, a memory file, or a message of a past session that was found. */
+export interface RecallHit {
+  /** Whose memory it is; null for a message. */
+  scope: MemoryScope | null | null
+  /** Path in the scope's folder, with `/`; null for a message. */
+  file: string | null
+  /** Absolute path; null for a message. */
+  path: string | null
+  /** First line of the passage, from 1; null for a message. */
+  line: number | null
+  /** ID of the page that holds it; null for a message, and where no page does. */
+  page: string | null
+  /** Whether it stands in the archive: it is stale. */
+  archived: boolean
+  /** ID of the past session; null in memory. */
+  session: string | null
+  /** Position of the message in the session's chat, from 0; null in memory. */
+  item: number | null
+  /** ID of the shortest chat segment that holds the message; null in memory, and where there is none. */
+  segment: string | null
+  /** Texts of the headings above, outermost first. */
+  headings: Array<string>
+  /** Above 0; higher is better. Only comparable within memory, and within past sessions. */
+  score: number
+  /** The lines that show why, at most three, with their numbers in the file or message. */
+  lines: Array<SnippetLine>
+}
+
+/** What to recall. */
+export interface RecallOptions {
+  /** Scopes to search. Default: all that may be looked at. */
+  scopes?: MemoryScope[]
+  /** Whether whole files are ranked, and not the passages in them. Default: `false`. */
+  byFile?: boolean
+  /** Whether past sessions are searched too, in the store given. Default: `false`. */
+  sessions?: boolean
+  /** ID of the session that asks: it is no past one. */
+  currentSession?: string
+  /** Most hits in memory, and most in past sessions; at least 1. Default: 10. */
+  limit?: number
+}
+
+/** Something that was not searched. */
+export interface RecallProblem {
+  /** Why. */
+  reason: 'malformed' | 'denied' | 'unavailable' | 'backend_error'
+  /** What, and what is wrong. */
+  message: string
 }
 
 /** A recorded call: what the model saw. */

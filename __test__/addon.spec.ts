@@ -84,6 +84,7 @@ describe("the exports", () => {
       "flush",
       "isWrittenBy",
       "pages",
+      "recall",
       "remember",
       "section",
       "waiting",

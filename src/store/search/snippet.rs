@@ -35,6 +35,17 @@ pub struct SnippetLine {
     pub(in crate::store) units: u64,
 }
 
+impl SnippetLine {
+    /// The first line of a text that says something, without matches.
+    pub(crate) fn plain(text: &str) -> Self {
+        let lines = text.lines().zip(1..);
+        let (text, line) =
+            lines.into_iter().find(|(line, _)| !line.trim().is_empty()).unwrap_or(("", 1));
+        let at = window(text, &(0..text.len()), 0);
+        Self { line, text: text[at].to_owned(), matches: Vec::new(), units: 0 }
+    }
+}
+
 /// A match: the unit of the search and the bytes of the text.
 struct Match {
     unit: usize,
