@@ -94,6 +94,7 @@ describe("the exports", () => {
       "observe",
       "pages",
       "propose",
+      "recall",
       "remember",
       "section",
       "stale",

@@ -195,9 +195,6 @@ export class MemoryLife {
           (when === "end" ? this.#failures?.farewell : this.#failures?.notice)?.(line);
         }
       }
-      if (when === "end") {
-        await memory?.ended();
-      }
     } catch (error) {
       await this.#failures?.report("memory that waits was not written", error);
     }

@@ -23,6 +23,7 @@ mod memory_writes;
 pub mod names;
 pub mod objects;
 pub mod query;
+pub mod recall;
 pub mod relation;
 pub mod replay;
 pub mod search;

@@ -18,6 +18,7 @@ pub mod load;
 pub mod page;
 pub mod parse;
 pub mod prompt;
+pub mod recall;
 pub mod residency;
 pub mod scope;
 pub mod sidecar;
@@ -50,6 +51,9 @@ pub use self::load::{Loaded, MemoryFile};
 pub use self::page::{Page, PageId, PageKind, PagePlace};
 pub use self::pins::{CitedChange, Pin, PinnedLines};
 pub use self::prompt::Moment;
+pub use self::recall::{
+    RecallAnswer, RecallHit, RecallOptions, RecallPlace, RecallProblem, RecallReason,
+};
 pub use self::scope::{Folders, Scope};
 pub use self::stale::{CitedFile, Doubt, Staleness};
 pub use self::trace::{Trace, Traced};
@@ -61,6 +65,7 @@ use self::inject::Injector;
 use self::keeping::Keeper;
 use self::load::Loader;
 use self::prompt::InForce;
+use self::recall::Recall;
 use self::table::{Row, Tables};
 use self::watching::Watcher;
 use serde_json::Value;
@@ -88,6 +93,7 @@ pub struct Memory {
     checked: writes::Checked,
     tables: Tables,
     clock: fn() -> Timestamp,
+    recall: Recall,
 }
 
 /// What memory is at one moment.
@@ -124,6 +130,7 @@ impl Memory {
             watcher: Watcher::default(),
             injector: Injector::new(home.clone()),
             in_force: InForce::default(),
+            recall: Recall::default(),
             home,
             checked: HashMap::new(),
             tables: Tables::default(),

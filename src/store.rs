@@ -52,6 +52,9 @@ pub use search::{
     Expression, Found, FoundIn, FoundRows, SearchFilter, SearchHit, SearchIndex, SearchQuery,
     SearchResults, SnippetLine,
 };
+pub(crate) use search::{
+    Phrase, TermKind, Unit, each_term, inverse_frequency, is_stop_word, snippet, stem,
+};
 use sqlite::IN_MEMORY;
 pub(crate) use sqlite::install_locks;
 pub use sqlite::{Journal, SqliteBackend};

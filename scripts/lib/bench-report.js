@@ -78,8 +78,9 @@ export function rustPercentiles(output) {
     if (name === "plain" || beside === undefined) {
       return [];
     }
-    const of = /^\d+$/.test(parameter) ? `${Number(parameter).toLocaleString("en")} objects` : `words in ${parameter}`;
-    const what = `${group}${name.replace("store", "")}, ${of}`;
+    const of = /^\d+$/.test(parameter) ? `${Number(parameter).toLocaleString("en")} objects` : parameter;
+    const asked = group === "search" ? `words in ${of}` : of;
+    const what = `${group}${name.replace("store", "")}, ${asked}`;
     return [{ what, ours: spread, beside: "rusqlite", plain: beside.spread }];
   });
 }

@@ -39,6 +39,11 @@ pub struct StoreAccess {
 }
 
 impl StoreAccess {
+    /// The store.
+    pub(super) fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// A store. `options`: how to store files.
     pub fn new(
         store: Store,

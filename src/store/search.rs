@@ -11,9 +11,12 @@ mod terms;
 mod texts;
 
 pub use expression::Expression;
-pub(super) use expression::Phrase;
+pub(crate) use expression::{Phrase, Unit, is_stop_word};
 pub use query::{Found, FoundIn, FoundRows, SearchFilter, SearchIndex};
-pub(super) use ranking::{Ranking, WEIGHTS, inverse_frequency};
+pub(crate) use ranking::inverse_frequency;
+pub(super) use ranking::{Ranking, WEIGHTS};
 pub use results::{SearchHit, SearchQuery, SearchResults};
 pub use snippet::SnippetLine;
+pub(crate) use snippet::snippet;
+pub(crate) use terms::{TermKind, each_term, stem};
 pub(super) use texts::{Columns, Searched, session_of};

@@ -1,9 +1,13 @@
-//! Memory: its files under kills, other writers, damage and folders that cannot be written. Tests here must not need a session.
+//! Memory: its files under kills, other writers, damage and folders that cannot be written, and what recall finds in them. Tests here must not need a session.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
 #[path = "../common/child.rs"]
 mod child;
+#[path = "../common/conversations.rs"]
+mod conversations;
+#[path = "../common/data.rs"]
+mod data;
 #[path = "../common/privilege.rs"]
 mod privilege;
 #[path = "../common/skip.rs"]
@@ -15,6 +19,8 @@ mod facts;
 mod flush;
 #[cfg(unix)]
 mod flush_kill;
+mod locomo;
 mod objects;
+mod recall;
 mod repository;
 mod section;

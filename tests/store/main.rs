@@ -7,6 +7,8 @@
 
 #[path = "../common/child.rs"]
 mod child;
+#[path = "../common/conversations.rs"]
+mod conversations;
 #[path = "../common/data.rs"]
 mod data;
 #[path = "../common/ops.rs"]

@@ -31,22 +31,22 @@ const JOINING: &str = "_-./\\:#@$'’~+%&*";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {
     /// Units of which at least one must occur; 1 to 64.
-    pub(in crate::store) wanted: Vec<Unit>,
+    pub(crate) wanted: Vec<Unit>,
     /// Units that must not occur.
-    pub(in crate::store) excluded: Vec<Unit>,
+    pub(crate) excluded: Vec<Unit>,
 }
 
 /// A word, phrase, identifier or prefix. It occurs where any of its phrases does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::store) struct Unit {
-    pub(in crate::store) phrases: Vec<Phrase>,
+pub(crate) struct Unit {
+    pub(crate) phrases: Vec<Phrase>,
 }
 
 /// Consecutive terms. In a prefix the last one is only the beginning of a term.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::store) struct Phrase {
-    pub(in crate::store) terms: Vec<String>,
-    pub(in crate::store) is_prefix: bool,
+pub(crate) struct Phrase {
+    pub(crate) terms: Vec<String>,
+    pub(crate) is_prefix: bool,
 }
 
 impl Expression {
@@ -134,7 +134,7 @@ fn pieces(query: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-fn is_stop_word(text: &str) -> bool {
+pub(crate) fn is_stop_word(text: &str) -> bool {
     let word = text.trim_matches(|character: char| !character.is_alphanumeric());
     let word = word.split(['\'', '’']).next().unwrap_or(word).to_lowercase();
     word.bytes().all(|byte| byte.is_ascii_lowercase()) && STOP_WORDS.contains(&format!(" {word} "))

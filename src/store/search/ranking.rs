@@ -15,7 +15,7 @@ pub(in crate::store) const WEIGHTS: [f64; 3] = [2.0, 1.0, 1.0];
 
 /// Inverse frequency of what stands in `found` of `rows` rows.
 #[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^52")]
-pub(in crate::store) fn inverse_frequency(rows: u64, found: u64) -> f64 {
+pub(crate) fn inverse_frequency(rows: u64, found: u64) -> f64 {
     let (rows, found) = (rows.max(found) as f64, found as f64);
     (1.0 + (rows - found + 0.5) / (found + 0.5)).ln()
 }

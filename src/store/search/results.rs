@@ -1,12 +1,13 @@
 //! Searches a store: brings the index up to date, asks it, and quotes the lines found.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::snippet::snippet;
 use super::texts::Searched;
 use super::{Expression, Found, FoundIn, FoundRows, SearchFilter, SnippetLine};
 use crate::error::{Error, Result};
-use crate::object::{AsOf, ObjectId, ObjectType, TxId};
+use crate::object::{AsOf, ObjectId, ObjectType, TxId, item};
 use crate::store::{Store, Version};
 
 /// Default limit of hits.
@@ -98,6 +99,44 @@ impl Store {
         }
         let (total, is_complete) = (found.total, found.is_complete);
         Ok(SearchResults { hits, total, is_complete, unindexed })
+    }
+
+    /// The rows of the index that a search finds, for those that rank them themselves, and why not all that is stored was searched.
+    /// Indexes what is new first, as [`Self::search`].
+    pub(crate) fn find_text(
+        &self,
+        expression: &Expression,
+        filter: &SearchFilter,
+        limit: usize,
+    ) -> Result<(FoundRows, Option<Error>)> {
+        let index = self.search_index()?;
+        let lacking = match index.catch_up() {
+            Ok(()) => None,
+            Err(error) if is_about_writing(&error) => Some(error),
+            Err(error) => return Err(error),
+        };
+        Ok((index.find(expression, filter, limit)?, lacking))
+    }
+
+    /// The messages of a chat that are searched, among those at some positions: position, role, text.
+    pub(crate) fn searched_messages(
+        &self,
+        chat: &ObjectId,
+        positions: Range<u64>,
+    ) -> Result<Vec<(u64, String, String)>> {
+        let items = self.items(chat, AsOf::Latest, positions.clone())?;
+        let messages = positions.zip(items).filter_map(|(position, item)| {
+            let searched = Searched::item(ObjectType::Chat, &item);
+            let texts: Vec<String> = searched.texts.into_iter().map(|text| text.text).collect();
+            let role = item::role_of(&item)?;
+            (!texts.is_empty()).then(|| (position, role, texts.join("\n")))
+        });
+        Ok(messages.collect())
+    }
+
+    /// The shortest segment that holds a chat's item that was found.
+    pub(crate) fn segment_of(&self, found: &Found) -> Result<Option<ObjectId>> {
+        Segments::default().of(self, found)
     }
 
     /// The rows that a search finds, each with the segment that holds it. Where segments are asked for and chats are not, items
@@ -199,8 +238,8 @@ impl Store {
             FoundIn::Version => self.searched_version(&version)?,
             FoundIn::Item(position) => {
                 let items = self.items(&found.id, at, position..position + 1)?;
-                let item = items.first().map(|item| Searched::item(found.kind, item));
-                item.unwrap_or_default()
+                let searched = items.first().map(|item| Searched::item(found.kind, item));
+                searched.unwrap_or_default()
             }
             FoundIn::Nickname => {
                 let names = self.nicknames(&found.id)?;

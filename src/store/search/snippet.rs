@@ -1,9 +1,11 @@
 //! The lines of a text that show why it was found. Pure; must not know a store.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ops::{ControlFlow, Range};
 
 use super::expression::{Expression, Unit};
-use super::terms::{TermKind, each_term};
+use super::terms::{TermKind, each_term, is_word_character};
 
 /// Most lines of a snippet.
 const MAX_LINES: usize = 3;
@@ -16,6 +18,9 @@ const BEFORE_BYTES: usize = 40;
 
 /// Most places of one word that are examined.
 const MAX_PLACES: usize = 1_000;
+
+/// The units of a line of which nothing is known.
+const ANY: u64 = u64::MAX;
 
 /// A line of a text, or the part of it around a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +35,17 @@ pub struct SnippetLine {
     pub(in crate::store) units: u64,
 }
 
+impl SnippetLine {
+    /// The first line of a text that says something, without matches.
+    pub(crate) fn plain(text: &str) -> Self {
+        let lines = text.lines().zip(1..);
+        let (text, line) =
+            lines.into_iter().find(|(line, _)| !line.trim().is_empty()).unwrap_or(("", 1));
+        let at = window(text, &(0..text.len()), 0);
+        Self { line, text: text[at].to_owned(), matches: Vec::new(), units: 0 }
+    }
+}
+
 /// A match: the unit of the search and the bytes of the text.
 struct Match {
     unit: usize,
@@ -39,40 +55,89 @@ struct Match {
 /// The best lines of `text` for a search, at most three, in their order; empty without a match.
 ///
 /// A line is better the more units it has that better lines lack; among equals the first wins.
-pub(in crate::store) fn snippet(text: &str, expression: &Expression) -> Vec<SnippetLine> {
-    let matches = matches(text, expression);
-    let mut lines = lines(text, &matches);
+pub(crate) fn snippet(text: &str, expression: &Expression) -> Vec<SnippetLine> {
+    let found = best_of(text, likely_lines(text, expression), expression);
+    let best = if found.is_empty() { best_of(text, all_lines(text), expression) } else { found };
+    let mut shown = Vec::with_capacity(best.len());
+    let (mut number, mut from) = (1, 0);
+    for line in best {
+        number += text[from..line.at.start].bytes().filter(|byte| *byte == b'\n').count() as u64;
+        from = line.at.start;
+        shown.push(line.shown(text, number));
+    }
+    shown
+}
+
+/// The best of some lines, in their order. Splitting a text into terms costs far more than looking for a few letters: so a line is read
+/// only once none that is left may be better.
+fn best_of(text: &str, mut lines: Vec<Line>, expression: &Expression) -> Vec<Line> {
+    for line in lines.iter_mut().filter(|line| line.units == ANY) {
+        line.read(text, expression);
+    }
     let mut best: Vec<Line> = Vec::new();
     let mut seen = 0_u64;
     while best.len() < MAX_LINES {
-        // `max_by_key` takes the last of equals.
-        let places = lines.iter().enumerate().rev();
-        let gain = |line: &Line| ((line.units & !seen).count_ones(), line.units.count_ones());
-        let Some((place, _)) = places.max_by_key(|(_, line)| gain(line)) else { break };
-        let line = lines.remove(place);
-        if !best.is_empty() && line.units & !seen == 0 {
-            break;
-        }
+        let key = |place: usize, line: &Line| {
+            let gain = (line.units & !seen).count_ones();
+            (gain, line.units.count_ones(), Reverse(place))
+        };
+        let places = lines.iter().enumerate().filter(|(_, line)| line.units != 0);
+        let mut queue: BinaryHeap<_> = places.map(|(place, line)| key(place, line)).collect();
+        let found = loop {
+            let Some((gain, _, Reverse(place))) = queue.pop() else { break None };
+            if gain == 0 && !best.is_empty() {
+                break None;
+            }
+            let line = &mut lines[place];
+            if line.matches.is_some() {
+                break Some(place);
+            }
+            line.read(text, expression);
+            if line.units != 0 {
+                queue.push(key(place, line));
+            }
+        };
+        let Some(place) = found else { break };
+        let line = std::mem::replace(&mut lines[place], Line::unread(0..0, 0));
         seen |= line.units;
         best.push(line);
     }
-    best.sort_by_key(|line| line.number);
-    best.into_iter().map(|line| line.shown(text, &matches)).collect()
+    best.sort_by_key(|line| line.at.start);
+    best
 }
 
-/// A line with matches.
+/// A line of a text.
 struct Line {
-    number: u64,
+    /// Its bytes, without its ending.
     at: Range<usize>,
-    /// Which matches start in it.
-    matches: Range<usize>,
-    /// A bit for each unit that is found in it.
+    /// The matches that start in it, ordered by start; `None` until it is read.
+    matches: Option<Vec<Match>>,
+    /// A bit for each unit that is found in it; until it is read, for each that may be.
     units: u64,
 }
 
 impl Line {
-    fn shown(&self, text: &str, matches: &[Match]) -> SnippetLine {
-        let matches = &matches[self.matches.clone()];
+    /// A line that was not read yet.
+    fn unread(at: Range<usize>, units: u64) -> Self {
+        Self { at, matches: None, units }
+    }
+
+    /// Finds the matches that start in the line. A phrase may go on in the lines behind it.
+    fn read(&mut self, text: &str, expression: &Expression) {
+        let phrases = expression.wanted.iter().flat_map(|unit| &unit.phrases);
+        let longest = phrases.map(|phrase| phrase.terms.len()).max().unwrap_or(1);
+        let ends = text[self.at.end..].match_indices('\n').map(|(at, _)| self.at.end + at);
+        let end = ends.chain([text.len()]).nth(longest - 1).unwrap_or(text.len());
+        let mut found = Vec::new();
+        add_matches(text, self.at.start..end.max(self.at.end), expression, &mut found);
+        found.retain(|found| found.at.start < self.at.end);
+        found.sort_by_key(|found| (found.at.start, found.at.end));
+        self.units = found.iter().fold(0, |units, found| units | (1 << found.unit));
+        self.matches = Some(found);
+    }
+
+    fn shown(&self, text: &str, number: u64) -> SnippetLine {
+        let matches = self.matches.as_deref().unwrap_or_default();
         let first = matches.first().map_or(self.at.start, |first| first.at.start);
         let at = window(text, &self.at, first);
         let mut found: Vec<Range<usize>> = Vec::new();
@@ -87,8 +152,7 @@ impl Line {
                 _ => found.push(start..end),
             }
         }
-        let units = self.units;
-        SnippetLine { line: self.number, text: text[at].to_owned(), matches: found, units }
+        SnippetLine { line: number, text: text[at].to_owned(), matches: found, units: self.units }
     }
 }
 
@@ -117,49 +181,60 @@ impl AsRef<str> for Seen {
     }
 }
 
-/// All matches, ordered by start. First examines only lines that may hold a word of the search, since splitting a
-/// text into terms costs far more than looking for a few letters; if that finds nothing, examines the whole text.
-fn matches(text: &str, expression: &Expression) -> Vec<Match> {
-    let mut found = Vec::new();
-    for run in likely_lines(text, expression) {
-        add_matches(text, run, expression, &mut found);
-    }
-    if found.is_empty() {
-        add_matches(text, 0..text.len(), expression, &mut found);
-    }
-    found.sort_by_key(|found| (found.at.start, found.at.end));
-    found
-}
-
-/// Runs of whole lines that hold the beginning of a wanted term, or a letter that folding may change.
-fn likely_lines(text: &str, expression: &Expression) -> Vec<Range<usize>> {
+/// The lines that hold the beginning of a wanted term, or a letter that folding may change, with the units that may start there.
+fn likely_lines(text: &str, expression: &Expression) -> Vec<Line> {
     let lower = text.to_ascii_lowercase();
-    let phrases = expression.wanted.iter().flat_map(|unit| &unit.phrases);
-    let terms = phrases.flat_map(|phrase| &phrase.terms).filter(|term| term.is_ascii());
-    // The last letter may be the stem's alone, as in `busi` of `busy`.
-    let beginnings =
-        terms.map(|term| &term[..if term.len() > 2 { term.len() - 1 } else { term.len() }]);
-    let mut places: Vec<usize> = beginnings
-        .flat_map(|beginning| lower.match_indices(beginning).map(|(at, _)| at).take(MAX_PLACES))
-        .collect();
+    let mut places: Vec<(usize, u64)> = Vec::new();
+    for (unit, Unit { phrases }) in expression.wanted.iter().enumerate() {
+        for first in phrases.iter().filter_map(|phrase| phrase.terms.first()) {
+            if !first.is_ascii() {
+                continue;
+            }
+            // The last letter may be the stem's alone, as in `busi` of `busy`.
+            let beginning = &first[..if first.len() > 2 { first.len() - 1 } else { first.len() }];
+            let found = lower.match_indices(beginning).map(|(at, _)| at);
+            let found = found.filter(|at| begins_term(text.as_bytes(), *at)).take(MAX_PLACES);
+            places.extend(found.map(|at| (at, 1 << unit)));
+        }
+    }
     if !text.is_ascii() {
-        let odd = text.char_indices().filter(|(_, character)| !character.is_ascii());
-        places.extend(odd.map(|(at, _)| at));
+        let odd = text
+            .char_indices()
+            .filter(|(_, character)| !character.is_ascii() && is_word_character(*character));
+        places.extend(odd.map(|(at, _)| (at, ANY)));
     }
     places.sort_unstable();
-    let mut runs: Vec<Range<usize>> = Vec::new();
-    for at in places {
-        if runs.last().is_some_and(|last| at < last.end) {
-            continue;
-        }
-        let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-        let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1);
-        match runs.last_mut() {
-            Some(last) if last.end == start => last.end = end,
-            _ => runs.push(start..end),
+    let mut lines: Vec<Line> = Vec::new();
+    for (at, units) in places {
+        match lines.last_mut() {
+            Some(last) if at < last.at.end => last.units |= units,
+            _ => lines.push(Line::unread(line_at(text, at), units)),
         }
     }
-    runs
+    lines
+}
+
+/// Every line of a text, of which nothing is known.
+fn all_lines(text: &str) -> Vec<Line> {
+    let mut at = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        at += line.len();
+        Line::unread(line_at(text, at - line.len()), ANY)
+    });
+    lines.collect()
+}
+
+/// The bytes of the line that a byte stands in, without its ending.
+fn line_at(text: &str, at: usize) -> Range<usize> {
+    let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let end = text[at..].find('\n').map_or(text.len(), |found| at + found);
+    start..if text[start..end].ends_with('\r') { end - 1 } else { end }
+}
+
+/// Whether a term may begin at a byte: not behind a small letter or a digit, unless it has a capital or is a digit (`terms::parts`).
+fn begins_term(text: &[u8], at: usize) -> bool {
+    let before = at.checked_sub(1).map_or(b' ', |before| text[before]);
+    !before.is_ascii_alphanumeric() || !text[at].is_ascii_lowercase()
 }
 
 /// Adds the matches in a part of the text.
@@ -194,30 +269,6 @@ fn push_found(units: &[Unit], seen: &[Seen], end: usize, found: &mut Vec<Match>)
             found.push(Match { unit, at: start..end });
         }
     }
-}
-
-/// The lines that matches start in.
-fn lines(text: &str, matches: &[Match]) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
-    let (mut number, mut start) = (1, 0);
-    for (place, Match { unit, at }) in matches.iter().enumerate() {
-        match lines.last_mut() {
-            Some(line) if at.start < line.at.end => {
-                line.matches.end = place + 1;
-                line.units |= 1 << unit;
-            }
-            _ => {
-                let before = &text[start..at.start];
-                number += before.bytes().filter(|byte| *byte == b'\n').count() as u64;
-                start += before.rfind('\n').map_or(0, |newline| newline + 1);
-                let end = text[at.start..].find('\n').map_or(text.len(), |found| at.start + found);
-                let end = if text[..end].ends_with('\r') { end - 1 } else { end };
-                let (at, matches) = (start..end, place..place + 1);
-                lines.push(Line { number, at, matches, units: 1 << unit });
-            }
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ const OPAQUE_BYTES: usize = 16;
 
 /// What a term stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::store) enum TermKind {
+pub(crate) enum TermKind {
     /// A word, or a part of an identifier.
     Part,
     /// All parts of an identifier in camel case; comes after them and has no place among the parts.
@@ -39,7 +39,7 @@ pub(in crate::store) enum TermKind {
 
 /// Calls `take` with the terms of a text in order, each with the bytes of the text that it comes from, until it breaks or
 /// a million terms were given. A term holds no ASCII but lower-case letters and digits.
-pub(in crate::store) fn each_term(
+pub(crate) fn each_term(
     text: &str,
     mut take: impl FnMut(&str, Range<usize>, TermKind) -> ControlFlow<()>,
 ) {
@@ -79,7 +79,7 @@ pub(in crate::store) fn folded(word: &str) -> String {
 }
 
 /// The stem of a folded word, if it is one that has a stem.
-pub(in crate::store) fn stem(word: &str) -> String {
+pub(crate) fn stem(word: &str) -> String {
     stemmed(&Stemmer::create(Algorithm::English), word.to_owned())
 }
 
