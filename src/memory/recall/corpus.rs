@@ -25,7 +25,7 @@ pub(super) struct Corpus {
 #[derive(Debug)]
 struct Word {
     /// Whether it is a function word.
-    is_stop_word: bool,
+    is_common: bool,
     /// Whether it stands in a label.
     is_label: bool,
     /// The passages with it.
@@ -112,10 +112,10 @@ impl Corpus {
         read
     }
 
-    fn add(&mut self, term: &str, is_stop_word: bool) -> Term {
+    fn add(&mut self, term: &str, is_common: bool) -> Term {
         let number = Term::try_from(self.words.len()).unwrap_or(Term::MAX);
         self.terms.insert(term.to_owned(), number);
-        self.words.push(Word { is_stop_word, is_label: false, places: Vec::new() });
+        self.words.push(Word { is_common, is_label: false, places: Vec::new() });
         number
     }
 
@@ -140,8 +140,8 @@ impl Corpus {
 
     /// Whether a word may say what a passage is about: it is no function word, and not who speaks.
     pub(super) fn says_something(&self, term: Term) -> bool {
-        let Word { is_stop_word, is_label, .. } = self.words[term as usize];
-        !is_stop_word && !is_label
+        let Word { is_common, is_label, .. } = self.words[term as usize];
+        !is_common && !is_label
     }
 
     /// Where a phrase of a search stands.
