@@ -84,6 +84,13 @@ fn what_a_later_version_wrote_stays() {
     look_after_write(&mut repository.memory());
     let now = repository.text(FACTS);
     assert!(now.contains(r#""later":{"x":[1]}"#) && now != line, "{now}");
+    // Only one side of a merge has it.
+    let without = now.replace(",\"later\":{\"x\":[1]}", "");
+    repository.write(FACTS, without + &now);
+    repository.write(MEMORY, "- A: a, edited again\n");
+    look_after_write(&mut repository.memory());
+    let now = repository.text(FACTS);
+    assert!(now.contains(r#""later":{"x":[1]}"#) && now.lines().count() == 1, "{now}");
 }
 
 #[test]
