@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::{FACTS_FILE, Fact, LOCAL_FACTS_FILE, day, days_between, joined, text_hash, text_of};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::identity::KnownPage;
 use crate::memory::page::{Page, PageId};
 use crate::memory::pins::{Pin, Places};
@@ -17,6 +17,9 @@ use crate::source::{self, FileStamp};
 
 /// Days for which the facts of a page stay that is no longer found: it may come back, in another file or with another branch.
 const KEPT_DAYS: i64 = 180;
+
+/// Largest file that is read.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// The facts of one folder's pages.
 #[derive(Debug, Default)]
@@ -184,6 +187,9 @@ impl Chapter {
         let folder = MemoryFolder::new(scope, path);
         self.stamps = stamps(path);
         self.is_read = true;
+        if self.is_too_large() {
+            return;
+        }
         let (lines, _) = folder.read_lines::<Fact>(FACTS_FILE);
         let (shared, aside) = joined(lines.entries, lines.bad, scope);
         let mut facts = shared.clone();
@@ -269,6 +275,11 @@ impl Chapter {
         if stamps(path) != self.stamps {
             self.read(scope, path);
         }
+        if self.is_too_large() {
+            // What it holds is not read, so nothing takes its place.
+            let source = std::io::Error::from(std::io::ErrorKind::FileTooLarge);
+            return Err(Error::File { act: "read", path: path.join(FACTS_FILE), source });
+        }
         if is_shared {
             put(&folder, FACTS_FILE, &text_of(self.all_shared()), &mut self.aside[0])?;
             self.shared = self.all_shared().map(|fact| (fact.id.clone(), fact)).collect();
@@ -284,6 +295,10 @@ impl Chapter {
         self.changed.clear();
         self.stamps = stamps(path);
         Ok(true)
+    }
+
+    fn is_too_large(&self) -> bool {
+        self.stamps.iter().flatten().any(|stamp| stamp.size > MAX_BYTES)
     }
 
     /// What `page-facts.jsonl` should say.
