@@ -291,6 +291,26 @@ fn private_notes_stay_private() {
 }
 
 #[test]
+fn what_git_would_take_is_not_written_for_one_person_alone() {
+    let repository = Repository::new();
+    repository.write(".env", "KEY=1\n");
+    repository.write(MEMORY, "- A: `.env`\n");
+    repository.write(".pi/memory/.gitignore", ".lock\n.gitignore\n");
+    let mut memory = repository.memory();
+    let look = look_after_write(&mut memory);
+    let codes: Vec<&str> = look.warnings.iter().map(|warning| warning.code).collect();
+    assert_eq!(codes, ["NOT_IGNORED"]);
+    assert!(!repository.root().join(".pi/memory/page-facts.local.jsonl").exists());
+    repository.write(".env", "KEY=2\n");
+    assert_eq!(stale(&memory.look()), ["A"], "while the process runs it is known");
+    // The name may stand in any file that git looks at.
+    repository.write(".gitignore", "*.local.jsonl\n");
+    repository.write(MEMORY, "- A: `.env`\n- B: b\n");
+    assert_eq!(look_after_write(&mut memory).warnings, []);
+    assert!(repository.root().join(".pi/memory/page-facts.local.jsonl").exists());
+}
+
+#[test]
 fn a_folder_that_cannot_be_written_is_a_warning_and_marks_go_on() {
     let repository = Repository::new();
     repository.write("a.rs", "1\n");

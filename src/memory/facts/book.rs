@@ -34,6 +34,8 @@ struct Chapter {
     changed: BTreeSet<PageId>,
     /// Lines of each file that could not be read.
     aside: [Vec<String>; 2],
+    /// Why `page-facts.local.jsonl` is not written.
+    exposed: Option<Warning>,
 }
 
 /// The facts of all pages.
@@ -166,7 +168,10 @@ impl Book {
         for (scope, path) in chapters(folders) {
             let Some(chapter) = self.chapters.get_mut(path) else { continue };
             match chapter.write(scope, path, is_shared || scope == Scope::Global) {
-                Ok(is_written) => is_done &= is_written,
+                Ok(is_written) => {
+                    is_done &= is_written;
+                    warnings.extend(chapter.exposed.clone());
+                }
                 Err(error) => {
                     warnings.push(Warning::from(finding_of(&error)));
                     is_done = false;
@@ -284,7 +289,8 @@ impl Chapter {
             put(&folder, FACTS_FILE, &text_of(self.all_shared()), &mut self.aside[0])?;
             self.shared = self.all_shared().map(|fact| (fact.id.clone(), fact)).collect();
         }
-        if scope == Scope::Project {
+        self.exposed = exposure(path).filter(|_| scope == Scope::Project);
+        if scope == Scope::Project && self.exposed.is_none() {
             let local = self.facts.values().filter_map(|fact| match fact.scope {
                 Scope::Local => Some(fact.clone()),
                 _ if self.is_unshared(fact) => Some(fact.clone()),
@@ -314,6 +320,17 @@ impl Chapter {
     fn is_unshared(&self, fact: &Fact) -> bool {
         fact.scope == Scope::Project && self.shared.get(&fact.id) != Some(&fact.shared())
     }
+}
+
+/// What is wrong where git does not ignore `page-facts.local.jsonl`, as a person's own `.gitignore` may have it: somebody would share what
+/// is nobody else's.
+fn exposure(folder: &Path) -> Option<Warning> {
+    let root = folder
+        .ancestors()
+        .find(|above| source::try_exists(&above.join(".git")).unwrap_or(false))?;
+    let is_ignored = source::is_ignored(root, &folder.join(LOCAL_FACTS_FILE));
+    let problem = format!("does not name `{LOCAL_FACTS_FILE}`, so that file is not written");
+    (!is_ignored).then(|| Warning::new("NOT_IGNORED", &folder.join(".gitignore"), problem))
 }
 
 /// Adds a line of `page-facts.local.jsonl`.
