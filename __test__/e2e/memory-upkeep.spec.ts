@@ -56,11 +56,12 @@ test("an entry is marked once a file that it cites was edited, until the entry i
 });
 
 test("memory faults of a session are traced", async () => {
-  const read = call("read", { path: ".pi/memory/MEMORY.md" });
+  const read = call("read", { path: ".pi/memory/build.md" });
   const { sandbox } = await start([read, read, { text: "One." }, { text: "Two." }]);
   const folder = join(sandbox.projectDir, ".pi", "memory");
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "MEMORY.md"), "- A: a\n");
+  writeFileSync(join(folder, "MEMORY.md"), "- [Build](build.md)\n");
+  writeFileSync(join(folder, "build.md"), "# Build\n\nhow\n");
   const pi = startPiRpc(sandbox, ["-e", extension]);
   await pi.prompt("Look twice.");
   await pi.prompt("Again.");

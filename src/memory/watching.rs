@@ -128,7 +128,10 @@ impl Memory {
             return;
         }
         let fetched = self.pages_in(&read);
-        self.keeper.used(&fetched, self.now());
+        // Who reads an index looks for a place to write; who reads a topic file wants to know.
+        let topics = fetched.iter().filter(|(_, is_entry)| !is_entry).map(|(id, _)| id.clone());
+        self.keeper.used(&topics.collect::<Vec<_>>(), self.now());
+        let fetched: Vec<PageId> = fetched.into_iter().map(|(id, _)| id).collect();
         let faults = self.watcher.watch.fetched(&fetched, "read");
         self.trace_faults(faults);
         if let Some(sources) = fingerprint(&read) {
@@ -278,7 +281,8 @@ impl Memory {
         read
     }
 
-    fn pages_in(&self, read: &[Read]) -> Vec<PageId> {
+    /// The pages that were read, each with whether it stands in an index.
+    fn pages_in(&self, read: &[Read]) -> Vec<(PageId, bool)> {
         let mut found = Vec::new();
         for Read { path, lines: (from, to) } in read {
             let Some((scope, file)) = self.folders().find(path) else { continue };
@@ -287,7 +291,8 @@ impl Memory {
                     && u64::from(place.line) <= *to
                     && u64::from(place.last_line) >= *from
             });
-            found.extend(within.map(|(id, _)| id.clone()));
+            let is_entry = file == scope.index_file();
+            found.extend(within.map(|(id, _)| (id.clone(), is_entry)));
         }
         found
     }

@@ -86,6 +86,17 @@ fn of_cited_lines_only_these_count_wherever_they_move() {
 }
 
 #[test]
+fn cited_lines_that_stand_twice_stand_for_the_file() {
+    let repository = Repository::new();
+    repository.write("a.rs", "call();\nend\nother\ncall();\nend\n");
+    repository.write(MEMORY, entries(&["`a.rs:1-2`", "`a.rs:2-3`"]));
+    let mut memory = repository.memory();
+    memory.look();
+    repository.write("a.rs", "gone\nend\nother\ncall();\nend\n");
+    assert_eq!(stale(&memory.look()), ["A"], "which of the two was meant cannot be told");
+}
+
+#[test]
 fn an_edit_and_a_confirmation_end_it() {
     let repository = Repository::new();
     repository.write("a.rs", "1\n");

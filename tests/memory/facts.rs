@@ -4,6 +4,8 @@ use std::fs;
 
 use palimpsest::memory::{FACTS_FILE, Imported};
 
+use proptest::prelude::*;
+
 use crate::privilege::is_privileged;
 use crate::repository::{Repository, id, look_after_write, memory_in, next_day, run, stale, write};
 
@@ -84,6 +86,13 @@ fn what_a_later_version_wrote_stays() {
     look_after_write(&mut repository.memory());
     let now = repository.text(FACTS);
     assert!(now.contains(r#""later":{"x":[1]}"#) && now != line, "{now}");
+    // Only one side of a merge has it.
+    let without = now.replace(",\"later\":{\"x\":[1]}", "");
+    repository.write(FACTS, without + &now);
+    repository.write(MEMORY, "- A: a, edited again\n");
+    look_after_write(&mut repository.memory());
+    let now = repository.text(FACTS);
+    assert!(now.contains(r#""later":{"x":[1]}"#) && now.lines().count() == 1, "{now}");
 }
 
 #[test]
@@ -201,6 +210,51 @@ fn torn_lines_are_set_aside_and_the_rest_counts() {
 }
 
 #[test]
+fn a_file_that_is_too_large_is_left_alone_and_marks_go_on() {
+    let repository = Repository::new();
+    repository.write("a.rs", "1\n");
+    repository.write(MEMORY, "- A: `a.rs`\n");
+    let huge = "{}\n".repeat((16 << 20) / 3 + 1);
+    repository.write(FACTS, &huge);
+    let mut memory = repository.memory();
+    let look = look_after_write(&mut memory);
+    assert!(
+        look.warnings.iter().any(|warning| warning.problem.contains("too large")),
+        "{:?}",
+        look.warnings
+    );
+    repository.write("a.rs", "2\n");
+    assert_eq!(stale(&memory.look()), ["A"]);
+    assert_eq!(repository.text(FACTS).len(), huge.len());
+}
+
+#[test]
+fn whatever_the_file_holds_memory_is_read_and_what_is_readable_counts() {
+    let repository = Repository::new();
+    repository.write("a.rs", "1\n");
+    repository.write(MEMORY, "- A: `a.rs`\n- B: b\n");
+    look_after_write(&mut repository.memory());
+    let whole = repository.text(FACTS).into_bytes();
+    let junk = prop::collection::vec(any::<u8>(), 0..40);
+    proptest!(ProptestConfig::with_cases(64), |(at in 0..whole.len(), cut in 0..60_usize, junk in junk)| {
+        let mut bytes = whole.clone();
+        let end = (at + cut).min(bytes.len());
+        bytes.splice(at..end, junk);
+        repository.write(FACTS, &bytes);
+        let look = look_after_write(&mut repository.memory());
+        let keys: Vec<_> = look.all_pages().map(|page| page.key.as_deref()).collect();
+        prop_assert_eq!(keys, [Some("A"), Some("B")]);
+        let bytes = fs::read(repository.root().join(FACTS)).unwrap();
+        let now = String::from_utf8_lossy(&bytes).into_owned();
+        let readable = |line: &&str| serde_json::from_str::<palimpsest::memory::Fact>(line).is_ok();
+        for page in look.all_pages() {
+            let lines = now.lines().filter(readable).filter(|line| line.contains(page.id.as_str()));
+            prop_assert_eq!(lines.count(), 1, "{}", now);
+        }
+    });
+}
+
+#[test]
 fn two_processes_lose_nothing_of_each_other() {
     let repository = Repository::new();
     repository.write(MEMORY, "- A: a\n");
@@ -234,6 +288,26 @@ fn private_notes_stay_private() {
     assert!(!staged.contains("local"), "{staged}");
     repository.write(".pi/memory/MEMORY.local.md", "- Mine: my own affair, edited\n");
     assert_eq!(id(&repository.memory().look(), "Mine"), mine);
+}
+
+#[test]
+fn what_git_would_take_is_not_written_for_one_person_alone() {
+    let repository = Repository::new();
+    repository.write(".env", "KEY=1\n");
+    repository.write(MEMORY, "- A: `.env`\n");
+    repository.write(".pi/memory/.gitignore", ".lock\n.gitignore\n");
+    let mut memory = repository.memory();
+    let look = look_after_write(&mut memory);
+    let codes: Vec<&str> = look.warnings.iter().map(|warning| warning.code).collect();
+    assert_eq!(codes, ["NOT_IGNORED"]);
+    assert!(!repository.root().join(".pi/memory/page-facts.local.jsonl").exists());
+    repository.write(".env", "KEY=2\n");
+    assert_eq!(stale(&memory.look()), ["A"], "while the process runs it is known");
+    // The name may stand in any file that git looks at.
+    repository.write(".gitignore", "*.local.jsonl\n");
+    repository.write(MEMORY, "- A: `.env`\n- B: b\n");
+    assert_eq!(look_after_write(&mut memory).warnings, []);
+    assert!(repository.root().join(".pi/memory/page-facts.local.jsonl").exists());
 }
 
 #[test]

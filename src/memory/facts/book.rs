@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::{FACTS_FILE, Fact, LOCAL_FACTS_FILE, day, days_between, joined, text_hash, text_of};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::identity::KnownPage;
 use crate::memory::page::{Page, PageId};
 use crate::memory::pins::{Pin, Places};
@@ -17,6 +17,9 @@ use crate::source::{self, FileStamp};
 
 /// Days for which the facts of a page stay that is no longer found: it may come back, in another file or with another branch.
 const KEPT_DAYS: i64 = 180;
+
+/// Largest file that is read.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// The facts of one folder's pages.
 #[derive(Debug, Default)]
@@ -31,6 +34,8 @@ struct Chapter {
     changed: BTreeSet<PageId>,
     /// Lines of each file that could not be read.
     aside: [Vec<String>; 2],
+    /// Why `page-facts.local.jsonl` is not written.
+    exposed: Option<Warning>,
 }
 
 /// The facts of all pages.
@@ -163,7 +168,10 @@ impl Book {
         for (scope, path) in chapters(folders) {
             let Some(chapter) = self.chapters.get_mut(path) else { continue };
             match chapter.write(scope, path, is_shared || scope == Scope::Global) {
-                Ok(is_written) => is_done &= is_written,
+                Ok(is_written) => {
+                    is_done &= is_written;
+                    warnings.extend(chapter.exposed.clone());
+                }
                 Err(error) => {
                     warnings.push(Warning::from(finding_of(&error)));
                     is_done = false;
@@ -184,6 +192,9 @@ impl Chapter {
         let folder = MemoryFolder::new(scope, path);
         self.stamps = stamps(path);
         self.is_read = true;
+        if self.is_too_large() {
+            return;
+        }
         let (lines, _) = folder.read_lines::<Fact>(FACTS_FILE);
         let (shared, aside) = joined(lines.entries, lines.bad, scope);
         let mut facts = shared.clone();
@@ -269,11 +280,17 @@ impl Chapter {
         if stamps(path) != self.stamps {
             self.read(scope, path);
         }
+        if self.is_too_large() {
+            // What it holds is not read, so nothing takes its place.
+            let source = std::io::Error::from(std::io::ErrorKind::FileTooLarge);
+            return Err(Error::File { act: "read", path: path.join(FACTS_FILE), source });
+        }
         if is_shared {
             put(&folder, FACTS_FILE, &text_of(self.all_shared()), &mut self.aside[0])?;
             self.shared = self.all_shared().map(|fact| (fact.id.clone(), fact)).collect();
         }
-        if scope == Scope::Project {
+        self.exposed = exposure(path).filter(|_| scope == Scope::Project);
+        if scope == Scope::Project && self.exposed.is_none() {
             let local = self.facts.values().filter_map(|fact| match fact.scope {
                 Scope::Local => Some(fact.clone()),
                 _ if self.is_unshared(fact) => Some(fact.clone()),
@@ -284,6 +301,10 @@ impl Chapter {
         self.changed.clear();
         self.stamps = stamps(path);
         Ok(true)
+    }
+
+    fn is_too_large(&self) -> bool {
+        self.stamps.iter().flatten().any(|stamp| stamp.size > MAX_BYTES)
     }
 
     /// What `page-facts.jsonl` should say.
@@ -299,6 +320,17 @@ impl Chapter {
     fn is_unshared(&self, fact: &Fact) -> bool {
         fact.scope == Scope::Project && self.shared.get(&fact.id) != Some(&fact.shared())
     }
+}
+
+/// What is wrong where git does not ignore `page-facts.local.jsonl`, as a person's own `.gitignore` may have it: somebody would share what
+/// is nobody else's.
+fn exposure(folder: &Path) -> Option<Warning> {
+    let root = folder
+        .ancestors()
+        .find(|above| source::try_exists(&above.join(".git")).unwrap_or(false))?;
+    let is_ignored = source::is_ignored(root, &folder.join(LOCAL_FACTS_FILE));
+    let problem = format!("does not name `{LOCAL_FACTS_FILE}`, so that file is not written");
+    (!is_ignored).then(|| Warning::new("NOT_IGNORED", &folder.join(".gitignore"), problem))
 }
 
 /// Adds a line of `page-facts.local.jsonl`.
