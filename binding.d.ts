@@ -536,6 +536,49 @@ export interface MemoryCaptureModel {
   id: string;
 }
 
+/** What memory did badly; see docs/memory.md. */
+export type MemoryFault =
+  | "refetch"
+  | "duplicate_tool"
+  | "post_compaction_bootstrap"
+  | "flush_miss"
+  | "silent_recall"
+  | "pinned_invariant";
+
+/** How often a memory fault happened; see `Memory.faults`. */
+export interface MemoryFaultCount {
+  fault: MemoryFault;
+  inSession: number;
+  /** In the traces, which hold the newest of all sessions. */
+  inTraces: number;
+  /** ID of its newest trace. */
+  newest: string | null;
+}
+
+/** Why a person may want to look at a page. `old`: neither confirmed nor used for so many days; `never_used`: known for so many. */
+export type MemoryDoubt =
+  | { reason: "cited_changed" | "cited_gone"; paths: string[] }
+  | { reason: "old" | "never_used"; days: number };
+
+/** A decision about memory, or a memory fault; see `Memory.traces`. Lists hold the first 100 pages. */
+export type MemoryTrace = {
+  /** 8 hexadecimal digits. */
+  id: string;
+  /** RFC 3339. */
+  at: string;
+} & (
+  | {
+      kind: "residency";
+      resident: { id: string; fidelity: "pointer" | "structured" | "compressed" | "full"; why: string }[];
+      count: number;
+      evicted: string[];
+    }
+  | { kind: "compaction" }
+  | { kind: "flush"; scope: MemoryScope; operations: { id: string; status: string; reason?: string }[] }
+  | { kind: "recall"; query: string; code: string; pages: string[]; unsearched: string[] }
+  | { kind: "fault"; fault: MemoryFault; pages: string[]; words: string }
+);
+
 /**
  * Which binding artifact the generated loader actually loaded: `'native'` for
  * a native addon, otherwise the `platformArchABI` of the WASI flavor. Every
@@ -608,6 +651,36 @@ export declare class Memory {
    * `args`: those of the call. `cwd`: the working folder, from which relative paths count. Throws `INVALID_ARGUMENT`.
    */
   isWrittenBy(tool: string, args: unknown, cwd: string): boolean
+  /**
+   * Reports a finished tool call: it may have read pages again that had left the system prompt, or have been made before. Call it for
+   * every call of the host.
+   *
+   * Rejects with `INVALID_ARGUMENT`.
+   */
+  observe(call: ObservedToolCall): Promise<void>
+  /** Reports that the host compacted the conversation. */
+  compacted(): Promise<void>
+  /** The six memory faults with their numbers, in this session and in the traces. */
+  faults(): Promise<Array<MemoryFaultCount>>
+  /** The traces of decisions and memory faults, the newest first. The oldest go where they take too much room. */
+  traces(): Promise<Array<MemoryTrace>>
+  /**
+   * The trace with an ID, or with the only one that begins so.
+   *
+   * Rejects with `NO_TRACE`.
+   */
+  trace(id: string): Promise<MemoryTrace>
+  /** Pages that a person may want to look at: those whose cited files changed first, then the oldest. Changes nothing. */
+  stale(): Promise<Array<StalePage>>
+  /** Brings what is known of the pages up to date, and lists those whose cited files changed, with what changed. */
+  verify(): Promise<Array<StaleReport>>
+  /**
+   * Confirms a page: it counts as written today, with the files that it cites as they are now. `id`: its ID, or the beginning of only
+   * its. Resolves to the ID.
+   *
+   * Rejects with `NO_PAGE`.
+   */
+  confirm(id: string): Promise<string>
   /**
    * Stages an entry of a scope's index: it is on the disk when this resolves, and in the index after the next flush. `findings`: what
    * a flush would find about it now.
@@ -1005,6 +1078,20 @@ export interface ChangedLatest {
   after: number
   /** ID of the store that wrote it first. */
   storeId: string
+}
+
+/** A cited file that changed. */
+export interface CitedFile {
+  /** Its path, relative to the project, or absolute, or from `~` on. */
+  path: string
+  /** What became of it. */
+  change: 'changed' | 'gone'
+  /** SHA-256 of what it said, line ends as LF. */
+  before: string
+  /** The same of what it says now; null if it is gone. */
+  now: string | null
+  /** Unified diff; null if no store holds what it said, or it may not be shown. */
+  diff: string | null
 }
 
 /** Which content to read. */
@@ -1672,12 +1759,29 @@ export interface ObjectLink {
   target: LinkTarget
 }
 
+/** A finished tool call, as memory is told of it. */
+export interface ObservedToolCall {
+  /** The tool's name. */
+  toolName: string
+  /** Its arguments. */
+  args: unknown
+  /** The working folder, absolute, from which relative paths count. */
+  cwd: string
+  /** Whether it failed. */
+  isError: boolean
+  /** Whether a store holds its result. Default: false. */
+  isStored?: boolean
+}
+
 /**
  * Opens memory. Reads and makes nothing yet.
  *
+ * `store`: where its files become objects like any other, with versions, history, differences and backlinks. Memory needs none, and goes
+ * on without it where it fails.
+ *
  * Throws `INVALID_ARGUMENT`.
  */
-export declare function openMemory(options: MemoryOptions): Memory
+export declare function openMemory(options: MemoryOptions, store?: Store | undefined | null): Memory
 
 /**
  * Opens a session: resumes what the store holds of it, forks its parent, or starts it.
@@ -1692,6 +1796,18 @@ export declare function openSession(store: Store, options: SessionOptions): Prom
  * Rejects with `INVALID_ARGUMENT`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `NOT_PRIVATE`, `READ_ONLY`, `NEWER_SCHEMA`, `NO_SPACE`.
  */
 export declare function openStore(options?: StoreOptions | undefined | null): Promise<Store>
+
+/** What is known of a page besides its Markdown. */
+export interface PageFacts {
+  /** The day on which it was written, edited or confirmed: `2030-01-31`. */
+  confirmed: string
+  /** On how many days it was read or recalled. */
+  uses: number
+  /** The last of them; null if there is none. */
+  used: string | null
+  /** Where it was imported from; null if it was not. */
+  origin: string | null
+}
 
 /** A session of an archive that is stored under an ID of its own. */
 export interface PartedSession {
@@ -2103,6 +2219,24 @@ export interface SnippetLine {
   text: string
   /** The matches in `text`, as arguments for `text.slice` (UTF-16 code units); in order, not overlapping. */
   matches: [start: number, end: number][]
+}
+
+/** A page that a person may want to look at. */
+export interface StalePage {
+  /** The page. */
+  page: MemoryPage
+  /** What is known of it. */
+  facts: PageFacts
+  /** Why; at least one reason. */
+  reasons: MemoryDoubt[]
+}
+
+/** A page whose cited files changed since it was written or confirmed. */
+export interface StaleReport {
+  /** The page. */
+  page: MemoryPage
+  /** The cited files that changed. */
+  cited: Array<CitedFile>
 }
 
 /** Where a store is. */

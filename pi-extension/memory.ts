@@ -197,6 +197,9 @@ export class MemoryLife {
       }
       if (when === "end") {
         await memory?.ended();
+      } else {
+        // Nobody waits for it: a large file takes a while.
+        void this.#warnOfSecrets(memory);
       }
     } catch (error) {
       await this.#failures?.report("memory that waits was not written", error);
@@ -210,6 +213,19 @@ export class MemoryLife {
   async #report(what: (memory: Memory) => Promise<void>): Promise<void> {
     if (this.#memory !== undefined) {
       await what(this.#memory).catch((error: unknown) => this.#failures?.report("memory was not told", error));
+    }
+  }
+
+  /** Tells of secrets that stand in memory files: whoever wrote them there did so by hand, or by a command. */
+  async #warnOfSecrets(memory: Memory | undefined): Promise<void> {
+    try {
+      for (const { code, path, problem } of (await memory?.check()) ?? []) {
+        if (code === "SECRET") {
+          this.#failures?.notice(`${path}, ${problem}`);
+        }
+      }
+    } catch (error) {
+      await this.#failures?.report("memory was not checked", error);
     }
   }
 

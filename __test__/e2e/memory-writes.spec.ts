@@ -94,6 +94,19 @@ test("what is not written is told, with the reason", async () => {
   expect(stderr).toContain("MEMORY.md:2: it holds the marks of a merge that nobody finished");
 });
 
+test("a secret that somebody else put into a memory file is told at the start, and not shown", async () => {
+  const { sandbox } = await start([{ text: "Yes." }]);
+  mkdirSync(join(sandbox.projectDir, ".pi", "memory"), { recursive: true });
+  writeFileSync(indexOf(sandbox), `- x y\n- Deploy key: ${secret}\n`);
+  const pi = startPiRpc(sandbox, ["-e", extension]);
+  const words = "MEMORY.md, line 2: the line looks like it holds a secret";
+  const told = pi.waitFor((record) => String(record.message).includes(words));
+  await Promise.all([pi.prompt("go"), told]);
+  expect(await pi.close()).toMatchObject({ code: 0 });
+  const notices = pi.records.filter(({ type }) => type === "extension_ui_request");
+  expect(JSON.stringify(notices)).not.toContain("ghp_");
+});
+
 test("a session that is killed loses nothing that was staged", async () => {
   const script: Parameters<typeof start>[0] = [];
   const { sandbox } = await start(script);
