@@ -688,12 +688,13 @@ export declare class Memory {
    * `heading`: the heading that it goes under. Default: what the text suggests.
    *
    * Rejects with `SECRET` if the text looks like it holds one, and nothing is written; `INVALID_ARGUMENT` if it is empty or too long, or
-   * the scope may not be written; `MEMORY_BUSY`, `OUTSIDE_PROJECT`, `FILE`.
+   * the scope may not be written; `MEMORY_BUSY`, `OUTSIDE_PROJECT`, `FILE`, `NO_ANSWER`.
    */
   remember(scope: MemoryScope, text: string, heading?: string | null): Promise<RememberedEntry>
   /**
    * Checks and writes what waits in each folder, and ends flushes that were interrupted. Folders in which there was nothing to do are
-   * left out. Never rejects because of a folder: `failed` says why nothing could be done there, and what waits goes on waiting.
+   * left out. Never rejects because of a folder: `failed` says why nothing could be done there, and what waits goes on waiting; but with
+   * `NO_ANSWER` if a disk does not answer.
    */
   flush(): Promise<Array<MemoryFlush>>
   /** The session ends, after its last flush: what is staged and has no reason to wait is a flush miss. Writes what is known of pages. */

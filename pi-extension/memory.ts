@@ -195,6 +195,10 @@ export class MemoryLife {
           (when === "end" ? this.#failures?.farewell : this.#failures?.notice)?.(line);
         }
       }
+      if (when === "start") {
+        // Nobody waits for it: a large file takes a while.
+        void this.#warnOfSecrets(memory);
+      }
     } catch (error) {
       await this.#failures?.report("memory that waits was not written", error);
     }
@@ -207,6 +211,19 @@ export class MemoryLife {
   async #report(what: (memory: Memory) => Promise<void>): Promise<void> {
     if (this.#memory !== undefined) {
       await what(this.#memory).catch((error: unknown) => this.#failures?.report("memory was not told", error));
+    }
+  }
+
+  /** Tells of secrets that stand in memory files: whoever wrote them there did so by hand, or by a command. */
+  async #warnOfSecrets(memory: Memory | undefined): Promise<void> {
+    try {
+      for (const { code, path, problem } of (await memory?.check()) ?? []) {
+        if (code === "SECRET") {
+          this.#failures?.notice(`${path}, ${problem}`);
+        }
+      }
+    } catch (error) {
+      await this.#failures?.report("memory was not checked", error);
     }
   }
 

@@ -59,7 +59,7 @@ pub use self::stale::{CitedFile, Doubt, Staleness};
 pub use self::trace::{Trace, Traced};
 pub use self::warning::Warning;
 pub use self::watching::{FaultCount, Recalled, ToolCall};
-pub use self::writes::{CaptureModel, Flush, FolderFlush, Remembered, Waiting, now};
+pub use self::writes::{CaptureModel, Flush, FolderFlush, Remembered, Staging, Waiting, now};
 
 use self::inject::Injector;
 use self::keeping::Keeper;

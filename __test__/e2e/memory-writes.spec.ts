@@ -1,12 +1,12 @@
 // Writing memory in the real Pi: what its own tools may put there and are told of it, and what was staged, which is written at the end
 // of a session or at the start of the next.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openMemory } from "../../index.js";
 import { runPi, startPiRpc } from "../../scripts/lib/pi.js";
 import { root } from "../../scripts/setup.js";
-import { extension, resultsOf, start } from "./support.ts";
+import { copyOfPackage, entryOf, extension, resultsOf, start } from "./support.ts";
 
 type Places = Awaited<ReturnType<typeof start>>["sandbox"];
 
@@ -94,6 +94,19 @@ test("what is not written is told, with the reason", async () => {
   expect(stderr).toContain("MEMORY.md:2: it holds the marks of a merge that nobody finished");
 });
 
+test("a secret that somebody else put into a memory file is told at the start, and not shown", async () => {
+  const { sandbox } = await start([{ text: "Yes." }]);
+  mkdirSync(join(sandbox.projectDir, ".pi", "memory"), { recursive: true });
+  writeFileSync(indexOf(sandbox), `- x y\n- Deploy key: ${secret}\n`);
+  const pi = startPiRpc(sandbox, ["-e", extension]);
+  const words = "MEMORY.md, line 2: the line looks like it holds a secret";
+  const told = pi.waitFor((record) => String(record.message).includes(words));
+  await Promise.all([pi.prompt("go"), told]);
+  expect(await pi.close()).toMatchObject({ code: 0 });
+  const notices = pi.records.filter(({ type }) => type === "extension_ui_request");
+  expect(JSON.stringify(notices)).not.toContain("ghp_");
+});
+
 test("a session that is killed loses nothing that was staged", async () => {
   const script: Parameters<typeof start>[0] = [];
   const { sandbox } = await start(script);
@@ -103,6 +116,33 @@ test("a session that is killed loses nothing that was staged", async () => {
   expect(existsSync(indexOf(sandbox))).toBe(false);
   expect(await runPi(sandbox, ["-e", extension, "-p", "again"])).toMatchObject({ code: 0, stderr: "" });
   expect(readFileSync(indexOf(sandbox), "utf8")).toBe("## Notes\n\n- Staged before the kill\n");
+});
+
+test("whatever of this fails, Pi's tools write, the person is told once, and the log has the cause", async () => {
+  const methods = ["checkWrite", "explainWrite", "waiting", "flush", "check", "captureModel", "ended"];
+  const copy = copyOfPackage();
+  renameSync(join(copy, "index.js"), join(copy, "real.js"));
+  writeFileSync(
+    join(copy, "index.js"),
+    `import * as real from "./real.js";
+    export * from "./real.js";
+    export function openMemory(options) {
+      const memory = real.openMemory(options);
+      for (const method of ${JSON.stringify(methods)}) {
+        memory[method] = async () => { throw new Error(method + " is broken"); };
+      }
+      return memory;
+    }`,
+  );
+  const { sandbox } = await start([write("- CI: green\n- CI: red\n"), { text: "Done." }]);
+  const finished = await runPi(sandbox, ["-e", entryOf(copy), "-p", "go"]);
+  expect(finished).toMatchObject({ code: 0, stdout: "Done.\n" });
+  expect(finished.stderr.match(/Palimpsest:/g)).toHaveLength(1);
+  expect(readFileSync(indexOf(sandbox), "utf8")).toBe("- CI: green\n- CI: red\n");
+  const log = readFileSync(join(sandbox.agentDir, "palimpsest", "palimpsest.log"), "utf8");
+  for (const method of ["checkWrite", "explainWrite", "waiting", "captureModel"]) {
+    expect(log).toContain(`${method} is broken`);
+  }
 });
 
 test("in a project that is not trusted nothing waits and nothing is written", async () => {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
@@ -9,12 +10,18 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::argument::Given;
-use super::blocking::{Blocking, Json, blocking};
+use super::blocking::{Blocking, Json, blocking, within};
 use super::memory::Memory;
 use crate::error::{Error, Result};
 use crate::memory::import::ImportFrom;
 use crate::memory::journal::OperationId;
 use crate::memory::{Scope, Warning, now};
+
+/// How long a write may take, waits for other processes included; then its disk does not answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What does not answer then.
+const FOLDER: &str = "memory folder";
 
 /// What to import, see `Memory.importFrom`.
 #[napi(object)]
@@ -53,7 +60,7 @@ impl Memory {
     /// `heading`: the heading that it goes under. Default: what the text suggests.
     ///
     /// Rejects with `SECRET` if the text looks like it holds one, and nothing is written; `INVALID_ARGUMENT` if it is empty or too long, or
-    /// the scope may not be written; `MEMORY_BUSY`, `OUTSIDE_PROJECT`, `FILE`.
+    /// the scope may not be written; `MEMORY_BUSY`, `OUTSIDE_PROJECT`, `FILE`, `NO_ANSWER`.
     #[napi(
         ts_args_type = "scope: MemoryScope, text: string, heading?: string | null",
         ts_return_type = "Promise<RememberedEntry>"
@@ -64,22 +71,27 @@ impl Memory {
         text: Given<String>,
         heading: Given<Option<String>>,
     ) -> AsyncTask<Blocking<Json>> {
-        self.with(move |memory| {
+        let core = Arc::clone(&self.core);
+        blocking(move || {
             let scope = Scope::named(&scope.named("scope")?)?;
             let (text, heading) = (text.named("text")?, heading.named("heading")?);
-            json(&memory.remember(scope, &text, heading, now())?)
+            let mut memory = core.lock().unwrap_or_else(PoisonError::into_inner);
+            let staging = memory.prepare_remember(scope, &text, heading)?;
+            drop(memory);
+            json(&within(PATIENCE, FOLDER, move || staging.run(now()))?)
         })
     }
 
     /// Checks and writes what waits in each folder, and ends flushes that were interrupted. Folders in which there was nothing to do are
-    /// left out. Never rejects because of a folder: `failed` says why nothing could be done there, and what waits goes on waiting.
+    /// left out. Never rejects because of a folder: `failed` says why nothing could be done there, and what waits goes on waiting; but with
+    /// `NO_ANSWER` if a disk does not answer.
     #[napi(ts_return_type = "Promise<Array<MemoryFlush>>")]
     pub fn flush(&self) -> AsyncTask<Blocking<Json>> {
         let core = Arc::clone(&self.core);
         blocking(move || {
             // Memory is not kept from others while a flush waits for another process.
             let flush = core.lock().unwrap_or_else(PoisonError::into_inner).prepare_flush();
-            let done = flush.run();
+            let done = within(PATIENCE, FOLDER, move || Ok(flush.run()))?;
             core.lock().unwrap_or_else(PoisonError::into_inner).settled(&done);
             json(&done)
         })

@@ -4,7 +4,7 @@
 mod compare;
 mod files;
 
-use self::compare::{contradicts, is_close, same_words, shown};
+use self::compare::{Compared, shown};
 pub use self::files::{Limits, check_file, check_new_lines};
 use super::finding::{Finding, FindingCode};
 use super::load::is_conflict_marker;
@@ -63,8 +63,10 @@ pub fn check_entry(
     }
     found.extend(size_of_entry(text, limits));
     if let Some(page) = page_of(text, scope) {
-        found.extend(standing.iter().filter_map(|other| against(&page, other)).take(MOST_LIKE));
-        let doubled = beside.iter().filter(|other| same_words(&page, other));
+        let page = Compared::new(&page);
+        let likes = standing.iter().filter_map(|other| against(&page, other));
+        found.extend(likes.take(MOST_LIKE));
+        let doubled = beside.iter().filter(|other| page.is_same(&Compared::new(other)));
         found.extend(doubled.take(1).map(|other| {
             let words = format!("the {} memory says the same: {}", other.place.scope, shown(other));
             Finding::new(FindingCode::NearDuplicate, words)
@@ -84,25 +86,24 @@ pub(in crate::memory) fn page_of(text: &str, scope: Scope) -> Option<Page> {
 
 /// The place of an entry that says the same, word for word.
 pub(in crate::memory) fn position_of(page: &Page, pages: &[Page]) -> Option<usize> {
-    pages.iter().rposition(|other| same_words(page, other))
+    let page = Compared::new(page);
+    pages.iter().rposition(|other| page.is_same(&Compared::new(other)))
 }
 
 /// What is found about an entry beside another one of its index.
-fn against(page: &Page, other: &Page) -> Option<Finding> {
-    let place = format!("line {}, {}", other.place.line, shown(other));
-    if same_words(page, other) {
-        return Some(Finding::new(
-            FindingCode::Duplicate,
-            format!("it stands there already: {place}"),
-        ));
-    }
-    if contradicts(page, other) {
-        let words = format!("the same key has another value there: {place}");
-        return Some(Finding::new(FindingCode::Contradiction, words));
-    }
-    is_close(&page.text, &other.text).then(|| {
-        Finding::new(FindingCode::NearDuplicate, format!("nearly the same stands there: {place}"))
-    })
+fn against(page: &Compared<'_>, other: &Page) -> Option<Finding> {
+    let other = Compared::new(other);
+    let (code, how) = if page.is_same(&other) {
+        (FindingCode::Duplicate, "it stands there already")
+    } else if page.contradicts(&other) {
+        (FindingCode::Contradiction, "the same key has another value there")
+    } else if page.is_close(&other) {
+        (FindingCode::NearDuplicate, "nearly the same stands there")
+    } else {
+        return None;
+    };
+    let words = format!("{how}: line {}, {}", other.page.place.line, shown(other.page));
+    Some(Finding::new(code, words))
 }
 
 fn size_of_entry(text: &str, limits: Limits) -> Option<Finding> {

@@ -201,9 +201,14 @@ impl Writing<'_> {
             after: Hash::of(plan.text.as_bytes()),
         };
         journal::record_begin(self.folder, self.lock, begun.clone())?;
+        // Where two files cannot change places, this is all that keeps a save from being lost.
+        let is_as_read = standing::hash_of(target) == standing.hash;
         on_step(FlushStep::Begun);
-        let placed =
-            sidecar::place(&prepared_path, target, standing.hash.is_none()).map_err(failed)?;
+        let placed = if is_as_read {
+            sidecar::place(&prepared_path, target, standing.hash.is_none()).map_err(failed)?
+        } else {
+            Placed::Taken
+        };
         on_step(FlushStep::Placed);
         let (is_done, finding) = finish(&begun, target, placed)?;
         report.findings.extend(finding);

@@ -66,6 +66,27 @@ pub struct FolderFlush {
     pub failed: Option<Finding>,
 }
 
+/// An entry that is about to be staged, which may wait for other processes.
+#[derive(Debug)]
+pub struct Staging {
+    scope: Scope,
+    folder: MemoryFolder,
+    draft: Draft,
+    findings: Vec<Finding>,
+}
+
+impl Staging {
+    /// Stages the entry: it is on the disk when this returns, and in the index after the next flush.
+    ///
+    /// # Errors
+    /// `SECRET`, and nothing is written; `INVALID_ARGUMENT` if the text is empty or too long; `MEMORY_BUSY`, `OUTSIDE_PROJECT`, `FILE`.
+    pub fn run(self, now: Timestamp) -> Result<Remembered> {
+        let Self { scope, folder, draft, findings } = self;
+        let id = journal::stage(&folder, vec![draft], false, now)?[0];
+        Ok(Remembered { id, scope, findings })
+    }
+}
+
 /// A flush of all folders, which may wait for other processes.
 #[derive(Debug)]
 pub struct Flush {
@@ -109,28 +130,24 @@ impl FolderFlush {
 }
 
 impl Memory {
-    /// Stages an entry of a scope's index: it is on the disk when this returns, and in the index after the next flush.
+    /// What staging an entry of a scope's index needs. `heading`: the one that it goes under; `None`: what the text suggests.
     ///
     /// # Errors
-    /// `SECRET`, and nothing is written; `INVALID_ARGUMENT` if the text is empty or too long, or the scope has no folder or may not be
-    /// looked at; `MEMORY_BUSY`, `OUTSIDE_PROJECT`, `FILE`.
-    pub fn remember(
+    /// `INVALID_ARGUMENT` if the scope has no folder or may not be looked at.
+    pub fn prepare_remember(
         &mut self,
         scope: Scope,
         text: &str,
         heading: Option<String>,
-        now: Timestamp,
-    ) -> Result<Remembered> {
+    ) -> Result<Staging> {
         let folder = self.memory_folder(scope)?;
-        let draft = Draft { heading, ..Draft::entry(scope, text.trim()) };
-        let id = journal::stage(&folder, vec![draft], false, now)?[0];
         let look = self.look();
-        let entries = entries(&look);
         let (standing, beside): (Vec<Page>, Vec<Page>) =
-            entries.into_iter().partition(|page| page.place.scope == scope);
-        let limits = Limits::of(&look.settings);
-        let findings = check_entry(text.trim(), scope, &standing, &beside, limits);
-        Ok(Remembered { id, scope, findings })
+            entries(&look).into_iter().partition(|page| page.place.scope == scope);
+        let findings =
+            check_entry(text.trim(), scope, &standing, &beside, Limits::of(&look.settings));
+        let draft = Draft { heading, ..Draft::entry(scope, text.trim()) };
+        Ok(Staging { scope, folder, draft, findings })
     }
 
     /// What a flush of all folders needs.
@@ -150,7 +167,7 @@ impl Memory {
     /// memory. `claude_config_dir`: the value of `CLAUDE_CONFIG_DIR`.
     ///
     /// # Errors
-    /// As [`Self::remember`], if something is to be staged.
+    /// As [`Staging::run`], if something is to be staged.
     pub fn import(
         &mut self,
         from: &ImportFrom,
@@ -198,7 +215,7 @@ impl Memory {
     /// Proposes what a model answered: it waits until a person accepts it. Returns what was new and is proposed now.
     ///
     /// # Errors
-    /// As [`Self::remember`].
+    /// As [`Staging::run`].
     pub fn propose(&mut self, answer: &str) -> Result<Vec<Remembered>> {
         let scopes: Vec<Scope> = self.folders.scopes().map(|(scope, _)| scope).collect();
         let found = capture::proposals(answer, &scopes, &self.here().entries);
@@ -216,6 +233,7 @@ impl Memory {
         for file in look.files.into_iter().filter(|file| !file.is_index()) {
             here.topics.insert((file.scope, file.file), file.text);
         }
+        let _bounded = source::bounded(LOOK);
         for (scope, folder) in self.memory_folders() {
             let (journal, _) = Journal::read(&folder);
             for operation in journal.operations().filter(|one| !one.status.is_settled()) {
@@ -251,6 +269,7 @@ impl Memory {
 
     /// What waits in each folder; without those in which nothing does.
     pub fn waiting(&self) -> Vec<Waiting> {
+        let _bounded = source::bounded(LOOK);
         let waiting = self.memory_folders().into_iter().map(|(scope, folder)| {
             let (journal, _) = Journal::read(&folder);
             let operations = journal.waiting().chain(journal.proposed()).cloned().collect();
@@ -267,8 +286,9 @@ impl Memory {
     /// `scope`: of its folder; `None`: the only one in which it waits.
     ///
     /// # Errors
-    /// `NO_OPERATION`; `INVALID_ARGUMENT` if it may be in two folders; as [`Self::remember`].
+    /// `NO_OPERATION`; `INVALID_ARGUMENT` if it may be in two folders; as [`Staging::run`].
     pub fn decide(&self, id: OperationId, scope: Option<Scope>, accepts: bool) -> Result<Scope> {
+        let _bounded = source::bounded(LOOK);
         let waits = |folder: &MemoryFolder| {
             let (journal, _) = Journal::read(folder);
             if accepts {
@@ -339,6 +359,7 @@ impl Memory {
                 one.at(&file.path, line)
             }));
         }
+        let _bounded = source::bounded(LOOK);
         for (_, folder) in self.memory_folders() {
             found.extend(Journal::read(&folder).1);
         }

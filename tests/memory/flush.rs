@@ -320,7 +320,7 @@ fn somebody_who_saves_all_the_time_makes_the_entry_wait_and_nothing_is_lost() {
 
 #[test]
 fn an_index_that_cannot_take_an_entry_keeps_it_waiting_with_the_reason() {
-    let huge = b"- an entry\n".repeat(1_600_000);
+    let huge = b"- an entry\n".repeat(1_000_000);
     for (bytes, code) in [
         (b"\xff\xfe\x00".to_vec(), "NOT_TEXT"),
         (b"- a\n<<<<<<< HEAD\n- b\n=======\n- c\n>>>>>>> x\n".to_vec(), "CONFLICT_MARKERS"),

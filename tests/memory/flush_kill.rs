@@ -81,6 +81,11 @@ fn flush_killed_at(project: &Path, step: usize) -> bool {
     said == "= stopped"
 }
 
+/// Steps at which the journal has a beginning without an end.
+fn numbered_steps_after_begin() -> std::ops::RangeInclusive<usize> {
+    2..=4
+}
+
 #[test]
 fn a_flush_that_is_killed_at_any_step_neither_loses_nor_doubles_an_entry() {
     for before in ["", "- old\n\n## Notes\n- one\n"] {
@@ -92,6 +97,11 @@ fn a_flush_that_is_killed_at_any_step_neither_loses_nor_doubles_an_entry() {
             desk.remember("first entry");
             desk.remember("second entry");
             assert!(flush_killed_at(desk.root(), step), "{step} is no step");
+            if numbered_steps_after_begin().contains(&step) {
+                // Whoever ends the flush tells what it wrote.
+                let report = desk.flush_freely();
+                assert_eq!((report.resumed, report.committed.len()), (true, 2), "step {step}");
+            }
             // The next session may be killed as well.
             flush_killed_at(desk.root(), step);
             let report = desk.flush_freely();

@@ -37,29 +37,49 @@ const LEAST_WORDS: usize = 5;
 /// Of the words of two texts, the share that both have (Jaccard's index) from which on they are close.
 const CLOSE: f64 = 0.8;
 
-/// Whether two entries say the same, word for word.
-pub(super) fn same_words(one: &Page, other: &Page) -> bool {
-    words(&without_marker(&one.text)) == words(&without_marker(&other.text))
+/// An entry as it is compared with many others.
+#[derive(Debug)]
+pub(super) struct Compared<'a> {
+    pub(super) page: &'a Page,
+    words: Vec<String>,
+    /// Its key, if it is about something.
+    key: Option<String>,
 }
 
-/// Whether two entries say different things of the same key.
-pub(super) fn contradicts(one: &Page, other: &Page) -> bool {
-    one.folded_key().is_some_and(|key| {
-        !GENERAL_KEYS.contains(&key.as_str())
-            && other.folded_key().as_ref() == Some(&key)
-            && one.folded_value() != other.folded_value()
-    })
-}
+impl<'a> Compared<'a> {
+    pub(super) fn new(page: &'a Page) -> Self {
+        let key = page.folded_key().filter(|key| !GENERAL_KEYS.contains(&key.as_str()));
+        Self { page, words: words(&without_marker(&page.text)), key }
+    }
 
-/// Whether two texts have nearly the same words.
-pub(super) fn is_close(one: &str, other: &str) -> bool {
-    let (one, other): (BTreeSet<String>, BTreeSet<String>) =
-        (words(one).into_iter().collect(), words(other).into_iter().collect());
-    let shared = one.intersection(&other).count();
-    let all = one.len() + other.len() - shared;
-    #[expect(clippy::cast_precision_loss, reason = "numbers of words")]
-    let share = shared as f64 / all.max(1) as f64;
-    all >= LEAST_WORDS && share >= CLOSE
+    /// Whether it says the same, word for word.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.words == other.words
+    }
+
+    /// Whether it says something else of the same key.
+    pub(super) fn contradicts(&self, other: &Self) -> bool {
+        self.key.is_some()
+            && self.key == other.key
+            && self.page.folded_value() != other.page.folded_value()
+    }
+
+    /// Whether it has nearly the same words.
+    pub(super) fn is_close(&self, other: &Self) -> bool {
+        let (few, many) = (self.words.len(), other.words.len());
+        let (few, many) = (few.min(many), few.max(many));
+        // Words may come again, so that this says nothing of short texts.
+        if many > 2 * few + LEAST_WORDS {
+            return false;
+        }
+        let set = |words: &'_ [String]| words.iter().cloned().collect::<BTreeSet<String>>();
+        let (one, other) = (set(&self.words), set(&other.words));
+        let shared = one.intersection(&other).count();
+        let all = one.len() + other.len() - shared;
+        #[expect(clippy::cast_precision_loss, reason = "numbers of words")]
+        let share = shared as f64 / all.max(1) as f64;
+        all >= LEAST_WORDS && share >= CLOSE
+    }
 }
 
 /// The beginning of an entry, in quotes.
@@ -76,9 +96,15 @@ pub(super) fn shown(page: &Page) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::parse::parse;
+    use crate::memory::scope::Scope;
 
     #[test]
     fn a_word_or_two_make_no_difference_and_short_texts_have_no_likeness() {
+        let is_close = |one: &str, other: &str| {
+            let pages = parse(Scope::Global, "MEMORY.md", &format!("- {one}\n- {other}\n"));
+            Compared::new(&pages[0]).is_close(&Compared::new(&pages[1]))
+        };
         assert!(is_close(
             "run the tests with make check first",
             "first run the tests with `make check`!"

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::compare::{contradicts, same_words, shown};
+use super::compare::{Compared, shown};
 use crate::markdown;
 use crate::memory::finding::{Finding, FindingCode};
 use crate::memory::load::is_conflict_marker;
@@ -119,22 +119,21 @@ fn size(text: &str, limits: Limits) -> Option<Finding> {
 fn entries(pages: &[Page], is_new: impl Fn(&Page) -> bool) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut by_words: HashMap<Vec<String>, &Page> = HashMap::new();
-    let mut by_key: HashMap<String, Vec<&Page>> = HashMap::new();
+    let mut by_key: HashMap<String, Vec<Compared<'_>>> = HashMap::new();
     for page in pages {
         let said = words(&without_marker(&page.text));
         if said.is_empty() {
             continue;
         }
         let first = by_words.entry(said).or_insert(page);
-        let is_first = std::ptr::eq(*first, page);
-        if !is_first {
+        if !std::ptr::eq(*first, page) {
             found.extend(pair(page, first, &is_new, FindingCode::Duplicate));
+            continue;
         }
         let Some(key) = page.folded_key() else { continue };
-        let same_key = by_key.entry(key).or_default();
-        let other = same_key.iter().find(|other| contradicts(page, other));
-        if let Some(other) = other.filter(|other| is_first && !same_words(page, other)) {
-            found.extend(pair(page, other, &is_new, FindingCode::Contradiction));
+        let (same_key, page) = (by_key.entry(key).or_default(), Compared::new(page));
+        if let Some(other) = same_key.iter().find(|other| page.contradicts(other)) {
+            found.extend(pair(page.page, other.page, &is_new, FindingCode::Contradiction));
         }
         if same_key.len() < MOST_ALIKE {
             same_key.push(page);

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Result};
 use crate::memory::finding::{Finding, FindingCode};
-use crate::memory::load::is_conflict_marker;
-use crate::memory::sidecar::{MAX_FILE_BYTES, remove};
+use crate::memory::load::{MAX_BYTES, is_conflict_marker};
+use crate::memory::sidecar::remove;
 use crate::object::Hash;
 use crate::source::{FileState, obstacle, read_file};
 
@@ -37,7 +37,7 @@ pub(super) struct Standing {
 pub(super) fn read_standing(target: &Path) -> std::result::Result<Standing, Finding> {
     settle(target);
     let wrong = |code, words: String| Err(Finding::new(code, words).at(target, None));
-    let state = read_file(target, MAX_FILE_BYTES).state;
+    let state = read_file(target, MAX_BYTES).state;
     let why = obstacle(target, &state);
     let (text, hash) = match state {
         FileState::Text { text, source_hash } => (text, source_hash),
@@ -46,7 +46,9 @@ pub(super) fn read_standing(target: &Path) -> std::result::Result<Standing, Find
             return wrong(FindingCode::NotText, "it is not UTF-8".to_owned());
         }
         FileState::TooLarge { size } => {
-            return wrong(FindingCode::TooLarge, format!("it has {size} bytes"));
+            // An entry behind what is read would be one that nobody sees.
+            let words = format!("it has {size} bytes, at most {MAX_BYTES} are read");
+            return wrong(FindingCode::TooLarge, words);
         }
         _ => {
             let words = why.unwrap_or_else(|| "it cannot be read".to_owned());
