@@ -29,26 +29,35 @@ pub struct Shown<'a> {
     pub is_stale: bool,
 }
 
-/// What memory is and how to keep it. `home`: the user's home folder, which is abbreviated to `~`.
-pub fn preamble(folders: &Folders, home: Option<&Path>) -> String {
+/// What memory is and how to keep it. `home`: the user's home folder, which is abbreviated to `~`. `is_empty`: whether there is none
+/// yet: then it says what it takes to begin one, in fewer words.
+pub fn preamble(folders: &Folders, home: Option<&Path>, is_empty: bool) -> String {
     let mut text = format!("{FIRST_LINE}\n");
+    let file = if is_empty { Scope::Global.index_file() } else { "" };
     if let Some(folder) = folders.folder(Scope::Global) {
         let folder = shown_folder(folder, home);
-        let _ = writeln!(text, "- global, for all projects: {folder}");
+        let _ = writeln!(text, "- global, for all projects: {folder}{file}");
     }
     if folders.folder(Scope::Project).is_some() {
-        text.push_str("- project, committed for the team: .pi/memory/\n");
+        let _ = writeln!(text, "- project, committed for the team: .pi/memory/{file}");
     }
-    text.push_str(
-        "Each has an index, MEMORY.md, whose entries stand below, and topic files to read when they matter. Save what later sessions \
-         need (corrections, commands, constraints, decisions and why) with edit or write:\n\
-         - Mend an entry rather than add a second one.\n\
-         - One fact per line, `- key: value`, under `##` headings; detail goes into a topic file that the index links to.\n\
-         - Delete what is wrong; move what is merely old to archive/.\n\
-         - No secrets, nothing that code, git or AGENTS.md says; project memory is read by the team.",
-    );
+    text.push_str(if is_empty { EMPTY_GUIDANCE } else { GUIDANCE });
     text
 }
+
+/// How to begin a memory.
+const EMPTY_GUIDANCE: &str = "\
+    Nothing is there yet. Save what later sessions need (corrections, commands, constraints, decisions and why) with edit or write: \
+    one fact per line, `- key: value`, under `##` headings; no secrets, nothing that code, git or AGENTS.md says.";
+
+/// How to keep one.
+const GUIDANCE: &str = "\
+    Each has an index, MEMORY.md, whose entries stand below, and topic files to read when they matter. Save what later sessions \
+    need (corrections, commands, constraints, decisions and why) with edit or write:\n\
+    - Mend an entry rather than add a second one.\n\
+    - One fact per line, `- key: value`, under `##` headings; detail goes into a topic file that the index links to.\n\
+    - Delete what is wrong; move what is merely old to archive/.\n\
+    - No secrets, nothing that code, git or AGENTS.md says; project memory is read by the team.";
 
 /// A folder as the model reads it, with `/` at its end.
 fn shown_folder(folder: &Path, home: Option<&Path>) -> String {

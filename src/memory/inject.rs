@@ -78,7 +78,8 @@ impl Injector {
         look: &Look,
         signals: &dyn Fn(&Page) -> Signals,
     ) -> Injection {
-        let preamble = block::preamble(folders, self.home.as_deref());
+        let is_empty = look.files.iter().all(|file| file.pages.is_empty());
+        let preamble = block::preamble(folders, self.home.as_deref(), is_empty);
         let settings = &look.settings;
         let (pages, resident, below_least) = if settings.page_table_injection {
             self.pages(look, signals)

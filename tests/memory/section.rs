@@ -91,11 +91,20 @@ fn all_of_a_small_memory_stands_below_its_headings() {
 }
 
 #[test]
-fn an_empty_memory_says_how_to_keep_one_in_less_than_200_tokens() {
+fn an_empty_memory_says_how_to_begin_one_in_few_tokens() {
     let desk = Desk::new(&[]);
     let section = desk.section();
-    assert!(section.tokens < 200 && section.tokens > 100, "{}", section.tokens);
+    insta::assert_snapshot!(desk.shown(&section), @"
+    Memory that outlives sessions, as Markdown files (not AGENTS.md, which is the user's):
+    - global, for all projects: AGENT/memory/MEMORY.md
+    - project, committed for the team: .pi/memory/MEMORY.md
+    Nothing is there yet. Save what later sessions need (corrections, commands, constraints, decisions and why) with edit or write: one fact per line, `- key: value`, under `##` headings; no secrets, nothing that code, git or AGENTS.md says.
+    ");
+    let usual = desk.shown(&section).replace("AGENT", "~/.pi/agent");
+    assert!(palimpsest::context::tokens::count(&usual) <= 130);
     assert_eq!(section.page_tokens, 0);
+    desk.write("a/memory/MEMORY.md", "# Memory\n");
+    assert_eq!(desk.section().text, section.text, "a file without entries is no memory yet");
 }
 
 /// Entries of about 25 tokens each.
@@ -114,7 +123,7 @@ fn pages_stay_within_the_budget_of_tokens_counted() {
             format!("## One\n{}\n## Two\n{}", entries(pages / 2), entries(pages - pages / 2));
         let desk = Desk::new(&[("a/memory/MEMORY.md", &text), ("a/memory/config.json", &config)]);
         let section = desk.section();
-        let preamble = Desk::new(&[]).section().tokens;
+        let preamble = Desk::new(&[("p/.pi/memory/MEMORY.md", "")]).section().tokens + 80;
         assert!(section.page_tokens <= budget, "{pages} in {budget}: {}", section.page_tokens);
         assert!(section.tokens <= budget + preamble + 20, "{}", section.tokens);
     }
