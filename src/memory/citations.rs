@@ -140,10 +140,6 @@ fn lines_of(text: &str) -> Option<(u32, u32)> {
 /// Whether a piece of code is a path.
 fn is_path_in_code(path: &str) -> bool {
     let is_plain = |char: char| char.is_alphanumeric() || "/._-+@~[]()$=,%:".contains(char);
-    let is_hidden = || {
-        let name = path.strip_prefix('.').unwrap_or_default();
-        name.starts_with(char::is_alphabetic) && !name.contains('(')
-    };
     // `COPYING`, `LICENSE-MIT`
     let is_loud = || {
         let is_part = |char: char| char.is_ascii_uppercase() || char == '-';
@@ -154,7 +150,7 @@ fn is_path_in_code(path: &str) -> bool {
         && !path.ends_with('/')
         && !path.contains("//")
         && !path.ends_with("()")
-        && (path.contains('/') || names_file(path) || is_hidden() || is_loud())
+        && (path.contains('/') || names_file(path) || is_loud())
 }
 
 /// Whether the last part of a path is like a file's name: `a.rs`, `a.tar.gz`, `.env.local`, `Makefile`. A version (`1.5`) is not.
@@ -165,6 +161,10 @@ pub(super) fn names_file(path: &str) -> bool {
         return path.contains('/')
             || name.starts_with(char::is_uppercase)
             || name.ends_with("file");
+    }
+    if name.strip_prefix('.').is_some_and(|rest| rest.starts_with(|char: char| char.is_lowercase()))
+    {
+        return true;
     }
     name.rsplit_once('.').is_some_and(|(stem, end)| {
         !stem.is_empty()
@@ -213,6 +213,7 @@ mod tests {
                 vec!["Makefile", ".env", ".github/workflows/ci.yml", "scripts/justfile"],
             ),
             ("- run `node scripts/x.js --fast`", vec!["scripts/x.js"]),
+            ("- .npmrc and deep/.gitignore say so", vec![".npmrc", "deep/.gitignore"]),
             ("- `COPYING` and `LICENSE-MIT`", vec!["COPYING", "LICENSE-MIT"]),
             ("- [[notes/Deploy]] and [x](docs/a%20b.md#part)", vec!["notes/Deploy", "docs/a b.md"]),
             (
@@ -234,7 +235,7 @@ mod tests {
     fn what_is_no_path_is_not_cited() {
         for entry in [
             "- `npm test`, `1.5.2`, `--flag`, `a::b`, https://x.y/z.html, [w](https://x.y/z.html)",
-            "- version 0.9.x, and/or, 12:30, v1.2.3-rc.1, ...",
+            "- version 0.9.x, and/or, 12:30, v1.2.3-rc.1, ..., .NET, .5, `.`, ../..",
             "- `foo()`, `src/`, `a//b`, make build",
             "- [mail](mailto:a@b.c)",
         ] {

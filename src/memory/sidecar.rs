@@ -179,13 +179,13 @@ impl MemoryFolder {
         FolderLock::take(&self.path)
     }
 
-    /// As [`Self::lock`], but waits for nobody: `None` if another writer has it.
+    /// As [`Self::lock`], but `None` if another writer has it for longer than a moment.
     ///
     /// # Errors
     /// As [`Self::write`].
     pub(in crate::memory) fn try_lock(&self) -> Result<Option<FolderLock>> {
         self.make()?;
-        FolderLock::try_take(&self.path)
+        FolderLock::take_at_once(&self.path)
     }
 
     /// A name for a file that only stands there while `name` is written.

@@ -275,6 +275,22 @@ fn two_processes_lose_nothing_of_each_other() {
 }
 
 #[test]
+fn while_another_process_writes_a_look_does_not_wait_and_the_next_one_writes() {
+    let repository = Repository::new();
+    repository.write(MEMORY, "- A: a\n");
+    let mut memory = repository.memory();
+    memory.look();
+    let lock = fs::File::options().write(true).open(repository.root().join(".pi/memory/.lock"));
+    let lock = lock.unwrap();
+    lock.lock().unwrap();
+    assert_eq!(look_after_write(&mut memory).warnings, []);
+    assert!(!repository.root().join(FACTS).exists());
+    drop(lock);
+    memory.look();
+    assert_eq!(repository.text(FACTS).lines().count(), 1);
+}
+
+#[test]
 fn private_notes_stay_private() {
     let repository = Repository::new();
     repository.write(MEMORY, "- A: a\n");

@@ -10,8 +10,9 @@ use crate::error::{Error, Result};
 /// Name of the file that is locked.
 pub(super) const LOCK_FILE: &str = ".lock";
 
-/// How long to wait for another writer, and between two tries.
+/// How long to wait for another writer, where that is no reason to wait, and between two tries.
 const PATIENCE: Duration = Duration::from_secs(5);
+const MOMENT: Duration = Duration::from_millis(50);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The lock on a folder; it ends with this value, and with the process.
@@ -27,24 +28,29 @@ impl FolderLock {
     /// # Errors
     /// `MEMORY_BUSY` if another writer holds it for 5 s; `FILE` if the lock's file cannot be made.
     pub(super) fn take(folder: &Path) -> Result<Self> {
+        let taken = Self::take_within(folder, PATIENCE)?;
+        taken.ok_or_else(|| Error::MemoryBusy { folder: folder.to_owned() })
+    }
+
+    /// As [`Self::take`], but `None` if another writer holds it for longer than a moment. So long it is held by a program that this
+    /// process starts, which has a copy of the open file until it runs.
+    pub(super) fn take_at_once(folder: &Path) -> Result<Option<Self>> {
+        Self::take_within(folder, MOMENT)
+    }
+
+    fn take_within(folder: &Path, patience: Duration) -> Result<Option<Self>> {
         let mut waited = Duration::ZERO;
         loop {
-            if let Some(lock) = Self::try_take(folder)? {
+            let lock = Self::try_take(folder)?;
+            if lock.is_some() || waited >= patience {
                 return Ok(lock);
-            }
-            if waited >= PATIENCE {
-                return Err(Error::MemoryBusy { folder: folder.to_owned() });
             }
             std::thread::sleep(PAUSE);
             waited += PAUSE;
         }
     }
 
-    /// Takes the lock of a folder that is there, if no other writer holds it.
-    ///
-    /// # Errors
-    /// `FILE` if the lock's file cannot be made.
-    pub(super) fn try_take(folder: &Path) -> Result<Option<Self>> {
+    fn try_take(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(LOCK_FILE);
         let failed = |source| Error::File { act: "lock", path: path.clone(), source };
         let mut options = OpenOptions::new();
