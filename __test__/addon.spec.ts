@@ -92,6 +92,7 @@ describe("the exports", () => {
       "importFrom",
       "isWrittenBy",
       "observe",
+      "overview",
       "pages",
       "propose",
       "recall",

@@ -11,6 +11,7 @@ import { index } from "./commands/index.js";
 import { learn } from "./commands/learn.js";
 import { ledger } from "./commands/ledger.js";
 import { links } from "./commands/links.js";
+import { memory } from "./commands/memory.js";
 import { name } from "./commands/name.js";
 import { objects } from "./commands/objects.js";
 import { pool } from "./commands/pool.js";
@@ -34,6 +35,7 @@ export const commands = [
   links,
   name,
   pool,
+  memory,
   exportArchive,
   importArchive,
   forget,

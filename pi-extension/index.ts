@@ -25,6 +25,7 @@ let saidAside = false;
 const captureMs = { compaction: 120_000, end: 20_000 };
 
 const loadCommand = once(() => import("./command.ts"));
+const loadMemoryCommand = once(() => import("./memory-command.ts"));
 
 export default function palimpsest(pi: ExtensionAPI): void {
   const agentDir = getAgentDir();
@@ -50,8 +51,14 @@ export default function palimpsest(pi: ExtensionAPI): void {
     default: false,
     description: "Start without memory in the system prompt (put it last: the next word is taken for its value)",
   });
+  const memory = new MemoryLife(pi, agentDir, life, log);
+  pi.registerCommand("memory", {
+    description: "Show, search and check memory that survives sessions, add to it, or turn it off and on",
+    getArgumentCompletions: async (typed) => (await loadMemoryCommand()).completeMemory(life, memory, typed),
+    handler: async (args, ctx) => (await loadMemoryCommand()).runMemory(life, memory, args, ctx),
+  });
   registerRows(pi);
-  wire(timedHooks(pi, log), pi, life, new MemoryLife(pi, agentDir, life, log));
+  wire(timedHooks(pi, log), pi, life, memory);
 }
 
 /** Hands Pi's events to the open session. */
@@ -62,7 +69,7 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
     await memory.settle(ctx, "start");
     if (ctx.hasUI) {
       // Not when a person asks: an update of the package may have taken the place of these files by then.
-      void loadCommand().catch(() => {});
+      void Promise.all([loadCommand(), loadMemoryCommand()]).catch(() => {});
     }
   });
   on("session_shutdown", async ({ reason }, ctx) => {

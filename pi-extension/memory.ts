@@ -63,6 +63,11 @@ export class MemoryLife {
     this.#chosen = on;
   }
 
+  /** The memory of this session; undefined until it is asked for. */
+  get opened(): Memory | undefined {
+    return this.#memory;
+  }
+
   /** The memory of the session of `ctx`. Rejects with the addon's errors. */
   async open(ctx: ExtensionContext): Promise<Memory> {
     if (this.#memory === undefined) {

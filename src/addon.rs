@@ -18,6 +18,7 @@ pub mod learn;
 pub mod ledger;
 pub mod maintenance;
 pub mod memory;
+mod memory_overview;
 mod memory_upkeep;
 mod memory_writes;
 pub mod names;

@@ -15,6 +15,7 @@ pub mod import;
 pub mod inject;
 pub mod journal;
 pub mod load;
+pub mod overview;
 pub mod page;
 pub mod parse;
 pub mod prompt;
@@ -48,6 +49,9 @@ pub use self::identity::KnownPage;
 pub use self::inject::{Injection, section_tokens};
 pub use self::keeping::{CitedReport, Imported, StalePage, StaleReport, StoreAccess};
 pub use self::load::{Loaded, MemoryFile};
+pub use self::overview::{
+    FileOverview, Overview, PageOverview, ScopeOverview, SectionOverview, TableState,
+};
 pub use self::page::{Page, PageId, PageKind, PagePlace};
 pub use self::pins::{CitedChange, Pin, PinnedLines};
 pub use self::prompt::Moment;

@@ -26,12 +26,11 @@ Usage: palimpsest COMMAND [ARGUMENTS] [--json] [--store PATH]
 ${columns(rows)}
 
 The NAME of an object is its ID, its nickname, its path, or at least the first
-8 digits of its ID; NAME@12 and NAME@-1 name a version. A SESSION is the ID of
-one, with or without \`session:\`, the host's session ID, the first characters of
-either, or \`latest\`. The store is given by --store or PALIMPSEST_STORE, else by
-the setting \`store\`, else it is palimpsest/store.sqlite in Pi's agent folder.
-Exit codes: 0 done, 1 error, 2 wrong usage, 3 not found. \`palimpsest COMMAND
---help\` shows the options of a command, with an example.
+8 digits of its ID; NAME@12 and NAME@-1 name a version. A SESSION is its ID,
+with or without \`session:\`, the host's session ID, the beginning of either, or
+\`latest\`. The store is that of --store, PALIMPSEST_STORE or the setting
+\`store\`, else palimpsest/store.sqlite in Pi's agent folder. Exit codes: 0 done,
+1 error, 2 wrong usage, 3 not found. \`palimpsest COMMAND --help\` shows options.
 `;
 }
 

@@ -578,3 +578,72 @@ export type MemoryTrace = {
   | { kind: "recall"; query: string; code: string; pages: string[]; unsearched: string[] }
   | { kind: "fault"; fault: MemoryFault; pages: string[]; words: string }
 );
+/** Memory at one moment; see `Memory.overview`. */
+export interface MemoryOverview {
+  /** The settings that count. */
+  settings: MemorySettings;
+  /** What is wrong with the settings, per file. */
+  wrongSettings: string[];
+  /** Without scopes that have no folder here. */
+  scopes: MemoryScopeOverview[];
+  /** Pages of indexes and of files that these lead to, in the order in which the model reads them. */
+  pages: MemoryPageOverview[];
+  /** What the system prompt of this session says of memory; null where it says nothing, or no session has begun. */
+  section: { tokens: number; pageTokens: number; changes: number } | null;
+  /** Pages whose cited files changed. */
+  stale: number;
+}
+
+/** Settings of memory; see docs/settings.md. */
+export interface MemorySettings {
+  enabled: boolean;
+  maxInjectLines: number;
+  maxInjectBytes: number;
+  pageTableInjection: boolean;
+  maxMemoryTokens: number;
+  traceEnabled: boolean;
+  strictWriteback: boolean;
+  captureModel: string | null;
+}
+
+/** A scope of memory. */
+export interface MemoryScopeOverview {
+  scope: MemoryScope;
+  /** Null where it may not be looked at. */
+  folder: string | null;
+  /** Whether it may not be looked at: the user does not trust the project. */
+  denied: boolean;
+  exists: boolean;
+  files: {
+    file: string;
+    path: string;
+    bytes: number;
+    lines: number;
+    pages: number;
+    /** Bytes behind the limits of lines and bytes; 0 for files that are no index. */
+    beyondLimits: number;
+    index: boolean;
+    linked: boolean;
+    archived: boolean;
+  }[];
+  table: "none" | "current" | "outdated" | "damaged";
+}
+
+/** A page of memory, with what it takes. */
+export interface MemoryPageOverview {
+  id: string;
+  scope: MemoryScope;
+  file: string;
+  line: number;
+  kind: MemoryPage["kind"];
+  key: string | null;
+  /** Its first line. */
+  title: string;
+  pinned: boolean;
+  /** As pointer, structured, compressed and full. */
+  tokens: [number, number, number, number];
+  /** How much of it the model has, or had in the last session; null: nothing. */
+  resident: "pointer" | "structured" | "compressed" | "full" | null;
+  /** Whether files that it cites changed. */
+  stale: boolean;
+}

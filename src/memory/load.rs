@@ -2,7 +2,7 @@
 //! the rest counts. Must not write, nor say which pages a session sees.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use super::page::Page;
@@ -82,8 +82,14 @@ impl Loader {
         let mut seen = BTreeSet::new();
         for (scope, folder) in folders.scopes() {
             let from = loaded.files.len();
-            for (file, path) in markdown_files(scope, folder, &mut loaded.warnings) {
-                if let Some(read) = self.read(scope, file, &path) {
+            let Some((found, warnings)) = stamped_files(scope, folder) else {
+                let problem = "does not answer; what it holds is not read";
+                loaded.warnings.push(Warning::new("UNREADABLE", folder, problem));
+                continue;
+            };
+            loaded.warnings.extend(warnings);
+            for (file, path, stamp) in found {
+                if let Some(read) = self.read(scope, file, &path, stamp) {
                     loaded.warnings.extend(read.warnings);
                     loaded.files.push(read.file);
                 } else {
@@ -98,8 +104,13 @@ impl Loader {
         loaded
     }
 
-    fn read(&mut self, scope: Scope, file: String, path: &Path) -> Option<FileRead> {
-        let stamp = source::stamp(path);
+    fn read(
+        &mut self,
+        scope: Scope,
+        file: String,
+        path: &Path,
+        stamp: Option<FileStamp>,
+    ) -> Option<FileRead> {
         if let Some((known, read)) = self.known.get(path)
             && stamp.is_some_and(|stamp| stamp == *known)
         {
@@ -127,13 +138,31 @@ impl Loader {
     }
 }
 
+/// A file by its path in its scope's folder, and its state.
+type Stamped = (String, PathBuf, Option<FileStamp>);
+
+/// The Markdown files of a scope with their states, and what is wrong; `None` if the disk does not answer. One look, since a look has
+/// its price.
+fn stamped_files(scope: Scope, folder: &Path) -> Option<(Vec<Stamped>, Vec<Warning>)> {
+    let folder = folder.to_owned();
+    source::together(move || {
+        let mut warnings = Vec::new();
+        let files = markdown_files(scope, &folder, &mut warnings).into_iter();
+        let stamped = files.map(|(file, path)| {
+            let stamp = source::stamp(&path);
+            (file, path, stamp)
+        });
+        (stamped.collect(), warnings)
+    })
+}
+
 /// The Markdown files of a scope, by their path in its folder. `MEMORY.local.md` is of its own scope.
 fn markdown_files(
     scope: Scope,
     folder: &Path,
     warnings: &mut Vec<Warning>,
 ) -> Vec<(String, PathBuf)> {
-    let mut files = found_files(scope, folder);
+    let mut files = found_files(scope, folder, warnings);
     if files.len() > MAX_FILES {
         let problem = format!("has {} Markdown files; the first {MAX_FILES} count", files.len());
         warnings.push(Warning::new("MANY_FILES", folder, problem));
@@ -152,7 +181,7 @@ fn markdown_files(
     files
 }
 
-fn found_files(scope: Scope, folder: &Path) -> Vec<(String, PathBuf)> {
+fn found_files(scope: Scope, folder: &Path, warnings: &mut Vec<Warning>) -> Vec<(String, PathBuf)> {
     if scope == Scope::Local {
         let path = folder.join(scope.index_file());
         let found = source::symlink_metadata(&path).is_ok();
@@ -161,7 +190,14 @@ fn found_files(scope: Scope, folder: &Path) -> Vec<(String, PathBuf)> {
     let mut found = BTreeMap::new();
     let mut open = vec![(String::new(), folder.to_owned(), 0)];
     while let Some((within, folder, depth)) = open.pop() {
-        let Ok(entries) = source::entries(&folder, MAX_FILES) else { continue };
+        let entries = match source::entries(&folder, MAX_FILES) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => {
+                warnings.push(Warning::new("UNREADABLE", &folder, format!("is not read: {error}")));
+                continue;
+            }
+        };
         for entry in entries {
             let name = entry.file_name();
             let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::faults::Resident;
 use super::inject::Injection;
 use super::note::Told;
+use super::overview::SectionOverview;
 use super::worth::{Signals, is_related, worth};
 use super::{Look, Memory, Page, Scope};
 use crate::error::Result;
@@ -23,6 +24,14 @@ pub(super) struct InForce {
     told: Told,
     /// Changes since it was rendered.
     changes: u32,
+}
+
+impl InForce {
+    /// Its size.
+    pub(super) fn overview(&self) -> Option<SectionOverview> {
+        let Injection { tokens, page_tokens, .. } = *self.injection.as_ref()?;
+        Some(SectionOverview { tokens, page_tokens, changes: self.changes })
+    }
 }
 
 /// Who asks, and when.
@@ -125,7 +134,7 @@ impl Memory {
     }
 
     /// Before the first section, what is resident is what was so in the session before.
-    fn resume(&mut self) {
+    pub(super) fn resume(&mut self) {
         if self.in_force.injection.is_none() {
             let folders = self.memory_folders();
             let rows = self.tables.rows(&folders);

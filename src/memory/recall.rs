@@ -21,7 +21,7 @@ use super::warning::Warning;
 use super::watching::Recalled;
 use super::{LOOK, Look, Memory, StoreAccess};
 use crate::error::Error;
-use crate::object::{Hash, ObjectId};
+use crate::object::ObjectId;
 use crate::source;
 use crate::store::{Expression, SnippetLine, Store, snippet};
 
@@ -225,7 +225,8 @@ impl Memory {
         }
         let failed = problems.iter().filter(|problem| problem.reason > RecallReason::Denied);
         let unsearched = failed.map(|problem| problem.message.clone()).collect();
-        let sources = Some(self.recall.fingerprint());
+        // A person may ask the same again: that is no tool call of the model.
+        let sources = None;
         self.recalled(Recalled { query, code: reason.as_str(), pages, unsearched, sources });
     }
 }
@@ -256,12 +257,6 @@ impl Recall {
             .collect();
         self.corpus = Corpus::new(&self.passages, Variants::english());
         self.files = files;
-    }
-
-    /// SHA-256 over all that is searched.
-    fn fingerprint(&self) -> Hash {
-        let hashes: Vec<&str> = self.files.iter().map(|file| file.hash.as_str()).collect();
-        Hash::of(hashes.join("\n"))
     }
 
     /// The hits in the files that were taken in.

@@ -149,7 +149,17 @@ impl MemoryFolder {
     pub(in crate::memory) fn append(&self, name: &str, added: &[String]) -> Result<()> {
         self.make()?;
         let place = self.place_of(name)?;
-        self.append_to(&place, added).map_err(|source| self.failed("write", name, source))
+        self.append_to(&place, added, true).map_err(|source| self.failed("write", name, source))
+    }
+
+    /// Appends lines to a sidecar that may be lost where the machine stops: nobody waits for the disk.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(in crate::memory) fn note(&self, name: &str, added: &[String]) -> Result<()> {
+        self.make()?;
+        let place = self.place_of(name)?;
+        self.append_to(&place, added, false).map_err(|source| self.failed("write", name, source))
     }
 
     /// Keeps lines, or a text, that something stands against, in a file beside `name`, for a person to look at.
@@ -220,7 +230,7 @@ impl MemoryFolder {
         }
     }
 
-    fn append_to(&self, place: &Path, added: &[String]) -> io::Result<()> {
+    fn append_to(&self, place: &Path, added: &[String], is_awaited: bool) -> io::Result<()> {
         let is_new = !place.try_exists()?;
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
@@ -229,6 +239,9 @@ impl MemoryFolder {
         let mut file = options.open(place)?;
         let is_torn = ends_without_a_line_break(&mut file)?;
         file.write_all(&lines::appended(added, is_torn))?;
+        if !is_awaited {
+            return Ok(());
+        }
         file.sync_all()?;
         if is_new { replace::sync_folder(&self.path) } else { Ok(()) }
     }

@@ -181,7 +181,7 @@ fn folder(folders: &Folders) -> Option<MemoryFolder> {
 /// processes write at one moment may cost a trace, and a call never waits for one.
 fn write(folders: &Folders, trace: &Trace) -> Option<()> {
     let folder = folder(folders)?;
-    folder.append(TRACES_FILE, &[serde_json::to_string(trace).ok()?]).ok()?;
+    folder.note(TRACES_FILE, &[serde_json::to_string(trace).ok()?]).ok()?;
     let size = source::stamp(&folder.path().join(TRACES_FILE)).map_or(0, |stamp| stamp.size);
     if size > MAX_BYTES { halve(&folder) } else { Some(()) }
 }

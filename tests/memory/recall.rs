@@ -167,6 +167,23 @@ fn nothing_found_is_no_match_only_where_all_was_searched() {
     assert_eq!(recall(&folder, "needle").reason, RecallReason::Ok);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_read_is_no_empty_one() {
+    use std::os::unix::fs::symlink;
+
+    let folder = written(&[(GLOBAL, "- a needle\n")]);
+    // A loop of links can be read by nobody, not even by root.
+    symlink("b", folder.path().join("a")).unwrap();
+    symlink("a", folder.path().join("b")).unwrap();
+    fs::create_dir_all(folder.path().join("project/.pi")).unwrap();
+    symlink("../../a", folder.path().join("project/.pi/memory")).unwrap();
+    let found = recall(&folder, "haystack");
+    assert_eq!(found.reason, RecallReason::Unavailable, "{found:?}");
+    assert!(found.problems[0].message.contains(".pi/memory"), "{:?}", found.problems);
+    assert_eq!(recall(&folder, "needle").reason, RecallReason::Ok);
+}
+
 #[test]
 fn what_changed_on_disk_is_found_at_once() {
     let folder = written(&[(GLOBAL, "- a needle\n")]);

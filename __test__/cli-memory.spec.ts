@@ -1,0 +1,119 @@
+// `palimpsest memory`: memory outside of a session, on real folders. The words are those of `/memory`.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { MemoryOverview, RecallAnswer } from "../index.js";
+import { desk, withSession } from "./command.ts";
+
+const index = ".pi/memory/MEMORY.md";
+
+test("the overview names folders, files, sizes and what is wrong, and makes nothing", () => {
+  const at = desk();
+  const empty = at.run("memory");
+  expect(empty).toMatchObject({ status: 0, stderr: "" });
+  expect(empty.stdout).toMatch(
+    /^memory {4}on · 0 pages\nglobal {4}\S+\/agent\/memory does not exist yet: the first entry makes it\n/,
+  );
+  expect(existsSync(join(at.folder, ".pi"))).toBe(false);
+  at.write(index, "# Memory\n\n- CI: green\n- [Build](build.md)\n");
+  at.write(".pi/memory/build.md", "## Cache\nwarm\n");
+  at.write(".pi/memory/lost.md", "- nobody leads here\n");
+  at.write(".pi/memory/archive/old.md", "- stale\n");
+  at.write(".pi/memory/config.json", '{ "enabeld": true }');
+  const { stdout } = at.run("memory", "overview");
+  expect(stdout).toMatch(/^memory {4}on · 3 pages$/m);
+  expect(stdout).toMatch(/^project {3}\S+\/work\/\.pi\/memory · 4 files, 84 B · no page table yet$/m);
+  expect(stdout).toMatch(/^ +MEMORY\.md · \d+ B, 4 lines · 2 pages$/m);
+  expect(stdout).toMatch(/^ +lost\.md · .* · no index leads to it: recalled only$/m);
+  expect(stdout).toMatch(/^ +archive\/old\.md · .* · archived: recalled only$/m);
+  expect(stdout).toContain("`enabeld` is not a setting");
+  expect(at.json<MemoryOverview>("memory").scopes.map(({ scope }) => scope)).toEqual(["global", "project", "local"]);
+});
+
+test("an entry is staged, listed, flushed, found and confirmed", () => {
+  const at = desk();
+  expect(at.run("memory", "remember", "project", "Tests need", "a running database").stdout).toMatch(
+    /^Staged as w1 for project memory: `palimpsest memory flush` writes it/,
+  );
+  expect(at.run("memory", "waiting").stdout).toBe("w1  project  staged  Tests need a running database\n");
+  expect(at.run("memory").stdout).toMatch(/^waits {5}1 entry for `palimpsest memory flush`$/m);
+  const flushed = at.run("memory", "flush");
+  expect(flushed).toMatchObject({
+    status: 0,
+    stdout: expect.stringMatching(/^project: w1 is in MEMORY\.md:\d+ · Tests need/),
+  });
+  expect(readFileSync(join(at.folder, index), "utf8")).toContain("- Tests need a running database\n");
+  expect(at.run("memory", "flush").stdout).toBe("Nothing waited.\n");
+  const pages = at.run("memory", "pages").stdout;
+  expect(pages).toMatch(
+    /^[0-9a-f]{12} {2}project MEMORY\.md:\d+ {2}fact .*Tests need a running database\n1 page, \d+ tokens in full/,
+  );
+  const [id] = pages.split(" ");
+  expect(at.run("memory", "confirm", id.slice(0, 6)).stdout).toMatch(`\`${id}\` counts as written today`);
+  const found = at.run("memory", "recall", "database", "for", "tests");
+  expect(found).toMatchObject({ status: 0, stderr: "" });
+  expect(found.stdout).toMatch(/^project MEMORY\.md:\d+ · Notes\n +\d+ - Tests need a running database\n/);
+  expect(at.run("memory", "traces").stdout).toMatch(/recall +ok · database for tests · 1 page/);
+  expect(at.run("memory", "faults").stdout).toMatch(/^silent recall +0 in this session/m);
+  expect(at.run("memory", "verify").stdout).toMatch(
+    /^1 page in the page tables, made anew from the Markdown\.\nAll are valid/,
+  );
+  expect(at.run("memory", "stale").stdout).toBe("No page looks stale.\n");
+});
+
+test("a recall says why it found nothing, in words, as JSON and by its exit code", () => {
+  const at = desk();
+  at.write(index, "- a needle\n");
+  expect(at.run("memory", "recall", "haystack")).toMatchObject({
+    status: 0,
+    stdout: "no_match: all that was asked for was searched, and holds nothing of it.\n",
+  });
+  const unavailable = at.run("memory", "recall", "haystack", "--sessions");
+  expect(unavailable.status).toBe(1);
+  expect(unavailable.stdout).toMatch(
+    /^unavailable: .*\nNot searched: past sessions are not searched: there is no store\n$/,
+  );
+  expect(at.run("memory", "recall", '"-"')).toMatchObject({ status: 1, stdout: expect.stringMatching(/^malformed: /) });
+  const found = at.json<RecallAnswer>("memory", "recall", "needle", "--project");
+  expect(found).toMatchObject({
+    reason: "ok",
+    hits: [{ scope: "project", file: "MEMORY.md", line: 1, archived: false }],
+  });
+  expect(at.json<RecallAnswer>("memory", "recall", "needle", "--global").reason).toBe("no_match");
+});
+
+test("past sessions are found with the message that says it", async () => {
+  const at = desk();
+  await withSession(at);
+  const found = at.json<RecallAnswer>("memory", "recall", "what", "did", "I", "run", "--sessions");
+  const [hit] = found.hits;
+  expect(hit).toMatchObject({ session: expect.stringMatching(/^session:/), item: 0, file: null, line: null });
+  expect(hit.lines[0].text).toBe("Run it.");
+});
+
+test("notes of another program are shown first, and staged with --apply", () => {
+  const at = desk();
+  at.write("CLAUDE.md", "# Rules\n\n- Never push to main\n- Use pnpm\n");
+  const shown = at.run("memory", "import", "notes");
+  expect(shown).toMatchObject({ status: 0, stderr: "" });
+  expect(shown.stdout).toMatch(/^1 file read: \S+CLAUDE\.md\ntake {2}project {2}\S+:3 {2}.*Never push to main\n/);
+  expect(shown.stdout).toContain("Nothing was changed. With `--apply` the 2 to take are staged.");
+  expect(at.run("memory", "waiting").stdout).toBe("Nothing waits.\n");
+  expect(at.run("memory", "import", "notes", "--apply").stdout).toContain(
+    "2 are staged: `palimpsest memory flush` writes them.",
+  );
+  expect(at.run("memory", "waiting").stdout).toMatch(
+    /^w1 {2}project {2}staged {2}.*Never push to main \(import from .*CLAUDE\.md:3\)/,
+  );
+});
+
+test("a part that there is not, or that lacks its words, is wrong usage; what memory refuses is an error with its code", () => {
+  const at = desk();
+  expect(at.failure("memory", "frobnicate")).toMatchObject({ status: 2, message: "`frobnicate` is no part of memory" });
+  expect(at.failure("memory", "recall")).toMatchObject({ status: 2, code: "USAGE" });
+  expect(at.failure("memory", "remember", "planet", "x")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
+  const secret = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
+  expect(at.failure("memory", "remember", "project", `token ${secret}`)).toMatchObject({ status: 1, code: "SECRET" });
+  expect(at.failure("memory", "trace", "00000000")).toMatchObject({ code: "NO_TRACE" });
+  expect(existsSync(join(at.folder, ".pi"))).toBe(false);
+});

@@ -1,0 +1,94 @@
+// `palimpsest memory`: memory that survives sessions, outside of one. What it does and says is that of `/memory`.
+import { resolve } from "node:path";
+import { isIncomplete, memoryParts } from "../../lib/memory-command.js";
+import { text, UsageError } from "../lib/arguments.js";
+import { noteNothing, write, writeJson } from "../lib/output.js";
+import { piAgentDir, withStore } from "../lib/store.js";
+
+/** Options among the words of a part, which it reads itself. */
+const among = ["--sessions", "--files", "--global", "--project", "--local", "--apply"];
+
+/** @type {import("../lib/arguments.js").Command} */
+export const memory = {
+  name: "memory",
+  usage: "[PART…] [--folder PATH] [--sessions] [--files] [--global] [--project] [--local] [--apply]",
+  summary: "Show, search and write memory that outlives sessions",
+  arguments: [0, Number.POSITIVE_INFINITY],
+  options: {
+    folder: { type: "string", value: "PATH", text: "the project's folder; default: the working folder" },
+    sessions: { type: "boolean", text: "`recall`: search past sessions too" },
+    files: { type: "boolean", text: "`recall`: rank whole files" },
+    global: { type: "boolean", text: "`recall`: only memory of all projects" },
+    project: { type: "boolean", text: "`recall`: only the project's memory" },
+    local: { type: "boolean", text: "`recall`: only your memory of the project" },
+    apply: { type: "boolean", text: "`import`: stage what is to be taken" },
+  },
+  notes: [
+    `PART is ${[...memoryParts].map(([name, { usage, summary }]) => `\`${`${name} ${usage}`.trim()}\` (${summary})`).join(", ")}. Without one it is \`overview\`.`,
+    "A project that you name by its folder counts as trusted. Exit code 1: `recall` could not search what was asked for, or `flush` could not write.",
+  ],
+  json: "MemoryOverview (with warnings, waiting and faults), MemoryPageOverview[], RecallAnswer, RememberedEntry, MemoryWaiting[], { id: string, scope: MemoryScope, accepted: boolean } of accept and withdraw, MemoryFlush[], { pages: number, warnings: MemoryWarning[], stale: StaleReport[] } of verify, string of confirm, StalePage[], MemoryImport, MemoryFaultCount[], MemoryTrace[], or MemoryTrace",
+  examples: [
+    "palimpsest memory",
+    "palimpsest memory recall why does the build need python --sessions",
+    "palimpsest memory remember project Tests need a running database",
+    "palimpsest memory flush",
+  ],
+  async run(given) {
+    const [name = "overview", ...words] = given.positionals;
+    const part = memoryParts.get(name);
+    if (part === undefined) {
+      throw new UsageError(`\`${name}\` is no part of memory`, "`palimpsest memory --help` lists them");
+    }
+    const options = among.filter((option) => given.values[option.slice(2)] === true);
+    const typed = [...words, ...options].join(" ");
+    if (isIncomplete(part, words.join(" "))) {
+      throw new UsageError(
+        `an argument is missing: palimpsest memory ${name} ${part.usage}`,
+        "`palimpsest memory --help` lists them",
+      );
+    }
+    const { openMemory } = await import("../../index.js");
+    const project = resolve(text(given, "folder") ?? ".");
+    const places = { agentDir: piAgentDir(), project, trusted: true };
+    const run = (/** @type {import("../../index.js").Store | undefined} */ store) =>
+      part.run({ memory: openMemory(places, store), command: "palimpsest memory", store }, typed);
+    // What a cited file said before stands in the store, too.
+    const answer = await (name === "verify" || options.includes("--sessions")
+      ? withStoreIfAny(given, run)
+      : run(undefined));
+    if (given.json) {
+      await writeJson(answer.value);
+    } else if (answer.text === "") {
+      await noteNothing("nothing found");
+    } else {
+      await write(`${answer.text}\n`);
+    }
+    return answer.failed === true ? 1 : undefined;
+  },
+};
+
+/**
+ * Runs work with the store; without it where there is none.
+ * @template T
+ * @param {import("../lib/arguments.js").Given} given
+ * @param {(store: import("../../index.js").Store | undefined) => Promise<T>} work
+ */
+async function withStoreIfAny(given, work) {
+  let isOpen = false;
+  try {
+    return await withStore(
+      given,
+      (store) => {
+        isOpen = true;
+        return work(store);
+      },
+      { access: "refresh" },
+    );
+  } catch (error) {
+    if (!isOpen && /** @type {{ code?: unknown }} */ (error).code === "STORE_UNAVAILABLE") {
+      return work(undefined);
+    }
+    throw error;
+  }
+}

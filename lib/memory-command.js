@@ -1,0 +1,280 @@
+// The parts of `/memory` and of `palimpsest memory`: what each takes, does and answers. Where that is shown is the caller's; what it means
+// is the addon's.
+import { plural } from "./describe.js";
+import { faultsText, importText, recallText, staleText, tracesText, traceText, verifyText } from "./memory-reports.js";
+import { decidedText, flushText, overviewText, pagesText, rememberedText, waitingText } from "./memory-texts.js";
+
+/**
+ * @typedef {import("../index.js").Memory} Memory
+ * @typedef {import("../index.js").MemoryScope} MemoryScope
+ *
+ * @typedef {object} Surroundings what a part may know besides memory
+ * @property {Memory} memory
+ * @property {string} command how the command is typed: `/memory`, `palimpsest memory`
+ * @property {import("../index.js").Store} [store] where past sessions are
+ * @property {string} [session] ID of the open session
+ * @property {boolean} [off] whether the person turned memory off in this session
+ *
+ * @typedef {object} Answer
+ * @property {unknown} value what `--json` prints
+ * @property {string} text
+ * @property {boolean} [failed] whether what was asked for could not be done
+ *
+ * @typedef {object} Part
+ * @property {string} usage what it takes; what is needed stands in capitals
+ * @property {string} summary
+ * @property {number} indent columns at the start of a line of its answer that hold the line's heading
+ * @property {(around: Surroundings) => Promise<[value: string, description: string][]>} [completes] what may stand first behind its name
+ * @property {(around: Surroundings, given: string) => Promise<Answer>} run
+ */
+
+/** The scopes of memory. @type {MemoryScope[]} */
+export const scopes = ["global", "project", "local"];
+
+/** The options that `recall` and `import` take among their words. */
+const recallOptions = ["--sessions", "--files", ...scopes.map((scope) => `--${scope}`)];
+
+/** By name, in the order of the help. @type {ReadonlyMap<string, Part>} */
+export const memoryParts = new Map(
+  Object.entries({
+    overview: {
+      usage: "",
+      summary: "what there is, what the model has of it, and what is wrong",
+      indent: 10,
+      run: overview,
+    },
+    pages: { usage: "", summary: "list the pages, and how much of each the model has", indent: 0, run: pages },
+    recall: {
+      usage: "TEXT",
+      summary: "search memory and its archive; `--sessions` past sessions too",
+      indent: 6,
+      completes: async () => recallOptions.map((option) => [option, recallOption(option)]),
+      run: recall,
+    },
+    remember: {
+      usage: `${scopes.join("|")} TEXT`,
+      summary: "stage an entry, which the next flush writes",
+      indent: 0,
+      completes: async () => scopes.map((scope) => [scope, scopeWords[scope]]),
+      run: remember,
+    },
+    waiting: { usage: "", summary: "list what waits for a flush, or for your word", indent: 0, run: waiting },
+    accept: {
+      usage: "ID",
+      summary: "accept a proposal, which the next flush writes",
+      indent: 0,
+      completes: (around) => operations(around, ["proposed"]),
+      run: (around, id) => decide(around, id, true),
+    },
+    withdraw: {
+      usage: "ID",
+      summary: "turn a proposal down, or take back what waits",
+      indent: 0,
+      completes: (around) => operations(around, ["proposed", "staged", "held"]),
+      run: (around, id) => decide(around, id, false),
+    },
+    flush: { usage: "", summary: "check what waits, and write it", indent: 0, run: flush },
+    verify: {
+      usage: "",
+      summary: "make the page tables anew; list what is invalid, and pages whose cited files changed",
+      indent: 0,
+      run: verify,
+    },
+    confirm: {
+      usage: "ID",
+      summary: "say that a page is right: it counts as written today",
+      indent: 0,
+      completes: pageIds,
+      run: confirm,
+    },
+    stale: { usage: "", summary: "suggest pages to look at; changes nothing", indent: 0, run: stale },
+    import: {
+      usage: "[claude|notes|PATH] [SCOPE] [--apply]",
+      summary: "show what another program remembers; `--apply` stages it",
+      indent: 0,
+      completes: async () => [
+        ["claude", "Claude Code's memory of this project"],
+        ["notes", "CLAUDE.md and the like"],
+        ["--apply", "stage it, and not only show it"],
+      ],
+      run: importFrom,
+    },
+    faults: { usage: "", summary: "count the memory faults", indent: 0, run: faults },
+    traces: { usage: "", summary: "list the newest decisions about memory", indent: 0, run: traces },
+    trace: { usage: "ID", summary: "show one of them whole", indent: 0, completes: traceIds, run: trace },
+  }),
+);
+
+/** @type {Record<MemoryScope, string>} */
+const scopeWords = {
+  global: "yours, in all projects",
+  project: "the project's, in its repository",
+  local: "yours, in this project",
+};
+
+/**
+ * What the words behind a part's name may be completed to.
+ * @param {Surroundings} around
+ * @param {string} name
+ * @param {string} given
+ */
+export async function memoryCompletions(around, name, given) {
+  const items =
+    (await memoryParts
+      .get(name)
+      ?.completes?.(around)
+      .catch(() => [])) ?? [];
+  return items.filter(([value]) => value.startsWith(given)).map(([value, description]) => ({ value, description }));
+}
+
+/**
+ * Whether a part lacks what it needs.
+ * @param {Part} part
+ * @param {string} given
+ */
+export function isIncomplete({ usage }, given) {
+  return given === "" && /^[A-Z]|^\w+\|/.test(usage);
+}
+
+/** @param {Surroundings} around @returns {Promise<Answer>} */
+async function overview({ memory, command, off = false }) {
+  const value = {
+    ...(await memory.overview()),
+    warnings: await memory.check(),
+    waiting: await memory.waiting(),
+    faults: await memory.faults(),
+  };
+  return { value, text: overviewText(value, command, off) };
+}
+
+/** @param {Surroundings} around @returns {Promise<Answer>} */
+async function pages({ memory }) {
+  const { pages: value, settings } = await memory.overview();
+  return { value, text: pagesText(value, settings) };
+}
+
+/** @param {string} option */
+function recallOption(option) {
+  const [, scope] = /^--(\w+)$/.exec(option) ?? [];
+  return { "--sessions": "past sessions too", "--files": "whole files" }[option] ?? `only ${scope} memory`;
+}
+
+/** @param {Surroundings} around @param {string} given @returns {Promise<Answer>} */
+async function recall({ memory, store, session }, given) {
+  // A word that begins with two dashes excludes nothing: those that are options are taken as such.
+  const words = given.split(/\s+/);
+  const options = words.filter((word) => recallOptions.includes(word));
+  const query = words.filter((word) => !recallOptions.includes(word)).join(" ");
+  const value = await memory.recall(
+    query,
+    {
+      scopes: scopes.filter((scope) => options.includes(`--${scope}`)),
+      byFile: options.includes("--files"),
+      sessions: options.includes("--sessions"),
+      currentSession: session,
+    },
+    store,
+  );
+  return { value, text: recallText(value), failed: !["ok", "no_match"].includes(value.reason) };
+}
+
+/** @param {Surroundings} around @param {string} given @returns {Promise<Answer>} */
+async function remember({ memory, command }, given) {
+  const [, scope = "", text = ""] = /^(\S*)\s*(.*)$/s.exec(given) ?? [];
+  const value = await memory.remember(/** @type {MemoryScope} */ (scope), text);
+  return { value, text: rememberedText(value, command) };
+}
+
+/** @param {Surroundings} around @returns {Promise<Answer>} */
+async function waiting({ memory, command }) {
+  const value = await memory.waiting();
+  return { value, text: waitingText(value, command) };
+}
+
+/** @param {Surroundings} around @param {string} id @param {boolean} accepts @returns {Promise<Answer>} */
+async function decide({ memory, command }, id, accepts) {
+  const scope = await (accepts ? memory.accept(id) : memory.withdraw(id));
+  return { value: { id, scope, accepted: accepts }, text: decidedText(id, scope, accepts, command) };
+}
+
+/** @param {Surroundings} around @returns {Promise<Answer>} */
+async function flush({ memory, command }) {
+  const value = await memory.flush();
+  return { value, text: flushText(value, command), failed: value.some(({ failed }) => failed !== null) };
+}
+
+/** @param {Surroundings} around @returns {Promise<Answer>} */
+async function verify({ memory, command }) {
+  const stale = await memory.verify();
+  const value = { pages: (await memory.overview()).pages.length, warnings: await memory.check(), stale };
+  return { value, text: verifyText(value, command) };
+}
+
+/** @param {Surroundings} around @param {string} id @returns {Promise<Answer>} */
+async function confirm({ memory }, id) {
+  const value = await memory.confirm(id);
+  return { value, text: `\`${value}\` counts as written today, with the files that it cites as they are now.` };
+}
+
+/** @param {Surroundings} around @returns {Promise<Answer>} */
+async function stale({ memory, command }) {
+  const value = await memory.stale();
+  return { value, text: staleText(value, command) };
+}
+
+/** @param {Surroundings} around @param {string} given @returns {Promise<Answer>} */
+async function importFrom({ memory, command }, given) {
+  const words = given.split(/\s+/).filter((word) => word !== "");
+  const apply = words.includes("--apply");
+  const scope = /** @type {MemoryScope | undefined} */ (words.find((word) => scopes.some((known) => known === word)));
+  const [from = "claude", ...rest] = words.filter((word) => word !== "--apply" && word !== scope);
+  if (rest.length > 0) {
+    throw Object.assign(new Error(`\`${rest[0]}\` is one word too many`), { code: "INVALID_ARGUMENT" });
+  }
+  const source = from === "claude" || from === "notes" ? { from } : { path: from };
+  const value = await memory.importFrom({ .../** @type {object} */ (source), scope, apply });
+  return { value, text: importText(value, apply, command) };
+}
+
+/** @param {Surroundings} around @returns {Promise<Answer>} */
+async function faults({ memory, command }) {
+  const value = await memory.faults();
+  return { value, text: faultsText(value, command) };
+}
+
+/** @param {Surroundings} around @returns {Promise<Answer>} */
+async function traces({ memory, command }) {
+  const value = await memory.traces();
+  return { value, text: tracesText(value, command) };
+}
+
+/** @param {Surroundings} around @param {string} id @returns {Promise<Answer>} */
+async function trace({ memory }, id) {
+  const value = await memory.trace(id);
+  return { value, text: traceText(value) };
+}
+
+/**
+ * @param {Surroundings} around @param {string[]} statuses
+ * @returns {Promise<[string, string][]>}
+ */
+async function operations({ memory }, statuses) {
+  const waiting = (await memory.waiting()).flatMap(({ operations }) => operations);
+  return waiting.filter(({ status }) => statuses.includes(status)).map(({ id, text }) => [id, firstLine(text)]);
+}
+
+/** @param {Surroundings} around @returns {Promise<[string, string][]>} */
+async function pageIds({ memory }) {
+  return (await memory.overview()).pages.map(({ id, title }) => [id, title]);
+}
+
+/** @param {Surroundings} around @returns {Promise<[string, string][]>} */
+async function traceIds({ memory }) {
+  return (await memory.traces()).slice(0, 50).map((trace) => [trace.id, trace.kind]);
+}
+
+/** @param {string} text */
+function firstLine(text) {
+  const lines = text.split("\n");
+  return lines.length > 1 ? `${lines[0]} … ${plural(lines.length - 1, "line")} more` : lines[0];
+}

@@ -1,0 +1,175 @@
+// What `/memory` and `palimpsest memory` say of what was found: recalls, stale pages, memory faults, traces, imports. Decides nothing.
+import { plural } from "./describe.js";
+import { columns, count, findingText, row, shortened } from "./memory-texts.js";
+
+/**
+ * @typedef {import("../index.js").MemoryPage} Page
+ * @typedef {import("../index.js").MemoryTrace} Trace
+ */
+
+/** Traces that are listed. */
+const listed = 30;
+
+/** @param {import("../index.js").RecallAnswer} found */
+export function recallText({ reason, hits, problems }) {
+  const shown = hits.map(({ scope, file, line, archived, session, item, headings, lines }) => {
+    const place = session === null ? `${scope} ${file}:${line}` : `${session}, message ${item}`;
+    const said = [place, ...(archived ? ["archived"] : []), headings.join(" › ")].filter((text) => text !== "");
+    return [said.join(" · "), ...lines.map(({ line, text }) => `${String(line).padStart(5)} ${text.trim()}`)].join(
+      "\n",
+    );
+  });
+  const why = {
+    ok: [],
+    no_match: ["no_match: all that was asked for was searched, and holds nothing of it."],
+    malformed: ["malformed: the search makes no sense."],
+    denied: ["denied: what was asked for may not be looked at."],
+    unavailable: ["unavailable: not all that was asked for could be searched."],
+    backend_error: ["backend_error: the store failed."],
+  }[reason];
+  return [...shown, ...why, ...problems.map(({ message }) => `Not searched: ${message}`)].join("\n");
+}
+
+/**
+ * @param {{
+ *   pages: number,
+ *   warnings: import("../index.js").MemoryWarning[],
+ *   stale: import("../index.js").StaleReport[],
+ * }} found
+ * @param {string} command
+ */
+export function verifyText({ pages, warnings, stale }, command) {
+  const reports = stale.flatMap(({ page, cited }) => [
+    `stale ${pageText(page)}`,
+    ...cited.flatMap(({ path, change, diff }) => [
+      `  \`${path}\` ${change === "gone" ? "is gone" : "changed"}${diff === null ? "" : ":"}`,
+      ...(diff === null
+        ? []
+        : diff
+            .trimEnd()
+            .split("\n")
+            .map((line) => `    ${line}`)),
+    ]),
+  ]);
+  const invalid = warnings.map(({ path, problem }) => `warning ${path === "" ? "" : `\`${path}\` `}${problem}`);
+  return [
+    `${plural(pages, "page")} in the page tables, made anew from the Markdown.`,
+    ...(stale.length + warnings.length === 0 ? ["All are valid, and no cited file changed."] : []),
+    ...invalid,
+    ...reports,
+    ...(stale.length > 0 ? [`\`${command} confirm ID\` says that a page is right as it is.`] : []),
+  ].join("\n");
+}
+
+/** @param {import("../index.js").StalePage[]} found @param {string} command */
+export function staleText(found, command) {
+  if (found.length === 0) {
+    return "No page looks stale.";
+  }
+  const lines = found.map(({ page, facts, reasons }) => {
+    const why = reasons.map((doubt) => {
+      switch (doubt.reason) {
+        case "cited_changed":
+          return `changed since: ${doubt.paths.join(", ")}`;
+        case "cited_gone":
+          return `gone: ${doubt.paths.join(", ")}`;
+        case "old":
+          return `neither confirmed nor used for ${plural(doubt.days, "day")}`;
+        default:
+          return `never used in ${plural(doubt.days, "day")}`;
+      }
+    });
+    return `${pageText(page)}\n  ${why.join("; ")} (confirmed ${facts.confirmed})`;
+  });
+  return [...lines, `Nothing was changed. \`${command} confirm ID\` keeps a page; edit or archive the others.`].join(
+    "\n",
+  );
+}
+
+/** @param {import("../index.js").MemoryFaultCount[]} counts @param {string} command */
+export function faultsText(counts, command) {
+  const rows = counts.map(({ fault, inSession, inTraces, newest }) => [
+    fault.replaceAll("_", " "),
+    `${inSession} in this session`,
+    `${inTraces} in the traces`,
+    newest === null ? "" : `newest ${newest}`,
+  ]);
+  const hint = counts.some(({ newest }) => newest !== null) ? [`\`${command} trace ID\` shows one.`] : [];
+  return [...columns([["memory fault", "", "", ""], ...rows]).slice(1), ...hint].join("\n");
+}
+
+/** @param {Trace[]} traces @param {string} command */
+export function tracesText(traces, command) {
+  if (traces.length === 0) {
+    return "There are no traces yet.";
+  }
+  const rows = traces.slice(0, listed).map((trace) => [trace.id, when(trace.at), trace.kind, gist(trace)]);
+  const more = traces.length > listed ? [`… ${count(traces.length - listed)} older ones`] : [];
+  return [...columns(rows), ...more, `\`${command} trace ID\` shows one whole.`].join("\n");
+}
+
+/** @param {Trace} trace */
+export function traceText(trace) {
+  const { id, at, kind, ...rest } = trace;
+  const lines = Object.entries(rest).flatMap(([name, value]) => {
+    if (!Array.isArray(value)) {
+      return [row(name, String(value))];
+    }
+    return value.map((item, place) => row(place === 0 ? name : "", typeof item === "string" ? item : fields(item)));
+  });
+  return [row("trace", `${id} · ${when(at)} · ${kind}`), ...lines].join("\n");
+}
+
+/** @param {import("../index.js").MemoryImport} found @param {boolean} applied @param {string} command */
+export function importText({ items, files, findings }, applied, command) {
+  const rows = items.map(({ verdict, id, scope, origin, text, reason }) => {
+    const what = verdict === "take" ? (id ?? "take") : verdict;
+    return [what, scope, origin, `${shortened(text)}${reason === undefined ? "" : ` · ${reason}`}`];
+  });
+  const taken = items.filter(({ verdict }) => verdict === "take").length;
+  const last =
+    taken === 0
+      ? "Nothing new is there."
+      : applied
+        ? `${taken} are staged: \`${command} flush\` writes them.`
+        : `Nothing was changed. With \`--apply\` the ${taken} to take are staged.`;
+  return [
+    `${plural(files.length, "file")} read${files.length === 0 ? "" : `: ${files.join(", ")}`}`,
+    ...columns(rows),
+    ...findings.map(findingText),
+    last,
+  ].join("\n");
+}
+
+/** @param {Page} page */
+function pageText({ id, scope, file, line, text }) {
+  return `${id} · ${scope} ${file}:${line} · ${shortened(text)}`;
+}
+
+/** What a trace says in a few words. @param {Trace} trace */
+function gist(trace) {
+  switch (trace.kind) {
+    case "residency":
+      return `${plural(trace.count, "page")} resident, ${trace.evicted.length} evicted`;
+    case "flush":
+      return `${trace.scope}: ${trace.operations.map(({ id, status }) => `${id} ${status}`).join(", ")}`;
+    case "recall":
+      return `${trace.code} · ${shortened(trace.query)} · ${plural(trace.pages.length, "page")}`;
+    case "fault":
+      return `${trace.fault.replaceAll("_", " ")}: ${trace.words}`;
+    default:
+      return "";
+  }
+}
+
+/** @param {object} item */
+function fields(item) {
+  return Object.values(item)
+    .filter((value) => value !== undefined)
+    .join(" · ");
+}
+
+/** Such as `2030-01-31 12:00`. @param {string} at */
+function when(at) {
+  return at.slice(0, 16).replace("T", " ");
+}

@@ -1,0 +1,224 @@
+// What `/memory` and `palimpsest memory` say of what there is and what is written, in plain lines. A heading stands in the first columns.
+// Decides nothing.
+import { plural } from "./describe.js";
+
+/**
+ * @typedef {import("../index.js").MemoryOverview} Overview
+ * @typedef {import("../index.js").MemoryWaiting} Waiting
+ * @typedef {import("../index.js").MemoryFinding} Finding
+ *
+ * @typedef {Overview & {
+ *   warnings: import("../index.js").MemoryWarning[],
+ *   waiting: Waiting[],
+ *   faults: import("../index.js").MemoryFaultCount[],
+ * }} Whole
+ */
+
+/** Columns of headings. */
+const head = 10;
+
+/** Characters of a page's first line in a list. */
+const titleLength = 60;
+
+/** A line with its heading. @param {string} heading @param {string} text */
+export function row(heading, text) {
+  return heading.padEnd(head) + text;
+}
+
+/**
+ * @param {Whole} whole
+ * @param {string} command how the command is typed
+ * @param {boolean} off whether the person turned memory off in this session
+ */
+export function overviewText(whole, command, off) {
+  const { scopes, warnings, waiting, faults, stale } = whole;
+  const operations = waiting.flatMap((folder) => folder.operations);
+  const proposed = operations.filter(({ status }) => status === "proposed").length;
+  const staged = operations.length - proposed;
+  const counted = faults.reduce((sum, { inSession }) => sum + inSession, 0);
+  return [
+    row("memory", stateText(whole, command, off)),
+    ...scopes.flatMap(scopeRows),
+    ...(scopes.length === 0 ? [row("", "there is no memory folder here")] : []),
+    ...(staged > 0
+      ? [row("waits", `${plural(staged, "entry").replace("entrys", "entries")} for \`${command} flush\``)]
+      : []),
+    ...(proposed > 0
+      ? [
+          row(
+            "proposed",
+            `${plural(proposed, "entry").replace("entrys", "entries")} for your word: \`${command} waiting\``,
+          ),
+        ]
+      : []),
+    ...(stale > 0 ? [row("stale", `${plural(stale, "page")} whose cited files changed: \`${command} verify\``)] : []),
+    ...(counted > 0
+      ? [row("faults", `${plural(counted, "memory fault")} in this session: \`${command} faults\``)]
+      : []),
+    ...warnings.map(({ path, problem }) => row("warning", path === "" ? problem : `\`${path}\` ${problem}`)),
+  ].join("\n");
+}
+
+/** @param {Whole} whole @param {string} command @param {boolean} off */
+function stateText({ settings, pages, section }, command, off) {
+  if (!settings.enabled) {
+    return "off by the setting `enabled`: the model sees none";
+  }
+  if (off) {
+    return `off in this session: the model sees none. \`${command} on\` turns it on again`;
+  }
+  const resident = pages.filter((page) => page.resident !== null).length;
+  const whole = `on · ${plural(pages.length, "page")}`;
+  if (section === null) {
+    return whole;
+  }
+  const of = settings.pageTableInjection
+    ? `${resident} in the system prompt, ${count(section.pageTokens)} of ${count(settings.maxMemoryTokens)} tokens`
+    : `the first lines of each index in the system prompt, ${count(section.pageTokens)} tokens`;
+  const changes = section.changes > 0 ? `, ${plural(section.changes, "change")} told since` : "";
+  return `${whole}, ${of} (${count(section.tokens)} with its rules)${changes}`;
+}
+
+/** @param {Overview["scopes"][number]} scope */
+function scopeRows({ scope, folder, denied, exists, files, table }) {
+  if (denied) {
+    return scope === "local" ? [] : [row(scope, "not looked at: this project is not trusted")];
+  }
+  if (scope === "local") {
+    // It stands in the project's folder.
+    return files.map((file) => row(scope, fileText(file)));
+  }
+  if (!exists) {
+    return [row(scope, `${folder} does not exist yet: the first entry makes it`)];
+  }
+  const tables = {
+    none: "no page table yet",
+    current: "",
+    outdated: "page table outdated",
+    damaged: "page table damaged",
+  };
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const said = [`${plural(files.length, "file")}, ${size(bytes)}`, tables[table]].filter((text) => text !== "");
+  return [row(scope, `${folder} · ${said.join(" · ")}`), ...files.map((file) => row("", fileText(file)))];
+}
+
+/** @param {Overview["scopes"][number]["files"][number]} file */
+function fileText({ file, bytes, lines, pages, index, linked, archived, beyondLimits }) {
+  const kind = archived
+    ? "archived: recalled only"
+    : index || linked
+      ? plural(pages, "page")
+      : "no index leads to it: recalled only";
+  const beyond = beyondLimits > 0 ? ` · ${size(beyondLimits)} beyond the limits of an index` : "";
+  return `${file} · ${size(bytes)}, ${plural(lines, "line")} · ${kind}${beyond}`;
+}
+
+/** @param {Overview["pages"]} pages @param {Overview["settings"]} settings */
+export function pagesText(pages, settings) {
+  if (pages.length === 0) {
+    return "There are no pages: entries of a MEMORY.md, and sections of files that it links to.";
+  }
+  const rows = pages.map(({ id, scope, file, line, kind, resident, tokens, title, pinned, stale }) => {
+    const fidelities = ["pointer", "structured", "compressed", "full"];
+    const shown = resident === null ? "not shown" : `${resident}, ${tokens[fidelities.indexOf(resident)]} tokens`;
+    const marks = [pinned ? "pinned" : "", stale ? "stale" : ""].filter((mark) => mark !== "").join(", ");
+    return [id, `${scope} ${file}:${line}`, kind, shown, marks, shortened(title)];
+  });
+  const full = pages.reduce((sum, { tokens }) => sum + tokens[3], 0);
+  const note = `${plural(pages.length, "page")}, ${count(full)} tokens in full; at most ${count(settings.maxMemoryTokens)} go into the system prompt.`;
+  return [...columns(rows), note].join("\n");
+}
+
+/** @param {import("../index.js").RememberedEntry} entry @param {string} command */
+export function rememberedText({ id, scope, findings }, command) {
+  const said = `Staged as ${id} for ${scope} memory: \`${command} flush\` writes it, and so does the end of the session.`;
+  return [said, ...findings.map(findingText)].join("\n");
+}
+
+/** @param {Waiting[]} waiting @param {string} command */
+export function waitingText(waiting, command) {
+  const rows = waiting.flatMap(({ scope, operations }) =>
+    operations.map(({ id, status, text, origin, by, reason }) => {
+      const from = by === "person" ? "" : ` (${by}${origin === undefined ? "" : ` from ${origin}`})`;
+      return [id, scope, status, `${shortened(text)}${from}${reason === undefined ? "" : ` · ${reason}`}`];
+    }),
+  );
+  const hints = [
+    ...(rows.some(([, , status]) => status === "proposed")
+      ? [`\`${command} accept ID\` or \`withdraw ID\` decides a proposal.`]
+      : []),
+    ...waiting
+      .filter(({ interrupted }) => interrupted)
+      .map(({ scope }) => `A flush of ${scope} memory was interrupted: \`${command} flush\` ends it.`),
+  ];
+  return rows.length + hints.length === 0 ? "Nothing waits." : [...columns(rows), ...hints].join("\n");
+}
+
+/** @param {string} id @param {string} scope @param {boolean} accepts @param {string} command */
+export function decidedText(id, scope, accepts, command) {
+  return accepts
+    ? `${id} is accepted for ${scope} memory: \`${command} flush\` writes it.`
+    : `${id} is withdrawn: ${scope} memory stays as it is.`;
+}
+
+/** @param {import("../index.js").MemoryFlush[]} done @param {string} command */
+export function flushText(done, command) {
+  const lines = done.flatMap(({ scope, committed, refused, held, proposed, resumed, findings, failed }) => [
+    ...(resumed ? [`${scope}: ended a flush that was interrupted`] : []),
+    ...committed.map(({ id, file, line, text, findings: own }) =>
+      [
+        `${scope}: ${id} is in ${file}${line === null ? "" : `:${line}`} · ${shortened(text)}`,
+        ...own.map(findingText),
+      ].join("\n"),
+    ),
+    ...refused.map(
+      ({ id, text, reason }) => `${scope}: ${id} is refused: ${reason ?? "no reason given"} · ${shortened(text)}`,
+    ),
+    ...held.map(
+      ({ id, text, reason }) => `${scope}: ${id} waits on: ${reason ?? "no reason given"} · ${shortened(text)}`,
+    ),
+    ...(proposed.length > 0 ? [`${scope}: ${proposed.length} wait for your word: \`${command} waiting\``] : []),
+    ...findings.map(findingText),
+    ...(failed === null ? [] : [`${scope}: nothing could be written: ${failed.words}`]),
+  ]);
+  return lines.length === 0 ? "Nothing waited." : lines.join("\n");
+}
+
+/** @param {Finding} finding */
+export function findingText({ words, file, line }) {
+  const place = file === null ? "" : `${file}${line === null ? "" : `:${line}`}: `;
+  return `  ${place}${words}`;
+}
+
+/** The first line of a text, cut. @param {string} text */
+export function shortened(text) {
+  const line =
+    text
+      .split("\n")
+      .find((line) => line.trim() !== "")
+      ?.trim() ?? "";
+  const characters = [...line];
+  return characters.length > titleLength ? `${characters.slice(0, titleLength - 1).join("")}…` : line;
+}
+
+/** Cells in columns, as wide as they need; the last is not padded. @param {string[][]} rows */
+export function columns(rows) {
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((cells) => (cells[at] ?? "").length)));
+  return rows.map((cells) =>
+    cells
+      .map((cell, at) => (at === cells.length - 1 ? cell : cell.padEnd(widths[at])))
+      .filter((cell) => cell !== "")
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** @param {number} tokens */
+export function count(tokens) {
+  return tokens.toLocaleString("en");
+}
+
+/** @param {number} bytes */
+function size(bytes) {
+  return bytes < 1024 ? `${bytes} B` : `${(bytes / 1024).toFixed(1)} KiB`;
+}

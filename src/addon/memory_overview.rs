@@ -1,0 +1,17 @@
+//! `Memory.overview`. Must not decide anything.
+
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+
+use super::blocking::{Blocking, Json};
+use super::memory::Memory;
+use super::memory_writes::json;
+
+#[napi]
+impl Memory {
+    /// What there is of memory: settings, scopes with their files, pages, and how much of it the model has. Changes nothing.
+    #[napi(ts_return_type = "Promise<MemoryOverview>")]
+    pub fn overview(&self) -> AsyncTask<Blocking<Json>> {
+        self.with(|memory| json(&memory.overview()))
+    }
+}
