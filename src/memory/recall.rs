@@ -31,6 +31,8 @@ const DEFAULT_LIMIT: usize = 10;
 const MAX_QUERY_CHARS: usize = 10_000;
 /// Passages whose lines show why a file was found.
 const SHOWN_PASSAGES: usize = 3;
+/// What a hit in the archive is worth beside one that is current: it may have been put away because it is wrong.
+const ARCHIVED: f64 = 0.5;
 /// Warnings about files that were not searched, or not to their end.
 const UNSEARCHED: [&str; 5] = ["UNREADABLE", "NOT_TEXT", "TOO_LARGE", "MANY_FILES", "LEADS_OUT"];
 
@@ -267,21 +269,37 @@ impl Recall {
             options.scopes.is_empty() || options.scopes.contains(&scope)
         };
         if !options.by_file {
-            let found = found.passages.iter().map(|(at, score)| (&self.passages[*at], *score));
-            let asked = found.filter(|(passage, _)| is_asked(passage.document));
-            let hits = asked.take(options.limit).map(|(passage, score)| {
+            let of = |at: usize| self.passages[at].document;
+            let asked = self.current_first(&found.passages, of).filter(|(at, _)| is_asked(of(*at)));
+            let hits = asked.take(options.limit).map(|(at, score)| {
+                let passage = &self.passages[at];
                 let lines = lines(passage, expression);
                 let hit = self.hit(passage.document, passage.line, score, lines);
                 RecallHit { headings: passage.headings.clone(), ..hit }
             });
             return hits.collect();
         }
-        let asked = found.documents.iter().filter(|(at, _)| is_asked(*at));
+        let asked = self.current_first(&found.documents, |at| at).filter(|(at, _)| is_asked(*at));
         let hits = asked.take(options.limit).map(|(at, score)| {
-            let lines = self.lines_of_file(*at, &found, expression);
-            self.hit(*at, lines.first().map_or(1, |line| line.line), *score, lines)
+            let lines = self.lines_of_file(at, &found, expression);
+            self.hit(at, lines.first().map_or(1, |line| line.line), score, lines)
         });
         hits.collect()
+    }
+
+    /// What was found, best first, where the archive counts less. `document`: that of a thing that was found.
+    fn current_first(
+        &self,
+        found: &[(usize, f64)],
+        document: impl Fn(usize) -> usize,
+    ) -> impl Iterator<Item = (usize, f64)> {
+        let weigh = |(at, score): &(usize, f64)| {
+            let is_archived = self.files[document(*at)].is_archived();
+            (*at, if is_archived { score * ARCHIVED } else { *score })
+        };
+        let mut found: Vec<(usize, f64)> = found.iter().map(weigh).collect();
+        found.sort_by(|one, other| other.1.total_cmp(&one.1));
+        found.into_iter()
     }
 
     fn hit(&self, document: usize, line: u64, score: f64, lines: Vec<SnippetLine>) -> RecallHit {

@@ -100,6 +100,18 @@ fn an_answer_is_found_behind_its_question() {
 }
 
 #[test]
+fn what_is_current_comes_before_what_was_archived() {
+    let folder = written(&[
+        (GLOBAL, "- the linker of this project is mold, since it saves a minute with each build\n"),
+        ("agent/memory/archive/old.md", "- the linker was lld\n"),
+    ]);
+    assert_eq!(
+        places(&recall(&folder, "linker")),
+        ["global MEMORY.md:1", "!global archive/old.md:1"]
+    );
+}
+
+#[test]
 fn whole_files_are_ranked_where_asked() {
     let folder = written(&[
         (
