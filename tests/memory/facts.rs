@@ -247,8 +247,11 @@ fn whatever_the_file_holds_memory_is_read_and_what_is_readable_counts() {
         let bytes = fs::read(repository.root().join(FACTS)).unwrap();
         let now = String::from_utf8_lossy(&bytes).into_owned();
         let readable = |line: &&str| serde_json::from_str::<palimpsest::memory::Fact>(line).is_ok();
+        let is_of = |line: &str, id: &str| {
+            serde_json::from_str::<serde_json::Value>(line).is_ok_and(|fact| fact["id"] == id)
+        };
         for page in look.all_pages() {
-            let lines = now.lines().filter(readable).filter(|line| line.contains(page.id.as_str()));
+            let lines = now.lines().filter(readable).filter(|line| is_of(line, page.id.as_str()));
             prop_assert_eq!(lines.count(), 1, "{}", now);
         }
     });
