@@ -9,8 +9,10 @@ use super::load::MemoryFile;
 use super::page::{Page, words};
 use super::scope::{Folders, Scope};
 
-/// Three words behind a page that cites a file which changed since.
-pub const STALE_MARK: &str = " (cited file changed)";
+/// What stands behind a stale page. `words`: what became of the files that it cites.
+pub fn stale_mark(words: &str) -> String {
+    format!(" ({words})")
+}
 
 /// The line with which the text begins: by it, it is found in a system prompt.
 pub const FIRST_LINE: &str =
@@ -25,8 +27,8 @@ pub struct Shown<'a> {
     pub fidelity: Fidelity,
     /// Its lines at that fidelity.
     pub text: &'a str,
-    /// Whether a file that it cites changed since.
-    pub is_stale: bool,
+    /// What became of the files that it cites, if it is stale.
+    pub stale: Option<&'static str>,
 }
 
 /// What memory is and how to keep it. `home`: the user's home folder, which is abbreviated to `~`. `is_empty`: whether there is none
@@ -102,8 +104,8 @@ pub fn pages(shown: &[Shown<'_>], more: &[(Scope, usize)]) -> String {
             }
             text.push('\n');
             text.push_str(shown.text);
-            if shown.is_stale {
-                text.push_str(STALE_MARK);
+            if let Some(words) = shown.stale {
+                text.push_str(&stale_mark(words));
             }
         }
         if hidden > 0 {

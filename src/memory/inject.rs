@@ -140,8 +140,8 @@ impl Injector {
     }
 
     fn candidate(&self, page: &Page, signals: Signals, forms: &Forms) -> Candidate {
-        let marked = if signals.is_stale { block::STALE_MARK } else { "" };
-        let mark = u32::try_from(tokens::count(marked)).unwrap_or_default();
+        let marked = signals.stale.map(block::stale_mark).unwrap_or_default();
+        let mark = u32::try_from(tokens::count(&marked)).unwrap_or_default();
         let sizes = Fidelity::ALL.map(|fidelity| {
             let form = forms.at(fidelity);
             let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
@@ -184,7 +184,7 @@ fn shown<'a>(
         wanted.iter().zip(&chosen.fidelities).filter_map(|((page, signals, forms), at)| {
             let fidelity = (*at)?;
             let text = &*forms.at(fidelity).text;
-            Some(Shown { page, fidelity, text, is_stale: signals.is_stale })
+            Some(Shown { page, fidelity, text, stale: signals.stale })
         });
     let shown: Vec<Shown<'_>> = resident.collect();
     let more = Scope::ALL.map(|scope| {

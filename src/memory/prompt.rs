@@ -7,6 +7,7 @@ use super::faults::Resident;
 use super::inject::Injection;
 use super::note::Told;
 use super::overview::SectionOverview;
+use super::stale::Staleness;
 use super::worth::{Signals, is_related, worth};
 use super::{Look, Memory, Page, Scope};
 use crate::error::Result;
@@ -104,7 +105,7 @@ impl Memory {
                 uses: fact.map_or(0, |fact| u32::try_from(fact.uses).unwrap_or(u32::MAX)),
                 age_days: fact.and_then(|fact| fact.quiet_days(now)),
                 is_related: is_related(page, paths),
-                is_stale: look.staleness(&page.id).is_some(),
+                stale: look.staleness(&page.id).map(Staleness::words),
             }
         };
         let injection = self.injector.inject(&self.folders, look, &signals);

@@ -15,8 +15,8 @@ pub struct Signals {
     pub age_days: Option<u32>,
     /// Whether it speaks of a file that the session works on.
     pub is_related: bool,
-    /// Whether a file that it cites changed since.
-    pub is_stale: bool,
+    /// What became of the files that it cites, in three words, if any changed since.
+    pub stale: Option<&'static str>,
 }
 
 /// What a page is worth; above 0 unless it is a section of a topic file that nothing asks for: its link in the index is enough.
@@ -46,7 +46,7 @@ pub fn worth(page: &Page, signals: Signals) -> f32 {
         * age
         * factor(page.is_important, 2.0)
         * factor(signals.is_related, 2.0)
-        * factor(signals.is_stale, 0.8)
+        * factor(signals.stale.is_some(), 0.8)
 }
 
 /// Whether a page speaks of one of these files: it cites one, or its text has a file's name.
@@ -84,7 +84,7 @@ mod tests {
         let none = of(Signals::default());
         assert!(of(Signals { uses: 3, ..Signals::default() }) > none);
         assert!(of(Signals { is_related: true, ..Signals::default() }) > none);
-        assert!(of(Signals { is_stale: true, ..Signals::default() }) < none);
+        assert!(of(Signals { stale: Some("cited file gone"), ..Signals::default() }) < none);
         let aged = |days| of(Signals { age_days: Some(days), ..Signals::default() });
         assert!(aged(0) >= none && aged(30) > aged(90) && aged(9_999) > none * 0.49);
         assert!(worth(&page("MEMORY.md", "- CI: green #important"), Signals::default()) > none);

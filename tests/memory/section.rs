@@ -260,3 +260,18 @@ fn bad_files_keep_no_section_from_going_out() {
         assert!(desk.section().text.contains("- p: good"));
     }
 }
+
+#[test]
+fn a_page_says_in_three_words_what_became_of_the_file_that_it_cites() {
+    let desk = Desk::new(&[
+        ("p/src/a.rs", "one\n"),
+        ("p/.pi/memory/MEMORY.md", "- Parser: see `src/a.rs`\n"),
+    ]);
+    assert!(desk.section().text.ends_with("- Parser: see `src/a.rs`"));
+    desk.write("p/src/a.rs", "two\n");
+    assert!(desk.section().text.ends_with("- Parser: see `src/a.rs` (cited file changed)"));
+    std::fs::remove_file(desk.folder.path().join("p/src/a.rs")).unwrap();
+    assert!(desk.section().text.ends_with("- Parser: see `src/a.rs` (cited file gone)"));
+    desk.write("p/src/a.rs", "one\n");
+    assert!(desk.section().text.ends_with("- Parser: see `src/a.rs`"), "it is as it was");
+}
