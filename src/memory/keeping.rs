@@ -21,8 +21,15 @@ use crate::store::{IndexedFolder, Store, slashed};
 /// Warning of a file that a merge left its marks in.
 const TORN: &str = "CONFLICT_MARKERS";
 /// Warnings of a file, or a folder, that may have more pages.
-const UNSURE: [&str; 6] =
-    ["UNREADABLE", "NOT_TEXT", "CONFLICT_MARKERS", "TOO_LARGE", "LEADS_OUT", "MANY_FILES"];
+const UNSURE: [&str; 7] = [
+    "UNREADABLE",
+    "NOT_TEXT",
+    "CONFLICT_MARKERS",
+    "TOO_LARGE",
+    "LEADS_OUT",
+    "MANY_FILES",
+    "MANY_ENTRIES",
+];
 /// Lines of a diff that are shown.
 const MAX_DIFF_LINES: usize = 200;
 /// Unchanged lines around each change.

@@ -15,6 +15,8 @@ use crate::source::{self, FileStamp, FileState, read_file};
 
 /// Bytes of a file that are read. A larger one is read up to the last line that ends before.
 pub const MAX_BYTES: u64 = 1 << 20;
+/// Pages of a file that count: far more than anybody keeps, and few enough to look at before each prompt.
+const MAX_PAGES: usize = 4_000;
 /// Files of a folder that are read.
 const MAX_FILES: usize = 2_000;
 /// Folders within a memory folder, one in another.
@@ -125,8 +127,13 @@ impl Loader {
             FileState::TooLarge { size } => (head(path)?, size),
             _ => return None,
         };
-        let warnings = oddities(path, &text, bytes);
-        let pages = parse(scope, &file, &text);
+        let mut warnings = oddities(path, &text, bytes);
+        let mut pages = parse(scope, &file, &text);
+        if pages.len() > MAX_PAGES {
+            let problem = format!("has {} entries; the first {MAX_PAGES} count", pages.len());
+            warnings.push(Warning::new("MANY_ENTRIES", path, problem));
+            pages.truncate(MAX_PAGES);
+        }
         let hash = Hash::of(&text);
         let path = path.to_owned();
         let file = MemoryFile { scope, file, path, hash, text, bytes, is_linked: false, pages };
@@ -374,7 +381,8 @@ mod tests {
         let mut desk = Desk::new(&[]);
         desk.write("a/memory/MEMORY.md", "- an entry of a line\n".repeat(500_000).as_bytes());
         let loaded = desk.load(true);
-        assert_eq!(codes(&loaded), ["TOO_LARGE"]);
+        assert_eq!(codes(&loaded), ["TOO_LARGE", "MANY_ENTRIES"]);
+        assert_eq!(loaded.files[0].pages.len(), MAX_PAGES);
         let text = &loaded.files[0].text;
         assert!(text.len() as u64 <= MAX_BYTES && text.ends_with("line\n"));
     }
