@@ -64,7 +64,11 @@ pub fn choose(candidates: &[Candidate], limits: &Limits) -> Residency {
         Chosen { levels: vec![0; candidates.len()], is_full: vec![false; candidates.len()] };
     let below_least = pin(candidates, &mut room, &mut chosen);
     if !take_all(candidates, &mut room, &mut chosen) {
+        let least = least_tokens(candidates);
         for step in steps(candidates, &chosen.levels) {
+            if room.tokens < least {
+                break;
+            }
             take(candidates, step, &mut room, &mut chosen);
         }
     }
@@ -163,12 +167,13 @@ fn take_all(candidates: &[Candidate], room: &mut Room, chosen: &mut Chosen) -> b
     fits
 }
 
-/// A step of a page from one level to a higher one: the page's place above, the level that it reaches below.
+/// A step of a page from one level to a higher one: the order in which it is worth taking above, then the page's place, and the level that
+/// it reaches below.
 type Step = u64;
 
 /// The steps in the order in which they are worth taking. A page's own steps come from the least.
 fn steps(candidates: &[Candidate], levels: &[u8]) -> Vec<Step> {
-    let mut steps: Vec<(u16, Step)> = Vec::with_capacity(candidates.len() * 2);
+    let mut steps: Vec<Step> = Vec::with_capacity(candidates.len() * 3);
     for (at, (candidate, from)) in candidates.iter().zip(levels).enumerate() {
         let mut from = *from;
         let (mut best, mut at_best, mut before) = (0.0_f32, 0_u8, f32::MAX);
@@ -186,12 +191,23 @@ fn steps(candidates: &[Candidate], levels: &[u8]) -> Vec<Step> {
             }
             // What stays counts more: that must not put a later step before it.
             before = before.min(best);
-            steps.push((order(before), (at as u64) << 8 | u64::from(at_best)));
+            steps.push(
+                u64::from(order(before)) << ORDER_BIT | (at as u64) << 8 | u64::from(at_best),
+            );
             (from, best) = (at_best, 0.0);
         }
     }
     sort(&mut steps);
-    steps.into_iter().map(|(_, step)| step).collect()
+    steps
+}
+
+/// The fewest tokens that any step can take, if it takes some.
+fn least_tokens(candidates: &[Candidate]) -> u32 {
+    let steps = candidates.iter().flat_map(|candidate| {
+        let sizes = candidate.sizes.map(|size| size.tokens);
+        [sizes[0], sizes[1] - sizes[0], sizes[2] - sizes[1], sizes[3] - sizes[2]]
+    });
+    steps.filter(|tokens| *tokens > 0).min().unwrap_or(0)
 }
 
 /// Ascends while the worth descends. Worths that differ by less than a hundredth may be the same: the page further up comes first.
@@ -200,28 +216,33 @@ fn order(worth: f32) -> u16 {
     !u16::try_from(worth.to_bits() >> 16).unwrap_or(u16::MAX)
 }
 
+/// First bit of a step's order.
+const ORDER_BIT: u32 = 48;
+
 /// Sorts by two counting passes: stable, and faster than comparing.
-fn sort(steps: &mut Vec<(u16, Step)>) {
-    let mut other = vec![(0, 0); steps.len()];
-    for shift in [0, 8] {
-        let digit = |step: &(u16, Step)| usize::from(step.0 >> shift & 0xff);
+fn sort(steps: &mut Vec<Step>) {
+    let mut other = vec![0; steps.len()];
+    for shift in [ORDER_BIT, ORDER_BIT + 8] {
+        let digit = |step: Step| usize::from((step >> shift).to_le_bytes()[0]);
         let mut starts = [0_usize; 257];
         for step in steps.iter() {
-            starts[digit(step) + 1] += 1;
+            starts[digit(*step) + 1] += 1;
         }
         for place in 1..257 {
             starts[place] += starts[place - 1];
         }
         for step in steps.iter() {
-            other[starts[digit(step)]] = *step;
-            starts[digit(step)] += 1;
+            let start = &mut starts[digit(*step)];
+            other[*start] = *step;
+            *start += 1;
         }
         std::mem::swap(steps, &mut other);
     }
 }
 
 fn take(candidates: &[Candidate], step: Step, room: &mut Room, chosen: &mut Chosen) {
-    let (Ok(at), Ok(to)) = (usize::try_from(step >> 8), u8::try_from(step & 0xff)) else { return };
+    let page = step & ((1 << ORDER_BIT) - 1);
+    let (Ok(at), Ok(to)) = (usize::try_from(page >> 8), u8::try_from(page & 0xff)) else { return };
     if chosen.is_full[at] {
         return;
     }
