@@ -10,7 +10,7 @@ import { dumped, type Figures, plainRequests, price, readTranscript, tables } fr
 
 /** Tokens of system prompt and tools: the plain host's, and what we add. */
 const fixed = 4_000;
-const overhead = 398;
+const overhead = 276;
 
 const recordings = recordedData("transcripts");
 

@@ -47,8 +47,8 @@ for (const memory of /** @type {const} */ (["without", "with"])) {
   console.log(`fixed overhead ${memory} an empty memory: ${overheads[memory]} tokens (limit ${limits[memory]})`);
 }
 const { overheadTokens: counted } = await replayReport([]);
-if (counted < overheads.with) {
+if (counted < overheads.without) {
   console.log(`replays count ${counted}: set \`OVERHEAD_TOKENS\` of src/replay/measure.rs`);
 }
-const isWithin = overheads.without <= limits.without && overheads.with <= Math.min(limits.with, counted);
+const isWithin = overheads.without <= Math.min(limits.without, counted) && overheads.with <= limits.with;
 process.exitCode = isWithin ? 0 : 1;
