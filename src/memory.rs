@@ -41,6 +41,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde_json::Value;
+
 pub use self::citations::Cite;
 pub use self::facts::{FACTS_FILE, Fact};
 pub use self::faults::{MemoryFault, Resident};
@@ -63,7 +65,7 @@ pub use self::stale::{CitedFile, Doubt, Staleness};
 pub use self::trace::{Trace, Traced};
 pub use self::warning::Warning;
 pub use self::watching::{FaultCount, Recalled, ToolCall};
-pub use self::writes::{CaptureModel, Flush, FolderFlush, Remembered, Staging, Waiting, now};
+pub use self::writes::{CaptureModel, Flush, FolderFlush, Remembered, Staging, Waiting};
 
 use self::inject::Injector;
 use self::keeping::Keeper;
@@ -72,13 +74,12 @@ use self::prompt::InForce;
 use self::recall::Recall;
 use self::table::{Row, Tables};
 use self::watching::Watcher;
-use serde_json::Value;
-
 use crate::error::Error;
 use crate::harness::{Access, Call};
 use crate::object::Timestamp;
 use crate::settings::MemorySettings;
 use crate::source;
+use crate::store::system_time;
 
 /// How long one look at a memory file may wait.
 const LOOK: Duration = Duration::from_millis(500);
@@ -138,7 +139,7 @@ impl Memory {
             home,
             checked: HashMap::new(),
             tables: Tables::default(),
-            clock: now,
+            clock: system_time,
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod archive;
 mod backend;
+mod clock;
 mod diff;
 pub mod doctor;
 mod forget;
@@ -34,6 +35,7 @@ pub use backend::{
     Backend, Expected, Garbage, Glance, IndexedFolder, Item, Lost, Op, Outcome, Part, PlacedItem,
     Put, Receipt, Replacement, Size, Splice, Version,
 };
+pub(crate) use clock::system_time;
 pub use diff::{DEFAULT_DIFF_CONTEXT, Difference};
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
 pub use front::{Clock, Store};

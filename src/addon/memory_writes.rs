@@ -15,7 +15,8 @@ use super::memory::Memory;
 use crate::error::{Error, Result};
 use crate::memory::import::ImportFrom;
 use crate::memory::journal::OperationId;
-use crate::memory::{Scope, Warning, now};
+use crate::memory::{Scope, Warning};
+use crate::store::system_time;
 
 /// How long a write may take, waits for other processes included; then its disk does not answer.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -78,7 +79,7 @@ impl Memory {
             let mut memory = core.lock().unwrap_or_else(PoisonError::into_inner);
             let staging = memory.prepare_remember(scope, &text, heading)?;
             drop(memory);
-            json(&within(PATIENCE, FOLDER, move || staging.run(now()))?)
+            json(&within(PATIENCE, FOLDER, move || staging.run(system_time()))?)
         })
     }
 

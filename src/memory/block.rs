@@ -7,7 +7,7 @@ use std::path::Path;
 use super::fidelity::Fidelity;
 use super::load::MemoryFile;
 use super::page::{Page, words};
-use super::scope::{Folders, Scope};
+use super::scope::{Folders, Scope, shown_path};
 
 /// What stands behind a stale page. `words`: what became of the files that it cites.
 pub fn stale_mark(words: &str) -> String {
@@ -37,8 +37,8 @@ pub fn preamble(folders: &Folders, home: Option<&Path>, is_empty: bool) -> Strin
     let mut text = format!("{FIRST_LINE}\n");
     let file = if is_empty { Scope::Global.index_file() } else { "" };
     if let Some(folder) = folders.folder(Scope::Global) {
-        let folder = shown_folder(folder, home);
-        let _ = writeln!(text, "- global, for all projects: {folder}{file}");
+        let folder = shown_path(folder, home);
+        let _ = writeln!(text, "- global, for all projects: {folder}/{file}");
     }
     if folders.folder(Scope::Project).is_some() {
         let _ = writeln!(text, "- project, committed for the team: .pi/memory/{file}");
@@ -60,16 +60,6 @@ const GUIDANCE: &str = "\
     - One fact per line, `- key: value`, under `##` headings; detail goes into a topic file that the index links to.\n\
     - Delete what is wrong; move what is merely old to archive/.\n\
     - No secrets, nothing that code, git or AGENTS.md says; project memory is read by the team.";
-
-/// A folder as the model reads it, with `/` at its end.
-fn shown_folder(folder: &Path, home: Option<&Path>) -> String {
-    let inside = home.and_then(|home| folder.strip_prefix(home).ok());
-    let path = match inside {
-        Some(inside) => format!("~/{}", inside.display()),
-        None => folder.display().to_string(),
-    };
-    format!("{}/", path.replace('\\', "/").trim_end_matches('/'))
-}
 
 /// Title of a scope's pages.
 pub fn title(scope: Scope) -> String {

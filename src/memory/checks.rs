@@ -7,7 +7,7 @@ mod files;
 use self::compare::{Compared, shown};
 pub use self::files::{Limits, check_file, check_new_lines};
 use super::finding::{Finding, FindingCode};
-use super::load::is_conflict_marker;
+use super::load::first_conflict_marker;
 use super::page::{Page, words};
 use super::parse::parse;
 use super::scope::Scope;
@@ -57,7 +57,7 @@ pub fn check_entry(
     if words(text).is_empty() {
         return vec![Finding::new(FindingCode::Empty, "the text has no words")];
     }
-    if text.lines().any(is_conflict_marker) {
+    if first_conflict_marker(text).is_some() {
         let words = "the text holds the marks of a merge that nobody finished";
         found.push(Finding::new(FindingCode::ConflictMarkers, words));
     }

@@ -6,10 +6,10 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use super::page::Page;
-use super::parse::parse;
+use super::parse::pages_of;
 use super::scope::{ARCHIVE_FOLDER, Folders, Scope};
 use super::warning::Warning;
-use crate::markdown::{self, Resolution, VaultIndex};
+use crate::markdown::{self, FrontMatter, Link, Resolution, VaultIndex};
 use crate::object::Hash;
 use crate::source::{self, FileStamp, FileState, read_file};
 
@@ -37,6 +37,8 @@ pub struct MemoryFile {
     pub text: String,
     /// Bytes of the file.
     pub bytes: u64,
+    /// Its links.
+    pub links: Vec<Link>,
     /// Whether the index leads to it, directly or through other files, or it is the index.
     pub is_linked: bool,
     /// Its pages, with the IDs that they have when first met.
@@ -127,8 +129,9 @@ impl Loader {
             FileState::TooLarge { size } => (head(path)?, size),
             _ => return None,
         };
-        let mut warnings = oddities(path, &text, bytes);
-        let mut pages = parse(scope, &file, &text);
+        let document = markdown::parse(&text);
+        let mut warnings = oddities(path, &text, bytes, document.front_matter.as_ref());
+        let mut pages = pages_of(scope, &file, &text, &document);
         if pages.len() > MAX_PAGES {
             let problem = format!("has {} entries; the first {MAX_PAGES} count", pages.len());
             warnings.push(Warning::new("MANY_ENTRIES", path, problem));
@@ -136,7 +139,9 @@ impl Loader {
         }
         let hash = Hash::of(&text);
         let path = path.to_owned();
-        let file = MemoryFile { scope, file, path, hash, text, bytes, is_linked: false, pages };
+        let links = document.links;
+        let file =
+            MemoryFile { scope, file, path, hash, text, bytes, links, is_linked: false, pages };
         let read = FileRead { file, warnings };
         if let Some(stamp) = reading.stamp {
             self.known.insert(read.file.path.clone(), (stamp, read.clone()));
@@ -242,8 +247,8 @@ fn follow_links(files: &mut [MemoryFile]) {
             continue;
         }
         let from = files[at].file.clone();
-        for link in markdown::parse(&files[at].text).links {
-            let Resolution::Resolved { path, .. } = index.resolve(&link, &from) else { continue };
+        for link in &files[at].links {
+            let Resolution::Resolved { path, .. } = index.resolve(link, &from) else { continue };
             open.extend(files.iter().position(|file| file.file == path && !file.is_linked));
         }
     }
@@ -276,23 +281,27 @@ fn refusal(path: &Path) -> Option<Warning> {
 }
 
 /// What is odd about a text that can be read.
-fn oddities(path: &Path, text: &str, bytes: u64) -> Vec<Warning> {
+fn oddities(path: &Path, text: &str, bytes: u64, front: Option<&FrontMatter>) -> Vec<Warning> {
     let mut found = Vec::new();
     if bytes > text.len() as u64 {
         let problem = format!("has {bytes} bytes; the first {} are read", text.len());
         found.push(Warning::new("TOO_LARGE", path, problem));
     }
-    let mut lines = text.lines().zip(1..);
-    if let Some((_, line)) = lines.find(|(line, _)| is_conflict_marker(line)) {
+    if let Some(line) = first_conflict_marker(text) {
         let problem = format!("has conflict markers, the first in line {line}");
         found.push(Warning::new("CONFLICT_MARKERS", path, problem));
     }
-    if let Some(problem) = markdown::parse(text).front_matter.and_then(|front| front.problem) {
+    if let Some(problem) = front.and_then(|front| front.problem.as_ref()) {
         let problem =
             format!("has a broken front matter: line {}: {}", problem.line, problem.message);
         found.push(Warning::new("FRONT_MATTER", path, problem));
     }
     found
+}
+
+/// The line of the first conflict marker of a text, from 1.
+pub(in crate::memory) fn first_conflict_marker(text: &str) -> Option<usize> {
+    text.lines().position(is_conflict_marker).map(|line| line + 1)
 }
 
 /// Whether a line is one that git writes into a file with a conflict; `=======` alone underlines a heading.

@@ -191,12 +191,11 @@ impl Memory {
 }
 
 fn table_state(folder: &MemoryFolder, scope: Scope, rows: &[Row]) -> TableState {
-    let folder_of = |scope: Scope| if scope == Scope::Local { Scope::Project } else { scope };
     if source::symlink_metadata(&folder.path().join(TABLE_FILE)).is_err() {
         return TableState::None;
     }
     let (known, findings) = table::read(folder);
-    let now = rows.iter().filter(|row| folder_of(row.scope) == folder_of(scope));
+    let now = rows.iter().filter(|row| row.scope.of_folder() == scope.of_folder());
     let places = |row: &Row| (row.id.clone(), row.file.clone(), row.line, row.last_line);
     if !findings.is_empty() {
         TableState::Damaged

@@ -22,12 +22,13 @@ const WORDS_BESIDE_LINK: usize = 12;
 ///
 /// `file`: path in the scope's folder, with `/`.
 pub fn parse(scope: Scope, file: &str, text: &str) -> Vec<Page> {
-    let document = markdown::parse(text);
-    let drafts = if file == scope.index_file() {
-        entries(text, &document)
-    } else {
-        sections(text, &document)
-    };
+    pages_of(scope, file, text, &markdown::parse(text))
+}
+
+/// The same of a text whose Markdown was read.
+pub(super) fn pages_of(scope: Scope, file: &str, text: &str, document: &Document) -> Vec<Page> {
+    let drafts =
+        if file == scope.index_file() { entries(text, document) } else { sections(text, document) };
     let mut met: HashMap<PageId, usize> = HashMap::new();
     let pages = drafts.into_iter().map(|draft| {
         let place = PagePlace {
@@ -38,7 +39,7 @@ pub fn parse(scope: Scope, file: &str, text: &str) -> Vec<Page> {
             last_line: draft.lines.end,
         };
         let body = &text[draft.range.clone()];
-        let links = links(&document, &draft.range);
+        let links = links(document, &draft.range);
         let key = draft.key.or_else(|| key_of(body, &links));
         let named = key.as_deref().map(words).filter(|words| !words.is_empty());
         let first = named.unwrap_or_else(|| words(body).into_iter().take(FIRST_WORDS).collect());
@@ -46,7 +47,7 @@ pub fn parse(scope: Scope, file: &str, text: &str) -> Vec<Page> {
         let id = PageId::first(&place, &first, *nth);
         *nth += 1;
         let is_tagged =
-            |name: &str| is_tagged(&document, &draft.range, name) || is_below_tag(&place, name);
+            |name: &str| is_tagged(document, &draft.range, name) || is_below_tag(&place, name);
         Page {
             id,
             kind: kind_of(&place.headings, &without_marker(body), is_link_only(body, &links)),
@@ -143,15 +144,21 @@ fn headings_at(document: &Document, at: usize) -> Vec<String> {
     above
 }
 
-/// The links to files that stand within a range.
+/// The links that stand within a range.
 fn links<'a>(document: &'a Document, range: &Range<usize>) -> Vec<&'a markdown::Link> {
-    let links = document.links.iter();
-    links.filter(|link| range.contains(&link.place.range.start)).collect()
+    within(&document.links, range, |link| link.place.range.start).iter().collect()
 }
 
 fn is_tagged(document: &Document, range: &Range<usize>, name: &str) -> bool {
-    let mut tags = document.tags.iter();
-    tags.any(|tag| range.contains(&tag.place.range.start) && tag.name.eq_ignore_ascii_case(name))
+    let mut tags = within(&document.tags, range, |tag| tag.place.range.start).iter();
+    tags.any(|tag| tag.name.eq_ignore_ascii_case(name))
+}
+
+/// Those of some things, which come in the order of the text, that begin within a range.
+fn within<'a, T>(all: &'a [T], range: &Range<usize>, start: impl Fn(&T) -> usize) -> &'a [T] {
+    let from = all.partition_point(|one| start(one) < range.start);
+    let to = all.partition_point(|one| start(one) < range.end);
+    &all[from..to]
 }
 
 fn is_below_tag(place: &PagePlace, name: &str) -> bool {

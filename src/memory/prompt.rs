@@ -7,6 +7,7 @@ use super::faults::Resident;
 use super::inject::Injection;
 use super::note::Told;
 use super::overview::SectionOverview;
+use super::scope::shown_path;
 use super::stale::Staleness;
 use super::worth::{Signals, is_related, worth};
 use super::{Look, Memory, Page, Scope};
@@ -191,9 +192,6 @@ impl Memory {
         if let Some(inside) = project.and_then(|project| path.strip_prefix(project).ok()) {
             return inside.display().to_string();
         }
-        match self.home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
-            Some(inside) => format!("~/{}", inside.display()),
-            None => path.display().to_string(),
-        }
+        shown_path(path, self.home.as_deref())
     }
 }

@@ -52,6 +52,12 @@ impl Scope {
         })
     }
 
+    /// The scope by which the folder is known that holds it: that of the project holds [`Scope::Local`], too.
+    #[must_use]
+    pub fn of_folder(self) -> Self {
+        if self == Self::Local { Self::Project } else { self }
+    }
+
     /// Name of its index.
     pub fn index_file(self) -> &'static str {
         match self {
@@ -128,6 +134,15 @@ impl Folders {
             Some((if is_local { Scope::Local } else { scope }, file))
         })
     }
+}
+
+/// A path as the model reads it: `~` for the home folder.
+pub(super) fn shown_path(path: &Path, home: Option<&Path>) -> String {
+    let shown = match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(inside) => format!("~/{}", inside.display()),
+        None => path.display().to_string(),
+    };
+    shown.replace('\\', "/")
 }
 
 #[cfg(test)]

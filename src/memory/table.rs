@@ -2,7 +2,7 @@
 //! always be made again from the Markdown; with it, IDs are carried over edits between sessions, and what is resident stays so. Must not
 //! hold what the Markdown cannot.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use super::identity::KnownPage;
 use super::page::{Page, PageId, PageKind};
 use super::scope::Scope;
 use super::sidecar::MemoryFolder;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Name of the file.
 pub const TABLE_FILE: &str = "page-table.jsonl";
@@ -85,7 +85,7 @@ impl Row {
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     /// By the scope of the folder; `None`: not read yet.
-    rows: Option<HashMap<Scope, Vec<Row>>>,
+    rows: Option<BTreeMap<Scope, Vec<Row>>>,
     /// Why a table could not be written.
     pub(super) problem: Option<String>,
 }
@@ -99,19 +99,15 @@ impl Tables {
     /// The rows of all folders. Read once.
     pub(super) fn rows(&mut self, folders: &[(Scope, MemoryFolder)]) -> impl Iterator<Item = &Row> {
         let read = || folders.iter().map(|(scope, folder)| (*scope, read(folder).0)).collect();
-        let rows = self.rows.get_or_insert_with(read);
-        let mut scopes: Vec<_> = rows.iter().collect();
-        scopes.sort_by_key(|(scope, _)| **scope);
-        scopes.into_iter().flat_map(|(_, rows)| rows)
+        self.rows.get_or_insert_with(read).values().flatten()
     }
 
     /// Writes the table of each folder that has Markdown, where it differs from what stands there. One that cannot be written is no
     /// loss.
     pub(super) fn keep(&mut self, folders: &[(Scope, MemoryFolder)], rows: Vec<Row>) {
-        let mut by_folder: HashMap<Scope, Vec<Row>> = HashMap::new();
+        let mut by_folder: BTreeMap<Scope, Vec<Row>> = BTreeMap::new();
         for row in rows {
-            let scope = if row.scope == Scope::Local { Scope::Project } else { row.scope };
-            by_folder.entry(scope).or_default().push(row);
+            by_folder.entry(row.scope.of_folder()).or_default().push(row);
         }
         self.problem = None;
         for (scope, folder) in folders {
@@ -138,9 +134,8 @@ pub(super) fn read(folder: &MemoryFolder) -> (Vec<Row>, Vec<Finding>) {
 fn write(folder: &MemoryFolder, rows: &[Row]) -> Result<()> {
     let mut text = String::new();
     for row in rows {
-        let line = serde_json::to_string(row).map_err(|error| {
-            crate::error::Error::internal(format!("a row of the page table: {error}"))
-        })?;
+        let line = serde_json::to_string(row)
+            .map_err(|error| Error::internal(format!("a row of the page table: {error}")))?;
         text.push_str(&line);
         text.push('\n');
     }

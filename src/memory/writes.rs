@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -24,12 +23,6 @@ use crate::error::{Error, Result};
 use crate::object::{Hash, Timestamp};
 use crate::settings::MemorySettings;
 use crate::source;
-
-/// The time of the system's clock.
-pub fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
-}
 
 /// Findings about a file, by the hash of what was checked.
 pub(super) type Checked = HashMap<PathBuf, (Hash, Vec<Finding>)>;
@@ -188,7 +181,7 @@ impl Memory {
             let items: Vec<&mut ImportItem> = plan.items.iter_mut().filter(taken).collect();
             if !items.is_empty() {
                 let drafts = items.iter().map(|item| item.draft.clone()).collect();
-                let ids = journal::stage(&self.memory_folder(scope)?, drafts, false, now())?;
+                let ids = journal::stage(&self.memory_folder(scope)?, drafts, false, self.now())?;
                 items.into_iter().zip(ids).for_each(|(item, id)| item.id = Some(id));
             }
         }
@@ -220,7 +213,7 @@ impl Memory {
         let scopes: Vec<Scope> = self.folders.scopes().map(|(scope, _)| scope).collect();
         let found = capture::proposals(answer, &scopes, &self.here().entries);
         let staged = found.into_iter().map(|(scope, draft)| {
-            let id = journal::stage(&self.memory_folder(scope)?, vec![draft], true, now())?[0];
+            let id = journal::stage(&self.memory_folder(scope)?, vec![draft], true, self.now())?[0];
             Ok(Remembered { id, scope, findings: Vec::new() })
         });
         staged.collect()

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::query::{Field, Query, unknown};
 use super::{
-    Backend, Glance, IN_MEMORY, IndexedFolder, Journal, Lost, RelationIndex, SqliteBackend, Version,
+    Backend, Glance, IN_MEMORY, IndexedFolder, Journal, Lost, RelationIndex, SqliteBackend,
+    Version, system_time,
 };
 use crate::error::{Error, Result};
 use crate::object::{
@@ -333,10 +333,4 @@ fn notices(backend: &SqliteBackend, path: &str) -> Vec<String> {
 
 pub(super) fn not_found(id: &ObjectId, at: String) -> Error {
     Error::NotFound { id: id.clone(), at }
-}
-
-/// Milliseconds since 1970; a clock set before that counts as 1970.
-fn system_time() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

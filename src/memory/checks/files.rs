@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::compare::{Compared, shown};
 use crate::markdown;
 use crate::memory::finding::{Finding, FindingCode};
-use crate::memory::load::is_conflict_marker;
+use crate::memory::load::first_conflict_marker;
 use crate::memory::page::{Page, words};
 use crate::memory::parse::{parse, without_marker};
 use crate::memory::scope::Scope;
@@ -71,8 +71,7 @@ pub fn check_new_lines(
 
 fn damage(text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
-    let marker = text.lines().zip(1..).find(|(line, _)| is_conflict_marker(line));
-    if let Some((_, line)) = marker {
+    if let Some(line) = first_conflict_marker(text) {
         let words = "the file holds the marks of a merge that nobody finished";
         found.push(line_of(Finding::new(FindingCode::ConflictMarkers, words), line));
     }

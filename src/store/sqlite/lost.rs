@@ -1,8 +1,6 @@
 //! Acknowledged transactions that the file no longer holds: finds them by the acknowledged mark and records them in
 //! `meta`; later transactions skip their numbers. Must not repair anything.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use rusqlite::{Connection, Transaction, TransactionBehavior, named_params};
 
 use super::failure::{Failure, Step};
@@ -10,7 +8,7 @@ use super::mark::Mark;
 use super::schema::Migrated;
 use super::write;
 use crate::object::{Timestamp, TxId};
-use crate::store::Lost;
+use crate::store::{Lost, system_time};
 
 /// Compares a store that was just opened with its mark and records what is missing. Numbers go on above the mark, since a
 /// `tx_id` is part of portable identities and must never stand for two transactions.
@@ -59,7 +57,7 @@ fn missing(connection: &Connection, store_id: &str, mark: &Mark) -> Step<Option<
         store_id: store_id.to_owned(),
         from: TxId(newest.0 + 1),
         to: acknowledged,
-        noticed: now(),
+        noticed: system_time(),
     }))
 }
 
@@ -67,8 +65,12 @@ fn missing(connection: &Connection, store_id: &str, mark: &Mark) -> Step<Option<
 /// of the new one already, if another process has opened it since it was made.
 fn note_replaced(writer: &mut Connection, store_id: &str, mark: &Mark) -> Step<Option<Lost>> {
     let Some(replaced) = mark.newest_of_others(store_id) else { return Ok(None) };
-    let lost =
-        Lost { store_id: replaced.store_id, from: TxId(1), to: replaced.tx_id, noticed: now() };
+    let lost = Lost {
+        store_id: replaced.store_id,
+        from: TxId(1),
+        to: replaced.tx_id,
+        noticed: system_time(),
+    };
     let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
     record(&transaction, &lost)?;
     transaction.commit()?;
@@ -89,11 +91,6 @@ fn record(transaction: &Transaction<'_>, lost: &Lost) -> Step<()> {
 
 fn newest(connection: &Connection) -> Step<TxId> {
     Ok(write::newest(connection)?.map_or(TxId(0), |(tx_id, _)| tx_id))
-}
-
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]
