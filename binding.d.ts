@@ -841,6 +841,14 @@ export declare class Session {
   memorySection(memory: Memory, call: string): Promise<MemorySection | null>
   /** See `Session.memoryChanged` of `index.d.ts`. */
   memoryChanged(memory: Memory, toolCallId?: string | undefined | null): Promise<void>
+  /**
+   * Sends the messages of a list that are new and a result that comes behind them; resolves to `{ content }`, as JSON, null to show
+   * it as it is, or to `{ resend: true }`, after which the whole list has to be sent. `since`, `skip`, `messages`: as for
+   * `transform`.
+   */
+  showResult(since: number | undefined | null, skip: number, messages: Array<string>, result: NewToolResult): Promise<string>
+  /** See `Session.commitTurn` of `index.d.ts`. `messages`: JSON. */
+  commitTurn(key: string, messages: string): Promise<"committed" | "duplicate">
   /** See `Session.id` of `index.d.ts`. */
   get id(): string
   /**
@@ -1809,6 +1817,22 @@ export interface MessageAbout {
 export interface NameOptions {
   /** Folder that a relative path counts from, absolute. Default: the process's working folder. */
   cwd?: string
+}
+
+/** The result of a tool call that the host is about to add to its list. */
+export interface NewToolResult {
+  /** The ID of the call, as in the list. */
+  toolCallId: string
+  /** Name of the tool. */
+  toolName: string
+  /** Arguments as the tool ran with them. */
+  args: unknown
+  /** Whether it failed. */
+  isError: boolean
+  /** What the tool answered: a text, or blocks. */
+  content: string | { type: string; [field: string]: unknown }[]
+  /** The host's details of the result. */
+  details?: unknown
 }
 
 /** A relation of an object: a reference, link, tag or alias. */

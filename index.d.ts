@@ -6,6 +6,7 @@ import type {
   Ledger,
   Memory,
   MemorySection,
+  NewToolResult,
   SessionOptions,
   SessionSets,
   SessionStatus,
@@ -92,6 +93,30 @@ export declare class Session {
    * Rejects with `INVALID_ARGUMENT`, `CLOSED`, and with what the store reports.
    */
   recordToolCall(call: ToolCallReport): Promise<void>;
+
+  /**
+   * For a host that sends the messages of the running turn itself (`CallInfo.keptFrom`): takes the result of a tool call before the host
+   * adds it to its list. Takes the place of `recordToolCall` for this call.
+   *
+   * Stores the whole result and resolves to the content to show and to keep in its place: a preview of a long output, which names what
+   * it leaves out, so that the model can `activate` it. Null: the result as it is. Files that the model reads, what it asked for by
+   * lines or a pattern, and failures are shown whole. In later lists a result in these words is taken for the whole again.
+   *
+   * `messages`: the host's whole list up to the message that makes the call.
+   *
+   * Rejects with `INVALID_ARGUMENT`, `CLOSED`, and with what the store reports. Then show the result as it is.
+   */
+  showResult(result: NewToolResult, messages: readonly { role: string }[]): Promise<ContentBlock[] | null>;
+
+  /**
+   * Stores the messages of a turn that has ended well, behind what is known. A host that says so more than once gets `duplicate`, and
+   * nothing is stored twice.
+   *
+   * `key`: the host's, one for each turn. `messages`: those of the turn, from what the person wrote to the last answer.
+   *
+   * Rejects with `INVALID_ARGUMENT`, `CLOSED`, and with what the store reports. Then nothing is stored: say it again.
+   */
+  commitTurn(key: string, messages: readonly { role: string }[]): Promise<"committed" | "duplicate">;
 
   /**
    * Records what a provider said that a request used. The ledger holds it beside the estimate, and estimates of later calls are
@@ -247,7 +272,7 @@ export interface MessageFields {
 /** What a person typed. */
 export interface UserMessage extends MessageFields {
   role: "user";
-  content: string | (TextBlock | ImageBlock | OtherBlock)[];
+  content: string | ContentBlock[];
 }
 
 /** An answer of the model. */
@@ -263,7 +288,7 @@ export interface ToolResultMessage extends MessageFields {
   toolCallId: string;
   /** Name of the tool. Default: the one that the call names. */
   toolName?: string;
-  content: string | (TextBlock | ImageBlock | OtherBlock)[];
+  content: string | ContentBlock[];
   /** Whether the tool failed. Default: false. */
   isError?: boolean;
 }
@@ -273,6 +298,9 @@ export interface OtherMessage extends MessageFields {
   role: string;
   content?: unknown;
 }
+
+/** A block of what a person wrote or a tool answered. */
+export type ContentBlock = TextBlock | ImageBlock | OtherBlock;
 
 /** A block of text. */
 export interface TextBlock {
@@ -321,6 +349,12 @@ export interface CallInfo {
   tools?: { name: string; description?: string; parameters?: unknown }[];
   /** The model that is called. */
   model?: ModelInfo;
+  /**
+   * Index in the list from which the host sends the messages itself, as they are: those of the running turn. They come back as given,
+   * behind all others, and are counted and recorded like them. What the model is to be told then stands in front of the first of them,
+   * as a message of the role `custom`. Default: none.
+   */
+  keptFrom?: number;
 }
 
 /**

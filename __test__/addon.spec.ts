@@ -109,6 +109,7 @@ describe("the exports", () => {
       "answerCompaction",
       "checkWrite",
       "close",
+      "commitTurn",
       "enterPool",
       "explainFailedEdit",
       "id",
@@ -123,6 +124,7 @@ describe("the exports", () => {
       "recordToolCall",
       "recordUsage",
       "sets",
+      "showResult",
       "status",
       "transformContext",
     ]);

@@ -163,6 +163,8 @@ expectTypeOf<keyof Session>().toEqualTypeOf<
   | "leavePool"
   | "enterPool"
   | "recordToolCall"
+  | "showResult"
+  | "commitTurn"
   | "recordUsage"
   | "recordFailedCall"
   | "checkWrite"

@@ -104,6 +104,34 @@ export class Session {
     await this.#queue.run(() => this.#native.recordToolCall(given));
   }
 
+  /** @type {api.Session["showResult"]} */
+  async showResult(result, messages) {
+    const given = snapshot("result", result);
+    const list = listSnapshot(messages);
+    return this.#queue.run(() => this.#show(given, list));
+  }
+
+  /**
+   * @param {any} result
+   * @param {unknown[]} list
+   * @returns {Promise<any>}
+   */
+  async #show(result, list) {
+    const { since, skip, messages } = this.#request.crossing(list, undefined);
+    const answer = JSON.parse(await this.#native.showResult(since, skip, messages, result));
+    if ("resend" in answer) {
+      this.#request.clear();
+      return this.#show(result, list);
+    }
+    return answer.content;
+  }
+
+  /** @type {api.Session["commitTurn"]} */
+  async commitTurn(key, messages) {
+    const { messages: json } = wholeCrossing(listSnapshot(messages), undefined);
+    return this.#queue.run(() => this.#native.commitTurn(key, json));
+  }
+
   /** @type {api.Session["recordUsage"]} */
   async recordUsage(report) {
     const given = snapshot("report", report);

@@ -27,6 +27,7 @@ pub mod query;
 pub mod recall;
 pub mod relation;
 pub mod replay;
+mod running;
 pub mod search;
 pub mod session;
 pub mod sessions;

@@ -35,7 +35,7 @@ pub use call_bill::{CallBill, Front, SUMMARY_COST, SUMMARY_TOKENS, Side, Terms, 
 pub use call_note::{CallNote, PlainCompaction, PriceNote};
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
 pub use dollars::Dollars;
-pub use event::{Cause, Event, FileEvent, Fold, Opened, Part, Rewrite, Treatment};
+pub use event::{Cause, Event, FileEvent, Fold, Opened, Part, Rewrite, ShownResult, Treatment};
 pub use excerpt::{Piece, join_pieces, uncut_lines};
 pub use folds::Folds;
 pub use index::{IndexEntry, SessionIndex, Subject};

@@ -27,6 +27,10 @@ pub(super) fn call_info(json: &str) -> Result<CallInfo> {
             .filter(|window| *window > 0),
         model_data: value.get("modelData").map(model_data),
         fixed_tokens: None,
+        kept_from: value
+            .get("keptFrom")
+            .and_then(Value::as_u64)
+            .and_then(|index| usize::try_from(index).ok()),
         overhead_tokens: own_tokens(&value),
     })
 }

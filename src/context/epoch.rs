@@ -55,6 +55,8 @@ pub struct Terms<'a> {
     /// Index in the window of the first message that no cache holds as it stands: `first_new` if the previous request's is alive,
     /// 0 if none is.
     pub cold_from: usize,
+    /// Index in the window from which the host sends the messages itself: nothing of them changes.
+    pub kept_from: usize,
     /// Prices of this call.
     pub prices: &'a Prices,
     /// Whether a cache is alive: of a request with the same model, system prompt and tools.
@@ -280,7 +282,8 @@ fn epoch(session: &Session, standing: &Standing<'_>, cause: Cause) -> NewEpoch {
     let folded = session.with_folds(&folds);
     let held: BTreeSet<u64> = session.chat().window().iter().take(cause.from).copied().collect();
     let stays = standing.staying(&collapsing);
-    let treatments = renewal::treatments(&folded, &collapsing, &stays, &held);
+    let kept: BTreeSet<u64> = standing.kept();
+    let treatments = renewal::treatments(&folded, &collapsing, &stays, (&held, &kept));
     let hides = |at: u64| folded.folds().hide(at);
     let collapsed = treatments
         .iter()

@@ -193,7 +193,9 @@ pub fn as_parts(parts: Vec<Part>) -> Treatment {
 
 /// Whether the same request was made in this step or the previous one. It then gets its content again: the model insists.
 fn repeats_right_away(session: &Session, at: u64, fact: &ResultFact) -> bool {
-    let Some(step) = session.chat().get(at).map(|message| message.step) else { return false };
+    // A result that the host shows itself is decided on before its message comes in.
+    let known = session.chat().get(at).or_else(|| session.chat().messages().last());
+    let Some(step) = known.map(|message| message.step) else { return false };
     session.window().rev().take_while(|(_, message)| message.step + 1 >= step).any(|(other, _)| {
         other < at && session.result(other).is_some_and(|earlier| earlier.request == fact.request)
     })

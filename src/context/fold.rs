@@ -238,7 +238,14 @@ mod tests {
         };
         let key = MessageKey { role: role.into(), timestamp: None, calls };
         let digest = Hash::of(at.to_string());
-        session.apply(&Event::Message { key, digest, kind, tokens: 9, withheld: false });
+        session.apply(&Event::Message {
+            key,
+            digest,
+            kind,
+            tokens: 9,
+            withheld: false,
+            kept: false,
+        });
     }
 
     fn result(session: &mut Session, at: u64) -> ResultFact {

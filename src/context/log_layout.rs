@@ -13,8 +13,8 @@ use super::host::HostMessage;
 use crate::error::{Error, Result};
 use crate::object::{Handle, Hash, ObjectId};
 use crate::session::{
-    Cut, LineRange, MessageKind, Numbering, Part, ResultFact, Session, Shows, Subject, Treatment,
-    counted,
+    Cut, LineRange, MessageKind, Numbering, Part, Piece, ResultFact, Session, Shows, Subject,
+    Treatment, counted,
 };
 
 /// The host's own text for a result that consists of images only.
@@ -46,7 +46,8 @@ pub fn render(
         None => None,
     };
     let notes = session.notes(at);
-    if notes.is_empty() {
+    // Those of a message that the host sent itself stand before it.
+    if notes.is_empty() || session.is_kept(at) {
         return Ok(treated);
     }
     Ok(Some(with_notes(treated.as_deref(), notes, message)))
@@ -117,10 +118,6 @@ fn render_result(
     message: &HostMessage,
     texts: &dyn Texts,
 ) -> Result<Option<String>> {
-    let handle = || {
-        let handle = fact.object.as_ref().and_then(|id| session.handle(id));
-        handle.ok_or_else(|| Error::internal(format!("message {at} has a treatment but no handle")))
-    };
     let text = match session.treatment(at) {
         Treatment::Given => return Ok(None),
         Treatment::Reference => {
@@ -129,16 +126,7 @@ fn render_result(
             })?;
             line + session.label(at)
         }
-        Treatment::Excerpt { pieces } => {
-            let line = |at: u64, there: LineRange, quote: Option<&str>| {
-                standing_line(session, at, there, quote)
-            };
-            let named = match named_lines(session, fact) {
-                Some(named) => named,
-                None => Named { handle: handle()?, numbering: Numbering::default() },
-            };
-            excerpt::render(&message.text(), pieces, named, &line)?
-        }
+        Treatment::Excerpt { pieces } => excerpt_text(session, fact, &message.text(), pieces)?,
         Treatment::Reread { parts } => render_reread(session, fact, parts, &message.text())?,
         Treatment::Current { object, version, ranges, after_host, counted } => {
             let host = if *after_host { Some(message.text()) } else { None };
@@ -156,6 +144,26 @@ fn render_result(
     let is_gone = *session.treatment(at) == Treatment::Reference && fact.images > 0;
     let images = if is_gone { Images::Leave } else { Images::Stay };
     Ok(Some(with_text(message.content(), &text, images)))
+}
+
+/// The text of a result in part.
+///
+/// # Errors
+/// `INTERNAL` if the object of the result has no handle.
+pub fn excerpt_text(
+    session: &Session,
+    fact: &ResultFact,
+    text: &str,
+    pieces: &[Piece],
+) -> Result<String> {
+    let line =
+        |at: u64, there: LineRange, quote: Option<&str>| standing_line(session, at, there, quote);
+    let named = named_lines(session, fact).or_else(|| {
+        let handle = fact.object.as_ref().and_then(|id| session.handle(id))?;
+        Some(Named { handle, numbering: Numbering::default() })
+    });
+    let named = named.ok_or_else(|| Error::internal("an excerpt of what has no handle"))?;
+    excerpt::render(text, pieces, named, &line)
 }
 
 /// What the lines of a result that shows a file, or a part of an output, are called: by their place in the file, or in the whole.

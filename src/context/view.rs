@@ -7,6 +7,7 @@ mod edits;
 mod slot;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde_json::json;
 
@@ -64,46 +65,43 @@ impl View {
 
     /// The slot of the message at an index of the host's list; `None` if it is folded.
     pub fn at_host(&self, index: usize) -> Option<&Slot> {
-        self.place(index).ok().map(|place| &self.slots[place])
+        self.slots[self.place(index)].last()
     }
 
-    /// The place of the slot of the message at an index of the host's list, or where it would be inserted. Slots are in the order
-    /// of the list.
-    fn place(&self, index: usize) -> Result<usize, usize> {
+    /// The place of the slots of the message at an index of the host's list: one, and before it maybe one of ours; none where it is
+    /// folded. Slots are in the order of the list.
+    fn place(&self, index: usize) -> Range<usize> {
         let is_before = |slot: &Slot| match slot.host {
             Some(host) => host < index,
             None => matches!(slot.record, SlotRecord::Pool { .. }),
         };
-        let place = self.slots.partition_point(is_before);
-        match self.slots.get(place) {
-            Some(slot) if slot.host == Some(index) => Ok(place),
-            _ => Err(place),
-        }
+        let start = self.slots.partition_point(is_before);
+        let count = self.slots[start..].iter().take_while(|slot| slot.host == Some(index)).count();
+        start..start + count
     }
 
-    /// The edits that replace the slots of the host's messages at these indexes (`None`: remove) and cut the list after `len`
+    /// The edits that replace the slots of the host's messages at these indexes (none: remove) and cut the list after `len`
     /// messages.
-    pub fn edits_to(&self, changed: BTreeMap<usize, Option<Slot>>, len: usize) -> Vec<Edit> {
+    pub fn edits_to(&self, changed: BTreeMap<usize, Vec<Slot>>, len: usize) -> Vec<Edit> {
         let mut edits: Vec<Edit> = Vec::new();
         let (mut came, mut went) = (0, 0);
-        for (index, slot) in changed {
+        for (index, slots) in changed {
             let place = self.place(index);
-            if place.ok().map(|place| &self.slots[place]) == slot.as_ref() {
+            if self.slots[place.clone()] == slots[..] {
                 continue;
             }
-            let (Ok(before) | Err(before)) = place;
-            let (at, remove) = (before + came - went, usize::from(place.is_ok()));
+            let (at, remove) = (place.start + came - went, place.len());
             went += remove;
-            came += usize::from(slot.is_some());
+            came += slots.len();
             match edits.last_mut() {
                 Some(edit) if edit.at + edit.insert.len() == at => {
-                    edit.insert.extend(slot);
+                    edit.insert.extend(slots);
                     edit.remove += remove;
                 }
-                _ => edits.push(Edit { at, remove, insert: slot.into_iter().collect() }),
+                _ => edits.push(Edit { at, remove, insert: slots }),
             }
         }
-        let (Ok(end) | Err(end)) = self.place(len);
+        let end = self.place(len).start;
         if end < self.slots.len() {
             let (at, remove) = (end + came - went, self.slots.len() - end);
             edits.push(Edit { at, remove, insert: Vec::new() });
@@ -126,11 +124,12 @@ impl View {
             let gone = self.slots.splice(edit.at..end, edit.insert.iter().cloned());
             let gone: Vec<Slot> = gone.collect();
             let went: u64 = gone.iter().map(|slot| slot.tokens).sum();
-            let sizes = gone.iter().map(|slot| (slot.host, 0));
-            let sizes = sizes.chain(edit.insert.iter().map(|slot| (slot.host, slot.tokens)));
-            for (index, tokens) in sizes {
-                if let Some(size) = index.and_then(|index| self.sizes.get_mut(index)) {
-                    *size = tokens;
+            for (slots, goes) in [(&gone, true), (&edit.insert, false)] {
+                for slot in slots {
+                    let size = slot.host.and_then(|index| self.sizes.get_mut(index));
+                    let Some(size) = size else { continue };
+                    *size =
+                        if goes { size.saturating_sub(slot.tokens) } else { *size + slot.tokens };
                 }
             }
             let came: u64 = edit.insert.iter().map(|slot| slot.tokens).sum();
@@ -203,7 +202,7 @@ mod tests {
             let wanted: Vec<usize> = list(&after).into_iter().filter(|index| *index < len).collect();
             let wanted = of_host(&wanted, &changes);
             let mut view = fresh(&of_host(&list(&before), &[]));
-            let slot = |index| wanted.iter().find(|slot| slot.host == Some(index)).cloned();
+            let slot = |index| wanted.iter().filter(|slot| slot.host == Some(index)).cloned().collect();
             let edits = view.edits_to((0..len).map(|index| (index, slot(index))).collect(), len);
             view.apply(&edits, len);
             prop_assert_eq!(view.slots(), &wanted[..]);

@@ -20,6 +20,9 @@ pub struct CallInfo {
     pub model_data: Option<ModelData>,
     /// Tokens of system prompt and tools, where the host counted them; else they are counted here.
     pub fixed_tokens: Option<u64>,
+    /// Index in the host's list from which it sends the messages itself, as they are, such as those of the running turn: they are
+    /// counted and recorded, and nothing in them changes. What is to be noted there stands before the first as a message of ours.
+    pub kept_from: Option<usize>,
     /// How many of these are ours (tools and guidance); without it as many as at the call before.
     pub overhead_tokens: Option<u64>,
 }

@@ -8,12 +8,14 @@ mod first_sight;
 mod full_output;
 mod needs;
 mod results;
+mod shown;
 mod standing;
 mod toolcalls;
 mod withhold;
 
 use std::sync::Arc;
 
+pub(super) use self::shown::restore_wholes;
 use self::standing::StandingLines;
 pub(super) use self::withhold::Withholding;
 use super::journal::{ContentFrom, Journal};
@@ -23,9 +25,10 @@ use super::{Notice, OpenSession};
 use crate::context::evidence::Evidence;
 use crate::context::host::{HostCall, HostMessage};
 use crate::error::Result;
+use crate::object::Hash;
 use crate::session::{
-    Event, HostEntry, HostMatch, MessageKind, ResultFact, Rewrite, Session, VOLATILE_CHANGES,
-    match_host_list,
+    Event, HostEntry, HostMatch, MessageKind, ResultFact, Rewrite, Session, Treatment,
+    VOLATILE_CHANGES, match_host_list,
 };
 
 /// What is known of the messages that came in and is not in the state: it follows from them.
@@ -84,6 +87,10 @@ struct Ingested {
     fact: ResultFact,
     from: Option<ContentFrom>,
     call: PendingCall,
+    /// `content_hash` of the version of its toolcall, if it has one.
+    version: Option<Hash>,
+    /// How the host shows it itself, if it was told that before.
+    shown: Option<Treatment>,
 }
 
 impl Ingest<'_> {
@@ -127,7 +134,8 @@ impl Ingest<'_> {
                 HostEntry::Known(at) => rest.push(*at),
                 HostEntry::New(index) => {
                     rest.push(self.journal.state().chat().len());
-                    self.take_message(&list.messages[*index])?;
+                    let is_kept = list.skip + index >= list.kept_from;
+                    self.take_message(&list.messages[*index], is_kept)?;
                 }
             }
         }
@@ -142,7 +150,7 @@ impl Ingest<'_> {
         }
         let edited = self.take_changed_texts(list, notices)?;
         let rewrite = found.rewrite.map(|how| (how, found.kept));
-        let newest = newest_for_notes(self.journal.state(), found.chat_len);
+        let newest = newest_for_notes(self.journal.state(), found.chat_len, list.kept_from);
         let rewrite = rewrite.or(edited.map(|index| (Rewrite::Edited, index)));
         let repeats = rewrite.is_none() && found.rest.is_empty();
         self.record_needs(list, found.chat_len)?;
@@ -185,8 +193,8 @@ impl Ingest<'_> {
         Ok(first)
     }
 
-    /// Takes a new message at the end of the chat.
-    fn take_message(&mut self, message: &HostMessage) -> Result<()> {
+    /// Takes a new message at the end of the chat. `is_kept`: whether the host sends it itself.
+    fn take_message(&mut self, message: &HostMessage, is_kept: bool) -> Result<()> {
         let role = message.key.role.as_str();
         let ingested = match role {
             "toolResult" => self.take_result(message)?,
@@ -211,12 +219,19 @@ impl Ingest<'_> {
             kind,
             tokens: message.tokens(),
             withheld: message.withheld.is_some(),
+            kept: is_kept,
         });
         let from = ingested.as_ref().and_then(|ingested| ingested.from.clone());
         self.journal.stage_message(at, message, from)?;
         if let Some(ingested) = ingested.filter(|_| message.withheld.is_none()) {
-            let Ingested { fact, call, .. } = &ingested;
-            self.treat_at_first_sight(at, fact, &call.call.args, &call.said, message)?;
+            let Ingested { fact, call, shown, .. } = &ingested;
+            match shown {
+                Some(treatment) => self.treat_as_shown(at, treatment)?,
+                None if is_kept => self.treat_as_shown(at, &Treatment::Given)?,
+                None => {
+                    self.treat_at_first_sight(at, fact, &call.call.args, &call.said, message)?;
+                }
+            }
         }
         Ok(())
     }
@@ -224,11 +239,17 @@ impl Ingest<'_> {
 
 /// The newest message if it can carry a note: a tool result, or a user message, that the store holds and that no request had yet.
 ///
-/// `first_new`: position in the chat of the first new message.
-fn newest_for_notes(state: &Session, first_new: u64) -> Option<u64> {
+/// `first_new`: position in the chat of the first new message. `kept_from`: index of the first message that the host sends itself;
+/// before that one a note can stand, where a turn begins with it, before the others none.
+fn newest_for_notes(state: &Session, first_new: u64, kept_from: usize) -> Option<u64> {
     let (at, message) = state.newest_said()?;
-    let may = matches!(message.kind, MessageKind::Result(_) | MessageKind::User);
-    (may && at >= first_new && !message.withheld).then_some(at)
+    let may = match message.kind {
+        MessageKind::User => true,
+        MessageKind::Result(_) => !state.is_kept(at),
+        MessageKind::Assistant | MessageKind::Other => false,
+    };
+    let can_stand = !state.is_kept(at) || state.chat().index_of(at) == Some(kept_from);
+    (may && can_stand && at >= first_new && !message.withheld).then_some(at)
 }
 
 /// Calls of the newest assistant message that nothing has answered yet; none once a person wrote after it.

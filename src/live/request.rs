@@ -44,6 +44,8 @@ pub(super) struct Request {
 pub(super) struct ListTail<'a> {
     pub(super) skip: usize,
     pub(super) messages: &'a [HostMessage],
+    /// Index of the first message that the host sends itself, as it is: see [`CallInfo::kept_from`](super::CallInfo::kept_from).
+    pub(super) kept_from: usize,
 }
 
 impl ListTail<'_> {

@@ -4,6 +4,7 @@ mod call;
 mod compaction;
 mod deadlines;
 mod memory;
+mod running;
 mod sets;
 mod status;
 mod work;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+pub use self::running::{Commit, Shown};
 pub use self::status::Status;
 use super::hazards;
 use super::intake::{Intake, Withholding};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::excerpt::Piece;
 use super::lines::{LineMap, LineRange};
-use super::message::{MessageKey, MessageKind, Shows};
+use super::message::{Cut, MessageKey, MessageKind, Shows};
 use super::record::{CallRecord, FailedCall, PayloadRecord};
 use super::report::Reported;
 use super::sets::ActiveView;
@@ -103,6 +103,16 @@ pub enum Event {
         /// Whether its text must not be stored.
         #[serde(default, skip_serializing_if = "is_false")]
         withheld: bool,
+        /// Whether the host sends it itself, as it is, while its turn runs.
+        #[serde(default, skip_serializing_if = "is_false")]
+        kept: bool,
+    },
+    /// A host that sends the results of a running turn itself was told, before the message came in, how to show one.
+    Shown(ShownResult),
+    /// A turn that the host says has ended well is stored.
+    TurnCommitted {
+        /// The host's key of the turn.
+        key: String,
     },
     /// The text of a known message changed, for example because another extension redacted it.
     Edited {
@@ -235,6 +245,28 @@ pub enum Event {
     },
     /// The provider's request of a call, as the host showed it right before sending it.
     Payload(PayloadRecord),
+}
+
+/// A result as a host shows it that sends it itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownResult {
+    /// The provider's ID of the call.
+    pub call: String,
+    /// Position in the chat that its message will have.
+    pub at: u64,
+    /// The toolcall.
+    pub object: ObjectId,
+    /// `content_hash` of its version.
+    pub version: Hash,
+    /// SHA-256 of the text of the result.
+    pub whole: Hash,
+    /// SHA-256 of the text that the host shows.
+    pub shown: Hash,
+    /// If the tool cut the output and the store holds the whole: what it is of the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Cut>,
+    /// How it is shown.
+    pub treatment: Treatment,
 }
 
 /// Where a session comes from.

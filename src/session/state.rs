@@ -1,7 +1,8 @@
 //! The state of a session: the fold of its events. `reading` has the accessors, `moved` passes a moved file's state on, `asked`
-//! holds what a person activated, `window` works out what stands at each message, and `requests` what caches hold.
+//! holds what a person activated, `kept` what a host sends itself, `window` works out what stands at each message, and `requests` what caches hold.
 
 mod asked;
+mod kept;
 mod memory;
 mod moved;
 mod reading;
@@ -12,6 +13,7 @@ mod window;
 use std::collections::BTreeMap;
 
 pub use self::asked::Asked;
+use self::kept::Kept;
 pub use self::memory::MemoryChange;
 use self::memory::MemoryChanges;
 pub use self::requests::Requests;
@@ -78,6 +80,7 @@ pub struct Session {
     /// What reference lines say of their objects besides, by position.
     labels: BTreeMap<u64, String>,
     notes: BTreeMap<u64, Vec<String>>,
+    kept: Kept,
     folds: Folds,
     /// The segments that the host compacted away and that are not in its list again.
     compacted: Vec<Handle>,
@@ -132,15 +135,18 @@ impl Session {
             Event::Segment { object, version, first, last, compacted } => {
                 self.enter_segment(object, version, (*first, *last), *compacted);
             }
-            Event::Message { key, digest, kind, tokens, withheld } => {
+            Event::Message { key, digest, kind, tokens, withheld, kept } => {
                 let (key, digest, tokens) = (key.clone(), digest.clone(), *tokens);
                 let at = self.chat.push(key, digest, kind.clone(), tokens, *withheld);
+                self.kept.note(at, *kept);
                 self.own_tokens += self.own_tokens_of(at);
                 self.pack(at);
                 self.request_answered(at);
                 self.use_effect(at);
                 self.enter_result(at);
             }
+            Event::Shown(shown) => self.kept.show(shown),
+            Event::TurnCommitted { key } => self.kept.commit(key),
             Event::Edited { at, digest, kind, tokens, withheld } => {
                 self.edit_message(*at, digest, kind, *tokens, *withheld);
             }
@@ -332,6 +338,7 @@ impl Session {
         self.treatments.retain(|at, _| *at < chat_len);
         self.labels.retain(|at, _| *at < chat_len);
         self.notes.retain(|at, _| *at < chat_len);
+        self.kept.go_back(chat_len);
         self.folds.drop_broken(&self.chat);
         self.showings.clear();
         self.absence.forget();

@@ -10,8 +10,8 @@ use palimpsest::context::tokens::Counter;
 use palimpsest::context::view::{Inserted, apply_edits, read_edits};
 use palimpsest::error::Result;
 use palimpsest::live::{
-    CallInfo, Files, FinishedToolCall, HostList, LiveSession, Notice, OpenSession, Transformed,
-    Wanted, replay_call,
+    CallInfo, Files, FinishedToolCall, HostList, LiveSession, Notice, OpenSession, Shown,
+    Transformed, Wanted, replay_call,
 };
 use palimpsest::object::Timestamp;
 use palimpsest::session::scaled;
@@ -48,6 +48,8 @@ pub(crate) struct Host {
     pub(crate) window: u64,
     /// Provider and model.
     pub(crate) model: String,
+    /// Index from which the host sends its messages itself, as a host does that runs its turns.
+    pub(crate) kept_from: Option<usize>,
     /// What the model thinks before it calls a tool.
     pub(crate) thinking: String,
     /// The request before, whatever happened to the session since.
@@ -117,6 +119,7 @@ impl Host {
             images: false,
             window: 200_000,
             model: "fake/fake-1".to_owned(),
+            kept_from: None,
             thinking: "hm".to_owned(),
             before: Vec::new(),
             requests: Vec::new(),
@@ -262,6 +265,41 @@ impl Host {
         }));
     }
 
+    /// A result that the host shows itself, as the session says.
+    pub(crate) fn show_answer(&mut self, id: &str, tool: &str, args: &Value, output: &str) {
+        let content = self.shown_content(id, tool, args, output);
+        self.push_result(id, tool, &content, false);
+    }
+
+    /// The content with which the session has the host show a result.
+    pub(crate) fn shown_content(
+        &mut self,
+        id: &str,
+        tool: &str,
+        args: &Value,
+        output: &str,
+    ) -> Value {
+        let finished = FinishedToolCall {
+            call: id.to_owned(),
+            tool: tool.to_owned(),
+            args: args.clone(),
+            is_error: false,
+            text: output.to_owned(),
+        };
+        let content = json!([{ "type": "text", "text": output }]);
+        let message = json!({
+            "role": "toolResult", "toolCallId": id, "toolName": tool, "content": content, "isError": false,
+        });
+        let same = self.known.iter().zip(&self.messages).take_while(|(a, b)| a == b).count();
+        let rest = Value::from(self.messages[same..].to_vec()).to_string();
+        let list = HostList { since: self.since, skip: same, messages: &rest };
+        match self.live.show_result(&list, &finished, &message.to_string()).unwrap() {
+            Shown::Content(Some(shown)) => serde_json::from_str(&shown).unwrap(),
+            Shown::Content(None) => content,
+            Shown::Resend => panic!("the session holds another request"),
+        }
+    }
+
     /// Adds a message, with a time stamp that no other has.
     pub(crate) fn push(&mut self, mut message: Value) {
         self.time += 1;
@@ -338,7 +376,10 @@ impl Host {
         self.requests.push((self.model.clone(), self.sent.clone()));
         self.check_replay();
         check_pairs(&self.sent);
-        if self.settings.layout == Layout::Log {
+        if let Some(kept_from) = self.kept_from {
+            let kept = &self.messages[kept_from..];
+            assert!(self.sent.ends_with(kept), "what the host sends itself is as it is");
+        } else if self.settings.layout == Layout::Log {
             crate::excerpts::check(self.live.state(), &self.sent, &self.messages);
         }
         self.sent.clone()
@@ -379,6 +420,7 @@ impl Host {
             model: Some(self.model.clone()),
             overhead_tokens: Some(OVERHEAD_TOKENS),
             context_window: Some(self.window),
+            kept_from: self.kept_from,
             ..CallInfo::default()
         }
     }

@@ -45,6 +45,7 @@ mod pools_layout;
 mod properties;
 mod recorded_runs;
 mod replayed;
+mod running_turns;
 mod script;
 mod script_files;
 mod secrets;

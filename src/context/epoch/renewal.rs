@@ -11,16 +11,20 @@ use crate::session::{LineRange, Session, Shows, Subject, Treatment, merge_ranges
 /// All changes of an epoch: collapses, the current text of files, and reads whose lines stood in a message that collapses.
 ///
 /// `held`: the positions at the front of the window that stay as they are. Messages refer to earlier ones only, so that none of
-/// these needs repair.
+/// these needs repair. `kept`: those of messages that the host sends itself; a file whose text stands last in one of them stays as it
+/// is.
 pub(super) fn treatments(
     session: &Session,
     collapsing: &BTreeSet<u64>,
     working: &BTreeSet<u64>,
-    held: &BTreeSet<u64>,
+    (held, kept): (&BTreeSet<u64>, &BTreeSet<u64>),
 ) -> Vec<(u64, Treatment)> {
     let mut changes: BTreeMap<u64, Treatment> =
         collapsing.iter().map(|at| (*at, Treatment::Reference)).collect();
     for Anew { file, version, ranges, at, after_host } in files_anew(session, working) {
+        if kept.contains(&at) {
+            continue;
+        }
         let showings = session.showings(&file).map(|showing| showing.at);
         changes.extend(showings.map(|at| (at, Treatment::Reference)));
         changes.insert(

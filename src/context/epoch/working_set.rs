@@ -20,7 +20,7 @@ const NEWEST_PERCENT: u64 = 25;
 ///
 /// `shown`: tokens of each message of the window as it would be sent now, in order.
 pub(super) fn working_set(session: &Session, shown: &[u64], terms: &Terms<'_>) -> BTreeSet<u64> {
-    let mut working = unanswered(session);
+    let mut working = fixed(session, terms);
     let room = terms.marks.map_or(u64::MAX, |marks| newest_room(&marks));
     let (mut results, mut tokens, mut kept) = (0, 0, 0);
     for ((at, message), size) in session.window().rev().zip(shown.iter().rev()) {
@@ -59,8 +59,15 @@ pub(super) fn newest_room(marks: &Marks) -> u64 {
     marks.high * NEWEST_PERCENT / 100
 }
 
+/// Positions of the results that cannot leave: the model has not answered them yet, or the host sends them itself.
+pub(super) fn fixed(session: &Session, terms: &Terms<'_>) -> BTreeSet<u64> {
+    let mut fixed = unanswered(session);
+    fixed.extend(session.chat().window().iter().skip(terms.kept_from));
+    fixed
+}
+
 /// Positions of the results that the model has not answered yet.
-pub(super) fn unanswered(session: &Session) -> BTreeSet<u64> {
+fn unanswered(session: &Session) -> BTreeSet<u64> {
     let newest = session.shown_window().rev();
     let newest = newest.take_while(|(_, m)| !matches!(m.kind, MessageKind::Assistant));
     newest.filter(|(_, m)| matches!(m.kind, MessageKind::Result(_))).map(|(at, _)| at).collect()

@@ -1,5 +1,7 @@
 //! One message of a request: what is recorded of it, and what the host needs to build it.
 
+use serde_json::json;
+
 use crate::context::host::HostMessage;
 use crate::context::payload::Said;
 use crate::context::tokens::Counter;
@@ -11,7 +13,7 @@ use crate::session::SlotRecord;
 pub struct Slot {
     /// As it is recorded.
     pub record: SlotRecord,
-    /// Index in the host's list; `None` for messages of our own.
+    /// Index in the host's list, also of a message of our own before that one; `None` for other messages of our own.
     pub host: Option<usize>,
     /// JSON of a message of our own.
     pub message: Option<String>,
@@ -68,6 +70,20 @@ impl Slot {
         let (tokens, said) = (parsed.tokens(), Said::of_message(&parsed, None));
         let digest = Hash::of(&message);
         Self { record, host: None, digest, message: Some(message), content: None, tokens, said }
+    }
+
+    /// A message of our own before the host's at an index of its list, which the host sends itself: the notes of that message.
+    pub fn ahead_of(index: usize, host: &HostMessage, notes: &[String]) -> Self {
+        let message = json!({
+            "role": "custom",
+            "customType": "palimpsest",
+            "content": notes.iter().map(|text| json!({ "type": "text", "text": text })).collect::<Vec<_>>(),
+            "display": false,
+            "timestamp": host.key.timestamp.unwrap_or_default(),
+        });
+        let message = message.to_string();
+        let record = SlotRecord::Message { message: message.clone(), withheld: None };
+        Self { host: Some(index), ..Self::of_ours(record, message, host.counter) }
     }
 
     /// A message of our own that says what this one says and has another time. `message`: its JSON.

@@ -48,7 +48,7 @@ impl Ingest<'_> {
 
     /// Whether the bill can bear a preview of an output of this size. Once the model needed something that did not stand, it
     /// has to bear that the rest of this one is needed right away, in a call of its own.
-    fn may_preview(&self, tokens: u64) -> bool {
+    pub(super) fn may_preview(&self, tokens: u64) -> bool {
         let bill = self.journal.state().bill();
         let (Some(last), Some(note)) = (bill.last(), bill.prices()) else { return true };
         let asking = note.prices.cost(last.bill.ours.total(), ASKING_TOKENS);

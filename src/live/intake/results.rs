@@ -15,7 +15,8 @@ use crate::harness::Call;
 use crate::live::journal::ContentFrom;
 use crate::object::{Hash, ObjectId, canonical_json, locate_slice};
 use crate::session::{
-    Cause, Effect, Event, LineRange, MessageKind, RequestKey, ResultFact, Shows, is_own_tool,
+    Cause, Effect, Event, LineRange, MessageKind, RequestKey, ResultFact, ShownResult, Shows,
+    is_own_tool,
 };
 
 impl Ingest<'_> {
@@ -27,6 +28,17 @@ impl Ingest<'_> {
             return Ok(None);
         };
         let pending = pending.remove(place);
+        let at = self.journal.state().chat().len();
+        self.examine(pending, message, at).map(Some)
+    }
+
+    /// What the result of a call is: which object, and what it shows. `at`: the position in the chat that its message will have.
+    pub(super) fn examine(
+        &mut self,
+        pending: PendingCall,
+        message: &HostMessage,
+        at: u64,
+    ) -> Result<Ingested> {
         let call = &pending.call;
         let request =
             RequestKey::of(canonical_json(&json!({ "tool": call.tool, "args": call.args }))?);
@@ -36,7 +48,7 @@ impl Ingest<'_> {
         fact.argument_tokens = self.options.counter.tokens_of(&deeds::left_out(&call.args));
         let object = ObjectId::new(&*call.id);
         if message.withheld.is_some() && self.journal.is_forgotten(&object)? {
-            return Ok(Some(Ingested { fact, from: None, call: pending }));
+            return Ok(Ingested { fact, from: None, call: pending, version: None, shown: None });
         }
         if is_own_tool(&call.tool) {
             let (shows, from) = self.activated(call, message)?;
@@ -47,16 +59,24 @@ impl Ingest<'_> {
             }
             fact.shows = shows;
             fact.ends_line = fact.ends_line && self.shows_end(&fact.shows)?;
-            return Ok(Some(Ingested { fact, from, call: pending }));
+            return Ok(Ingested { fact, from, call: pending, version: None, shown: None });
         }
         let (shows, slice) = self.shown(call, message)?;
         fact.shows = shows;
         fact.ends_line = fact.ends_line && self.shows_end(&fact.shows)?;
-        let (object, version) = self.put_toolcall(call, &mut fact, message)?;
+        let known = self.shown_before(call, message, at);
+        let (object, version) = match &known {
+            Some(ShownResult { object, version, cut, .. }) => {
+                fact.cut.clone_from(cut);
+                (object.clone(), version.clone())
+            }
+            None => self.put_toolcall(call, &mut fact, message, at)?,
+        };
         let whole = || ContentFrom::whole(&object, &version);
         let from = slice.or_else(|| fact.is_output.then(whole));
         fact.object = Some(object);
-        Ok(Some(Ingested { fact, from, call: pending }))
+        let treatment = known.map(|shown| shown.treatment);
+        Ok(Ingested { fact, from, call: pending, version: Some(version), shown: treatment })
     }
 
     /// Whether the last line shown is the last of what the lines are from.

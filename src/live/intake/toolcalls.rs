@@ -17,12 +17,13 @@ use crate::session::{Event, RequestKey, ResultFact, Shows};
 
 impl Ingest<'_> {
     /// Stages the toolcall of a call and its result; returns the object and the version. If the host cut the output, the fact then
-    /// says so.
+    /// says so. `at`: the position in the chat that its message has.
     pub(super) fn put_toolcall(
         &mut self,
         call: &HostCall,
         fact: &mut ResultFact,
         message: &HostMessage,
+        at: u64,
     ) -> Result<(ObjectId, Hash)> {
         let content = match &fact.shows {
             _ if message.withheld.is_some() => None,
@@ -31,7 +32,7 @@ impl Ingest<'_> {
             }
             _ => Some(message.text().into_owned()),
         };
-        self.put(call, content, fact, message)
+        self.put(call, content, fact, (message, at))
     }
 
     /// Stages the toolcall of a call without a result: status `fail`, null content.
@@ -39,7 +40,8 @@ impl Ingest<'_> {
         let mut fact = blank_fact(&call.tool, RequestKey::of(""));
         fact.ok = false;
         let message = HostMessage::parse("{}", self.options.counter);
-        self.put(call, None, &mut fact, &message).map(drop)
+        let at = self.journal.state().chat().len();
+        self.put(call, None, &mut fact, (&message, at)).map(drop)
     }
 
     fn put(
@@ -47,7 +49,7 @@ impl Ingest<'_> {
         call: &HostCall,
         content: Option<String>,
         fact: &mut ResultFact,
-        message: &HostMessage,
+        (message, at): (&HostMessage, u64),
     ) -> Result<(ObjectId, Hash)> {
         let mut fields = Map::new();
         fields.insert("tool".into(), json!(call.tool));
@@ -55,7 +57,7 @@ impl Ingest<'_> {
         fields.insert("args_display".into(), json!(args_display(&call.args)));
         fields.insert("status".into(), json!(if fact.ok { "ok" } else { "fail" }));
         fields.insert("chat_ref".into(), json!(self.journal.chat_id()));
-        fields.insert("position".into(), json!(self.journal.state().chat().len()));
+        fields.insert("position".into(), json!(at));
         let files = self.workspace.file_refs(&call.id, &fact.shows);
         if !files.is_empty() {
             fields.insert("file_refs".into(), Value::Array(files));

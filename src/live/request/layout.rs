@@ -63,7 +63,7 @@ impl LayOut<'_> {
         let mut shown = self.request.view.sizes().to_vec();
         shown.resize(len, 0);
         for (index, slot) in &slots {
-            shown[*index] = slot.as_ref().map_or(0, |slot| slot.tokens);
+            shown[*index] = tokens_of(slot);
         }
         let settings = &self.options.settings;
         let bill = self.journal.state().bill();
@@ -83,6 +83,7 @@ impl LayOut<'_> {
             fixed_tokens: coming.fixed,
             bound: Bound::of(bill, settings),
             first_token_tokens: coming.first_token_tokens(settings),
+            kept_from: self.list.kept_from,
             rules: model_rules::rules(call.model.as_deref().unwrap_or_default(), call.api()),
             hazards,
         };
@@ -97,7 +98,7 @@ impl LayOut<'_> {
             }
             for index in changed {
                 let slot = self.slot(index)?;
-                shown[index] = slot.as_ref().map_or(0, |slot| slot.tokens);
+                shown[index] = tokens_of(&slot);
                 slots.insert(index, slot);
             }
         }
@@ -113,7 +114,7 @@ impl LayOut<'_> {
     fn cold_from(
         &self,
         coming: &Coming,
-        slots: &BTreeMap<usize, Option<Slot>>,
+        slots: &BTreeMap<usize, Vec<Slot>>,
         first_new: usize,
     ) -> usize {
         if !coming.warm {
@@ -137,11 +138,12 @@ impl LayOut<'_> {
     /// Shortens results that the model has not answered yet where the messages would have more than `most` tokens.
     fn shorten_unanswered(
         &mut self,
-        slots: &mut BTreeMap<usize, Option<Slot>>,
+        slots: &mut BTreeMap<usize, Vec<Slot>>,
         shown: &mut [u64],
         most: u64,
     ) -> Result<()> {
-        let long = fit::too_long(self.journal.state(), shown, most);
+        let mut long = fit::too_long(self.journal.state(), shown, most);
+        long.retain(|(index, _)| *index < self.list.kept_from);
         if long.is_empty() {
             return Ok(());
         }
@@ -161,7 +163,7 @@ impl LayOut<'_> {
             let treatment = fit::shortened(&output, self.options.counter, tokens);
             self.journal.record(Event::Treated { at, treatment });
             let slot = self.slot(index)?;
-            shown[index] = slot.as_ref().map_or(0, |slot| slot.tokens);
+            shown[index] = tokens_of(&slot);
             slots.insert(index, slot);
         }
         Ok(())
@@ -178,8 +180,8 @@ impl LayOut<'_> {
         message.transpose()
     }
 
-    /// The slots of the messages that are new or may look different now, by index in the window; `None` for a folded message.
-    fn changed_slots(&self) -> Result<BTreeMap<usize, Option<Slot>>> {
+    /// The slots of the messages that are new or may look different now, by index in the window; none for a folded message.
+    fn changed_slots(&self) -> Result<BTreeMap<usize, Vec<Slot>>> {
         let state = self.journal.state();
         let len = state.chat().window().len();
         let first = self.rewrite.map_or(self.list.skip, |(_, index)| index.min(self.list.skip));
@@ -273,37 +275,47 @@ impl LayOut<'_> {
         Ok(labels)
     }
 
-    /// The slot of the message at an index of the window; `None` if it is folded.
-    fn slot(&self, index: usize) -> Result<Option<Slot>> {
+    /// The slots of the message at an index of the window: none if it is folded, and two where notes stand before it.
+    fn slot(&self, index: usize) -> Result<Vec<Slot>> {
         let state = self.journal.state();
         let at = state.chat().window()[index];
         if state.folds().hide(at) {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let message = self.request.message_at(self.journal, self.list, index)?;
         let has_crossed = matches!(message, Cow::Borrowed(_));
         let message = message.as_ref();
         if state.chat().get(at).is_some_and(ChatMessage::is_volatile) {
-            return Ok(Some(Slot::of_volatile(index, message)));
+            return Ok(vec![Slot::of_volatile(index, message)]);
         }
         let is_gone = message.withheld.is_some() && *state.treatment(at) != Treatment::Reference;
         if let (true, false, Some(slot)) = (is_gone, has_crossed, self.request.view.at_host(index))
         {
             // Its text was forgotten meanwhile: what was sent stays.
-            return Ok(Some(slot.clone()));
+            return Ok(vec![slot.clone()]);
         }
         let content = log_layout::render(state, at, message, self.journal)?;
-        Ok(Some(self.slot_with(index, message, content)))
+        let slot = self.slot_with(index, message, content);
+        Ok(self.notes_ahead(index, message).into_iter().chain([slot]).collect())
     }
 
     /// The slot of the message at an index of the window with the content that was sent.
-    fn slot_as_sent(&self, index: usize, content: &str) -> Result<Option<Slot>> {
+    fn slot_as_sent(&self, index: usize, content: &str) -> Result<Vec<Slot>> {
         let at = self.journal.state().chat().window()[index];
         let message = self.request.message_at(self.journal, self.list, index)?;
         if self.journal.state().folds().hide(at) || message.withheld.is_some() {
             return self.slot(index);
         }
-        Ok(Some(self.slot_with(index, &message, Some(content.to_owned()))))
+        let slot = self.slot_with(index, &message, Some(content.to_owned()));
+        Ok(self.notes_ahead(index, &message).into_iter().chain([slot]).collect())
+    }
+
+    /// The notes of a message that the host sent itself, as a message of ours.
+    fn notes_ahead(&self, index: usize, message: &HostMessage) -> Option<Slot> {
+        let state = self.journal.state();
+        let at = state.chat().window()[index];
+        let notes = Some(state.notes(at)).filter(|notes| !notes.is_empty() && state.is_kept(at))?;
+        Some(Slot::ahead_of(index, message, notes))
     }
 
     /// A slot with this content, and the lines of folded steps where the message carries any.
@@ -359,6 +371,11 @@ impl LayOut<'_> {
             cold_from: 0,
         })
     }
+}
+
+/// Tokens of the slots of one message.
+fn tokens_of(slots: &[Slot]) -> u64 {
+    slots.iter().map(|slot| slot.tokens).sum()
 }
 
 /// The notice of a request whose messages have so many tokens that it does not fit the window.

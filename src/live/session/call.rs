@@ -39,7 +39,9 @@ impl LiveSession {
             self.journal.doubt();
         }
         // Nothing below sees text that is not to be stored, not even what is kept of a call that fails.
-        if let Err(error) = self.hear().and_then(|()| self.withhold(skip, &mut messages)) {
+        if let Err(error) =
+            self.hear().and_then(|()| self.restore_and_withhold(skip, &mut messages))
+        {
             self.journal.doubt();
             self.request.drop_failed_list();
             return Err(error);
@@ -47,7 +49,7 @@ impl LiveSession {
         let messages = RefCell::new(messages);
         let mut result = self.attempt(|live| {
             if live.journal.has_refused() {
-                live.withhold(skip, &mut messages.borrow_mut())?;
+                live.restore_and_withhold(skip, &mut messages.borrow_mut())?;
             }
             // The view is empty after an error, after a restart, and when this session parted from another process. It is
             // ahead of the caller where an answer got lost.
@@ -55,7 +57,8 @@ impl LiveSession {
             if since != view.call() || skip > view.of_host() {
                 return Ok(Transformed::Resend);
             }
-            live.run(&ListTail { skip, messages: &messages.borrow() }, call)
+            let kept_from = call.kept_from.unwrap_or(usize::MAX);
+            live.run(&ListTail { skip, messages: &messages.borrow(), kept_from }, call)
         });
         if result.is_err() {
             self.journal.doubt();

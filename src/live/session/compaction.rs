@@ -32,8 +32,9 @@ impl LiveSession {
         let _bounded = self.bounded();
         let mut messages = HostMessage::parse_list(messages, self.options.counter)?;
         self.reload_if_in_doubt()?;
-        self.withhold(0, &mut messages)?;
-        let list = ListTail { skip: 0, messages: &messages };
+        self.restore_and_withhold(0, &mut messages)?;
+        let kept_from = call.kept_from.unwrap_or(usize::MAX);
+        let list = ListTail { skip: 0, messages: &messages, kept_from };
         match asked.reason {
             Reason::Manual => {
                 self.take_in(&list)?;
@@ -82,7 +83,7 @@ impl LiveSession {
         })
     }
 
-    fn take_unseen(&mut self, list: &ListTail<'_>) -> Result<()> {
+    pub(super) fn take_unseen(&mut self, list: &ListTail<'_>) -> Result<()> {
         self.commit_failed_calls()?;
         let mut notices = Vec::new();
         self.take_list(list, &mut notices)?;

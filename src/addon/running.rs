@@ -1,0 +1,116 @@
+//! A turn that the host runs itself: the results that it shows, and its end. Must not decide anything.
+
+use std::sync::Arc;
+
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+use serde_json::{Value, json};
+
+use super::argument::Given;
+use super::blocking::{Blocking, blocking};
+use super::session::Session;
+use crate::live::{FinishedToolCall, HostList, LiveSession, Shown};
+
+/// The result of a tool call that the host is about to add to its list.
+#[napi(object)]
+pub struct NewToolResult {
+    /// The ID of the call, as in the list.
+    pub tool_call_id: String,
+    /// Name of the tool.
+    pub tool_name: String,
+    /// Arguments as the tool ran with them.
+    #[napi(ts_type = "unknown")]
+    pub args: Value,
+    /// Whether it failed.
+    pub is_error: bool,
+    /// What the tool answered: a text, or blocks.
+    #[napi(ts_type = "string | { type: string; [field: string]: unknown }[]")]
+    pub content: Value,
+    /// The host's details of the result.
+    #[napi(ts_type = "unknown")]
+    pub details: Option<Value>,
+}
+
+impl NewToolResult {
+    /// The message that the result will be, JSON.
+    fn message(&self) -> Value {
+        json!({
+            "role": "toolResult",
+            "toolCallId": self.tool_call_id,
+            "toolName": self.tool_name,
+            "content": self.content,
+            "isError": self.is_error,
+            "details": self.details,
+        })
+    }
+
+    fn finished(self) -> FinishedToolCall {
+        let text = match &self.content {
+            Value::String(text) => text.clone(),
+            content => {
+                let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
+                let texts = blocks.iter().filter_map(|block| block.get("text")?.as_str());
+                texts.collect::<Vec<_>>().join("\n")
+            }
+        };
+        FinishedToolCall {
+            call: self.tool_call_id,
+            tool: self.tool_name,
+            args: self.args,
+            is_error: self.is_error,
+            text,
+        }
+    }
+}
+
+#[napi]
+impl Session {
+    /// Sends the messages of a list that are new and a result that comes behind them; resolves to `{ content }`, as JSON, null to show
+    /// it as it is, or to `{ resend: true }`, after which the whole list has to be sent. `since`, `skip`, `messages`: as for
+    /// `transform`.
+    #[napi(
+        ts_args_type = "since: number | undefined | null, skip: number, messages: Array<string>, result: NewToolResult",
+        ts_return_type = "Promise<string>"
+    )]
+    pub fn show_result(
+        &self,
+        since: Option<i64>,
+        skip: u32,
+        messages: Vec<String>,
+        result: Given<NewToolResult>,
+    ) -> AsyncTask<Blocking<String>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || {
+            let result = result.named("result")?;
+            let since = since.and_then(|call| u64::try_from(call).ok());
+            let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+            let messages = format!("[{}]", messages.join(","));
+            let message = result.message().to_string();
+            let finished = result.finished();
+            let work = move |session: &mut LiveSession| {
+                let list = HostList { since, skip, messages: &messages };
+                session.show_result(&list, &finished, &message)
+            };
+            shared.with(work).map(|shown| match shown {
+                Shown::Resend => r#"{"resend":true}"#.to_owned(),
+                Shown::Content(content) => {
+                    format!(r#"{{"content":{}}}"#, content.as_deref().unwrap_or("null"))
+                }
+            })
+        })
+    }
+
+    /// See `Session.commitTurn` of `index.d.ts`. `messages`: JSON.
+    #[napi(
+        ts_args_type = "key: string, messages: string",
+        ts_return_type = "Promise<\"committed\" | \"duplicate\">"
+    )]
+    pub fn commit_turn(&self, key: Given<String>, messages: String) -> AsyncTask<Blocking<String>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || {
+            let key = key.named("key")?;
+            let commit = shared.with(move |session| session.commit_turn(&key, &messages))?;
+            Ok(commit.as_str().to_owned())
+        })
+    }
+}

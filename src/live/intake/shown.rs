@@ -1,0 +1,112 @@
+//! Results that the host sends itself while a turn runs: how each is shown is decided before its message comes in, after the whole is
+//! staged; and what comes back in these words is taken for the whole again.
+
+use super::Ingest;
+use crate::context::content::{Images, with_text};
+use crate::context::first_sight::{self, Output, Previews};
+use crate::context::host::{HostCall, HostMessage, MESSAGE_TOKENS};
+use crate::context::log_layout::{Texts, excerpt_text};
+use crate::error::{Error, Result};
+use crate::live::journal::Journal;
+use crate::object::Hash;
+use crate::session::{Event, ShownResult, Treatment, is_own_tool};
+use crate::settings::Layout;
+
+impl Ingest<'_> {
+    /// Stages the whole of a result that is not in the list yet, and says with which content the host is to show it; `None` if as it is.
+    pub(in crate::live) fn show(&mut self, message: &HostMessage) -> Result<Option<String>> {
+        let id = message.key.calls.first().map(String::as_str).unwrap_or_default();
+        let pending = self.intake.pending.iter().position(|pending| pending.call.id == id);
+        let Some(place) = pending else { return Ok(None) };
+        let pending = self.intake.pending[place].clone();
+        if is_own_tool(&pending.call.tool) || message.withheld.is_some() {
+            return Ok(None);
+        }
+        let at = self.journal.state().chat().len() + place as u64;
+        let ingested = self.examine(pending, message, at)?;
+        let toolcall = ingested.fact.object.clone().zip(ingested.version.clone());
+        let Some((object, version)) = toolcall else { return Ok(None) };
+        let text = message.text();
+        let args = &ingested.call.call.args;
+        let tokens = message.tokens().saturating_sub(MESSAGE_TOKENS + message.tokens_beside_text());
+        let (fact, counter, said) = (&ingested.fact, self.options.counter, &*ingested.call.said);
+        let output = Output { at, fact, text: &text, tokens, counter, args, said };
+        let treatment = self.preview(&output);
+        let shown = match &treatment {
+            Treatment::Excerpt { pieces } => {
+                excerpt_text(self.journal.state(), fact, &text, pieces)?
+            }
+            _ => text.clone().into_owned(),
+        };
+        let content = (treatment != Treatment::Given)
+            .then(|| with_text(message.content(), &shown, Images::Stay));
+        let (call, cut) = (id.to_owned(), fact.cut.clone());
+        let (whole, shown) = (Hash::of(&*text), Hash::of(&shown));
+        let known = ShownResult { call, at, object, version, whole, shown, cut, treatment };
+        self.journal.record(Event::Shown(known));
+        Ok(content)
+    }
+
+    /// Long outputs are previewed; nothing refers to other messages, for the host keeps the words when these have left.
+    fn preview(&self, output: &Output<'_>) -> Treatment {
+        let settings = &self.options.settings;
+        if settings.layout != Layout::Log {
+            return Treatment::Given;
+        }
+        let tokens = if self.may_preview(output.tokens) { settings.preview_tokens } else { 0 };
+        let previews = Previews { tokens, reads: false };
+        match first_sight::decide(self.journal.state(), output, &[], previews) {
+            excerpt @ Treatment::Excerpt { .. } => excerpt,
+            _ => Treatment::Given,
+        }
+    }
+
+    /// What the host was told of a result before its message came in.
+    pub(super) fn shown_before(
+        &self,
+        call: &HostCall,
+        message: &HostMessage,
+        at: u64,
+    ) -> Option<ShownResult> {
+        let state = self.journal.state();
+        if !state.shows_itself(&call.id) {
+            return None;
+        }
+        state.shown_of(&call.id, &Hash::of(&*message.text()), at).cloned()
+    }
+
+    /// Records how a new result is shown that the host sends itself.
+    pub(super) fn treat_as_shown(&mut self, at: u64, treatment: &Treatment) -> Result<()> {
+        if *treatment != Treatment::Given && self.options.settings.layout == Layout::Log {
+            self.journal.record(Event::Treated { at, treatment: treatment.clone() });
+        }
+        self.note_lines(at)
+    }
+}
+
+/// Puts the whole back into results that the host shows in the words that it was told.
+pub(in crate::live) fn restore_wholes(
+    journal: &Journal,
+    messages: &mut [HostMessage],
+) -> Result<()> {
+    let state = journal.state();
+    for message in messages.iter_mut().filter(|message| message.key.role == "toolResult") {
+        let Some(call) = message.key.calls.first().filter(|call| state.shows_itself(call)) else {
+            continue;
+        };
+        let shown = state.shown_as(call, &Hash::of(&*message.text()));
+        let Some(shown) = shown.filter(|shown| shown.treatment != Treatment::Given) else {
+            continue;
+        };
+        match journal.text(&shown.object, &shown.version) {
+            Ok(whole) => {
+                let content = with_text(message.content(), &whole, Images::Stay);
+                *message = HostMessage::parse(&message.with_content(&content), message.counter);
+            }
+            // What a person had forgotten is not stored again; the words that stand are.
+            Err(Error::Forgotten { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
