@@ -847,6 +847,8 @@ export declare class Session {
    * `transform`.
    */
   showResult(since: number | undefined | null, skip: number, messages: Array<string>, result: NewToolResult): Promise<string>
+  /** See `Session.continueFrom` of `index.d.ts`. */
+  continueFrom(session: string): Promise<Continuation>
   /** See `Session.commitTurn` of `index.d.ts`. `messages`: JSON. */
   commitTurn(key: string, messages: string): Promise<"committed" | "duplicate">
   /** See `Session.id` of `index.d.ts`. */
@@ -1190,6 +1192,22 @@ export interface ContentOptions {
   field?: string
   /** Lines, counted from 1: `40-80`, `7`, `1-3,9`. They keep their line endings. Default: all. */
   lines?: string
+}
+
+/** What a session took over from the one that it goes on with. */
+export interface Continuation {
+  /** Where that session was: `pi`, `openclaw`, ... */
+  harness: string
+  /** Turns of its chat. */
+  turns: number
+  /** Messages of its chat. */
+  messages: number
+  /** Objects, which keep their handles. */
+  objects: number
+  /** Those of them that are pinned. */
+  pinned: number
+  /** Tokens of what the model is told with the next message. */
+  tokens: number
 }
 
 /** Tokens of a text by `o200k_base`; above 1 MiB an estimate from samples. */

@@ -2,6 +2,7 @@
 // (stores, tracking, replays and all types of their arguments and answers) is generated into `binding.d.ts` by the build.
 import type {
   CompactionAnswer,
+  Continuation,
   HostCompaction,
   Ledger,
   Memory,
@@ -117,6 +118,18 @@ export declare class Session {
    * Rejects with `INVALID_ARGUMENT`, `CLOSED`, and with what the store reports. Then nothing is stored: say it again.
    */
   commitTurn(key: string, messages: readonly { role: string }[]): Promise<"committed" | "duplicate">;
+
+  /**
+   * Goes on with what another session left, of whatever harness and machine: its objects keep their handles, what it pinned stays
+   * pinned, and the next message tells the model what was said and done there. The other session stays as it is; from here on the two
+   * are independent, and this one has another `id`, if it was stored before.
+   *
+   * `session`: ID of the other one's document, `session:...`, in this store; `Store.findSession` finds it.
+   *
+   * Rejects with `INVALID_ARGUMENT` if this session has messages, with `NOT_FOUND`, `FORGOTTEN`, `CLOSED`, and with what the store
+   * reports. Then this session is as it was.
+   */
+  continueFrom(session: string): Promise<Continuation>;
 
   /**
    * Records what a provider said that a request used. The ledger holds it beside the estimate, and estimates of later calls are

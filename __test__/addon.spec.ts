@@ -110,6 +110,7 @@ describe("the exports", () => {
       "checkWrite",
       "close",
       "commitTurn",
+      "continueFrom",
       "enterPool",
       "explainFailedEdit",
       "id",

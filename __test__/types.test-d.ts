@@ -165,6 +165,7 @@ expectTypeOf<keyof Session>().toEqualTypeOf<
   | "recordToolCall"
   | "showResult"
   | "commitTurn"
+  | "continueFrom"
   | "recordUsage"
   | "recordFailedCall"
   | "checkWrite"

@@ -132,6 +132,15 @@ export class Session {
     return this.#queue.run(() => this.#native.commitTurn(key, json));
   }
 
+  /** @type {api.Session["continueFrom"]} */
+  async continueFrom(session) {
+    return this.#queue.run(async () => {
+      const done = await this.#native.continueFrom(session);
+      this.#request.clear();
+      return done;
+    });
+  }
+
   /** @type {api.Session["recordUsage"]} */
   async recordUsage(report) {
     const given = snapshot("report", report);

@@ -1,5 +1,6 @@
 // The command `/context`: what it takes, what it answers, and where that is shown. Decides nothing about contexts.
 import type { ExtensionCommandContext, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { continued } from "../lib/continue.js";
 import { windowParts } from "../lib/window.js";
 import type { Settings, SettingValue } from "./addon.ts";
 import { describe, tell } from "./failures.ts";
@@ -168,6 +169,11 @@ function changesOf(host: ContextHost): Record<string, Part> {
       summary: "choose how content stands in the request, in this session",
       completes: ["log", "pools"],
       run: (given, ctx) => opened(host, ctx, ({ layout }) => chooseLayout(host, ctx, layout, given)),
+    },
+    continue: {
+      usage: "NAME [STORE|ARCHIVE]",
+      summary: "go on here with a session that another program or machine left",
+      run: (given, ctx) => opened(host, ctx, (current) => continued(current, given)),
     },
     export: {
       usage: "[FILE] [--redact]",

@@ -31,7 +31,7 @@ pub use self::recorded::{
     compare_calls, find_handle, find_session, inspect_call, newest_call, replay_call, session_at,
     sessions, statement, text_of,
 };
-pub use self::session::{Commit, LiveSession, Shown, Status};
+pub use self::session::{Commit, Continuation, LiveSession, Shown, Status};
 pub use self::tools::Wanted;
 pub use self::workspace::{Files, FinishedToolCall, Progress, Reconciled};
 use crate::context::tokens::Counter;

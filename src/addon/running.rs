@@ -1,4 +1,5 @@
-//! A turn that the host runs itself: the results that it shows, and its end. Must not decide anything.
+//! What a host needs that runs its turns itself: the results that it shows, and their end; and going on with another session. Must not
+//! decide anything.
 
 use std::sync::Arc;
 
@@ -9,7 +10,8 @@ use serde_json::{Value, json};
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::session::Session;
-use crate::live::{FinishedToolCall, HostList, LiveSession, Shown};
+use crate::live::{self, FinishedToolCall, HostList, LiveSession, Shown};
+use crate::object::ObjectId;
 
 /// The result of a tool call that the host is about to add to its list.
 #[napi(object)]
@@ -29,6 +31,37 @@ pub struct NewToolResult {
     /// The host's details of the result.
     #[napi(ts_type = "unknown")]
     pub details: Option<Value>,
+}
+
+/// What a session took over from the one that it goes on with.
+#[napi(object)]
+pub struct Continuation {
+    /// Where that session was: `pi`, `openclaw`, ...
+    pub harness: String,
+    /// Turns of its chat.
+    pub turns: u32,
+    /// Messages of its chat.
+    pub messages: i64,
+    /// Objects, which keep their handles.
+    pub objects: i64,
+    /// Those of them that are pinned.
+    pub pinned: i64,
+    /// Tokens of what the model is told with the next message.
+    pub tokens: i64,
+}
+
+impl From<live::Continuation> for Continuation {
+    fn from(done: live::Continuation) -> Self {
+        let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        Self {
+            harness: done.harness,
+            turns: done.turns,
+            messages: number(done.messages),
+            objects: number(done.objects),
+            pinned: number(done.pinned),
+            tokens: number(done.tokens),
+        }
+    }
 }
 
 impl NewToolResult {
@@ -97,6 +130,17 @@ impl Session {
                     format!(r#"{{"content":{}}}"#, content.as_deref().unwrap_or("null"))
                 }
             })
+        })
+    }
+
+    /// See `Session.continueFrom` of `index.d.ts`.
+    #[napi(ts_args_type = "session: string", ts_return_type = "Promise<Continuation>")]
+    pub fn continue_from(&self, session: Given<String>) -> AsyncTask<Blocking<Continuation>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || {
+            let source = ObjectId::new(session.named("session")?);
+            let done = shared.with(move |session| session.continue_from(&source))?;
+            Ok(Continuation::from(done))
         })
     }
 

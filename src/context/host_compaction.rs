@@ -114,6 +114,8 @@ pub struct Leaves {
     pub said: Vec<(u32, String)>,
     /// The newest summary of the host's that left with it.
     pub summary: Option<String>,
+    /// The model's last words, if the next message is to answer them.
+    pub answer: Option<String>,
 }
 
 /// Whether a summary is one of ours.
@@ -125,9 +127,21 @@ pub fn is_ours(summary: &str) -> bool {
 ///
 /// `window`: tokens of the model's window; the summary of a small one is short.
 pub fn summary(leaves: &Leaves, window: Option<u64>) -> String {
+    told(OPENING, leaves, window)
+}
+
+/// What a session says first that goes on with what another one left: as a summary. `harness`: where that one was.
+pub fn continuation(harness: &str, leaves: &Leaves, window: Option<u64>) -> String {
+    let opening = format!(
+        "This conversation began in another program ({harness}). All of it is kept word for word:"
+    );
+    told(&opening, leaves, window)
+}
+
+fn told(opening: &str, leaves: &Leaves, window: Option<u64>) -> String {
     let most =
         window.map_or(usize::MAX, |window| usize::try_from(window / 2).unwrap_or(usize::MAX));
-    let mut parts = vec![format!("{OPENING}\n{}\n{WAYS}", leaves.segments.join("\n"))];
+    let mut parts = vec![format!("{opening}\n{}\n{WAYS}", leaves.segments.join("\n"))];
     if let Some(summary) = &leaves.summary {
         parts.push(format!("The summary of what came before them:\n{}", beginning(summary, most)));
     }
@@ -138,6 +152,9 @@ pub fn summary(leaves: &Leaves, window: Option<u64>) -> String {
     let said = newest_said(&leaves.said, SAID_CHARS.min(most));
     if !said.is_empty() {
         parts.push(format!("What the user wrote, oldest first:\n{}", said.join("\n")));
+    }
+    if let Some(answer) = &leaves.answer {
+        parts.push(format!("The last answer:\n{}", beginning(answer, MESSAGE_CHARS.min(most))));
     }
     parts.join("\n\n")
 }
@@ -213,6 +230,7 @@ mod tests {
             said,
             summary: Some("before".into()),
             deeds: vec!["make ok".into()],
+            answer: None,
         };
         let text = summary(&leaves, Some(8_200));
         assert!(is_ours(&text));

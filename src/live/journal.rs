@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 
 pub(super) use self::chat_item::ContentFrom;
 use self::documents::Ids;
-pub(super) use self::documents::session_key;
+pub(super) use self::documents::{Before, session_key};
 pub(super) use self::events::{read_event, read_events};
 pub(super) use self::family::{Written, stem, written};
 use self::looks::Looks;

@@ -2,6 +2,7 @@
 
 mod call;
 mod compaction;
+mod continuing;
 mod deadlines;
 mod memory;
 mod running;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+pub use self::continuing::Continuation;
 pub use self::running::{Commit, Shown};
 pub use self::status::Status;
 use super::hazards;

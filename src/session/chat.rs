@@ -122,13 +122,10 @@ impl Chat {
 
     /// Whether the newest message is a user message or a tool result, which the model has not answered yet.
     fn turn_is_running(&self) -> bool {
-        self.messages
-            .iter()
-            .rev()
-            .find(|message| !matches!(message.kind, MessageKind::Other))
-            .is_some_and(|message| {
-                matches!(message.kind, MessageKind::User | MessageKind::Result(_))
-            })
+        let mut newest = self.window.iter().rev().filter_map(|at| self.get(*at));
+        newest.find(|message| !matches!(message.kind, MessageKind::Other)).is_some_and(|message| {
+            matches!(message.kind, MessageKind::User | MessageKind::Result(_))
+        })
     }
 
     /// Replaces a message whose text changed.

@@ -114,6 +114,11 @@ pub enum Event {
         /// The host's key of the turn.
         key: String,
     },
+    /// The session goes on with what another one left, which precedes this event. The window is empty.
+    Continued {
+        /// What the model is to be told of it, in a message that stays.
+        text: String,
+    },
     /// The text of a known message changed, for example because another extension redacted it.
     Edited {
         /// Position in the chat.

@@ -2,6 +2,7 @@
 //! holds what a person activated, `kept` what a host sends itself, `window` works out what stands at each message, and `requests` what caches hold.
 
 mod asked;
+mod continued;
 mod kept;
 mod memory;
 mod moved;
@@ -13,6 +14,7 @@ mod window;
 use std::collections::BTreeMap;
 
 pub use self::asked::Asked;
+use self::continued::Continued;
 use self::kept::Kept;
 pub use self::memory::MemoryChange;
 use self::memory::MemoryChanges;
@@ -81,6 +83,7 @@ pub struct Session {
     labels: BTreeMap<u64, String>,
     notes: BTreeMap<u64, Vec<String>>,
     kept: Kept,
+    continued: Continued,
     folds: Folds,
     /// The segments that the host compacted away and that are not in its list again.
     compacted: Vec<Handle>,
@@ -117,7 +120,7 @@ impl Session {
     /// Applies one event.
     pub fn apply(&mut self, event: &Event) {
         match event {
-            Event::Opened(opened) => self.opened = Some(opened.clone()),
+            Event::Opened(opened) => self.open(opened),
             Event::File(file) => self.file(file),
             Event::Moved { from, to, same } => self.move_object(from, to, same.as_ref()),
             Event::Orphaned { object, reason } => self.files.orphan(object, reason),
@@ -145,6 +148,7 @@ impl Session {
                 self.use_effect(at);
                 self.enter_result(at);
             }
+            Event::Continued { text } => self.continue_with(text),
             Event::Shown(shown) => self.kept.show(shown),
             Event::TurnCommitted { key } => self.kept.commit(key),
             Event::Edited { at, digest, kind, tokens, withheld } => {
@@ -189,7 +193,7 @@ impl Session {
                 self.epoch = *number;
                 self.absence.epoch_began();
                 self.bill.epoch_started(*number, reason, self.calls + 1);
-                self.notes.retain(|at, _| *at < *notes_before || Some(*at) == *keep_notes);
+                self.drop_notes(|at| at >= *notes_before && Some(at) != *keep_notes);
                 self.fold(folds);
                 for (at, treatment) in treatments {
                     self.treat(*at, treatment);

@@ -143,6 +143,16 @@ impl Host {
         self.crash();
     }
 
+    /// The host's list begins anew.
+    pub(crate) fn restart_list(&mut self) {
+        self.messages.clear();
+        self.before.clear();
+        self.requests.clear();
+        self.since = None;
+        self.known.clear();
+        self.sent.clear();
+    }
+
     /// Opens the session again without closing it.
     pub(crate) fn crash(&mut self) {
         self.live = LiveSession::open(self.store.clone(), self.options()).unwrap();

@@ -233,6 +233,26 @@ fn a_turn_that_no_call_of_ours_saw_is_stored_behind_what_is_known() {
 }
 
 #[test]
+fn a_turn_that_is_told_late_takes_nothing_away() {
+    let mut host = host();
+    for number in 1..=3 {
+        begin(&mut host, &format!("turn {number}"));
+        host.send();
+        host.say(&format!("answer {number}"));
+    }
+    let count = host.live.state().chat().len();
+    for messages in [&host.messages[..2], &host.messages[2..4], &[]] {
+        let key = format!("late {}", messages.len());
+        host.live.commit_turn(&key, &Value::from(messages.to_vec()).to_string()).unwrap();
+    }
+    assert_eq!(host.live.state().chat().len(), count);
+    let epoch = host.live.state().epoch();
+    begin(&mut host, "turn 4");
+    host.send();
+    assert_eq!((host.live.state().chat().len(), host.live.state().epoch()), (7, epoch));
+}
+
+#[test]
 fn pressure_in_the_middle_of_a_turn_moves_what_stands_before_it() {
     let prices = PriceSetting::Named("anthropic".into());
     let mut host = Host::new(Settings { prices, ..Settings::default() });

@@ -31,6 +31,9 @@ pub(super) struct Ids {
     pub(super) prompt: ObjectId,
 }
 
+/// A session before it took another one over.
+pub(in crate::live) struct Before(Ids, Stored);
+
 impl Ids {
     /// `key`: of the session that the host means; `own`: that, or that of a session which parted from it.
     fn of(key: String, own: &str) -> Self {
@@ -142,6 +145,44 @@ impl Journal {
         result
     }
 
+    /// Stages that this session, which has no messages yet, goes on with what another one left, as a fork of it does. Returns what
+    /// [`Self::give_back`] needs where it cannot be committed.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` if there is no such session, `FORGOTTEN` if a person had it forgotten; whatever the store reports.
+    pub(in crate::live) fn take_over(&mut self, source: &ObjectId, cwd: &Path) -> Result<Before> {
+        let own = source.as_str().strip_prefix("session:").unwrap_or_default();
+        let from = Ids::of(own.to_owned(), own);
+        let at = match self.store.get(source, AsOf::Latest)? {
+            Some(version) if is_forgotten(&version) => {
+                return Err(Error::Forgotten { id: source.clone() });
+            }
+            Some(version) => AsOf::Tx(version.tx_id),
+            None => return Err(Error::NotFound { id: source.clone(), at: "latest".to_owned() }),
+        };
+        let mut ids = self.ids.clone();
+        let mut number = 2;
+        while self.store.get(&ids.session, AsOf::Latest)?.is_some() {
+            ids = Ids::of(ids.key.clone(), &format!("{}+{number}", ids.key));
+            number += 1;
+        }
+        let before =
+            Before(std::mem::replace(&mut self.ids, ids), std::mem::take(&mut self.stored));
+        match self.stage_start(Some((from, at)), cwd) {
+            Ok(()) => Ok(before),
+            Err(error) => {
+                self.give_back(before);
+                Err(error)
+            }
+        }
+    }
+
+    /// The session is as it was before [`Self::take_over`].
+    pub(in crate::live) fn give_back(&mut self, before: Before) {
+        (self.ids, self.stored) = (before.0, before.1);
+        self.is_in_doubt = true;
+    }
+
     /// Parts under these IDs; nothing if another session has them.
     fn part_as(
         &mut self,
@@ -190,13 +231,18 @@ impl Journal {
 
     /// Writes the first versions of the session's documents.
     fn start(&mut self, parent: Option<(Ids, AsOf)>, cwd: &Path, aside: &[Event]) -> Result<()> {
+        self.stage_start(parent, cwd)?;
+        self.commit(Activity::Active, aside)
+    }
+
+    fn stage_start(&mut self, parent: Option<(Ids, AsOf)>, cwd: &Path) -> Result<()> {
         self.staged = Staged::default();
         self.state = Session::default();
         if let Some((ids, at)) = &parent {
             self.inherit(ids, *at)?;
         }
         self.record(self.opened(parent.map(|(ids, _)| ids.session), cwd));
-        self.commit(Activity::Active, aside)
+        Ok(())
     }
 
     fn opened(&self, forked_from: Option<ObjectId>, cwd: &Path) -> Event {

@@ -12,6 +12,9 @@ impl LayOut<'_> {
     /// Notes in the newest message whatever no message that stands tells; says which changes of memory.
     pub(super) fn note_all(&mut self) -> Vec<Notice> {
         let Some(at) = self.newest else { return Vec::new() };
+        if let Some(text) = self.journal.state().due_continuation().map(str::to_owned) {
+            self.journal.record(Event::Noted { at, text, asked: false });
+        }
         for text in self.compacted_lines() {
             self.journal.record(Event::Noted { at, text, asked: false });
         }
@@ -60,7 +63,8 @@ impl LayOut<'_> {
             _ => None,
         });
         let stands = |line: &String| {
-            let mut carriers = state.noted().filter(|at| state.notes(*at).contains(line));
+            let says = |note: &String| note.lines().any(|said| said == line);
+            let mut carriers = state.noted().filter(|at| state.notes(*at).iter().any(says));
             carriers.any(|at| state.chat().window().contains(&at) && !state.folds().hide(at))
         };
         lines.filter(|line| !stands(line)).collect()

@@ -114,7 +114,7 @@ impl LiveSession {
     }
 
     /// What a summary says of these runs of the chat.
-    fn leaves(&mut self, runs: &[(u64, u64)]) -> Result<Leaves> {
+    pub(super) fn leaves(&mut self, runs: &[(u64, u64)]) -> Result<Leaves> {
         let mut leaves = Leaves::default();
         for (first, last) in runs {
             let segment = self.journal.segment(*first..=*last, false)?;

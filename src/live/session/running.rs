@@ -94,22 +94,32 @@ impl LiveSession {
         self.restore_and_withhold(0, &mut messages.borrow_mut())?;
         self.durably(|live| {
             let messages = messages.borrow();
-            let skip = live.begin_of_turn(&messages);
-            live.take_unseen(&ListTail { skip, messages: &messages, kept_from: 0 })?;
+            let (skip, known) = live.known_of_turn(&messages);
+            // What is known is as the host's list has it, where others may have changed it.
+            let kept_from = if live.journal.state().has_kept() { 0 } else { usize::MAX };
+            // A turn behind which others stand already is in the host's next list as it is.
+            if known < messages.len() && skip == live.journal.state().chat().window().len() {
+                live.take_unseen(&ListTail { skip, messages: &messages[known..], kept_from })?;
+            }
             live.journal.record(Event::TurnCommitted { key: key.to_owned() });
             live.commit_staged()?;
             Ok(Commit::Committed)
         })
     }
 
-    /// Index in the window of the first of these messages; the window's length if it is not known.
-    fn begin_of_turn(&self, messages: &[HostMessage]) -> usize {
+    /// Index in the window of the first of these messages that is not known, and how many before it are.
+    fn known_of_turn(&self, messages: &[HostMessage]) -> (usize, usize) {
         let chat = self.journal.state().chat();
-        let is_first = |at: &u64| {
-            let known = chat.get(*at).zip(messages.first());
-            known.is_some_and(|(known, first)| known.key == first.key)
+        let is = |at: u64, message: &HostMessage| {
+            chat.get(at).is_some_and(|known| known.key == message.key)
         };
-        chat.window().iter().rposition(is_first).unwrap_or(chat.window().len())
+        let window = chat.window();
+        let first = messages.first();
+        let place = window.iter().rposition(|at| first.is_some_and(|first| is(*at, first)));
+        let place = place.unwrap_or(window.len());
+        let known = window[place..].iter().zip(messages);
+        let known = known.take_while(|(at, message)| is(**at, message)).count();
+        (place + known, known)
     }
 
     /// Nothing below sees text that is not to be stored, nor words of ours in the place of what the store has.

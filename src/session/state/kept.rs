@@ -48,6 +48,11 @@ impl Session {
         self.kept.messages.contains(&at)
     }
 
+    /// Whether the host sends messages itself.
+    pub fn has_kept(&self) -> bool {
+        !self.kept.messages.is_empty()
+    }
+
     /// Whether the host said that the turn with this key ended well.
     pub fn has_committed(&self, key: &str) -> bool {
         self.kept.turns.contains(key)
