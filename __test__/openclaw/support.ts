@@ -1,8 +1,16 @@
 // Shared by the tests on OpenClaw: models that do as a test tells them, and what to look for in request bodies.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OpenClawSandbox } from "../../scripts/lib/openclaw.js";
+import { linkPlugin, type OpenClawSandbox } from "../../scripts/lib/openclaw.js";
+import { layOut } from "../../scripts/lib/packages.js";
 import { type RequestBody, type Step, startScriptedModel, type WireMessage } from "../../scripts/lib/scripted-model.js";
+
+/** Has OpenClaw load this clone's package, laid out as an installation would have it. Quicker than installing. */
+export function linkPalimpsest(sandbox: OpenClawSandbox, settings?: Parameters<typeof linkPlugin>[2]): void {
+  const folder = join(sandbox.dir, "palimpsest");
+  layOut(folder);
+  linkPlugin(sandbox, folder, settings);
+}
 
 type Move = Step | (() => Step | Promise<Step>);
 
