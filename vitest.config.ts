@@ -8,7 +8,7 @@ const endToEnd = ["__test__/e2e/**/*.spec.ts"];
 
 const openClaw: TestProjectConfiguration = {
   extends: true,
-  test: { name: "openclaw", include: ["__test__/openclaw/*.spec.ts"], testTimeout: 120_000, hookTimeout: 240_000 },
+  test: { name: "openclaw", include: ["__test__/openclaw/*.spec.ts"], testTimeout: 240_000, hookTimeout: 240_000 },
 };
 
 export default defineConfig({
