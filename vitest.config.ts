@@ -1,9 +1,15 @@
 // Tests of the addon, the extension and the scripts. The end-to-end ones start processes: few at a time, with room.
-// They run on the version of Pi that users run and on the oldest that we serve.
-import { defineConfig } from "vitest/config";
+// They run on the version of Pi that users run and on the oldest that we serve. Those on OpenClaw run only when they are asked for:
+// `npm run test:openclaw`.
+import { defineConfig, type TestProjectConfiguration } from "vitest/config";
 import { currentPi, oldestPi } from "./scripts/lib/pi-versions.js";
 
 const endToEnd = ["__test__/e2e/**/*.spec.ts"];
+
+const openClaw: TestProjectConfiguration = {
+  extends: true,
+  test: { name: "openclaw", include: ["__test__/openclaw/*.spec.ts"], testTimeout: 240_000, hookTimeout: 240_000 },
+};
 
 export default defineConfig({
   test: {
@@ -26,6 +32,7 @@ export default defineConfig({
           env: { PALIMPSEST_TEST_PI: oldestPi },
         },
       },
+      ...(process.env.PALIMPSEST_TEST_OPENCLAW === "1" ? [openClaw] : []),
     ],
   },
 });

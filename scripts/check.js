@@ -21,6 +21,9 @@ if (!run("git", ["diff", "--exit-code", "binding.js", "binding.d.ts"])) {
 if (!run("npm", ["test", "--silent"])) {
   failures.push("failed: tests (npm test)");
 }
+if (!run("npm", ["run", "--silent", "test:openclaw"])) {
+  failures.push("failed: tests on OpenClaw (npm run test:openclaw)");
+}
 // One round, the same each time: fresh seeds are for those who can look at what they find.
 if (!run("npm", ["run", "--silent", "soak", "--", "0.1", "1"])) {
   failures.push("failed: soak (the seed stands above)");

@@ -5,6 +5,8 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { packagesMatchLock } from "./lib/npm-lock.js";
+import { installOpenClaw } from "./lib/openclaw-host.js";
 import { unpackCurrentPi } from "./lib/pi-versions.js";
 
 /** The clone's root folder. */
@@ -30,8 +32,8 @@ const programs = [
  * Returns only in that Node; in any other it runs `script` there and exits with its code.
  *
  * @param {string} script absolute path of the calling script
- * @param {{ addon?: "debug" | "release", pi?: boolean }} [options] which build of the addon the script needs, and whether it
- *   runs Pi; by default neither
+ * @param {{ addon?: "debug" | "release", pi?: boolean, openClaw?: boolean }} [options] which build of the addon the script needs,
+ *   and whether it runs Pi or OpenClaw; by default none of them
  */
 export function setUp(script, options = {}) {
   try {
@@ -40,7 +42,10 @@ export function setUp(script, options = {}) {
     installPackages();
     runUnderPinnedNode(script);
     if (options.pi) {
-      installPi();
+      must(unpackCurrentPi());
+    }
+    if (options.openClaw) {
+      must(installOpenClaw());
     }
     if (options.addon !== undefined) {
       buildAddon(options.addon);
@@ -92,7 +97,7 @@ function nameCargoTarget() {
 
 /** Installs the packages of package-lock.json if node_modules does not match it. */
 function installPackages() {
-  if (!packagesMatchLock()) {
+  if (!packagesMatchLock(root)) {
     console.error("setting up: npm packages");
     // Not `npm ci`: it refuses a lock file written where a registry lacked other platforms' optional packages. Without
     // saving, npm installs what is locked and leaves the lock as it is.
@@ -110,27 +115,11 @@ function installPackages() {
   }
 }
 
-function installPi() {
-  const failure = unpackCurrentPi();
+/** @param {string | undefined} failure */
+function must(failure) {
   if (failure !== undefined) {
     throw new SetupError(failure);
   }
-}
-
-/** Compares npm's own record of what it installed with package-lock.json. */
-function packagesMatchLock() {
-  const record = join(root, "node_modules", ".package-lock.json");
-  if (!existsSync(record)) {
-    return false;
-  }
-  const installed = JSON.parse(readFileSync(record, "utf8")).packages;
-  const locked = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
-  // Optional packages of other platforms are locked and rightly absent.
-  return Object.entries(locked).every(
-    ([path, entry]) =>
-      path === "" ||
-      (installed[path] === undefined ? entry.optional === true : installed[path].version === entry.version),
-  );
 }
 
 /** Path of the Node binary that the npm package `node` brings. */

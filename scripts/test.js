@@ -1,10 +1,9 @@
 // `npm test`: all set-up, then cargo tests, the bill on recorded sessions, type check and vitest; ends with one line that sums up.
 // Options: --cargo-only, --bill-only, --node-only; everything else goes to cargo test or to vitest.
-import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { addUp, parseCargoOutput, parseVitestReport } from "./lib/test-results.js";
+import { addUp, parseCargoOutput } from "./lib/test-results.js";
+import { run, runVitest } from "./lib/vitest.js";
 import { root, setUp } from "./setup.js";
 
 const args = process.argv.slice(2);
@@ -57,44 +56,4 @@ async function runTypeCheck() {
     failed += code === 0 ? 0 : 1;
   }
   return { passed: 0, failed, skipped: 0 };
-}
-
-/** @param {string[]} extra */
-async function runVitest(extra) {
-  const report = join(root, "target", "vitest.json");
-  mkdirSync(join(root, "target"), { recursive: true });
-  rmSync(report, { force: true });
-  const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
-  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-  const { code } = await run(process.execPath, [vitest, "run", ...reporters, ...extra]);
-  return parseVitestReport(readReport(report), code);
-}
-
-/** @param {string} file */
-function readReport(file) {
-  try {
-    return JSON.parse(readFileSync(file, "utf8"));
-  } catch {
-    // Vitest ended before it could report; its exit code tells.
-    return undefined;
-  }
-}
-
-/**
- * Runs a command in the clone with its output shown, and returns what it wrote to stdout.
- * @param {string} command
- * @param {string[]} args
- * @returns {Promise<{ code: number, stdout: string }>}
- */
-function run(command, args) {
-  const child = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
-  let stdout = "";
-  child.stdout.setEncoding("utf8").on("data", (text) => {
-    stdout += text;
-    process.stdout.write(text);
-  });
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code) => resolve({ code: code ?? 1, stdout }));
-  });
 }

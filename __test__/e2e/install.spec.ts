@@ -1,22 +1,14 @@
 // Installing: `pi install <clone>`, and the packages of a release from a registry, where neither clone nor compiler is at hand.
 import { spawnSync } from "node:child_process";
-import {
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-} from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { oldestNode } from "../../scripts/lib/node-versions.js";
-import { type Packed, packAll } from "../../scripts/lib/packages.js";
+import type { Packed } from "../../scripts/lib/packages.js";
 import { runPi } from "../../scripts/lib/pi.js";
 import { pinnedNode, root } from "../../scripts/setup.js";
+import { packRelease } from "../release.ts";
 import { manifestOf, startRegistry } from "./registry.ts";
 import { contextToolNames, missing, start, temporaryFolder, toolNames } from "./support.ts";
 import { terminal } from "./terminal.ts";
@@ -44,14 +36,7 @@ describe("the packages of a release", () => {
 
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "palimpsest-release-"));
-    const binary = readdirSync(root).find((name) => name.endsWith(".node"));
-    if (binary === undefined) {
-      throw new Error("the addon is not built");
-    }
-    copyFileSync(join(root, binary), join(folder, binary));
-    // A debug build takes most of a minute to compress with what debuggers need.
-    spawnSync("strip", ["--strip-debug", join(folder, binary)]);
-    packed = packAll({ binaries: folder, into: folder });
+    packed = packRelease(folder);
   }, 240_000);
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -53,7 +53,12 @@ const anthropic: Format = {
       blocks.push([{ type: "tool_use", id, name, input: {} }, input]);
     }
     const message = { id: `msg_${n}`, type: "message", role: "assistant", model: "claude", content: [] };
-    const usage = { input_tokens: promptTokens(step, size), output_tokens: 1 };
+    const cached = step.usage?.cached ?? 0;
+    const usage = {
+      input_tokens: promptTokens(step, size) - cached,
+      output_tokens: 1,
+      ...(cached > 0 ? { cache_read_input_tokens: cached } : {}),
+    };
     return sse([
       { type: "message_start", message: { ...message, usage } },
       ...blocks.flatMap(([block, ...deltas], index) => [
@@ -175,6 +180,13 @@ interface ProviderOptions extends Omit<Parameters<typeof createSandbox>[0], "bas
 
 /** Starts a server that speaks a format; it is gone when the test has finished. */
 export async function serve(format: keyof typeof formats, script: Script) {
+  const { close, ...server } = await listen(format, script);
+  onTestFinished(close);
+  return server;
+}
+
+/** Starts a server that speaks a format, until it is closed. */
+export async function listen(format: keyof typeof formats, script: Script) {
   const bodies: Json[] = [];
   const { contentType, stream } = formats[format];
   const nextAnswer = typeof script === "function" ? script : ({ n }: { n: number }) => script[n] ?? ended;
@@ -201,12 +213,12 @@ export async function serve(format: keyof typeof formats, script: Script) {
     response.end();
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  onTestFinished(() => {
+  const close = () => {
     server.close();
     server.closeAllConnections();
-  });
+  };
   const address = server.address();
-  return { bodies, baseUrl: `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}` };
+  return { bodies, baseUrl: `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`, close };
 }
 
 /** Starts a server and a sandbox whose only model it is; both are gone when the test has finished. */

@@ -13,8 +13,22 @@ interface Manifest {
   optionalDependencies?: Record<string, string>;
 }
 
-/** Serves the tarballs of a folder; returns the registry's address and the names of the tarballs that were asked for. */
-export async function startRegistry(folder: string): Promise<{ url: string; asked: string[] }> {
+interface Registry {
+  url: string;
+  /** The names of the tarballs that were asked for. */
+  asked: string[];
+  close: () => void;
+}
+
+/** Serves the tarballs of a folder; gone when the test has finished. */
+export async function startRegistry(folder: string): Promise<Registry> {
+  const registry = await serveRegistry(folder);
+  onTestFinished(registry.close);
+  return registry;
+}
+
+/** Serves the tarballs of a folder, until it is closed. */
+export async function serveRegistry(folder: string): Promise<Registry> {
   const packages = new Map<string, { manifest: Manifest; file: string }>();
   for (const name of readdirSync(folder).filter((each) => each.endsWith(".tgz"))) {
     const file = join(folder, name);
@@ -45,9 +59,12 @@ export async function startRegistry(folder: string): Promise<{ url: string; aske
     }
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { url, asked };
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { url, asked, close };
 }
 
 /** The manifest in a tarball of npm. */

@@ -1,5 +1,5 @@
-// What a release consists of, as tarballs: the package itself, and for each platform one with its binary, on which the package
-// depends optionally. Must not build anything.
+// What a release consists of: the package itself, and for each platform one with its binary, on which the package depends
+// optionally; as tarballs, or laid out as they are installed. Must not build anything.
 import { spawnSync } from "node:child_process";
 import {
   copyFileSync,
@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { root } from "../setup.js";
 
 /**
@@ -53,6 +53,22 @@ export function packAll({ binaries, into }) {
 }
 
 /**
+ * Lays the package out as it is installed, with the binary of this clone's build in a package beside it; quicker than packing.
+ * @param {string} folder where it goes
+ */
+export function layOut(folder) {
+  const { name, version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  copyPacked(folder);
+  for (const binary of readdirSync(root).filter((file) => file.endsWith(".node"))) {
+    const platform = join(folder, "node_modules", binary.replace(/^(\w+)\.([\w-]+)\.node$/, "$1-$2"));
+    mkdirSync(platform, { recursive: true });
+    copyFileSync(join(root, binary), join(platform, binary));
+    const manifest = { name: basename(platform), version, main: binary, description: `The native addon of ${name}` };
+    writeFileSync(join(platform, "package.json"), JSON.stringify(manifest));
+  }
+}
+
+/**
  * Makes a folder with a manifest for each platform of `napi.targets`; returns their names, such as `linux-x64-gnu`.
  * @param {string} work
  */
@@ -88,15 +104,23 @@ function completePlatform(folder) {
  */
 function packMain(manifest, work, into) {
   const folder = join(work, "main");
-  // The files that npm would pack of this folder, under a manifest that names the platforms' packages.
+  copyPacked(folder);
+  // It names the platforms' packages.
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+  return pack(folder, into);
+}
+
+/**
+ * Copies the files that npm would pack of this clone.
+ * @param {string} folder
+ */
+function copyPacked(folder) {
   const [{ files }] = JSON.parse(run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], root));
   for (const { path } of files) {
     const to = join(folder, path);
-    mkdirSync(join(to, ".."), { recursive: true });
+    mkdirSync(dirname(to), { recursive: true });
     copyFileSync(join(root, path), to);
   }
-  writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
-  return pack(folder, into);
 }
 
 /**

@@ -1,11 +1,11 @@
 // Runs the real Pi in a sandbox of its own: agent folder, home and project in one temporary folder, no network,
 // a deadline on everything. Must not reach the user's own Pi settings, keys or sessions.
-import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { pinnedNode } from "../setup.js";
 import { currentPi, piCli } from "./pi-versions.js";
+import { bareEnv, launch, writeJson } from "./processes.js";
 
 /**
  * @typedef {object} Sandbox
@@ -22,7 +22,7 @@ import { currentPi, piCli } from "./pi-versions.js";
  * @property {string} [node] the Node that runs Pi; default: the pinned one
  * @property {string[]} [launcher] a command that runs the rest of its arguments, such as `setpriv --reuid=…`
  *
- * @typedef {{ code: number | null, signal: NodeJS.Signals | null, stdout: string, stderr: string }} Finished
+ * @typedef {import("./processes.js").Finished} Finished
  * @typedef {{ type: string, [key: string]: unknown }} RpcRecord
  */
 
@@ -74,35 +74,14 @@ export function createSandbox({
     dir,
     agentDir,
     projectDir,
-    env: sandboxEnv(agentDir, homeDir),
+    env: {
+      ...bareEnv(homeDir),
+      PI_CODING_AGENT_DIR: agentDir,
+      PI_OFFLINE: "1",
+      PI_SKIP_VERSION_CHECK: "1",
+      PI_TELEMETRY: "0",
+    },
     remove: () => rmSync(dir, { recursive: true, force: true }),
-  };
-}
-
-/**
- * Takes over only what a program needs to start, and none of the user's keys, settings or stores.
- * @param {string} agentDir
- * @param {string} homeDir
- */
-function sandboxEnv(agentDir, homeDir) {
-  /** @type {Record<string, string>} */
-  const env = {};
-  for (const name of ["LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SystemRoot", "ComSpec", "PATHEXT"]) {
-    const value = process.env[name];
-    if (value !== undefined) {
-      env[name] = value;
-    }
-  }
-  return {
-    ...env,
-    PATH: [dirname(pinnedNode()), process.env.PATH ?? ""].join(delimiter),
-    HOME: homeDir,
-    USERPROFILE: homeDir,
-    XDG_DATA_HOME: join(homeDir, "data"),
-    PI_CODING_AGENT_DIR: agentDir,
-    PI_OFFLINE: "1",
-    PI_SKIP_VERSION_CHECK: "1",
-    PI_TELEMETRY: "0",
   };
 }
 
@@ -116,7 +95,7 @@ function sandboxEnv(agentDir, homeDir) {
  * @returns {Promise<Finished>}
  */
 export async function runPi(sandbox, args, options = {}) {
-  const running = launch(sandbox, args, options, "ignore");
+  const running = launchPi(sandbox, args, options, "ignore");
   return running.finished;
 }
 
@@ -141,7 +120,7 @@ export async function runPiJson(sandbox, args, options = {}) {
  * @param {RunOptions} [options]
  */
 export function startPiRpc(sandbox, args = [], options = {}) {
-  const { child, finished, outcome } = launch(sandbox, ["--mode", "rpc", ...args], options, "pipe");
+  const { child, finished, outcome } = launchPi(sandbox, ["--mode", "rpc", ...args], options, "pipe");
   /** @type {RpcRecord[]} */
   const records = [];
   /** @type {Set<{ matches: (record: RpcRecord) => boolean, resolve: (record: RpcRecord) => void }>} */
@@ -223,7 +202,7 @@ export function startPiRpc(sandbox, args = [], options = {}) {
  * @param {RunOptions} options
  * @param {"ignore" | "pipe"} stdin
  */
-function launch(sandbox, args, options, stdin) {
+function launchPi(sandbox, args, options, stdin) {
   const {
     deadlineMs = defaultDeadlineMs,
     env = {},
@@ -231,35 +210,9 @@ function launch(sandbox, args, options, stdin) {
     node = pinnedNode(),
     launcher = [],
   } = options;
-  const [command, ...rest] = [...launcher, node, piCli(piVersion), ...args];
-  const child = spawn(command, rest, { cwd, env: { ...sandbox.env, ...env }, stdio: [stdin, "pipe", "pipe"] });
-  const outcome = { stdout: "", stderr: "" };
-  child.stdout?.setEncoding("utf8").on("data", (text) => {
-    outcome.stdout += text;
-  });
-  child.stderr?.setEncoding("utf8").on("data", (text) => {
-    outcome.stderr += text;
-  });
-  const kill = () => child.kill("SIGKILL");
-  process.once("exit", kill);
-  /** @type {Promise<Finished>} */
-  const finished = new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      kill();
-      // A grandchild may hold the pipes open, so the end of the process itself does not end the wait.
-      child.stdout?.destroy();
-      child.stderr?.destroy();
-      reject(
-        new Error(`pi ${args.join(" ")} passed its deadline of ${deadlineMs} ms\n${outcome.stdout}\n${outcome.stderr}`),
-      );
-    }, deadlineMs);
-    child.once("error", reject);
-    child.once("close", (code, signal) => resolve({ code, signal, ...outcome }));
-    child.once("close", () => clearTimeout(timer));
-  });
-  // A caller may look at the result late or not at all; that is not an unhandled rejection.
-  finished.catch(() => {}).finally(() => process.off("exit", kill));
-  return { child, finished, outcome };
+  const command = [...launcher, node, piCli(piVersion), ...args];
+  const name = `pi ${args.join(" ")}`;
+  return launch({ name, command, cwd, env: { ...sandbox.env, ...env }, stdin, deadlineMs });
 }
 
 /**
@@ -278,12 +231,4 @@ function eachLine(child, onLine) {
       }
     }
   });
-}
-
-/**
- * @param {string} path
- * @param {unknown} value
- */
-function writeJson(path, value) {
-  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
 }

@@ -8,7 +8,8 @@ import { createServer } from "node:http";
  * @property {string} [text] what it says
  * @property {string} [thinking] its reasoning, before the text
  * @property {{ name: string, args: unknown, id?: string }[]} [calls] tool calls; `args` given as a string is sent as is
- * @property {{ in: number } | null} [usage] prompt tokens to report; null reports none; default: body length / 4
+ * @property {{ in: number, cached?: number } | null} [usage] prompt tokens to report, and how many of them came from a cache; null
+ *   reports none; default: body length / 4, none cached
  * @property {number} [status] answer with this HTTP status and no message
  * @property {string} [error] what that answer says
  * @property {boolean} [breaks] whether the connection ends in the middle of the answer
@@ -158,6 +159,8 @@ function toChunks({ n, body }, step) {
     return chunks;
   }
   const promptTokens = step.usage?.in ?? Math.ceil(JSON.stringify(body.messages).length / 4);
-  const usage = { prompt_tokens: promptTokens, completion_tokens: 20, total_tokens: promptTokens + 20 };
+  const cached =
+    step.usage?.cached === undefined ? {} : { prompt_tokens_details: { cached_tokens: step.usage.cached } };
+  const usage = { prompt_tokens: promptTokens, completion_tokens: 20, total_tokens: promptTokens + 20, ...cached };
   return [...chunks, { ...base, choices: [], usage }];
 }

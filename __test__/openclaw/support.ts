@@ -1,0 +1,75 @@
+// Shared by the tests on OpenClaw: models that do as a test tells them, and what to look for in request bodies.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { linkPlugin, type OpenClawSandbox } from "../../scripts/lib/openclaw.js";
+import { layOut } from "../../scripts/lib/packages.js";
+import { type RequestBody, type Step, startScriptedModel, type WireMessage } from "../../scripts/lib/scripted-model.js";
+
+/** Has OpenClaw load this clone's package, laid out as an installation would have it. Quicker than installing. */
+export function linkPalimpsest(sandbox: OpenClawSandbox, settings?: Parameters<typeof linkPlugin>[2]): void {
+  const folder = join(sandbox.dir, "palimpsest");
+  layOut(folder);
+  linkPlugin(sandbox, folder, settings);
+}
+
+type Move = Step | (() => Step | Promise<Step>);
+
+/** A script that is told its steps as a test goes on, and says that it is done when it has none. */
+export function puppet() {
+  let moves: Move[] = [];
+  return {
+    /** What it does from now on. */
+    play: (...next: Move[]) => {
+      moves = next;
+    },
+    script: (): Step | Promise<Step> => {
+      const move = moves.shift() ?? { text: "done" };
+      return typeof move === "function" ? move() : move;
+    },
+  };
+}
+
+/** A model that speaks OpenAI's completions, until it is closed. */
+export async function startPuppet() {
+  const { play, script } = puppet();
+  return { ...(await startScriptedModel(script)), play };
+}
+
+export type Puppet = Awaited<ReturnType<typeof startPuppet>>;
+
+/** Gives the bodies that a model receives from here on. */
+export function fromNow({ requests }: Pick<Puppet, "requests">): () => RequestBody[] {
+  const count = requests.length;
+  return () => requests.slice(count).map(({ body }) => body);
+}
+
+/** A step that calls one tool. */
+export const call = (name: string, args: unknown, id?: string): Step => ({ calls: [{ name, args, id }] });
+
+/** All text of a message. */
+export function textOf({ content }: Pick<WireMessage, "content">): string {
+  if (typeof content === "string") {
+    return content;
+  }
+  return ((content ?? []) as { text?: string }[]).map(({ text = "" }) => text).join("\n");
+}
+
+/** The messages of a request without the system prompt and without the note that OpenClaw puts behind every request. */
+export function conversationOf({ messages }: RequestBody): WireMessage[] {
+  const isInternal = (message: WireMessage) => textOf(message).startsWith("<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>");
+  return messages.filter((message) => message.role !== "system" && !isInternal(message));
+}
+
+/** A conversation as lines of role, text and calls. */
+export function lines(body: RequestBody): string[] {
+  return conversationOf(body).map((message) => {
+    const calls = (message.tool_calls ?? []).map(({ function: { name, arguments: args } }) => `${name} ${args}`);
+    return `${message.role}: ${[textOf(message), ...calls].filter((part) => part !== "").join(" ")}`;
+  });
+}
+
+/** What a plugin under test wrote down: a file of the sandbox with a JSON value on each line. */
+export function recordsOf<T>(sandbox: OpenClawSandbox, name: string): T[] {
+  const written = readFileSync(join(sandbox.dir, name), "utf8").trimEnd();
+  return written.split("\n").map((line) => JSON.parse(line) as T);
+}

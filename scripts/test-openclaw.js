@@ -1,0 +1,12 @@
+// `npm run test:openclaw`: the tests that run the real OpenClaw, after all set-up; ends with one line that sums up. Everything on the
+// command line goes to vitest. Apart from `npm test`, since they need 600 MB of packages that nothing else needs.
+import { fileURLToPath } from "node:url";
+import { runVitest } from "./lib/vitest.js";
+import { setUp } from "./setup.js";
+
+setUp(fileURLToPath(import.meta.url), { addon: "debug", openClaw: true });
+
+const env = { ...process.env, PALIMPSEST_TEST_OPENCLAW: "1" };
+const { passed, failed, skipped } = await runVitest(["--project", "openclaw", ...process.argv.slice(2)], env);
+console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+process.exitCode = failed === 0 ? 0 : 1;
