@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 pub(super) use self::book::{Book, Met};
 use super::identity::KnownPage;
-use super::load::is_conflict_marker;
+use super::load::is_merge_mark;
 use super::page::{Page, PageId};
 use super::parse::without_marker;
 use super::pins::Pin;
@@ -230,7 +230,6 @@ fn joined(
         };
         facts.insert(fact.id.clone(), fact);
     }
-    let is_mark = |line: &str| is_conflict_marker(line) || line == "=======";
-    let aside = bad.into_iter().map(|bad| bad.text).filter(|line| !is_mark(line));
+    let aside = bad.into_iter().map(|bad| bad.text).filter(|line| !is_merge_mark(line));
     (facts, aside.collect())
 }

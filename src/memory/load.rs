@@ -304,6 +304,11 @@ pub(in crate::memory) fn first_conflict_marker(text: &str) -> Option<usize> {
     text.lines().position(is_conflict_marker).map(|line| line + 1)
 }
 
+/// Whether a line of a file without headings is one that git writes into a file with a conflict.
+pub(in crate::memory) fn is_merge_mark(line: &str) -> bool {
+    is_conflict_marker(line) || line == "======="
+}
+
 /// Whether a line is one that git writes into a file with a conflict; `=======` alone underlines a heading.
 pub(in crate::memory) fn is_conflict_marker(line: &str) -> bool {
     ["<<<<<<< ", ">>>>>>> ", "||||||| "].iter().any(|marker| line.starts_with(marker))

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use crate::memory::finding::{Finding, FindingCode};
-use crate::memory::load::is_conflict_marker;
+use crate::memory::load::is_merge_mark;
 
 /// What a file of JSON Lines holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub(in crate::memory) fn appended(lines: &[String], is_torn: bool) -> Vec<u8> {
 }
 
 fn problem_of(line: &str, error: &serde_json::Error) -> String {
-    if is_conflict_marker(line) || line == "=======" {
+    if is_merge_mark(line) {
         return "is the mark of a merge that nobody finished".to_owned();
     }
     match error.classify() {
