@@ -4,8 +4,8 @@
 import type { AgentToolResult, ExtensionAPI, Theme } from "@earendil-works/pi-coding-agent";
 import { type Component, Container, Text, TruncatedText } from "@earendil-works/pi-tui";
 import type { TSchema } from "typebox";
+import { describe, isFailure, unavailable } from "../lib/failures.js";
 import type { ContextTool, Session } from "./addon.ts";
-import { describe, isFailure } from "./failures.ts";
 import { oneLine, plainLines, shortCount } from "./words.ts";
 
 /** Characters of a name that a line shows. */
@@ -52,11 +52,6 @@ export function registerContextTools(
     };
     pi.registerTool(definition);
   }
-}
-
-/** What the model is told where a tool of ours does not work. */
-function unavailable(tool: string): string {
-  return `\`${tool}\` does not work right now, and the user has been told. Go on without it: to see an output or a file again, run the command or read the file again`;
 }
 
 /** What a result of our tools keeps in Pi's session file for its line. */

@@ -4,8 +4,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { levelVariable, openLog } from "../../lib/log.js";
+import { piAgentDir } from "../../lib/places.js";
 import { version } from "./help.js";
-import { piAgentDir } from "./store.js";
 
 /**
  * @typedef {object} Finding
