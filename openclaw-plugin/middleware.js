@@ -94,7 +94,7 @@ function isFailed(details) {
   return status === "error" || status === "failed";
 }
 
-/** @typedef {import("../index.js").TextBlock | import("../index.js").ImageBlock | import("../index.js").OtherBlock} Block */
+/** @typedef {{ type: string, [field: string]: unknown }} Block */
 
 /** @param {unknown} content @returns {Block[]} */
 function blocksOf(content) {
@@ -106,7 +106,7 @@ function blocksOf(content) {
 
 /** @param {Block[]} blocks */
 function textOf(blocks) {
-  const texts = blocks.map((block) => ("text" in block && typeof block.text === "string" ? block.text : ""));
+  const texts = blocks.map(({ text }) => (typeof text === "string" ? text : ""));
   return texts.join("\n").slice(0, maxTextCharacters);
 }
 
@@ -119,6 +119,6 @@ function textOf(blocks) {
 function withText(blocks, text) {
   const last = blocks.at(-1);
   return last?.type === "text"
-    ? [...blocks.slice(0, -1), { ...last, text: `${/** @type {{ text: string }} */ (last).text}\n\n${text}` }]
+    ? [...blocks.slice(0, -1), { ...last, text: `${last.text}\n\n${text}` }]
     : [...blocks, { type: "text", text }];
 }
