@@ -16,6 +16,8 @@ export class Failures {
   #logger;
   /** @type {Set<unknown>} */
   #told = new Set();
+  /** The newest failure, in words, with its time. @type {string | undefined} */
+  newest;
 
   /**
    * @param {string} folder of the log
@@ -43,6 +45,7 @@ export class Failures {
    * @param {unknown} error
    */
   async report(what, error) {
+    this.newest = `${what}: ${describe(error)} (${new Date().toISOString()})`;
     const kind = /** @type {{ code?: unknown } | null} */ (error)?.code ?? what;
     if (!this.#told.has(kind) && this.#told.size < maxTold) {
       this.#told.add(kind);

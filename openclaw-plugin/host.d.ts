@@ -189,7 +189,11 @@ export interface PluginApi {
   readonly pluginConfig?: Record<string, unknown>;
   readonly config?: HostConfig;
   readonly logger: HostLogger;
-  readonly runtime?: { version?: string; state?: { resolveStateDir?: () => string } };
+  readonly runtime?: {
+    version?: string;
+    state?: { resolveStateDir?: () => string };
+    agent?: { resolveAgentWorkspaceDir?: (config: HostConfig, agentId: string) => string };
+  };
   on<Name extends keyof Hooks>(name: Name, handler: Hooks[Name], options?: { priority?: number }): void;
   registerContextEngine(id: string, factory: (ctx: EngineContext) => ContextEngine): void;
   registerTool(tool: (ctx: ToolContext) => HostTool, options: { name: string }): void;

@@ -34,6 +34,8 @@ export class Plugin {
   #histories = new Map();
   /** The newest session of a session key. @type {Map<string, string>} */
   #sessionOf = new Map();
+  /** The agent's workspace, by the host. @type {((agentId: string | undefined) => string | undefined) | undefined} */
+  workspace;
 
   /**
    * @param {string} folder of the log
@@ -59,6 +61,11 @@ export class Plugin {
   /** The history of the running turn of a session; undefined where none runs with us. @param {string | undefined} sessionId */
   historyOf(sessionId = "") {
     return this.#histories.get(sessionId);
+  }
+
+  /** The working folder of a session: where its agent works, whoever asks. @param {string} sessionId @param {string | undefined} agentId */
+  workspaceOf(sessionId, agentId) {
+    return this.sessions.folderOf(sessionId) ?? this.workspace?.(agentId) ?? process.cwd();
   }
 
   /** The session of a key. @param {string | undefined} sessionKey */
@@ -148,6 +155,7 @@ export function register(api, host) {
   const shared = plugin;
   shared.failures.logger = api.logger;
   shared.config = api.config;
+  shared.workspace = (agentId) => api.runtime?.agent?.resolveAgentWorkspaceDir?.(api.config ?? {}, agentId ?? "main");
   shared.sessions.configure(api.pluginConfig);
   const { failures } = shared;
   api.registerContextEngine(engineId, (ctx) => new Engine(shared, ctx, host));

@@ -78,6 +78,8 @@ export class Sessions {
   #parents = new Map();
   /** Why a session is off. @type {Map<string, string>} */
   #off = new Map();
+  /** Working folders. @type {Map<string, string>} */
+  #folders = new Map();
 
   /**
    * @param {string} folder of the log and of the file with choices
@@ -111,7 +113,9 @@ export class Sessions {
       const given = this.#config[setting.key];
       // The host may fill in the defaults.
       const isGiven = given !== undefined && JSON.stringify(given) !== JSON.stringify(setting.value);
-      return isGiven && setting.source !== "environment" ? { ...setting, value: given, source: "config" } : setting;
+      return isGiven && setting.source !== "environment"
+        ? { ...setting, value: given, source: /** @type {const} */ ("config"), place: "openclaw.json" }
+        : setting;
     });
   }
 
@@ -128,6 +132,11 @@ export class Sessions {
   /** The session, if it is open. @param {string | undefined} sessionId @returns {Promise<Current | undefined>} */
   async opened(sessionId) {
     return sessionId === undefined ? undefined : this.#open.get(sessionId);
+  }
+
+  /** The working folder of a session that was opened. @param {string} sessionId */
+  folderOf(sessionId) {
+    return this.#folders.get(sessionId);
   }
 
   /** Opens a session, unless it is open. Resolves to undefined where Palimpsest is off; never rejects. @param {Who} who */
@@ -150,6 +159,7 @@ export class Sessions {
   async #opening(who) {
     const { sessionId } = who;
     this.#off.delete(sessionId);
+    this.#folders.set(sessionId, who.cwd);
     try {
       if ((await this.choiceOf(sessionId)).off) {
         this.#off.set(sessionId, "you turned it off here");
