@@ -12,8 +12,6 @@ const bytesPerToken = 4;
 export class Room {
   /** Of the model, in tokens. @type {number | undefined} */
   #window;
-  /** What the host keeps free for the answer. */
-  #reserve = 0;
   /** The host's estimate of the system prompt, without tools. */
   #estimated = 0;
   /** System prompt and tools, by the size of a request that went out. @type {number | undefined} */
@@ -21,22 +19,19 @@ export class Room {
   /** A limit that counts beside the window: what the provider refused was longer. @type {number | undefined} */
   #limit;
 
-  /** The tokens that a request may have, by all that is known. */
+  /** Of the model; undefined if it is not known. */
+  get whole() {
+    return this.#window;
+  }
+
+  /** The window as the session is to take it; it keeps room for the answer free by itself. */
   get window() {
-    const { contextWindow } = this;
-    return contextWindow === undefined || this.#limit === undefined
-      ? contextWindow
-      : Math.min(contextWindow, this.#limit);
+    return this.#window === undefined ? undefined : Math.min(this.#window, this.#limit ?? this.#window);
   }
 
   /** Tokens of system prompt and tools. */
   get promptTokens() {
     return this.#measured ?? this.#estimated;
-  }
-
-  /** Without the limit. */
-  get contextWindow() {
-    return this.#window === undefined ? undefined : Math.max(1, this.#window - this.#reserve);
   }
 
   /**
@@ -45,12 +40,10 @@ export class Room {
    * @param {number | undefined} window by the configuration
    */
   beforePrompt({ tokenBudget, runtimeSettings }, window) {
-    const reserve = runtimeSettings?.limits?.maxOutputTokens ?? 0;
+    const answer = runtimeSettings?.limits?.maxOutputTokens ?? 0;
     this.#window = window ?? this.#window ?? tokenBudget;
     if (this.#window !== undefined && tokenBudget !== undefined) {
-      // On small windows the host keeps less than a whole answer free.
-      this.#reserve = Math.max(0, Math.min(reserve, this.#window - tokenBudget));
-      this.#estimated = Math.max(0, this.#window - this.#reserve - tokenBudget);
+      this.#estimated = Math.max(0, this.#window - answer - tokenBudget);
     }
   }
 

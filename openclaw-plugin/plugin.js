@@ -10,7 +10,7 @@ import { refuseWrite, showResult } from "./middleware.js";
 import { Rates } from "./model.js";
 import { Sessions } from "./sessions.js";
 import { registerTools } from "./tools.js";
-import { Heard } from "./turn.js";
+import { Heard, withoutCommands } from "./turn.js";
 
 /** @import { HostConfig, HostFunctions, HostLogger, HostMessage, PluginApi } from "./host.d.ts" */
 
@@ -80,7 +80,7 @@ export class Plugin {
    * @param {readonly HostMessage[]} history
    */
   begin(sessionId, sessionKey, history) {
-    this.#histories.set(sessionId, [...history]);
+    this.#histories.set(sessionId, withoutCommands(history));
     this.heard(sessionKey).forget(history);
     if (sessionKey !== undefined) {
       this.#sessionOf.delete(sessionKey);

@@ -134,6 +134,36 @@ function hostContent(content, calls) {
   return content.map((block) => (isCall(block) ? { ...block, id: calls.host(block.id) } : block));
 }
 
+/** What a person typed to us and not to the model. */
+const ownCommand = /^\/palimpsest(\s|$)/;
+
+/**
+ * A history without what was typed to us. OpenClaw keeps that as words of the person, and joins it with the message behind it one turn
+ * later, so that the request would change where nothing did.
+ * @param {readonly HostMessage[]} history
+ * @returns {HostMessage[]}
+ */
+export function withoutCommands(history) {
+  return history.flatMap((message) => {
+    const { role, content } = message;
+    if (role !== "user" || !textsOf(content).some((text) => ownCommand.test(text))) {
+      return [message];
+    }
+    const rest = Array.isArray(content)
+      ? content.filter((block) => !textsOf([block]).some((text) => ownCommand.test(text)))
+      : [];
+    // As the host had it before it joined them.
+    const [only] = textsOf(rest);
+    return rest.length === 0 ? [] : [{ ...message, content: rest.length === 1 && only !== undefined ? only : rest }];
+  });
+}
+
+/** @param {unknown} content @returns {string[]} */
+function textsOf(content) {
+  const blocks = Array.isArray(content) ? content : [{ type: "text", text: content }];
+  return blocks.map(({ text }) => text).filter((text) => typeof text === "string");
+}
+
 /** Messages that a key's list has at most: a turn has far fewer. */
 const maxHeard = 10_000;
 
