@@ -1,6 +1,6 @@
 // Folders of hosts, for those that run outside of them.
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** Pi's agent folder, found as Pi finds it (`getAgentDir` of Pi 0.87.1). */
@@ -25,4 +25,9 @@ export function openclawStateDir() {
     return join(process.env.OPENCLAW_HOME?.trim() || homedir(), ".openclaw");
   }
   return given === "~" || given.startsWith("~/") ? join(homedir(), given.slice(1)) : given;
+}
+
+/** The setting `store` of OpenClaw's plugin: a relative path counts from the state folder. @param {string} store @param {string} stateDir */
+export function inStateFolder(store, stateDir) {
+  return store === ":memory:" || store.startsWith("~") || isAbsolute(store) ? store : join(stateDir, store);
 }

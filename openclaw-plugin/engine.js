@@ -113,7 +113,7 @@ export class Engine {
     }
     this.#current = current;
     this.#addition = await this.#additionFor(params);
-    return asksAgain(params) ? { messages, estimatedTokens: estimated(messages) } : this.#assembled(params, messages);
+    return asksAgain(params) ? { messages, estimatedTokens: estimated(messages) } : this.#within(params);
   }
 
   /** What the system prompt gets: the rule for our lines, memory, and what the active memory plugin has for it. @param {AssembleParams} params */

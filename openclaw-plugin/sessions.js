@@ -5,6 +5,7 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as addon from "../index.js";
 import { describe } from "../lib/failures.js";
+import { inStateFolder } from "../lib/places.js";
 import { SessionMemory } from "./memory.js";
 import { Room } from "./model.js";
 
@@ -68,6 +69,7 @@ export class Current {
 export class Sessions {
   #failures;
   #choicesFile;
+  #stateDir;
   /** The plugin's configuration. @type {Record<string, unknown>} */
   #config = {};
   /** @type {Promise<{ store: Store, settings: Settings }> | undefined} */
@@ -86,6 +88,7 @@ export class Sessions {
    * @param {Failures} failures
    */
   constructor(folder, failures) {
+    this.#stateDir = dirname(folder);
     this.#choicesFile = join(folder, "openclaw-sessions.json");
     this.#failures = failures;
   }
@@ -103,7 +106,9 @@ export class Sessions {
   /** The settings: environment variables over the plugin's configuration over the defaults. @returns {Promise<Settings>} */
   async settings() {
     const values = (await this.settingValues()).map(({ key, value }) => [key, value]);
-    return Object.fromEntries(values);
+    const settings = Object.fromEntries(values);
+    const isText = typeof settings.store === "string";
+    return isText ? { ...settings, store: inStateFolder(settings.store, this.#stateDir) } : settings;
   }
 
   /** The settings with who set them. */

@@ -78,8 +78,15 @@ test("what went out is in the store, exactly", async () => {
   const requests = await turn(key, "run", call("read", { path: "a.txt" }), runLog, { text: "one" });
   const { sessions } = palimpsest<{ sessions: { id: string }[] }>(sandbox, "sessions", "--json");
   const [{ id }] = sessions;
-  const { messages } = palimpsest<{ messages: string[] }>(sandbox, "context", id, "--call", "3", "--json");
-  const recorded = messages.map((message) => JSON.parse(message) as { role: string; content: unknown });
+  const { messages } = palimpsest<{ messages: { role: string; content: unknown }[] }>(
+    sandbox,
+    "context",
+    id,
+    "--call",
+    "3",
+    "--json",
+  );
+  const recorded = messages;
   expect(recorded.map(({ role }) => role)).toEqual(["user", "assistant", "toolResult", "assistant", "toolResult"]);
   expect(
     recorded.filter(({ role }) => role === "toolResult").map((message) => `tool: ${textOf(message as never)}`),
@@ -158,8 +165,8 @@ describe("`/palimpsest`", () => {
       /^window +[\d.]+k tokens in the last request, of 12\dk that the model takes; plain OpenClaw [\d.]+k/,
     );
     expect(await said("")).toContain(`store     ${sandbox.store}`);
-    expect(await said("sets")).toMatch(/^t1 .*\nf1 +in the window +a\.txt$/m);
-    expect(await said("show f1")).toBe("alpha\nbeta\ngamma");
+    expect(await said("sets")).toMatch(/^t1 +in the window +exec .*\nf2 +in the window +a\.txt$/m);
+    expect(await said("show f2")).toBe("alpha\nbeta\ngamma");
     expect(await said("settings highWater")).toBe("highWater              0.7  (default)");
     expect(await said("memory")).toContain("memory    on");
     expect(await said("help")).toContain("- sets [FILTER]:");
