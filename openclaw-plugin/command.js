@@ -1,6 +1,7 @@
 // The command `/palimpsest`, in every channel: what it takes and answers, as plain text. What it says of a session is in lib/, for all
 // hosts. Decides nothing about contexts.
 import { tools } from "../index.js";
+import { continued } from "../lib/continue.js";
 import { describe } from "../lib/failures.js";
 import { isIncomplete, memoryParts } from "../lib/memory-command.js";
 import {
@@ -60,6 +61,11 @@ const parts = new Map(
     },
     pin: { usage: "NAME", summary: "keep its text in the window until it is unpinned", run: opened(pinned) },
     unpin: { usage: "NAME", summary: "lift its pin; its text stays for now", run: opened(unpinned) },
+    continue: {
+      usage: "NAME [FILE]",
+      summary: "go on, in a new session, with another one, of Pi too; FILE: the store or archive that has it",
+      run: opened(continued),
+    },
     settings: { usage: "[FILTER]", summary: "list the settings, and who set them", run: settings },
     memory: { usage: "[PART]", summary: "show, search and check memory; `memory help` lists its parts", run: memory },
     off: { usage: "", summary: "turn it off in this session", run: off },

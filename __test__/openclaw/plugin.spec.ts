@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createOpenClawSandbox, linkPlugin, type OpenClawSandbox, runLocal } from "../../scripts/lib/openclaw.js";
+import { createOpenClawSandbox, type OpenClawSandbox, runLocal } from "../../scripts/lib/openclaw.js";
 import { type Gateway, startGateway } from "../../scripts/lib/openclaw-gateway.js";
 import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
 import { palimpsest } from "../e2e/support.ts";
@@ -12,8 +12,8 @@ import {
   fromNow,
   isPaired,
   lines,
+  linkPalimpsest,
   type Puppet,
-  packageFolder,
   startPuppet,
   textOf,
 } from "./support.ts";
@@ -28,7 +28,7 @@ let gateway: Gateway;
 beforeAll(async () => {
   model = await startPuppet();
   sandbox = await createOpenClawSandbox({ baseUrl: model.baseUrl, files });
-  linkPlugin(sandbox, packageFolder(sandbox));
+  linkPalimpsest(sandbox);
   // Nothing but what every plugin may do.
   const memory = join(sandbox.homeDir, ".pi", "agent", "memory");
   mkdirSync(memory, { recursive: true });

@@ -1,11 +1,9 @@
 // Shared by the tests on OpenClaw: models that do as a test tells them, and what to look for in request bodies.
-import { spawnSync } from "node:child_process";
-import { cpSync, readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { linkPlugin, type OpenClawSandbox } from "../../scripts/lib/openclaw.js";
 import { layOut } from "../../scripts/lib/packages.js";
 import { type RequestBody, type Step, startScriptedModel, type WireMessage } from "../../scripts/lib/scripted-model.js";
-import { root } from "../../scripts/setup.js";
 
 /** Has OpenClaw load this clone's package, laid out as an installation would have it. Quicker than installing. */
 export function linkPalimpsest(sandbox: OpenClawSandbox, settings?: Parameters<typeof linkPlugin>[2]): void {
@@ -74,18 +72,6 @@ export function lines(body: RequestBody): string[] {
 export function recordsOf<T>(sandbox: OpenClawSandbox, name: string): T[] {
   const written = readFileSync(join(sandbox.dir, name), "utf8").trimEnd();
   return written.split("\n").map((line) => JSON.parse(line) as T);
-}
-
-/** The package as it is installed, with its addon, in a folder of the sandbox: OpenClaw copies the folder of a plugin whole. */
-export function packageFolder({ dir }: OpenClawSandbox): string {
-  const folder = join(dir, "palimpsest");
-  const packed = spawnSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: root, encoding: "utf8" });
-  const [{ files }] = JSON.parse(packed.stdout) as { files: { path: string }[] }[];
-  const addons = readdirSync(root).filter((name) => name.endsWith(".node"));
-  for (const path of [...files.map((file) => file.path), ...addons]) {
-    cpSync(join(root, path), join(folder, path));
-  }
-  return folder;
 }
 
 /** Whether each call in a request has its result, right behind it, and each result its call. */

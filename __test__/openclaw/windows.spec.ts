@@ -1,9 +1,9 @@
 // Palimpsest in OpenClaw where the window is small: requests fit, and one that a provider refuses is followed by a shorter one.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createOpenClawSandbox, linkPlugin, type OpenClawSandbox } from "../../scripts/lib/openclaw.js";
+import { createOpenClawSandbox, type OpenClawSandbox } from "../../scripts/lib/openclaw.js";
 import { type Gateway, startGateway } from "../../scripts/lib/openclaw-gateway.js";
 import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
-import { call, fromNow, isPaired, type Puppet, packageFolder, startPuppet } from "./support.ts";
+import { call, fromNow, isPaired, linkPalimpsest, type Puppet, startPuppet } from "./support.ts";
 
 const window = 32_000;
 // A model with prices: for a free one content leaves as soon as that saves time.
@@ -26,7 +26,7 @@ beforeAll(async () => {
     files,
     model: { contextWindow: window, maxTokens: 4_000, cost },
   });
-  linkPlugin(sandbox, packageFolder(sandbox));
+  linkPalimpsest(sandbox);
   gateway = await startGateway(sandbox);
 });
 
