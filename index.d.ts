@@ -368,6 +368,8 @@ export interface CallInfo {
    * as a message of the role `custom`. Default: none.
    */
   keptFrom?: number;
+  /** Tokens of the whole system prompt and all tools, where the host tells only that. Default: those of `systemPrompt` and `tools`. */
+  promptTokens?: number;
 }
 
 /**

@@ -1,12 +1,12 @@
 // What the person in front of Pi reads: the status line, `/context`, notices.
 import { describe, expect, test } from "vitest";
+import { cameWith, nameItems } from "../lib/objects.js";
+import { contextReport, settingsText } from "../lib/report.js";
+import { dollars, shortCount } from "../lib/words.js";
 import type { Ledger, Session, SessionStatus } from "../pi-extension/addon.ts";
 import { offByError, offBySettings, swallowed } from "../pi-extension/live.ts";
-import { nameItems } from "../pi-extension/objects.ts";
-import { contextReport, settingsText } from "../pi-extension/report.ts";
-import { cameWith } from "../pi-extension/tools.ts";
 import { welcome } from "../pi-extension/welcome.ts";
-import { checkingLine, dollars, offLine, shortCount, statusLine } from "../pi-extension/words.ts";
+import { checkingLine, offLine, statusLine } from "../pi-extension/words.ts";
 
 const status: SessionStatus = {
   calls: 42,
@@ -182,7 +182,7 @@ describe("the report of /context", () => {
   };
 
   const parts = { prompt: 3_100, person: 400, model: 8_000, outputs: 20_000, lines: 900, rest: 0 };
-  const window = { contextWindow: 200_000, layout: "log", parts } as const;
+  const window = { host: "Pi", contextWindow: 200_000, layout: "log", parts } as const;
 
   test("says in plain words and units what is in the window, what it cost, and what epochs saved", () => {
     expect(contextReport(status, ledger, window)).toBe(
@@ -226,7 +226,7 @@ describe("the report of /context", () => {
   });
 
   test("says the layout where it is not the usual one, and does without what is not known", () => {
-    const text = contextReport(status, ledger, { layout: "pools" });
+    const text = contextReport(status, ledger, { host: "Pi", layout: "pools" });
     expect(text).toContain(
       "window    34k tokens in the last request; plain Pi 63k\n          files and outputs met: 20;",
     );
@@ -241,7 +241,7 @@ test("settings are listed with who set them, those that somebody set first", () 
     { key: "store", value: "/s.sqlite", source: "environment", place: "PALIMPSEST_STORE" },
     { key: "keepResults", value: 3, source: "project", place: "/p/.pi/palimpsest.json" },
   ] as const;
-  expect(settingsText(values, "", undefined)).toBe(
+  expect(settingsText(values, "")).toBe(
     [
       'store                  "/s.sqlite"  (set by the environment, `PALIMPSEST_STORE`)',
       "keepResults            3  (set by the project's file, `/p/.pi/palimpsest.json`)",
@@ -249,8 +249,11 @@ test("settings are listed with who set them, those that somebody set first", () 
       'layout                 "log"  (default)',
     ].join("\n"),
   );
-  expect(settingsText(values, "LAY", "pools")).toBe('layout                 "pools"  (set here by `/context layout`)');
-  expect(settingsText(values, "lauout", undefined)).toBe("No setting fits `lauout`.");
+  const chosen = { key: "layout", value: "pools", source: "session", place: "/context layout" } as const;
+  expect(settingsText([chosen], "LAY")).toBe('layout                 "pools"  (set here by `/context layout`)');
+  const configured = { key: "layout", value: "pools", source: "config", place: "openclaw.json" } as const;
+  expect(settingsText([configured], "")).toBe('layout                 "pools"  (set in `openclaw.json`)');
+  expect(settingsText(values, "lauout")).toBe("No setting fits `lauout`.");
 });
 
 test("the row of a call says what came, and not again what was asked for", () => {

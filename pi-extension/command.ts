@@ -1,10 +1,6 @@
 // The command `/context`: what it takes, what it answers, and where that is shown. Decides nothing about contexts.
 import type { ExtensionCommandContext, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { continued } from "../lib/continue.js";
-import { windowParts } from "../lib/window.js";
-import type { Settings, SettingValue } from "./addon.ts";
-import { describe, tell } from "./failures.ts";
-import { chosenLayout, type Live, type Off } from "./live.ts";
 import {
   activated,
   type Changeable,
@@ -17,10 +13,14 @@ import {
   pinned,
   unpinned,
   whyText,
-} from "./objects.ts";
+} from "../lib/objects.js";
+import { contextReport, type ShownSetting, settingsText } from "../lib/report.js";
+import { windowParts } from "../lib/window.js";
+import type { Settings, SettingValue } from "./addon.ts";
+import { describe, tell } from "./failures.ts";
+import { chosenLayout, type Live, type Off } from "./live.ts";
 import { modelInUse } from "./observe.ts";
 import { showPanel } from "./panel.ts";
-import { contextReport, settingsText } from "./report.ts";
 import type { Trouble } from "./words.ts";
 
 /** An open session, as the command needs it. */
@@ -132,7 +132,7 @@ function looksOf(host: ContextHost): Record<string, Part> {
       usage: "[FILTER]",
       summary: "list the settings, and who set them",
       indent: 23,
-      run: async (given, ctx) => settingsText(await host.settings(ctx), given, chosenLayout(ctx)),
+      run: async (given, ctx) => settingsText(shownSettings(await host.settings(ctx), ctx), given),
     },
   };
 }
@@ -206,6 +206,16 @@ function changesOf(host: ContextHost): Record<string, Part> {
   };
 }
 
+/** The settings, with the layout that the person chose in the session. */
+function shownSettings(values: readonly SettingValue[], ctx: ExtensionCommandContext): ShownSetting[] {
+  const layout = chosenLayout(ctx);
+  return values.map((setting) =>
+    setting.key === "layout" && layout !== undefined
+      ? { ...setting, value: layout, source: "session", place: "/context layout" }
+      : setting,
+  );
+}
+
 /** What is answered in an open session; else why there is none. */
 async function opened(
   host: ContextHost,
@@ -213,7 +223,7 @@ async function opened(
   answer: (current: Shown & Changeable) => Promise<string>,
 ): Promise<string> {
   const current = host.current;
-  return current === undefined ? offText(host.off) : answer({ ...current, cwd });
+  return current === undefined ? offText(host.off) : answer({ ...current, cwd, host: "Pi", command: "/context" });
 }
 
 async function chooseLayout(
@@ -293,7 +303,7 @@ async function overview(host: ContextHost, ctx: ExtensionCommandContext): Promis
   try {
     // A store that does not hold all of the last call says so where that is asked for.
     const parts = await store.recordedCall(session.id).then(windowParts, () => undefined);
-    const window = { contextWindow: modelInUse(ctx)?.contextWindow, layout, parts };
+    const window = { host: "Pi", contextWindow: modelInUse(ctx)?.contextWindow, layout, parts };
     return [contextReport(status, await session.ledger(), window), ...said].join("\n");
   } catch (error) {
     return [`Palimpsest: the ledger cannot be read: ${describe(error)}`, ...said].join("\n");

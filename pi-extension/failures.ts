@@ -3,9 +3,12 @@
 // look like and how the file is kept is in lib/log.js.
 import { join } from "node:path";
 import { type ContextEvent, type ExtensionAPI, type ExtensionContext, VERSION } from "@earendil-works/pi-coding-agent";
+import { describe, withCauses } from "../lib/failures.js";
 import { type Log, openLog } from "../lib/log.js";
 import { harmless } from "../lib/terminal.js";
 import { type Addon, loadAddon, thisCopy } from "./addon.ts";
+
+export { describe };
 
 /** Handlers that take so long are logged at `info`, the others at `debug`. A person may notice it. */
 const slowMs = 100;
@@ -54,28 +57,6 @@ export function createFailures(file: Log, ctx: ExtensionContext): Failures {
       await logged(what, error);
     },
   };
-}
-
-/** The error's code, message and hint, in one line. */
-export function describe(error: unknown): string {
-  if (!(error instanceof Error)) {
-    return String(error);
-  }
-  const { code, hint } = error as { code?: unknown; hint?: unknown };
-  const coded = typeof code === "string" ? `${error.message} (${code})` : error.message;
-  const full = typeof hint === "string" ? `${coded}; hint: ${hint}` : coded;
-  return full.replaceAll(/\s*\n\s*/g, " ");
-}
-
-function withCauses(error: unknown): string {
-  const own = error instanceof Error ? `${describe(error)}\n${error.stack ?? ""}` : describe(error);
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause === undefined ? own : `${own}\ncaused by ${withCauses(cause)}`;
-}
-
-/** Whether something of ours does not work, so that nobody who asks can help it by asking in another way. */
-export function isFailure(error: unknown): boolean {
-  return !(error instanceof Error) || !("code" in error) || (error as { failure?: unknown }).failure === true;
 }
 
 /** Shows the user a text: in the user interface, else on stderr, since stdout is for the answers of the model. */

@@ -8,11 +8,11 @@ import {
   type ToolResultEvent,
   withFileMutationQueue,
 } from "@earendil-works/pi-coding-agent";
+import { cut } from "../lib/words.js";
 import { loadAddon, type Memory, type MemoryFlush, once } from "./addon.ts";
 import { createFailures, type Failures, type openExtensionLog } from "./failures.ts";
 import { modelOf } from "./observe.ts";
 import type { SessionLife } from "./session.ts";
-import { cut } from "./words.ts";
 
 const loadCapture = once(() => import("./capture.ts"));
 

@@ -1,7 +1,7 @@
 // A text in Pi's terminal that is read and closed: in the place of the editor, with Pi's components, theme and keys. Changes nothing.
 import { DynamicBorder, type ExtensionCommandContext, type Theme } from "@earendil-works/pi-coding-agent";
 import { type Component, truncateToWidth, visibleWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
-import { oneLine, plainLines } from "./words.ts";
+import { oneLine, plainLines } from "../lib/words.js";
 
 /** Rows that stay for Pi's footer and the last lines of the transcript. */
 const rowsOfOthers = 6;

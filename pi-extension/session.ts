@@ -1,6 +1,7 @@
 // The life of the open session behind a Pi: opened, closed, turned off and on, carried over to another store where its own is lost. At
 // most one is open. What is done in an open session is in index.ts and observe.ts; how store and session are opened, in live.ts.
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { cut } from "../lib/words.js";
 import { type Addon, type ContextTool, loadAddon, once, type SessionEvent, type Settings } from "./addon.ts";
 import { createFailures, environment, type Failures, type openExtensionLog } from "./failures.ts";
 import {
@@ -25,7 +26,7 @@ import {
 } from "./live.ts";
 import { createObserver, createUsageReporter, modelInUse, type Observer, type UsageReporter } from "./observe.ts";
 import { registerContextTools } from "./tools.ts";
-import { checkingLine, cut, noticeOf, offLine, statusLine, type Trouble } from "./words.ts";
+import { checkingLine, noticeOf, offLine, statusLine, type Trouble } from "./words.ts";
 
 /** A Pi session with Palimpsest on. */
 export interface Current extends Live {

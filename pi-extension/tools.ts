@@ -4,9 +4,10 @@
 import type { AgentToolResult, ExtensionAPI, Theme } from "@earendil-works/pi-coding-agent";
 import { type Component, Container, Text, TruncatedText } from "@earendil-works/pi-tui";
 import type { TSchema } from "typebox";
+import { describe, isFailure, unavailable } from "../lib/failures.js";
+import { cameWith } from "../lib/objects.js";
+import { oneLine, plainLines } from "../lib/words.js";
 import type { ContextTool, Session } from "./addon.ts";
-import { describe, isFailure } from "./failures.ts";
-import { oneLine, plainLines, shortCount } from "./words.ts";
 
 /** Characters of a name that a line shows. */
 const maxName = 80;
@@ -52,11 +53,6 @@ export function registerContextTools(
     };
     pi.registerTool(definition);
   }
-}
-
-/** What the model is told where a tool of ours does not work. */
-function unavailable(tool: string): string {
-  return `\`${tool}\` does not work right now, and the user has been told. Go on without it: to see an output or a file again, run the command or read the file again`;
 }
 
 /** What a result of our tools keeps in Pi's session file for its line. */
@@ -128,27 +124,6 @@ function picked(args: unknown, which: ("lines" | "pattern")[], theme: Theme): st
 function nameOf(args: unknown): string {
   const { name } = (args ?? {}) as { name?: unknown };
   return typeof name === "string" && name !== "" ? oneLine(name, maxName) : "…";
-}
-
-/**
- * What came, by the first line of the answer: `bash · lines 40-80 of 412 · 1.2k tokens`. `name`: as it was asked for, which is not said
- * again.
- */
-export function cameWith(name: string, result: Result): string {
-  const text = textOf(result);
-  const [first] = text.split("\n", 1);
-  const [, handle = "", said = first] = /^(?:done: )?\[([^\]]+)\] (.*)$/s.exec(first) ?? [];
-  const rest = said.replace(/^done: /, "").replace(/:$/, "");
-  const parts = [handle, ...rest.split(/ · |, (?=[\d,]+ tokens?$)/)];
-  const news = parts.filter((part) => part !== "" && part !== name);
-  const { tokens } = (result.details ?? {}) as Partial<RowDetails>;
-  const isContent = text.length > first.length || result.content.some((block) => block.type === "image");
-  const size = isContent && typeof tokens === "number" ? [counted(tokens)] : [];
-  return [oneLine(news.join(" · ") || "done", maxCame), ...size].join(" · ");
-}
-
-function counted(tokens: number): string {
-  return `${shortCount(tokens)} token${tokens === 1 ? "" : "s"}`;
 }
 
 const ourTools = ["activate", "deactivate", "pin", "unpin"];

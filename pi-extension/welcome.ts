@@ -4,8 +4,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { harmless } from "../lib/terminal.js";
+import { shortPath } from "../lib/words.js";
 import { tell } from "./failures.ts";
-import { shortPath } from "./words.ts";
 
 const widgetKey = "palimpsest-welcome";
 

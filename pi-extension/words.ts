@@ -1,12 +1,7 @@
-// What a person reads of us in one line: the status line, notices, and figures such as money and tokens; and texts as a terminal may be
-// given them. Decides nothing.
-import { homedir } from "node:os";
-import { join, sep } from "node:path";
+// What a person reads of us in one line: the status line and notices. Decides nothing.
 import { harmless } from "../lib/terminal.js";
+import { cut, percent, shortCount } from "../lib/words.js";
 import type { SessionEvent, SessionStatus } from "./addon.ts";
-
-/** What Pi shows in the place of a tab. */
-const tab = "   ";
 
 /** Below this many tokens a request is so small that figures about it mean nothing. */
 const smallRequestTokens = 20_000;
@@ -112,58 +107,4 @@ export function noticeOf(event: SessionEvent): string | undefined {
     default:
       return undefined;
   }
-}
-
-/** Such as `812`, `8.4k`, `34k`, `2.35M`. */
-export function shortCount(count: number): string {
-  if (count < 1_000) {
-    return String(Math.round(count));
-  }
-  if (count < 9_950) {
-    return `${(count / 1_000).toFixed(1)}k`;
-  }
-  return count < 999_500 ? `${Math.round(count / 1_000)}k` : `${(count / 1_000_000).toFixed(2)}M`;
-}
-
-/** A sum in US dollars that is not negative: `$0.27`, and below ten cents `$0.028`. */
-export function dollars(sum: number): string {
-  if (sum > 0 && sum < 0.0005) {
-    return "less than $0.001";
-  }
-  return `$${sum.toFixed(sum < 0.0995 ? 3 : 2)}`;
-}
-
-/** Such as `1 call`, `2 calls`. */
-export function counted(count: number, thing: string): string {
-  return `${shortCount(count)} ${thing}${count === 1 ? "" : "s"}`;
-}
-
-/** Such as `43 %`. */
-export function percent(part: number, whole: number): string {
-  return `${Math.round((100 * part) / (whole > 0 ? whole : 1))} %`;
-}
-
-/** A text of at most this many characters. */
-export function cut(text: string, characters: number): string {
-  if (text.length <= characters) {
-    return text;
-  }
-  // Not between the halves of a surrogate pair.
-  const end = /[\ud800-\udbff]$/.test(text.slice(0, characters - 1)) ? characters - 2 : characters - 1;
-  return `${text.slice(0, end).trimEnd()}…`;
-}
-
-/** A text in one line that does nothing to a terminal. */
-export function oneLine(text: string, characters: number): string {
-  return cut(harmless(text.replaceAll(/\s+/g, " ").trim()), characters);
-}
-
-/** Lines that do nothing to a terminal and are as wide as they look. */
-export function plainLines(text: string): string {
-  return harmless(text.replaceAll("\r\n", "\n")).replaceAll("\t", tab);
-}
-
-/** A path with `~` for the user's folder. */
-export function shortPath(path: string, home = homedir()): string {
-  return path.startsWith(join(home, sep)) ? join("~", path.slice(home.length)) : path;
 }

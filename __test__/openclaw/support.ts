@@ -73,3 +73,27 @@ export function recordsOf<T>(sandbox: OpenClawSandbox, name: string): T[] {
   const written = readFileSync(join(sandbox.dir, name), "utf8").trimEnd();
   return written.split("\n").map((line) => JSON.parse(line) as T);
 }
+
+/** Whether each call in a request has its result, right behind it, and each result its call. */
+export function isPaired(body: RequestBody): boolean {
+  let open: string[] = [];
+  for (const { role, tool_calls: calls = [], tool_call_id: id = "" } of conversationOf(body)) {
+    if (role === "tool") {
+      if (!open.includes(id)) {
+        return false;
+      }
+      open = open.filter((known) => known !== id);
+    } else if (open.length > 0) {
+      return false;
+    } else {
+      open = calls.map((each) => each.id);
+    }
+  }
+  return open.length === 0;
+}
+
+/** Whether a request begins with all messages of the one before. */
+export function continues(before: RequestBody, after: RequestBody): boolean {
+  const [known, next] = [before, after].map((body) => conversationOf(body).map((message) => JSON.stringify(message)));
+  return known.every((message, at) => message === next[at]);
+}

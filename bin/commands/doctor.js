@@ -11,7 +11,7 @@ import { pairs } from "../lib/table.js";
 export const doctor = {
   name: "doctor",
   usage: "[--set-aside [--force]]",
-  summary: "Check the store, the settings, and what Pi loads",
+  summary: "Check the store, the settings, and what hosts load",
   arguments: [0, 0],
   options: {
     "set-aside": {
@@ -21,7 +21,7 @@ export const doctor = {
     force: { type: "boolean", text: "with --set-aside: rename the file even if it is not damaged, or no store" },
   },
   notes: ["Only reads, unless --set-aside is given. Exit code 1 if something is wrong."],
-  json: "{ healthy: boolean, store: DoctorReport | null, installation: { version: string, addon: string | null, node: string, platform: string, pi: string | null, loadedFrom: { source: string, version: string | null }[], enabled: boolean | null, log: { file: string, failures: number, newest: string | null }, findings: { kind: string, problem: string, advice: string }[] } }; with --set-aside { path: string, setAside: string }",
+  json: "{ healthy: boolean, store: DoctorReport | null, installation: { version: string, addon: string | null, node: string, platform: string, pi: string | null, loadedFrom: { source: string, version: string | null }[], enabled: boolean | null, log: { file: string, failures: number, newest: string | null }, openclaw: { stateDir: string, version: string | null, engine: string | null, enabled: boolean, store: string | null, log: { file: string, failures: number, newest: string | null } } | null, findings: { kind: string, problem: string, advice: string }[] } }; with --set-aside { path: string, setAside: string }",
   examples: ["palimpsest doctor", "palimpsest doctor --json"],
   async run(given) {
     const force = given.values.force === true;
@@ -36,7 +36,7 @@ export const doctor = {
       return 0;
     }
     const installation = await lookAtInstallation();
-    const store = installation.addon === null ? null : await checked(given);
+    const store = installation.addon === null ? null : await checked(given, installation.openclaw?.store ?? null);
     const healthy = installation.findings.length === 0 && store?.healthy !== false;
     await (given.json ? writeJson({ healthy, store, installation }) : print(healthy, store, installation));
     return healthy ? 0 : 1;
@@ -44,12 +44,14 @@ export const doctor = {
 };
 
 /**
- * The check of the store; null where there is none yet and none was named.
+ * The check of the store; null where there is none yet and none was named. Where only OpenClaw has one, that is checked.
  * @param {import("../lib/arguments.js").Given} given
+ * @param {string | null} openclawStore
  */
-async function checked(given) {
+async function checked(given, openclawStore) {
   const { doctor: check } = await import("../../index.js");
-  const path = await storePath(given);
+  const own = await storePath(given);
+  const path = existsSync(own) || openclawStore === null || !existsSync(openclawStore) ? own : openclawStore;
   const isNamed = given.store !== undefined || Boolean(process.env.PALIMPSEST_STORE);
   return isNamed || existsSync(path) ? withProgress("checking", () => check(path)) : null;
 }
@@ -76,10 +78,9 @@ async function print(healthy, store, installation) {
 }
 
 /** @param {import("../lib/installation.js").Installation} installation */
-function aboutInstallation({ version, addon, node, platform, pi, loadedFrom, enabled, log }) {
+function aboutInstallation({ version, addon, node, platform, pi, loadedFrom, enabled, log, openclaw }) {
   const sources = loadedFrom.map(({ source }) => source).join(", ");
   const by = { true: "on", false: "off: the setting `enabled` is false", null: "-" };
-  const failures = log.failures === 0 ? "no failures" : `${log.failures} failures, the last ${log.newest}`;
   return {
     palimpsest: version,
     addon: addon ?? "does not load",
@@ -87,8 +88,24 @@ function aboutInstallation({ version, addon, node, platform, pi, loadedFrom, ena
     pi: pi ?? "not on the path",
     "pi loads it from": sources === "" ? "nowhere: see `pi install`" : sources,
     "by the settings": by[/** @type {"true" | "false" | "null"} */ (String(enabled))],
-    log: `${log.file}: ${failures}`,
+    log: logText(log),
+    ...(openclaw === null ? {} : aboutOpenClaw(openclaw)),
   };
+}
+
+/** @param {import("../lib/openclaw.js").OpenClaw} openclaw */
+function aboutOpenClaw({ stateDir, version, engine, enabled, store, log }) {
+  return {
+    openclaw: `${version ?? "not on the path"}, state in ${stateDir}`,
+    "its context engine": `${engine ?? "its own"}${enabled ? "" : "; the plugin is off"}`,
+    "its store": store ?? "in memory",
+    "its log": logText(log),
+  };
+}
+
+/** @param {{ file: string, failures: number, newest: string | null }} log */
+function logText({ file, failures, newest }) {
+  return `${file}: ${failures === 0 ? "no failures" : `${failures} failures, the last ${newest}`}`;
 }
 
 /** @param {import("../../index.js").DoctorReport} report */

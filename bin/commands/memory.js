@@ -1,9 +1,10 @@
 // `palimpsest memory`: memory that survives sessions, outside of one. What it does and says is that of `/memory`.
 import { resolve } from "node:path";
 import { isIncomplete, memoryParts } from "../../lib/memory-command.js";
+import { piAgentDir } from "../../lib/places.js";
 import { text, UsageError } from "../lib/arguments.js";
 import { noteNothing, write, writeJson } from "../lib/output.js";
-import { piAgentDir, withStore } from "../lib/store.js";
+import { withStore } from "../lib/store.js";
 
 /** Options among the words of a part, which it reads itself. */
 const among = ["--sessions", "--files", "--global", "--project", "--local", "--apply"];

@@ -2,12 +2,12 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { plural } from "../../lib/describe.js";
+import { piAgentDir } from "../../lib/places.js";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
 import { printError } from "../lib/errors.js";
 import { write, writeError, writeJson } from "../lib/output.js";
 import { writePrivate } from "../lib/private-file.js";
 import { withProgress } from "../lib/progress.js";
-import { piAgentDir } from "../lib/store.js";
 import { oneLine, writeTable } from "../lib/table.js";
 import { transcripts } from "../lib/transcripts.js";
 

@@ -4,12 +4,13 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { levelVariable, openLog } from "../../lib/log.js";
+import { piAgentDir } from "../../lib/places.js";
 import { version } from "./help.js";
-import { piAgentDir } from "./store.js";
+import { lookAtOpenClaw } from "./openclaw.js";
 
 /**
  * @typedef {object} Finding
- * @property {"addon" | "node" | "pi" | "settings" | "log"} kind
+ * @property {"addon" | "node" | "pi" | "openclaw" | "settings" | "log"} kind
  * @property {string} problem
  * @property {string} advice
  *
@@ -22,6 +23,7 @@ import { piAgentDir } from "./store.js";
  * @property {{ source: string, version: string | null }[]} loadedFrom the packages of ours in Pi's settings
  * @property {boolean | null} enabled by the settings; null where they are wrong
  * @property {{ file: string, failures: number, newest: string | null }} log failures in the newest file, and when the last one was
+ * @property {import("./openclaw.js").OpenClaw | null} openclaw null where the plugin is not installed in an OpenClaw
  * @property {Finding[]} findings
  */
 
@@ -64,6 +66,7 @@ export async function lookAtInstallation() {
     loadedFrom,
     enabled,
     log: { file: log.file, ...failuresIn(log.file) },
+    openclaw: await lookAtOpenClaw(findings, failuresIn, addon ?? undefined),
     findings,
   };
 }

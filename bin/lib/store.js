@@ -1,9 +1,9 @@
 // The store that a command works on: found as the Pi extension finds it, opened, and closed after the work.
 import { constants, existsSync } from "node:fs";
 import { chmod, copyFile, mkdtemp, rm } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { piAgentDir } from "../../lib/places.js";
 import { writeError } from "./output.js";
 import { oneLine } from "./table.js";
 
@@ -217,19 +217,4 @@ async function storeOptions(given, needed) {
   const isPlaced = given.store !== undefined || process.env.PALIMPSEST_STORE !== undefined;
   const settings = await settingsFor(isPlaced ? needed : [...forStore, ...needed]);
   return { path: given.store, settings, agentDir: piAgentDir() };
-}
-
-/** Pi's agent folder, found as Pi finds it (`getAgentDir` of Pi 0.87.1). */
-export function piAgentDir() {
-  const given = process.env.PI_CODING_AGENT_DIR;
-  if (!given) {
-    return join(homedir(), ".pi", "agent");
-  }
-  if (given === "~") {
-    return homedir();
-  }
-  if (given.startsWith("~/") || (process.platform === "win32" && given.startsWith("~\\"))) {
-    return join(homedir(), given.slice(2));
-  }
-  return given.startsWith("file://") ? fileURLToPath(given) : given;
 }

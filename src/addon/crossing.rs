@@ -26,7 +26,7 @@ pub(super) fn call_info(json: &str) -> Result<CallInfo> {
             .and_then(Value::as_u64)
             .filter(|window| *window > 0),
         model_data: value.get("modelData").map(model_data),
-        fixed_tokens: None,
+        fixed_tokens: value.get("promptTokens").and_then(Value::as_u64),
         kept_from: value
             .get("keptFrom")
             .and_then(Value::as_u64)

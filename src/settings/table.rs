@@ -55,7 +55,7 @@ pub const SETTINGS: &[SettingDoc] = &[
         "store",
         SettingType::OptionalText,
         "null",
-        "Path of the store's file, or `:memory:`; relative to the settings file; `null`: `palimpsest/store.sqlite` beside it",
+        "Path of the store's file, or `:memory:`; relative to the settings file; `null`: `palimpsest/store.sqlite` beside it, for OpenClaw in the platform's data folder",
     )),
     user_only(setting(
         "filesystemId",
@@ -152,7 +152,7 @@ pub const SETTINGS: &[SettingDoc] = &[
         "maxOutputBytes",
         SettingType::Count { min: 0, max: 1 << 30 },
         "16777216",
-        "Outputs that Pi cut are stored whole up to this many bytes; 0: never",
+        "Outputs that the host cut are stored whole up to this many bytes; 0: never",
     ),
     setting(
         "highWater",
@@ -176,13 +176,13 @@ pub const SETTINGS: &[SettingDoc] = &[
         "deadlineSeconds",
         SettingType::Count { min: 1, max: 3_600 },
         "2",
-        "How long a call waits for files, the store and earlier work before Pi's own messages go out, see [Deadlines](#deadlines)",
+        "How long a call waits for files, the store and earlier work before the host's own messages go out, see [Deadlines](#deadlines)",
     )),
     user_only(setting(
         "prices",
         SettingType::Prices,
         "\"auto\"",
-        "What input tokens cost, see [Prices](#prices); `auto`: from Pi's model data",
+        "What input tokens cost, see [Prices](#prices); `auto`: from the host's model data",
     )),
     setting(
         "exclude",

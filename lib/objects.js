@@ -1,20 +1,21 @@
-// What `/context` says of the objects of a session: which there are, their content and versions, and why the model sees them as it does.
-// And what it does to them for a person: what the tools do for the model, and an archive. Holds no policy.
+// What a person's command says of the objects of a session: which there are, their content and versions, and why the model sees them as it
+// does. And what it does to them for a person: what the tools do for the model, and an archive. Holds no policy.
 import { existsSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
-import { plural, size, what } from "../lib/describe.js";
-import { reasons } from "../lib/reasons.js";
-import type { ContextTool, Session, SessionSets, Settings, Store } from "./addon.ts";
-import { cameWith } from "./tools.ts";
-import { counted, cut, oneLine, shortCount } from "./words.ts";
+import { plural, size, what } from "./describe.js";
+import { reasons } from "./reasons.js";
+import { counted, cut, oneLine, shortCount } from "./words.js";
 
-/** An open session with its store. */
-export interface Opened {
-  readonly session: Session;
-  readonly store: Store;
-  /** The working folder, from which paths are shown and taken. */
-  readonly cwd: string;
-}
+/**
+ * @import { ContextTool, Session, SessionSets, Settings, Store } from "../index.js"
+ *
+ * @typedef {object} Opened an open session with its store
+ * @property {Session} session
+ * @property {Store} store
+ * @property {string} cwd the working folder, from which paths are shown and taken
+ * @property {string} host its name
+ * @property {string} command the person's command: `/context`
+ */
 
 /** Objects, versions and messages that are listed: a terminal shows no more at a time. */
 const listed = 30;
@@ -23,11 +24,14 @@ const shownLines = 60;
 const shownCharacters = 200;
 /** Characters of what a completion says of an object. */
 const shownDescription = 120;
+/** Characters of what came that a line shows. */
+const maxCame = 160;
 
-/** The objects whose handle, type, path, tool or state holds `filter`, newest last. */
-export async function objectsText({ session, store, cwd }: Opened, filter: string): Promise<string> {
+/** The objects whose handle, type, path, tool or state holds `filter`, newest last. @param {Opened} opened @param {string} filter */
+export async function objectsText({ session, store, cwd }, filter) {
   const sets = await session.sets();
-  const fits = ({ handle, type, path, tool }: SessionSets["index"][number]) =>
+  /** @param {SessionSets["index"][number]} object */
+  const fits = ({ handle, type, path, tool }) =>
     [handle, type, path ?? "", tool ?? "", ...statesOf(sets, handle)].some((word) => word.includes(filter));
   const found = sets.index.filter(fits);
   if (found.length === 0) {
@@ -41,8 +45,12 @@ export async function objectsText({ session, store, cwd }: Opened, filter: strin
   return [...(await Promise.all(rows)), ...more].join("\n");
 }
 
-/** The content of an object, or its beginning. `name`: a handle, path, nickname or ID, also of a version (`f3@-1`). */
-export async function contentText(opened: Opened, name: string): Promise<string> {
+/**
+ * The content of an object, or its beginning.
+ * @param {Opened} opened
+ * @param {string} name a handle, path, nickname or ID, also of a version (`f3@-1`)
+ */
+export async function contentText(opened, name) {
   const id = await idOf(opened, name);
   const content = await opened.store.content(id);
   if (content === null) {
@@ -55,8 +63,8 @@ export async function contentText(opened: Opened, name: string): Promise<string>
   return [...shown, ...(rest > 0 ? [more] : [])].join("\n");
 }
 
-/** The versions of an object, newest first. */
-export async function historyText(opened: Opened, name: string): Promise<string> {
+/** The versions of an object, newest first. @param {Opened} opened @param {string} name */
+export async function historyText(opened, name) {
   const versions = await opened.store.history(await idOf(opened, name));
   const rows = versions.slice(0, listed).map((version, at) => {
     const moved = version.id === versions[0].id ? "" : `  as ${version.source?.path ?? version.id}`;
@@ -66,11 +74,11 @@ export async function historyText(opened: Opened, name: string): Promise<string>
   return [...rows, ...more].join("\n");
 }
 
-/** How the last call showed an object, or all that it did not show as Pi had it, and why. */
-export async function whyText({ session, store }: Opened, name: string): Promise<string> {
+/** How the last call showed an object, or all that it did not show as the host had it, and why. @param {Opened} opened @param {string} name */
+export async function whyText({ session, store, host }, name) {
   const { about, call, failedOpen } = await store.recordedCall(session.id);
   if (failedOpen !== null) {
-    return `Call ${call} went out with Pi's own messages: ${failedOpen}`;
+    return `Call ${call} went out with ${host}'s own messages: ${failedOpen}`;
   }
   const found = about.filter(({ handle, fileHandle, path, shown, notes, folds }) =>
     name === ""
@@ -79,7 +87,7 @@ export async function whyText({ session, store }: Opened, name: string): Promise
   );
   if (found.length === 0) {
     return name === ""
-      ? `Call ${call} showed everything as Pi had it.`
+      ? `Call ${call} showed everything as ${host} had it.`
       : `\`${name}\` has no message of its own in call ${call}: it was folded, compacted away, or never shown.`;
   }
   const entries = found.slice(-listed).map((message) => {
@@ -92,10 +100,16 @@ export async function whyText({ session, store }: Opened, name: string): Promise
   return [`In call ${call}:`, ...entries.flat(), ...more].join("\n");
 }
 
-/** Names of objects to complete, the newest first: of all, or of those in a set. */
-export async function nameItems({ session }: Pick<Opened, "session">, typed: string, of: "all" | "active" | "pinned") {
+/**
+ * Names of objects to complete, the newest first: of all, or of those in a set.
+ * @param {Pick<Opened, "session">} opened
+ * @param {string} typed
+ * @param {"all" | "active" | "pinned"} of
+ */
+export async function nameItems({ session }, typed, of) {
   const sets = await session.sets();
-  const isIn = ({ handle }: SessionSets["index"][number]) => of === "all" || sets[of].includes(handle);
+  /** @param {SessionSets["index"][number]} object */
+  const isIn = ({ handle }) => of === "all" || sets[of].includes(handle);
   const fitting = sets.index.filter(
     (object) => isIn(object) && (object.handle.startsWith(typed) || object.path?.includes(typed)),
   );
@@ -107,36 +121,33 @@ export async function nameItems({ session }: Pick<Opened, "session">, typed: str
     });
 }
 
-function within(cwd: string, path: string): string {
+/** @param {string} cwd @param {string} path */
+function within(cwd, path) {
   return path.startsWith(join(cwd, sep)) ? relative(cwd, path) : path;
 }
 
-/** In which sets an object is, in words. */
-function statesOf({ active, pinned }: SessionSets, handle: string): string[] {
+/** In which sets an object is, in words. @param {SessionSets} sets @param {string} handle */
+function statesOf({ active, pinned }, handle) {
   if (pinned.includes(handle)) {
     return ["pinned"];
   }
   return active.includes(handle) ? ["in the window"] : [];
 }
 
-/** The full ID of the object of a name, with the version that it names. */
-async function idOf({ session, store, cwd }: Opened, name: string): Promise<string> {
+/** The full ID of the object of a name, with the version that it names. @param {Opened} opened @param {string} name */
+async function idOf({ session, store, cwd }, name) {
   const [, plain = name, version = ""] = /^(.*?)(@[^@]*)?$/s.exec(name) ?? [];
   const known = (await session.sets()).index.find(({ handle, path }) => handle === plain || path === plain);
   return known === undefined ? store.find(name, { cwd }) : `${known.id}${version}`;
 }
 
-/** An open session, as a person changes it. */
-export interface Changeable extends Opened {
-  readonly layout: Settings["layout"];
-  readonly tools: readonly ContextTool[];
-}
+/** An open session, as a person changes it. @typedef {Opened & { layout: Settings["layout"], tools: readonly ContextTool[] }} Changeable */
 
 /** `NAME [LINES] [/PATTERN/]`; the name may be `turns 3-5`. */
 const wanted = /^((?:turns? \S+|.+?))(?:\s+(\d+(?:[\d\s,-]*\d)?))?(?:\s+\/(.+)\/)?$/s;
 
-/** Activates an object, or some of its lines. */
-export async function activated(current: Changeable, given: string): Promise<string> {
+/** Activates an object, or some of its lines. @param {Changeable} current @param {string} given */
+export async function activated(current, given) {
   const [, name = given, lines, pattern] = wanted.exec(given) ?? [];
   const result = await execute(current, "activate", { name, lines, pattern });
   const came = cameWith(name, result);
@@ -144,35 +155,35 @@ export async function activated(current: Changeable, given: string): Promise<str
   return hasCame ? `\`${name}\` goes to the model with the next message: ${came}` : `\`${name}\`: ${came}`;
 }
 
-/** Pins an object. */
-export async function pinned(current: Changeable, name: string): Promise<string> {
+/** Pins an object. @param {Changeable} current @param {string} name */
+export async function pinned(current, name) {
   const answered = await changed(current, "pin", name);
   return answered.startsWith("done: ") || answered.includes("\n")
-    ? `Pinned: \`${name}\` stays in the window until \`/context unpin ${name}\`. If it is not there, it comes with the next message.`
+    ? `Pinned: \`${name}\` stays in the window until \`${current.command} unpin ${name}\`. If it is not there, it comes with the next message.`
     : answered;
 }
 
-/** Lifts a pin. */
-export async function unpinned(current: Changeable, name: string): Promise<string> {
+/** Lifts a pin. @param {Changeable} current @param {string} name */
+export async function unpinned(current, name) {
   await changed(current, "unpin", name);
   return `\`${name}\` is not pinned; its text stays for now.`;
 }
 
-/** Lets the text of an object go; asked again, takes it out of what the session lists. */
-export async function deactivated(current: Changeable, name: string): Promise<string> {
+/** Lets the text of an object go; asked again, takes it out of what the session lists. @param {Changeable} current @param {string} name */
+export async function deactivated(current, name) {
   const answered = (await changed(current, "deactivate", name)).replace(/^done: /, "");
   const [, tokens] = /, ([\d,]+ tokens?)$/.exec(answered) ?? [];
   return tokens === undefined ? answered : `\`${name}\` leaves the window with the next epoch: ${tokens}.`;
 }
 
-/** Does what the tool of that name does. */
-async function changed(current: Changeable, tool: string, name: string): Promise<string> {
+/** Does what the tool of that name does. @param {Changeable} current @param {string} tool @param {string} name */
+async function changed(current, tool, name) {
   const { content } = await execute(current, tool, { name });
   return content[0].text;
 }
 
-/** A person's command belongs to no call of the model. */
-async function execute({ session, tools }: Changeable, name: string, args: unknown) {
+/** A person's command belongs to no call of the model. @param {Changeable} current @param {string} name @param {unknown} args */
+async function execute({ session, tools }, name, args) {
   const tool = tools.find((known) => known.name === name);
   if (tool === undefined) {
     throw new Error(`\`${name}\` is no tool`);
@@ -182,10 +193,11 @@ async function execute({ session, tools }: Changeable, name: string, args: unkno
 }
 
 /**
- * Writes an archive of the session. `given`: `[FILE] [--redact]`. A file of a name that was given is not replaced; the one that has the
- * session's own name is.
+ * Writes an archive of the session. A file of a name that was given is not replaced; the one that has the session's own name is.
+ * @param {Opened} opened
+ * @param {string} given `[FILE] [--redact]`
  */
-export async function exported({ session, store, cwd }: Opened, given: string): Promise<string> {
+export async function exported({ session, store, cwd }, given) {
   const words = given.split(/\s+/).filter((word) => word !== "");
   const redact = words.includes("--redact");
   // Mistaken for a name, it would put the secrets into a file that the person thinks has none.
@@ -210,4 +222,25 @@ export async function exported({ session, store, cwd }: Opened, given: string): 
     : "it holds what the session read, secrets too: `--redact` leaves out what looks like one";
   const what = `${plural(objects, "object")} in ${plural(versions, "version")}, ${shortCount(writtenBytes)} bytes`;
   return `Wrote \`${path}\`: ${what}; ${left}. \`palimpsest import\` reads it.`;
+}
+
+/**
+ * What came, by the first line of the answer: `bash · lines 40-80 of 412 · 1.2k tokens`.
+ * @param {string} name as it was asked for, which is not said again
+ * @param {{ content: readonly { type: string, text?: string }[], details: unknown }} result
+ */
+export function cameWith(name, { content, details }) {
+  const text = content
+    .map((block) => block.text ?? "")
+    .join("\n")
+    .trimEnd();
+  const [first] = text.split("\n", 1);
+  const [, handle = "", said = first] = /^(?:done: )?\[([^\]]+)\] (.*)$/s.exec(first) ?? [];
+  const rest = said.replace(/^done: /, "").replace(/:$/, "");
+  const parts = [handle, ...rest.split(/ · |, (?=[\d,]+ tokens?$)/)];
+  const news = parts.filter((part) => part !== "" && part !== name);
+  const { tokens } = /** @type {{ tokens?: unknown }} */ (details ?? {});
+  const isContent = text.length > first.length || content.some((block) => block.type === "image");
+  const sized = isContent && typeof tokens === "number" ? [counted(tokens, "token")] : [];
+  return [oneLine(news.join(" · ") || "done", maxCame), ...sized].join(" · ");
 }

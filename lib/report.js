@@ -1,41 +1,50 @@
-// What `/context` shows: the window, what was paid beside plain Pi, what the model missed, and the epochs; and the settings, with who set
-// them. Every figure has its unit. Pure.
-import type { windowParts } from "../lib/window.js";
-import type { Ledger, LedgerEpoch, SessionStatus, Settings, SettingValue } from "./addon.ts";
-import { counted, cut, dollars, percent, shortCount, shortPath } from "./words.ts";
+// What a person reads of a session: the window, what was paid beside the plain host, what the model missed, and the epochs; and the
+// settings, with who set them. Every figure has its unit. Pure.
+import { counted, cut, dollars, percent, shortCount, shortPath } from "./words.js";
+
+/**
+ * @import { Ledger, LedgerEpoch, SessionStatus, Settings, SettingValue } from "../index.js"
+ * @import { windowParts } from "./window.js"
+ */
 
 /** Number of epochs to list, the newest; earlier ones are only counted. */
 const listedEpochs = 12;
 /** Characters of a value that are shown. */
 const maxValue = 60;
 
-/** What is known of the window besides. */
-export interface WindowFacts {
-  /** Of the model, in tokens; 0 or undefined if it is not known. */
-  readonly contextWindow?: number;
-  readonly layout: Settings["layout"];
-  /** Tokens of the last request by kind of content, if known. */
-  readonly parts?: ReturnType<typeof windowParts>;
-}
+/**
+ * What is known of the window besides.
+ * @typedef {object} WindowFacts
+ * @property {string} host its name
+ * @property {number} [contextWindow] of the model, in tokens; 0 or undefined if it is not known
+ * @property {Settings["layout"]} layout
+ * @property {ReturnType<typeof windowParts>} [parts] tokens of the last request by kind of content, if known
+ */
 
-/** The report, several lines. */
-export function contextReport(status: SessionStatus, ledger: Ledger, window: WindowFacts): string {
+/**
+ * The report, several lines.
+ * @param {SessionStatus} status
+ * @param {Ledger} ledger
+ * @param {WindowFacts} window
+ */
+export function contextReport(status, ledger, window) {
   if (ledger.calls === 0) {
     return "Palimpsest is on. No call to the model yet.";
   }
   return [
     ...windowLines(status, window),
-    ...costLines(ledger),
-    ...tokenLines(ledger),
+    ...costLines(ledger, window.host),
+    ...tokenLines(ledger, window.host),
     ...missingLines(ledger),
     ...epochLines(ledger),
   ].join("\n");
 }
 
-function windowLines(status: SessionStatus, { contextWindow, layout, parts }: WindowFacts): string[] {
+/** @param {SessionStatus} status @param {WindowFacts} window */
+function windowLines(status, { host, contextWindow, layout, parts }) {
   const { requestTokens, plainRequestTokens, activeObjects, indexedObjects, pinnedObjects } = status;
   const of = !contextWindow ? "" : `, of ${shortCount(contextWindow)} that the model takes`;
-  const tokens = `${shortCount(requestTokens)} tokens in the last request${of}; plain Pi ${shortCount(plainRequestTokens)}`;
+  const tokens = `${shortCount(requestTokens)} tokens in the last request${of}; plain ${host} ${shortCount(plainRequestTokens)}`;
   return section("window", [
     tokens,
     ...(parts === undefined ? [] : [partsLine(parts)]),
@@ -44,8 +53,8 @@ function windowLines(status: SessionStatus, { contextWindow, layout, parts }: Wi
   ]);
 }
 
-/** By our count, which is not the provider's: the shares are what matters. */
-function partsLine(parts: NonNullable<WindowFacts["parts"]>): string {
+/** By our count, which is not the provider's: the shares are what matters. @param {NonNullable<WindowFacts["parts"]>} parts */
+function partsLine(parts) {
   const names = {
     outputs: "outputs",
     lines: "lines in the place of outputs",
@@ -54,26 +63,27 @@ function partsLine(parts: NonNullable<WindowFacts["parts"]>): string {
     prompt: "system prompt and tools",
     rest: "everything else",
   };
-  const all = Object.keys(names) as (keyof typeof names)[];
+  const all = /** @type {(keyof typeof names)[]} */ (Object.keys(names));
   const kinds = all.filter((kind) => parts[kind] > 0).sort((one, other) => parts[other] - parts[one]);
   const whole = kinds.reduce((sum, kind) => sum + parts[kind], 0);
   const shown = kinds.map((kind) => `${names[kind]} ${shortCount(parts[kind])} (${percent(parts[kind], whole)})`);
   return `by kind, as we count: ${shown.join(", ")}`;
 }
 
-/** Where prices are known in dollars; else in multiples of the price of an input token. */
-function costLines(ledger: Ledger): string[] {
-  const lines = ledger.dollars === null ? unpricedLines(ledger) : pricedLines(ledger, ledger.dollars);
+/** Where prices are known in dollars; else in multiples of the price of an input token. @param {Ledger} ledger @param {string} host */
+function costLines(ledger, host) {
+  const lines = ledger.dollars === null ? unpricedLines(ledger, host) : pricedLines(ledger, ledger.dollars, host);
   if (ledger.failedCalls > 0) {
-    lines.push(`not in it: ${counted(ledger.failedCalls, "call")} that went out with Pi's own messages`);
+    lines.push(`not in it: ${counted(ledger.failedCalls, "call")} that went out with ${host}'s own messages`);
   }
   return section("cost", lines);
 }
 
-function pricedLines(ledger: Ledger, sums: NonNullable<Ledger["dollars"]>): string[] {
+/** @param {Ledger} ledger @param {NonNullable<Ledger["dollars"]>} sums @param {string} host */
+function pricedLines(ledger, sums, host) {
   const { calls, warming, reported, prices } = ledger;
   const lines = [
-    `${dollars(sums.bill)} for input so far; plain Pi ${dollars(sums.plainBill)}${difference(sums.bill, sums.plainBill)}`,
+    `${dollars(sums.bill)} for input so far; plain ${host} ${dollars(sums.plainBill)}${difference(sums.bill, sums.plainBill)}`,
     `in it: ${dollars(sums.overhead)} for our tools and guidance`,
   ];
   if (warming.requests > 0) {
@@ -88,24 +98,27 @@ function pricedLines(ledger: Ledger, sums: NonNullable<Ledger["dollars"]>): stri
   if (sums.calls < calls) {
     lines.push(`not in it: ${counted(calls - sums.calls, "call")} to models that are free or whose price is not known`);
   }
-  lines.push(`by the prices of each call's own model; those of the newest: ${pricesName(prices?.name)}`);
+  lines.push(`by the prices of each call's own model; those of the newest: ${pricesName(prices?.name, host)}`);
   return lines;
 }
 
-function unpricedLines({ bill, plainBill, overhead, warming, prices }: Ledger): string[] {
-  const asMuch = (cost: number) => `as much as ${counted(Math.round(cost), "new input token")}`;
+/** @param {Ledger} ledger @param {string} host */
+function unpricedLines({ bill, plainBill, overhead, warming, prices }, host) {
+  /** @param {number} cost */
+  const asMuch = (cost) => `as much as ${counted(Math.round(cost), "new input token")}`;
   const lines = [
-    `no price in dollars is known; ${asMuch(bill)}, plain Pi ${shortCount(Math.round(plainBill))}${difference(bill, plainBill)}`,
+    `no price in dollars is known; ${asMuch(bill)}, plain ${host} ${shortCount(Math.round(plainBill))}${difference(bill, plainBill)}`,
     `in it: ${asMuch(overhead)} for our tools and guidance`,
   ];
   if (warming.requests > 0) {
     lines.push(`in it: ${asMuch(warming.cost)} for ${counted(warming.requests, "request")} that kept the cache warm`);
   }
-  lines.push(`what tokens from the cache cost beside new ones: ${pricesName(prices?.name)}`);
+  lines.push(`what tokens from the cache cost beside new ones: ${pricesName(prices?.name, host)}`);
   return lines;
 }
 
-function difference(ours: number, plain: number): string {
+/** @param {number} ours @param {number} plain */
+function difference(ours, plain) {
   const share = percent(Math.abs(plain - ours), plain);
   if (plain <= 0 || share === "0 %") {
     return ", the same";
@@ -113,10 +126,11 @@ function difference(ours: number, plain: number): string {
   return plain > ours ? `, so ${share} saved` : `, so ${share} more`;
 }
 
-function pricesName(name: string | undefined): string {
+/** @param {string | undefined} name @param {string} host */
+function pricesName(name, host) {
   switch (name) {
     case "model":
-      return "from Pi's model data";
+      return `from ${host}'s model data`;
     case "own":
       return "from your setting `prices`";
     default:
@@ -124,22 +138,25 @@ function pricesName(name: string | undefined): string {
   }
 }
 
-function tokenLines({ calls, ours, plain, plainCompactions, reported }: Ledger): string[] {
-  const cached = (side: { sent: number; cached: number }) => `${percent(side.cached, side.sent)} from the cache`;
+/** @param {Ledger} ledger @param {string} host */
+function tokenLines({ calls, ours, plain, plainCompactions, reported }, host) {
+  /** @param {{ sent: number, cached: number }} side */
+  const cached = (side) => `${percent(side.cached, side.sent)} from the cache`;
   const lines = [
-    `${shortCount(ours.sent)} sent in ${counted(calls, "call")}, ${cached(ours)}; plain Pi ${shortCount(plain.sent)}, ${cached(plain)}`,
+    `${shortCount(ours.sent)} sent in ${counted(calls, "call")}, ${cached(ours)}; plain ${host} ${shortCount(plain.sent)}, ${cached(plain)}`,
   ];
   if (reported.calls > 0) {
     const input = reported.input + reported.cacheRead + reported.cacheWrite;
     lines.push(`the provider reports ${shortCount(input)} for ${counted(reported.calls, "call")}`);
   }
   if (plainCompactions > 0) {
-    lines.push(`plain Pi would have compacted ${times(plainCompactions)}`);
+    lines.push(`plain ${host} would have compacted ${times(plainCompactions)}`);
   }
   return section("tokens", lines);
 }
 
-function missingLines({ faults, dollars: sums }: Ledger): string[] {
+/** @param {Ledger} ledger */
+function missingLines({ faults, dollars: sums }) {
   if (faults.count === 0) {
     return section("missing", ["nothing: the model never had to ask for what had left"]);
   }
@@ -152,7 +169,8 @@ function missingLines({ faults, dollars: sums }: Ledger): string[] {
   ]);
 }
 
-function epochLines({ epochs }: Ledger): string[] {
+/** @param {Ledger} ledger */
+function epochLines({ epochs }) {
   if (epochs.length === 0) {
     return section("epochs", ["none: so far every request continued the one before"]);
   }
@@ -162,12 +180,13 @@ function epochLines({ epochs }: Ledger): string[] {
   return section("epochs", [first, ...shown.map(epochLine)]);
 }
 
-function epochLine({ number, call, reason, freed, saved, savedDollars }: LedgerEpoch): string {
+/** @param {LedgerEpoch} epoch */
+function epochLine({ number, call, reason, freed, saved, savedDollars }) {
   return `${number}, at call ${call}: freed ${shortCount(freed)} tokens; ${savedSoFar(saved, savedDollars)} (${reason})`;
 }
 
-/** An epoch costs the rewrite first, and earns it back with every call after it. */
-function savedSoFar(saved: number, savedDollars: number | null): string {
+/** An epoch costs the rewrite first, and earns it back with every call after it. @param {number} saved @param {number | null} savedDollars */
+function savedSoFar(saved, savedDollars) {
   const amount =
     savedDollars === null
       ? `as much as ${counted(Math.round(Math.abs(saved)), "new input token")}`
@@ -175,38 +194,50 @@ function savedSoFar(saved: number, savedDollars: number | null): string {
   return (savedDollars ?? saved) < 0 ? `its rewrite has yet to earn back ${amount}` : `saved ${amount} so far`;
 }
 
-function times(count: number): string {
+/** @param {number} count */
+function times(count) {
   return count === 1 ? "once" : `${shortCount(count)} times`;
 }
 
-/** Lines under a heading that stands before the first. */
-function section(heading: string, lines: string[]): string[] {
+/** Lines under a heading that stands before the first. @param {string} heading @param {string[]} lines */
+function section(heading, lines) {
   return lines.map((line, at) => `${(at === 0 ? heading : "").padEnd(9)} ${line}`);
 }
 
-/** Those that somebody set, then the others; only those whose key holds `filter`. `layout`: of this session, where the person chose it. */
-export function settingsText(values: readonly SettingValue[], filter: string, layout: string | undefined): string {
+/**
+ * A setting with who set it; `place`, where that is said in words: as it stands in the host's own configuration.
+ * @typedef {Omit<SettingValue, "source"> & { source: SettingValue["source"] | "config" | "session" }} ShownSetting
+ */
+
+/**
+ * Those that somebody set, then the others; only those whose key holds `filter`.
+ * @param {readonly ShownSetting[]} values
+ * @param {string} filter
+ */
+export function settingsText(values, filter) {
   const fitting = values.filter(({ key }) => key.toLowerCase().includes(filter.toLowerCase()));
   if (fitting.length === 0) {
     return `No setting fits \`${filter}\`.`;
   }
-  const isHere = ({ key }: SettingValue) => key === "layout" && layout !== undefined;
-  const row = (setting: SettingValue) => {
-    const [value, from] = isHere(setting)
-      ? [JSON.stringify(layout), "set here by `/context layout`"]
-      : [cut(JSON.stringify(setting.value), maxValue), source(setting)];
-    return `${setting.key.padEnd(22)} ${value}  (${from})`;
-  };
-  const isSet = (setting: SettingValue) => setting.source !== "default" || isHere(setting);
+  /** @param {ShownSetting} setting */
+  const row = (setting) =>
+    `${setting.key.padEnd(22)} ${cut(JSON.stringify(setting.value), maxValue)}  (${source(setting)})`;
+  /** @param {ShownSetting} setting */
+  const isSet = (setting) => setting.source !== "default";
   return [...fitting.filter(isSet), ...fitting.filter((setting) => !isSet(setting))].map(row).join("\n");
 }
 
-function source({ source: from, place = "" }: SettingValue): string {
+/** @param {ShownSetting} setting */
+function source({ source: from, place = "" }) {
   switch (from) {
     case "default":
       return "default";
     case "environment":
       return `set by the environment, \`${place}\``;
+    case "session":
+      return `set here by \`${place}\``;
+    case "config":
+      return `set in \`${place}\``;
     default:
       return `set by ${from === "user" ? "your" : "the project's"} file, \`${shortPath(place)}\``;
   }

@@ -1,0 +1,181 @@
+// The parts of the OpenClaw plugin that need no OpenClaw. What it does in one is tested in `openclaw/`.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { settingValues } from "../index.js";
+import { isShared } from "../openclaw-plugin/memory.js";
+import { modelOf, Rates, Room } from "../openclaw-plugin/model.js";
+import { Calls, Heard, toHost, toSession, withoutCommands } from "../openclaw-plugin/turn.js";
+import { manifest } from "../scripts/lib/openclaw-manifest.js";
+import { root } from "../scripts/setup.js";
+
+const read = (name: string) => readFileSync(join(root, name), "utf8");
+
+describe("the manifest", () => {
+  const written = JSON.parse(read("openclaw.plugin.json"));
+
+  test("has the settings of docs/settings.md (`node scripts/openclaw-manifest.js` writes it)", () => {
+    expect(written).toEqual(JSON.parse(manifest(read("docs/settings.md"))));
+  });
+
+  test("has every setting with its default, and no other", async () => {
+    const known = (await settingValues({})).filter(({ source }) => source === "default");
+    const defaults = known.map(({ key, value }) => [key, value]);
+    const properties = Object.entries(written.configSchema.properties as Record<string, { default: unknown }>);
+    expect(properties.map(([key, property]) => [key, property.default])).toEqual(defaults);
+    expect(Object.keys(written.uiHints)).toEqual(defaults.map(([key]) => key));
+  });
+});
+
+const user = (text: unknown, timestamp: number) => ({ role: "user", content: text, timestamp });
+const called = (id: string, timestamp: number, more: object = {}) => ({
+  role: "assistant",
+  content: [{ type: "toolCall", id, name: "read", arguments: { path: "a" } }],
+  timestamp,
+  ...more,
+});
+const result = (toolCallId: string, timestamp: number, more: object = {}) => ({
+  role: "toolResult",
+  toolCallId,
+  toolName: "read",
+  content: [{ type: "text", text: "alpha" }],
+  isError: false,
+  timestamp,
+  ...more,
+});
+
+describe("a list of OpenClaw", () => {
+  // As its hook shows the running turn, and as the next turn's history has it.
+  const live = [
+    user("one", 1),
+    called("call_1", 2, { usage: { input: 1 }, api: "x" }),
+    result("call_1", 3, { details: {} }),
+    called("call_1", 4),
+    result("call_1", 5),
+  ];
+  const later = [
+    { ...user("one", 1), idempotencyKey: "k", __openclaw: { runId: "r" } },
+    called("call1", 2, { __openclaw: {} }),
+    result("call1", 3),
+    called("call174196fe7", 4),
+    result("call174196fe7", 5),
+  ];
+  const json = (list: object[]) =>
+    toSession(list as typeof live, new Calls()).map((message) => JSON.stringify(message));
+
+  test("is the same in its turn and later, whatever OpenClaw calls its calls", () => {
+    expect(json(later)).toEqual(json(live));
+    expect(new Set(json(live))).toHaveLength(live.length);
+  });
+
+  test("comes back as the objects that they were, with the host's own IDs where something changed", () => {
+    const calls = new Calls();
+    const given = toSession(later, calls);
+    expect(toHost(given, given, calls)).toEqual(later);
+    expect(toHost(given, given, calls).every((message, at) => message === later[at])).toBe(true);
+    const changed = given.map((message) => ({ ...message, content: message.content }));
+    expect(toHost(changed, given, calls)).toEqual(later);
+    const ours = { role: "custom", content: "[note]" };
+    expect(toHost([ours], given, calls)).toEqual([
+      { role: "custom", customType: "palimpsest", display: false, content: "[note]", timestamp: 1 },
+    ]);
+    expect(toSession(toHost([ours], given, calls), calls)).toEqual([]);
+  });
+
+  test("keeps messages of other kinds as they are", () => {
+    const summary = { role: "compactionSummary", summary: "what was", timestamp: 9, __openclaw: {} };
+    const calls = new Calls();
+    const given = toSession([summary], calls);
+    expect(JSON.stringify(given[0])).toBe('{"role":"compactionSummary","summary":"what was","timestamp":9}');
+    expect(toHost(given, given, calls)).toEqual([summary]);
+  });
+
+  test("has nothing of what a person typed to us, joined or not", () => {
+    const asked = user("/palimpsest sets f1", 2);
+    const joined = user(
+      [
+        { type: "text", text: "/palimpsest" },
+        { type: "text", text: "two" },
+      ],
+      3,
+    );
+    const image = user(
+      [
+        { type: "text", text: "/palimpsest" },
+        { type: "image", data: "" },
+      ],
+      4,
+    );
+    const other = user("/palimpsests are written over", 5);
+    expect(withoutCommands([user("one", 1), asked, joined, image, other])).toEqual([
+      user("one", 1),
+      user("two", 3),
+      user([{ type: "image", data: "" }], 4),
+      other,
+    ]);
+  });
+});
+
+test("the running turn is what OpenClaw wrote and no history has", () => {
+  const heard = new Heard();
+  const turn = [user("one", 1), called("call_1", 2), result("call_1", 3)];
+  for (const message of [...turn, { ...called("x", 4), stopReason: "aborted" }]) {
+    heard.add(message);
+  }
+  expect(heard.messages).toEqual(turn);
+  heard.forget(turn.slice(0, 1));
+  expect(heard.messages).toEqual(turn.slice(1));
+  // The next one was written before this one ended.
+  heard.add(user("two", 5));
+  heard.end();
+  expect(heard.messages).toEqual([user("two", 5)]);
+});
+
+test("the room of a request is the window of the model, less after a refusal", () => {
+  const room = new Room();
+  const limits = (promptTokenBudget: number, maxOutputTokens: number | null) => ({
+    sessionId: "s",
+    messages: [],
+    tokenBudget: promptTokenBudget,
+    runtimeSettings: { limits: { promptTokenBudget, maxOutputTokens } },
+  });
+  expect(room.window).toBeUndefined();
+  room.beforePrompt(limits(99_520, 20_000), 128_000);
+  expect(room).toMatchObject({ window: 128_000, promptTokens: 8_480 });
+  room.within(limits(200_000, null));
+  expect(room.window).toBe(200_000);
+  room.sent(40_000, []);
+  expect(room.promptTokens).toBe(10_000);
+  room.sent(40_400, []);
+  expect(room.promptTokens).toBe(10_000);
+  room.limitTo(50_000);
+  expect(room).toMatchObject({ window: 50_000, whole: 200_000 });
+});
+
+test("what a model costs is from the configuration, or from what answers cost", () => {
+  const rates = new Rates();
+  const models = [{ id: "m", contextWindow: 9, cost: { input: 3, cacheRead: 0.3, cacheWrite: 3.75 } }];
+  const config = { models: { providers: { own: { api: "openai-completions", baseUrl: "http://x", models } } } };
+  expect(modelOf("m", "own", config, rates)).toMatchObject({
+    contextWindow: 9,
+    api: "openai-completions",
+    cost: { input: 3 },
+  });
+  expect(modelOf("m", "cloud", config, rates)).toMatchObject({ provider: "cloud", cost: undefined });
+  const answer = { role: "assistant", provider: "cloud", model: "m", api: "anthropic-messages" };
+  rates.learn({ ...answer, usage: { input: 1_000, cacheRead: 0, cost: { input: 0.003 } } });
+  expect(modelOf("m", "cloud", config, rates)).toMatchObject({ api: "anthropic-messages", cost: undefined });
+  rates.learn({ ...answer, usage: { input: 0, cacheRead: 2_000, cost: { cacheRead: 0.0006 } } });
+  expect(modelOf("m", "cloud", config, rates)?.cost).toEqual({ input: 3, cacheRead: 0.3, cacheWrite: 3 });
+  expect(modelOf(undefined, "cloud", config, rates)).toBeUndefined();
+});
+
+test.each([
+  ["agent:main:main", false],
+  ["agent:main:telegram:direct:1", false],
+  ["agent:main:telegram:group:-100", true],
+  ["agent:main:slack:channel:c1:thread:5", true],
+  [undefined, false],
+])("whether others read a session: %s", (key, shared) => {
+  expect(isShared(key)).toBe(shared);
+});

@@ -1,0 +1,223 @@
+// Palimpsest in OpenClaw: what the model gets in a running gateway, what `/palimpsest` says, and that no session has anything of another.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createOpenClawSandbox, type OpenClawSandbox, runLocal } from "../../scripts/lib/openclaw.js";
+import { type Gateway, startGateway } from "../../scripts/lib/openclaw-gateway.js";
+import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
+import { palimpsest } from "../e2e/support.ts";
+import {
+  call,
+  continues,
+  fromNow,
+  isPaired,
+  lines,
+  linkPalimpsest,
+  type Puppet,
+  startPuppet,
+  textOf,
+} from "./support.ts";
+
+const log = (count: number) =>
+  `${Array.from({ length: count }, (_, at) => `test case number ${at + 1} ... ok`).join("\n")}\ntest result: ok. ${count} passed\n`;
+const files = { "log.sh": "cat log.txt\n", "log.txt": log(1500), "a.txt": "alpha\nbeta\ngamma\n" };
+let model: Puppet;
+let sandbox: OpenClawSandbox;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  model = await startPuppet();
+  sandbox = await createOpenClawSandbox({ baseUrl: model.baseUrl, files });
+  linkPalimpsest(sandbox);
+  // Nothing but what every plugin may do.
+  const memory = join(sandbox.homeDir, ".pi", "agent", "memory");
+  mkdirSync(memory, { recursive: true });
+  writeFileSync(join(memory, "MEMORY.md"), "- Tabs: the user wants tabs\n");
+  gateway = await startGateway(sandbox);
+});
+
+afterAll(async () => {
+  await gateway?.stop();
+  await model?.close();
+  await sandbox?.remove();
+});
+
+/** Plays a turn and resolves to its requests. */
+async function turn(sessionKey: string, message: string, ...steps: Step[]): Promise<RequestBody[]> {
+  const since = fromNow(model);
+  model.play(...steps);
+  expect(await gateway.agent({ sessionKey, message })).toMatchObject({ status: "ok" });
+  const requests = since();
+  expect(requests.map(isPaired)).toEqual(requests.map(() => true));
+  return requests;
+}
+
+const results = (body: RequestBody) => lines(body).filter((line) => line.startsWith("tool: "));
+const runLog = call("exec", { command: "sh log.sh" });
+const failures = () => {
+  const file = join(sandbox.stateDir, "palimpsest", "palimpsest.log");
+  return existsSync(file) ? readFileSync(file, "utf8") : "";
+};
+
+test("a long output is shown in part at once, stays so, and can be activated in the same turn and in a later one", async () => {
+  const key = "agent:main:preview";
+  const one = await turn(key, "run", runLog, call("activate", { name: "t1", lines: "700-701" }), { text: "one" });
+  expect(results(one[1])).toEqual([
+    expect.stringMatching(/^tool: … 1,500 lines between \(t1:1-1500\) …\ntest result: ok\. 1500 passed$/),
+  ]);
+  expect(results(one[2])[1]).toMatch(/^tool: \[t1\] exec · lines 700-701 of 1,501\ntest case number 700 \.\.\. ok\n/);
+  const two = await turn(key, "again", call("activate", { name: "t1", pattern: "number 42 " }), { text: "two" });
+  expect(results(two[1])[2]).toContain("test case number 42 ... ok");
+  const all = [...one, ...two];
+  expect(all.slice(1).map((body, at) => continues(all[at], body))).toEqual(all.slice(1).map(() => true));
+  expect(failures()).toBe("");
+});
+
+test("what went out is in the store, exactly", async () => {
+  const key = "agent:main:record";
+  const requests = await turn(key, "run", call("read", { path: "a.txt" }), runLog, { text: "one" });
+  const { sessions } = palimpsest<{ sessions: { id: string }[] }>(sandbox, "sessions", "--json");
+  const [{ id }] = sessions;
+  const { messages } = palimpsest<{ messages: { role: string; content: unknown }[] }>(
+    sandbox,
+    "context",
+    id,
+    "--call",
+    "3",
+    "--json",
+  );
+  const recorded = messages;
+  expect(recorded.map(({ role }) => role)).toEqual(["user", "assistant", "toolResult", "assistant", "toolResult"]);
+  expect(
+    recorded.filter(({ role }) => role === "toolResult").map((message) => `tool: ${textOf(message as never)}`),
+  ).toEqual(results(requests[2]));
+});
+
+test("parallel calls, a call that fails, and IDs that a server uses twice", async () => {
+  const key = "agent:main:calls";
+  const both: Step = {
+    calls: [
+      { name: "read", args: { path: "a.txt" }, id: "call_0" },
+      { name: "exec", args: { command: "sh log.sh" }, id: "call_1" },
+    ],
+  };
+  const one = await turn(key, "one", both, call("read", { path: "missing.txt" }, "call_0"), { text: "one" });
+  expect(results(one[2])).toEqual([
+    "tool: alpha\nbeta\ngamma\n",
+    expect.stringContaining("… 1,500 lines between"),
+    expect.stringContaining("missing.txt"),
+  ]);
+  await turn(key, "two", call("exec", { command: "echo two" }, "call_0"), { text: "two" });
+  const three = await turn(key, "three", call("activate", { name: "t2", lines: "3" }, "call_0"), { text: "three" });
+  expect(results(three[1]).at(-1)).toContain("test case number 3 ... ok");
+  const status = await gateway.chat("/palimpsest", { sessionKey: key });
+  expect(status.text).toContain("window");
+  expect(failures()).toBe("");
+});
+
+test("a failed edit is explained, and a secret does not get into memory", async () => {
+  const key = "agent:main:writes";
+  const edit = call("edit", { path: "a.txt", edits: [{ oldText: "beta\ngama", newText: "x" }] });
+  const secret = `AKIA${"QYLPMN5HFIQR7XYZ".slice(0, 16)}`;
+  const remember = call("write", { path: ".pi/memory/MEMORY.md", content: `- key: aws_access_key_id = ${secret}\n` });
+  const requests = await turn(key, "write", edit, remember, { text: "done" });
+  expect(results(requests[1])[0]).toContain("nearest to oldText");
+  expect(results(requests[2])[1]).toMatch(/secret|key/i);
+  expect(existsSync(join(sandbox.workspaceDir, ".pi", "memory", "MEMORY.md"))).toBe(false);
+});
+
+describe("memory", () => {
+  const promptOf = ([{ messages }]: RequestBody[]) => textOf(messages[0]);
+
+  test("stands in the system prompt, beside what the memory plugin of OpenClaw says, and stays byte for byte", async () => {
+    const key = "agent:main:memory";
+    const first = promptOf(await turn(key, "one", { text: "one" }));
+    expect(first).toContain("the user wants tabs");
+    expect(first).toContain("## Memory Recall");
+    expect(first).toContain("A line like `[t17] …` stands for content");
+    writeFileSync(join(sandbox.homeDir, ".pi", "agent", "memory", "MEMORY.md"), "- Tabs: the user wants spaces\n");
+    const requests = await turn(key, "two", { text: "two" });
+    expect(promptOf(requests)).toBe(first);
+    expect(lines(requests[0]).join("\n")).toContain("the user wants spaces");
+  });
+
+  test("a group gets no global memory", async () => {
+    const prompt = promptOf(await turn("agent:main:webchat:group:friends", "one", { text: "one" }));
+    expect(prompt).toContain("A line like `[t17] …` stands for content");
+    expect(prompt).not.toContain("the user wants");
+    expect(prompt).not.toContain(".pi/agent/memory");
+  });
+});
+
+test("one session has nothing of another", async () => {
+  await turn("agent:main:left", "one", runLog, { text: "one" });
+  const requests = await turn("agent:main:right", "one", call("activate", { name: "t1" }), { text: "one" });
+  expect(results(requests[1])[0]).toContain("UNKNOWN_NAME");
+});
+
+describe("`/palimpsest`", () => {
+  const key = "agent:main:command";
+  const said = async (args: string) => (await gateway.chat(`/palimpsest ${args}`, { sessionKey: key })).text;
+
+  test("says what is in the window and lists what there is", async () => {
+    await turn(key, "one", runLog, call("read", { path: "a.txt" }), { text: "one" });
+    expect(await said("")).toMatch(
+      /^window +[\d.]+k tokens in the last request, of 12\dk that the model takes; plain OpenClaw [\d.]+k/,
+    );
+    expect(await said("")).toContain(`store     ${sandbox.store}`);
+    expect(await said("sets")).toMatch(/^t1 +in the window +exec .*\nf2 +in the window +a\.txt$/m);
+    expect(await said("show f2")).toBe("alpha\nbeta\ngamma");
+    expect(await said("settings highWater")).toBe("highWater              0.7  (default)");
+    expect(await said("memory")).toContain("memory    on");
+    expect(await said("help")).toContain("- sets [FILTER]:");
+  });
+
+  test("turns it off and on", async () => {
+    expect(await said("off")).toContain("is off in this session");
+    expect(await said("")).toContain("you turned it off here");
+    const off = await turn(key, "two", runLog, { text: "two" });
+    expect(results(off[1]).at(-1)).toContain("test case number 700 ... ok");
+    expect(await said("on")).toBe("Palimpsest is on again in this session.");
+    const on = await turn(key, "three", runLog, { text: "three" });
+    expect(results(on[1]).at(-1)).toMatch(/^tool: … 1,500 lines between \(t\d:1-1500\) …/);
+  });
+});
+
+test("`/new` starts anew, and what was before can be activated no longer by its name of then", async () => {
+  const key = "agent:main:new";
+  await turn(key, "one", runLog, { text: "one" });
+  await gateway.chat("/new", { sessionKey: key });
+  const requests = await turn(key, "two", runLog, { text: "two" });
+  expect(lines(requests[1]).join("\n")).not.toContain("user: [one");
+  expect(results(requests[1])).toHaveLength(1);
+  expect(failures()).toBe("");
+});
+
+test("a gateway that is killed goes on where it was, and `--local` with it", async () => {
+  const key = "agent:main:crash";
+  const one = await turn(key, "one", runLog, { text: "one" });
+  await gateway.kill("SIGKILL");
+  gateway = await startGateway(sandbox);
+  const two = await turn(key, "two", call("activate", { name: "t1", lines: "5" }), { text: "two" });
+  expect(continues(one[1], two[0])).toBe(true);
+  expect(results(two[1])[1]).toContain("test case number 5 ... ok");
+  expect(failures()).toBe("");
+});
+
+test("one addon serves all copies of the plugin", () => {
+  const mapped = readFileSync(`/proc/${gateway.pid}/maps`, "utf8").match(/\S+palimpsest\S*\.node/g);
+  expect([...new Set(mapped)]).toHaveLength(1);
+});
+
+test("without a gateway the same session goes on", async () => {
+  const key = "agent:main:local";
+  const one = await turn(key, "one", runLog, { text: "one" });
+  await gateway.stop();
+  const since = fromNow(model);
+  model.play(call("activate", { name: "t1", lines: "9" }), { text: "two" });
+  expect((await runLocal(sandbox, { sessionKey: key, message: "two" })).code).toBe(0);
+  const two = since();
+  expect(results(two[0])).toEqual(results(one[1]));
+  expect(results(two[1])[1]).toContain("test case number 9 ... ok");
+  expect(failures()).toBe("");
+});

@@ -1,0 +1,31 @@
+// An error in words, for people and logs.
+
+/** The error's code, message and hint, in one line. @param {unknown} error */
+export function describe(error) {
+  if (!(error instanceof Error)) {
+    return String(error);
+  }
+  const { code, hint } = /** @type {{ code?: unknown, hint?: unknown }} */ (error);
+  const coded = typeof code === "string" ? `${error.message} (${code})` : error.message;
+  const full = typeof hint === "string" ? `${coded}; hint: ${hint}` : coded;
+  return full.replaceAll(/\s*\n\s*/g, " ");
+}
+
+/** The same with the stack, and all that caused it. @param {unknown} error @returns {string} */
+export function withCauses(error) {
+  const own = error instanceof Error ? `${describe(error)}\n${error.stack ?? ""}` : describe(error);
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause === undefined ? own : `${own}\ncaused by ${withCauses(cause)}`;
+}
+
+/** Whether something of ours does not work, so that nobody who asks can help it by asking in another way. @param {unknown} error */
+export function isFailure(error) {
+  return (
+    !(error instanceof Error) || !("code" in error) || /** @type {{ failure?: unknown }} */ (error).failure === true
+  );
+}
+
+/** What the model is told where a tool of ours does not work. @param {string} tool */
+export function unavailable(tool) {
+  return `\`${tool}\` does not work right now, and the user has been told. Go on without it: to see an output or a file again, run the command or read the file again`;
+}

@@ -1,0 +1,61 @@
+// Figures such as money and tokens as a person reads them, and texts as a terminal may be given them. Decides nothing.
+import { homedir } from "node:os";
+import { join, sep } from "node:path";
+import { harmless } from "./terminal.js";
+
+/** What stands in the place of a tab. */
+const tab = "   ";
+
+/** Such as `812`, `8.4k`, `34k`, `2.35M`. @param {number} count */
+export function shortCount(count) {
+  if (count < 1_000) {
+    return String(Math.round(count));
+  }
+  if (count < 9_950) {
+    return `${(count / 1_000).toFixed(1)}k`;
+  }
+  return count < 999_500 ? `${Math.round(count / 1_000)}k` : `${(count / 1_000_000).toFixed(2)}M`;
+}
+
+/** A sum in US dollars that is not negative: `$0.27`, and below ten cents `$0.028`. @param {number} sum */
+export function dollars(sum) {
+  if (sum > 0 && sum < 0.0005) {
+    return "less than $0.001";
+  }
+  return `$${sum.toFixed(sum < 0.0995 ? 3 : 2)}`;
+}
+
+/** Such as `1 call`, `2 calls`. @param {number} count @param {string} thing */
+export function counted(count, thing) {
+  return `${shortCount(count)} ${thing}${count === 1 ? "" : "s"}`;
+}
+
+/** Such as `43 %`. @param {number} part @param {number} whole */
+export function percent(part, whole) {
+  return `${Math.round((100 * part) / (whole > 0 ? whole : 1))} %`;
+}
+
+/** A text of at most this many characters. @param {string} text @param {number} characters */
+export function cut(text, characters) {
+  if (text.length <= characters) {
+    return text;
+  }
+  // Not between the halves of a surrogate pair.
+  const end = /[\ud800-\udbff]$/.test(text.slice(0, characters - 1)) ? characters - 2 : characters - 1;
+  return `${text.slice(0, end).trimEnd()}…`;
+}
+
+/** A text in one line that does nothing to a terminal. @param {string} text @param {number} characters */
+export function oneLine(text, characters) {
+  return cut(harmless(text.replaceAll(/\s+/g, " ").trim()), characters);
+}
+
+/** Lines that do nothing to a terminal and are as wide as they look. @param {string} text */
+export function plainLines(text) {
+  return harmless(text.replaceAll("\r\n", "\n")).replaceAll("\t", tab);
+}
+
+/** A path with `~` for the user's folder. @param {string} path */
+export function shortPath(path, home = homedir()) {
+  return path.startsWith(join(home, sep)) ? join("~", path.slice(home.length)) : path;
+}

@@ -1,0 +1,114 @@
+// Memory behind a session: what the system prompt says of it, and what tools write there. Global memory is one for Pi and OpenClaw; what
+// others may read, a group or a channel, gets none of it. Decides nothing about what stands in the prompt, and none of it rejects.
+import * as addon from "../index.js";
+import { piAgentDir } from "../lib/places.js";
+
+/**
+ * @import { CallInfo, Memory, Session, Store } from "../index.js"
+ * @import { Failures } from "./failures.js"
+ */
+
+/** Parts of a session key behind which more than one person may read. */
+const sharedKinds = new Set(["group", "channel", "room", "guild", "space"]);
+
+/** Whether others than the user read what is said in a session. @param {string | undefined} sessionKey */
+export function isShared(sessionKey) {
+  return (sessionKey ?? "").split(":").some((part) => sharedKinds.has(part));
+}
+
+/** The memory of one session. */
+export class SessionMemory {
+  /** @type {Memory | undefined} */
+  #memory;
+  #open;
+  #session;
+  #failures;
+  #cwd;
+  #settled = false;
+  /** What the model has: it stays where it cannot be made anew. @type {string | undefined} */
+  #text;
+  isOff;
+
+  /**
+   * @param {Session} session
+   * @param {Store} store
+   * @param {{ sessionKey?: string, cwd: string, isOff: boolean }} where
+   * @param {Failures} failures
+   */
+  constructor(session, store, { sessionKey, cwd, isOff }, failures) {
+    const agentDir = isShared(sessionKey) ? undefined : piAgentDir();
+    this.#open = () => addon.openMemory({ agentDir, project: cwd, trusted: true }, store);
+    this.#session = session;
+    this.#failures = failures;
+    this.#cwd = cwd;
+    this.isOff = isOff;
+  }
+
+  /** Throws the addon's errors. */
+  get opened() {
+    this.#memory ??= this.#open();
+    return this.#memory;
+  }
+
+  /** The section for the system prompt; undefined where memory is off. @param {CallInfo} call */
+  async section(call) {
+    if (this.isOff) {
+      return undefined;
+    }
+    return this.#failures.guarded("memory in the system prompt stays as it was", this.#text, async () => {
+      await this.#settle();
+      this.#text = (await this.#session.memorySection(this.opened, call))?.text;
+      return this.#text;
+    });
+  }
+
+  /** Writes what an earlier session left waiting. */
+  async #settle() {
+    if (this.#settled) {
+      return;
+    }
+    this.#settled = true;
+    await this.#flushWaiting();
+  }
+
+  async #flushWaiting() {
+    const waiting = await this.opened.waiting();
+    if (waiting.some(({ interrupted, files }) => interrupted || files.length > 0)) {
+      await this.opened.flush();
+    }
+  }
+
+  /** Why a call must not run: it would put a secret into memory. @param {string} toolName @param {unknown} args */
+  async refusal(toolName, args) {
+    return this.#failures.guarded("a write was not checked for secrets", null, async () => {
+      if (this.opened.isWrittenBy(toolName, args, this.#cwd)) {
+        await this.#session.memoryChanged(this.opened);
+      }
+      return this.opened.checkWrite(toolName, args, this.#cwd);
+    });
+  }
+
+  /**
+   * A tool ran. Resolves to what its result shall say besides.
+   * @param {{ toolCallId: string, toolName: string, args: unknown, isError: boolean }} call
+   */
+  async ran({ toolCallId, toolName, args, isError }) {
+    return this.#failures.guarded("memory was not told of a tool call", null, async () => {
+      if (this.opened.isWrittenBy(toolName, args, this.#cwd)) {
+        await this.#session.memoryChanged(this.opened, toolCallId);
+      }
+      await this.opened.observe({ toolName, args, cwd: this.#cwd, isError, isStored: true });
+      return isError ? null : this.opened.explainWrite(toolName, args, this.#cwd);
+    });
+  }
+
+  /** The session ends. */
+  async end() {
+    if (this.#memory !== undefined) {
+      await this.#failures.guarded("memory that waits was not written", undefined, async () => {
+        await this.#flushWaiting();
+        await this.#memory?.ended();
+      });
+    }
+  }
+}

@@ -1,0 +1,14 @@
+// The modules of OpenClaw that the entry imports; see host.d.ts.
+declare module "openclaw/plugin-sdk/plugin-entry" {
+  export function definePluginEntry(entry: {
+    id: string;
+    name: string;
+    description: string;
+    register(api: import("./host.d.ts").PluginApi): void;
+  }): unknown;
+}
+declare module "openclaw/plugin-sdk/core" {
+  type HostFunctions = import("./host.d.ts").HostFunctions;
+  export const buildMemorySystemPromptAddition: HostFunctions["buildMemorySystemPromptAddition"];
+  export const delegateCompactionToRuntime: HostFunctions["delegateCompactionToRuntime"];
+}

@@ -1,0 +1,323 @@
+// The open sessions of a process, for all copies of the plugin: opened when a turn begins, closed when they were idle for long and others
+// need the room, and when the gateway stops. What a person chose for a session, off or on, is in a file of ours beside the log, since the
+// store stays shut where it is off. Decides nothing about contexts.
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import * as addon from "../index.js";
+import { describe } from "../lib/failures.js";
+import { inStateFolder } from "../lib/places.js";
+import { SessionMemory } from "./memory.js";
+import { Room } from "./model.js";
+
+/**
+ * @import { Session, Settings, Store } from "../index.js"
+ * @import { Failures } from "./failures.js"
+ *
+ * @typedef {object} Who a session of the host
+ * @property {string} sessionId
+ * @property {string} [sessionKey]
+ * @property {string} cwd the agent's workspace
+ * @property {string} [parent] session that it is a fork of
+ */
+
+/** Sessions that stay open: a gateway has many chats, and each one that is open watches files. */
+const maxOpen = 16;
+/** Choices that are kept, the newest. */
+const maxChoices = 1_000;
+
+/** A session of the host with Palimpsest on. */
+export class Current {
+  /** @type {Session} */
+  session;
+  /** @type {Store} */
+  store;
+  /** @type {SessionMemory} */
+  memory;
+  room = new Room();
+  /** Turns that use it. */
+  users = 0;
+  /** Whether the newest call to the model had our messages. */
+  isOurs = false;
+  /** Why the last call went out with the host's own messages. @type {string | undefined} */
+  failed;
+  /** The newest request, without what the host adds. @type {import("./host.d.ts").HostMessage[] | undefined} */
+  sent;
+  /** Whether a request was refused as too long, so that less goes out since. */
+  isLimited = false;
+  /** Whether the next call lets everything leave that may. */
+  isSqueezed = false;
+  /** @type {string[]} */
+  notices;
+
+  /**
+   * @param {Session} session
+   * @param {Store} store
+   * @param {SessionMemory} memory
+   * @param {string[]} notices
+   */
+  constructor(session, store, memory, notices) {
+    this.session = session;
+    this.store = store;
+    this.memory = memory;
+    this.notices = notices;
+  }
+}
+
+/** What a person chose for a session. @typedef {{ off?: boolean, memoryOff?: boolean }} Choice */
+
+/** The sessions of the process. */
+export class Sessions {
+  #failures;
+  #choicesFile;
+  #stateDir;
+  /** The plugin's configuration. @type {Record<string, unknown>} */
+  #config = {};
+  /** @type {Promise<{ store: Store, settings: Settings }> | undefined} */
+  #store;
+  /** In the order of their last use. @type {Map<string, Promise<Current | undefined>>} */
+  #open = new Map();
+  /** Parents of sub-agents that are about to start, by session ID or key. @type {Map<string, string>} */
+  #parents = new Map();
+  /** Why a session is off. @type {Map<string, string>} */
+  #off = new Map();
+  /** Working folders. @type {Map<string, string>} */
+  #folders = new Map();
+
+  /**
+   * @param {string} folder of the log and of the file with choices
+   * @param {Failures} failures
+   */
+  constructor(folder, failures) {
+    this.#stateDir = dirname(folder);
+    this.#choicesFile = join(folder, "openclaw-sessions.json");
+    this.#failures = failures;
+  }
+
+  /** Takes the configuration. @param {Record<string, unknown> | undefined} config */
+  configure(config) {
+    const given = config ?? {};
+    if (JSON.stringify(given) !== JSON.stringify(this.#config)) {
+      this.#config = given;
+      // Open sessions go on as they are.
+      this.#store = undefined;
+    }
+  }
+
+  /** The settings: environment variables over the plugin's configuration over the defaults. @returns {Promise<Settings>} */
+  async settings() {
+    const values = (await this.settingValues()).map(({ key, value }) => [key, value]);
+    const settings = Object.fromEntries(values);
+    const isText = typeof settings.store === "string";
+    return isText ? { ...settings, store: inStateFolder(settings.store, this.#stateDir) } : settings;
+  }
+
+  /** The settings with who set them. */
+  async settingValues() {
+    const known = await addon.settingValues({});
+    return known.map((setting) => {
+      const given = this.#config[setting.key];
+      // The host may fill in the defaults.
+      const isGiven = given !== undefined && JSON.stringify(given) !== JSON.stringify(setting.value);
+      return isGiven && setting.source !== "environment"
+        ? { ...setting, value: given, source: /** @type {const} */ ("config"), place: "openclaw.json" }
+        : setting;
+    });
+  }
+
+  /** Whether a session is open, or may be opened. @param {string} sessionId */
+  isOff(sessionId) {
+    return this.#config.enabled === false || this.#off.has(sessionId);
+  }
+
+  /** Why a session is off. @param {string} sessionId */
+  whyOff(sessionId) {
+    return this.#off.get(sessionId);
+  }
+
+  /** The session, if it is open. @param {string | undefined} sessionId @returns {Promise<Current | undefined>} */
+  async opened(sessionId) {
+    return sessionId === undefined ? undefined : this.#open.get(sessionId);
+  }
+
+  /** The working folder of a session that was opened. @param {string} sessionId */
+  folderOf(sessionId) {
+    return this.#folders.get(sessionId);
+  }
+
+  /** Opens a session, unless it is open. Resolves to undefined where Palimpsest is off; never rejects. @param {Who} who */
+  async of(who) {
+    const { sessionId } = who;
+    const known = this.#open.get(sessionId);
+    const opening = known ?? this.#opening(who);
+    this.#open.delete(sessionId);
+    this.#open.set(sessionId, opening);
+    const current = await opening;
+    if (current === undefined && this.#open.get(sessionId) === opening) {
+      // It is tried again at the next turn.
+      this.#open.delete(sessionId);
+    }
+    await this.#closeIdle();
+    return current;
+  }
+
+  /** @param {Who} who @returns {Promise<Current | undefined>} */
+  async #opening(who) {
+    const { sessionId } = who;
+    this.#off.delete(sessionId);
+    this.#folders.set(sessionId, who.cwd);
+    try {
+      if ((await this.choiceOf(sessionId)).off) {
+        this.#off.set(sessionId, "you turned it off here");
+        return undefined;
+      }
+      const settings = await this.settings();
+      if (!settings.enabled) {
+        this.#off.set(sessionId, "the setting `enabled` is false");
+        return undefined;
+      }
+      return await this.#openIn(who, settings);
+    } catch (error) {
+      this.#off.set(sessionId, describe(error));
+      if (/** @type {{ code?: unknown }} */ (error)?.code !== "FORGOTTEN") {
+        await this.#failures.report("off for a session, OpenClaw works as without it", error);
+      }
+      return undefined;
+    }
+  }
+
+  /**
+   * @param {Who} who
+   * @param {Settings} settings
+   */
+  async #openIn({ sessionId, sessionKey, cwd, parent }, settings) {
+    const { store } = await this.#storeWith(settings);
+    const parentSessionId = parent ?? this.#parents.get(sessionId) ?? this.#parents.get(sessionKey ?? "");
+    const options = { harness: "openclaw", sessionId, cwd, settings, parentSessionId, images: true };
+    const session = await addon.openSession(store, options);
+    const isOff = (await this.choiceOf(sessionId)).memoryOff === true;
+    const memory = new SessionMemory(session, store, { sessionKey, cwd, isOff }, this.#failures);
+    const notices = [store.notice, ...(await session.mountNotices())].filter((notice) => notice !== null);
+    for (const notice of notices) {
+      this.#failures.notice(notice);
+    }
+    this.#listen(session);
+    this.#failures.info(`session ${session.id} is open in ${store.path}`);
+    return new Current(session, store, memory, notices);
+  }
+
+  /** @param {Session} session */
+  #listen(session) {
+    let saidTooLong = false;
+    session.onEvent((event) => {
+      if (event.type === "window_exceeded" && !saidTooLong) {
+        saidTooLong = true;
+        this.#failures.notice(
+          `a request has about ${event.tokens} tokens, the model's window ${event.window}: what may leave has left`,
+        );
+      } else if (event.type === "disk_silent" || event.type === "tracking_failed") {
+        this.#failures.notice(
+          event.type === "disk_silent" ? `\`${event.path}\` does not answer` : `tracking: ${event.problem}`,
+        );
+      }
+    });
+  }
+
+  /** @param {Settings} settings */
+  #storeWith(settings) {
+    this.#store ??= addon.openStore({ settings }).then((store) => ({ store, settings }));
+    this.#store.catch(() => {
+      this.#store = undefined;
+    });
+    return this.#store;
+  }
+
+  /** Gives a session up whose store failed: the next turn opens it anew. @param {string} sessionId @param {unknown} error */
+  async giveUp(sessionId, error) {
+    const { code } = /** @type {{ code?: unknown }} */ (error ?? {});
+    if (code !== "STORE_GONE" && code !== "STORE_CORRUPT" && code !== "HASH_MISMATCH") {
+      return;
+    }
+    const lost = await this.opened(sessionId);
+    this.#open.delete(sessionId);
+    await lost?.session.close().catch(() => {});
+    if (code === "STORE_GONE") {
+      const store = this.#store;
+      this.#store = undefined;
+      await Promise.all([...this.#open.keys()].map((open) => this.close(open)));
+      await store?.then((opened) => opened.store.close()).catch(() => {});
+    }
+  }
+
+  /** A sub-agent is about to start as a fork. @param {string[]} children its session ID and key @param {string} parent */
+  willFork(children, parent) {
+    for (const child of children) {
+      this.#parents.set(child, parent);
+    }
+  }
+
+  /** @param {string[]} children */
+  forgetFork(children) {
+    for (const child of children) {
+      this.#parents.delete(child);
+    }
+  }
+
+  /** Closes a session, if it is open. Never rejects. @param {string} sessionId */
+  async close(sessionId) {
+    const closing = this.#open.get(sessionId);
+    this.#open.delete(sessionId);
+    const current = await closing;
+    if (current !== undefined) {
+      await current.memory.end();
+      await current.session
+        .close()
+        .catch((error) => this.#failures.report("could not store the end of a session", error));
+    }
+  }
+
+  async #closeIdle() {
+    for (const [sessionId, opening] of [...this.#open]) {
+      if (this.#open.size <= maxOpen) {
+        return;
+      }
+      if ((await opening)?.users === 0) {
+        await this.close(sessionId);
+      }
+    }
+  }
+
+  /** Closes all, and the store. Never rejects. */
+  async closeAll() {
+    await Promise.all([...this.#open.keys()].map((sessionId) => this.close(sessionId)));
+    const opened = this.#store;
+    this.#store = undefined;
+    await opened
+      ?.then(({ store }) => store.close())
+      .catch((error) => this.#failures.report("could not close the store", error));
+  }
+
+  /** What a person chose for a session. @param {string} sessionId @returns {Promise<Choice>} */
+  async choiceOf(sessionId) {
+    return (await this.#choices())[sessionId] ?? {};
+  }
+
+  /** Keeps what a person chose. @param {string} sessionId @param {Choice} choice */
+  async choose(sessionId, choice) {
+    const { [sessionId]: known, ...others } = await this.#choices();
+    const kept = Object.entries(others).slice(1 - maxChoices);
+    const all = Object.fromEntries([...kept, [sessionId, { ...known, ...choice }]]);
+    await mkdir(dirname(this.#choicesFile), { recursive: true, mode: 0o700 });
+    const written = `${this.#choicesFile}.${process.pid}`;
+    await writeFile(written, `${JSON.stringify(all, null, 2)}\n`, { mode: 0o600 });
+    await rename(written, this.#choicesFile);
+  }
+
+  /** @returns {Promise<Record<string, Choice>>} */
+  async #choices() {
+    try {
+      return JSON.parse(await readFile(this.#choicesFile, "utf8"));
+    } catch {
+      return {};
+    }
+  }
+}

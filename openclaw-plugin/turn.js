@@ -1,0 +1,206 @@
+// The messages of OpenClaw as the session gets them, and back; and those of the running turn, which OpenClaw sends itself and which
+// only its hook `before_message_write` shows. OpenClaw spells the IDs of calls in a history differently than while they run, adds numbers
+// to those that a server used twice, and drops fields. So that a message is the same one in both, its calls get IDs by its time, and only
+// the fields that both have are handed over. Holds nothing that the store lacks, and decides nothing.
+
+/**
+ * @import { Message } from "../index.js"
+ * @import { HostMessage } from "./host.d.ts"
+ */
+
+/** What the messages of ours are called in OpenClaw's list. */
+export const ownType = "palimpsest";
+
+/** The time of the messages of ours: the host orders by place, and a time that changes would change the request. */
+const ownTime = 1;
+
+/** The message of the host that one of ours was made of. A copy with another content keeps it, and JSON leaves it out. */
+const source = Symbol("source");
+
+/** What the session knows a message by, in this order; the host has more, and not the same in a history as in a running turn. */
+const handedFields = ["role", "content", "timestamp", "toolCallId", "toolName", "isError"];
+const talkRoles = new Set(["user", "assistant", "toolResult"]);
+
+/** Fields of other kinds of messages that only a history has, or only a running turn. */
+const unstable = new Set(["__openclaw", "idempotencyKey", "details"]);
+
+/** The calls of a list: by the host's ID the one that the session knows. */
+export class Calls {
+  /** @type {Map<string, string>} */
+  #newest = new Map();
+  /** @type {Map<string, string>} */
+  #hosts = new Map();
+
+  /**
+   * Names a call of an assistant message.
+   * @param {string} id the host's
+   * @param {number | undefined} timestamp of the message
+   * @param {number} at its place among the calls of the message
+   */
+  add(id, timestamp, at) {
+    const own = timestamp === undefined ? plainId(id) : `call_${timestamp}_${at}`;
+    this.#newest.set(plainId(id), own);
+    this.#hosts.set(own, id);
+    return own;
+  }
+
+  /** The ID of the newest call with an ID of the host's. @param {string} id */
+  of(id) {
+    return this.#newest.get(plainId(id)) ?? plainId(id);
+  }
+
+  /** The host's ID of a call. @param {string} own */
+  host(own) {
+    return this.#hosts.get(own) ?? own;
+  }
+}
+
+/** As OpenClaw spells an ID in most histories. @param {string} id */
+function plainId(id) {
+  return id.replaceAll(/[^a-zA-Z0-9]/g, "") || id;
+}
+
+/**
+ * A list as the session gets it.
+ * @param {readonly HostMessage[]} messages
+ * @param {Calls} calls takes the calls of the list
+ * @returns {Message[]}
+ */
+export function toSession(messages, calls) {
+  return messages.filter((message) => message.customType !== ownType).map((message) => handedOver(message, calls));
+}
+
+/**
+ * @param {HostMessage} message
+ * @param {Calls} calls
+ * @returns {Message}
+ */
+function handedOver(message, calls) {
+  /** @type {Record<string | symbol, unknown>} */
+  const copy = { [source]: message };
+  const fields = talkRoles.has(message.role)
+    ? handedFields
+    : Object.keys(message).filter((field) => !unstable.has(field));
+  for (const field of fields) {
+    if (message[field] !== undefined) {
+      copy[field] = message[field];
+    }
+  }
+  if (message.role === "assistant" && Array.isArray(message.content)) {
+    let at = 0;
+    copy.content = message.content.map((block) =>
+      isCall(block) ? { ...block, id: calls.add(block.id, message.timestamp, at++) } : block,
+    );
+  }
+  if (message.role === "toolResult" && typeof message.toolCallId === "string") {
+    copy.toolCallId = calls.of(message.toolCallId);
+  }
+  return /** @type {Message} */ (/** @type {unknown} */ (copy));
+}
+
+/** @param {unknown} block @returns {block is { type: "toolCall", id: string }} */
+function isCall(block) {
+  const { type, id } = /** @type {{ type?: unknown, id?: unknown }} */ (block ?? {});
+  return type === "toolCall" && typeof id === "string";
+}
+
+/**
+ * A list from the session as OpenClaw gets it: its own messages where nothing changed.
+ * @param {readonly (Message | HostMessage)[]} messages
+ * @param {readonly Message[]} given what the session got
+ * @param {Calls} calls
+ * @returns {HostMessage[]}
+ */
+export function toHost(messages, given, calls) {
+  const same = new Set(given);
+  return messages.map((message) => {
+    const original = /** @type {{ [source]?: HostMessage }} */ (message)[source];
+    if (original === undefined) {
+      const { content } = message;
+      return { role: "custom", customType: ownType, display: false, content, timestamp: ownTime };
+    }
+    return same.has(message) ? original : { ...original, content: hostContent(message.content, calls) };
+  });
+}
+
+/**
+ * @param {unknown} content
+ * @param {Calls} calls
+ */
+function hostContent(content, calls) {
+  if (!Array.isArray(content)) {
+    return content;
+  }
+  return content.map((block) => (isCall(block) ? { ...block, id: calls.host(block.id) } : block));
+}
+
+/** What a person typed to us and not to the model. */
+const ownCommand = /^\/palimpsest(\s|$)/;
+
+/**
+ * A history without what was typed to us. OpenClaw keeps that as words of the person, and joins it with the message behind it one turn
+ * later, so that the request would change where nothing did.
+ * @param {readonly HostMessage[]} history
+ * @returns {HostMessage[]}
+ */
+export function withoutCommands(history) {
+  return history.flatMap((message) => {
+    const { role, content } = message;
+    if (role !== "user" || !textsOf(content).some((text) => ownCommand.test(text))) {
+      return [message];
+    }
+    const rest = Array.isArray(content)
+      ? content.filter((block) => !textsOf([block]).some((text) => ownCommand.test(text)))
+      : [];
+    // As the host had it before it joined them.
+    const [only] = textsOf(rest);
+    return rest.length === 0 ? [] : [{ ...message, content: rest.length === 1 && only !== undefined ? only : rest }];
+  });
+}
+
+/** @param {unknown} content @returns {string[]} */
+function textsOf(content) {
+  const blocks = Array.isArray(content) ? content : [{ type: "text", text: content }];
+  return blocks.map(({ text }) => text).filter((text) => typeof text === "string");
+}
+
+/** Messages that a key's list has at most: a turn has far fewer. */
+const maxHeard = 10_000;
+
+/** The messages that OpenClaw wrote for one session key since its last turn ended. */
+export class Heard {
+  /** @type {HostMessage[]} */
+  #messages = [];
+
+  /** @param {HostMessage} message */
+  add(message) {
+    // What failed is not sent again.
+    if (message.role !== "assistant" || (message.stopReason !== "error" && message.stopReason !== "aborted")) {
+      this.#messages.push(message);
+    }
+    if (this.#messages.length > maxHeard) {
+      this.#messages.shift();
+    }
+  }
+
+  /** Forgets what stands in a list: an earlier turn wrote it. @param {readonly HostMessage[]} messages */
+  forget(messages) {
+    const known = new Set(messages.map(keyOf));
+    this.#messages = this.#messages.filter((message) => !known.has(keyOf(message)));
+  }
+
+  /** The turn is over: what stands up to its last answer is no part of the next one. */
+  end() {
+    this.#messages = this.#messages.slice(this.#messages.findLastIndex(({ role }) => role !== "user") + 1);
+  }
+
+  /** The messages of the running turn. */
+  get messages() {
+    return this.#messages;
+  }
+}
+
+/** @param {HostMessage} message */
+function keyOf({ role, timestamp }) {
+  return `${role}\0${timestamp}`;
+}

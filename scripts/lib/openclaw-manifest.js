@@ -1,0 +1,104 @@
+// The manifest of the OpenClaw plugin, made of the table of settings in docs/settings.md.
+
+/** Settings that most people never touch stand behind the others. */
+const common = new Set([
+  "enabled",
+  "layout",
+  "store",
+  "exclude",
+  "excludeAlso",
+  "highWater",
+  "previewTokens",
+  "prices",
+]);
+
+const labels = {
+  enabled: "On",
+  layout: "Layout",
+  store: "Store",
+  exclude: "Excluded files",
+  highWater: "High-water mark",
+};
+
+/**
+ * The manifest as JSON.
+ * @param {string} docs docs/settings.md
+ */
+export function manifest(docs) {
+  const settings = settingsOf(docs);
+  const schema = {
+    type: "object",
+    additionalProperties: false,
+    properties: Object.fromEntries(settings.map(({ key, schema }) => [key, schema])),
+  };
+  const hints = settings.map(({ key, schema }) => {
+    const label = /** @type {Record<string, string>} */ (labels)[key] ?? spaced(key);
+    return [key, { label, help: schema.description, ...(common.has(key) ? {} : { advanced: true }) }];
+  });
+  const whole = {
+    id: "palimpsest",
+    name: "Palimpsest",
+    description:
+      "Context manager and memory: versioned objects and references instead of texts poured into chat again and again",
+    kind: "context-engine",
+    activation: { onStartup: true },
+    contracts: {
+      tools: ["activate", "deactivate", "pin", "unpin"],
+      agentToolResultMiddleware: ["openclaw"],
+    },
+    configSchema: schema,
+    uiHints: Object.fromEntries(hints),
+  };
+  return `${JSON.stringify(whole, null, 2)}\n`;
+}
+
+/** The rows of the first table. @param {string} docs */
+function settingsOf(docs) {
+  const [table] = /^\| setting .*?(?=\n\n)/ms.exec(docs) ?? [];
+  if (table === undefined) {
+    throw new Error("docs/settings.md has no table of settings");
+  }
+  const rows = table.split("\n").slice(2);
+  return rows.map((row) => {
+    const [key, value, kind, text] = row.split("|").slice(1, -1);
+    const description = text
+      .trim()
+      .replace(/ Not in project files$/, "")
+      .replace(/\.$/, "")
+      .replaceAll(/,? see \[[^\]]+\]\([^)]+\)/g, "");
+    const given = JSON.parse(plain(value));
+    return { key: plain(key), schema: { ...schemaOf(kind.trim()), default: given, description } };
+  });
+}
+
+/** @param {string} cell */
+function plain(cell) {
+  return cell.trim().replaceAll("`", "");
+}
+
+/** What a value must be, as JSON Schema. @param {string} kind */
+function schemaOf(kind) {
+  const [, least, most] = /^a whole number from (\d+) to (\d+)$/.exec(kind) ?? [];
+  if (least !== undefined) {
+    return { type: "integer", minimum: Number(least), maximum: Number(most) };
+  }
+  const known = /** @type {Record<string, object>} */ ({
+    "`true` or `false`": { type: "boolean" },
+    '`"log"` or `"pools"`': { type: "string", enum: ["log", "pools"] },
+    "a string that is not empty, or `null`": { type: ["string", "null"], minLength: 1 },
+    "a number above 0 and up to 1": { type: "number", exclusiveMinimum: 0, maximum: 1 },
+    "a list of globs, or `null`": { type: ["array", "null"], items: { type: "string" } },
+    "a list of mount mappings": { type: "array", items: { type: "object" } },
+    "a preset's name, or tables by model": { type: ["string", "object"] },
+  })[kind];
+  if (known === undefined) {
+    throw new Error(`a setting must be ${kind}, for which there is no schema`);
+  }
+  return known;
+}
+
+/** `keepResults` → `Keep results` @param {string} key */
+function spaced(key) {
+  const words = key.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words[0].toUpperCase() + words.slice(1);
+}
