@@ -1,7 +1,8 @@
 // `palimpsest replay` against an independent pricing of what it dumps, on the recorded sessions and on one written here.
 import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { gzipSync } from "node:zlib";
+import { DatabaseSync } from "node:sqlite";
+import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { type ReplayedFile, type ReplayOptions, type ReplayReport, replayFile } from "../index.js";
 import { desk } from "./command.ts";
@@ -106,12 +107,56 @@ function writtenSession(steps: number): string[] {
 }
 
 /** Writes a session as a transcript. */
-function transcriptIn(folder: string, name: string, messages: string[]): string {
+function transcriptIn(folder: string, name: string, messages: string[], cwd?: string): string {
   const path = join(folder, name);
-  const text = [JSON.stringify({ session: { id: "x" } }), ...messages, ""].join("\n");
+  const text = [JSON.stringify({ session: { id: "x", cwd } }), ...messages, ""].join("\n");
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, name.endsWith(".gz") ? gzipSync(text) : text);
   return path;
+}
+
+const shop = "/home/ann/shop";
+
+/**
+ * Opens a database of OpenClaw's schema as its gateway does, with sessions by their IDs: conversations that a `/new` parts, each of
+ * messages as JSON.
+ */
+function openclawDatabase(path: string, sessions: Record<string, string[][]>): DatabaseSync {
+  mkdirSync(dirname(path), { recursive: true });
+  const database = new DatabaseSync(path);
+  database.exec(`pragma journal_mode = wal;
+    create table schema_meta (meta_key text primary key, role text not null, schema_version integer not null) strict;
+    create table transcript_events (session_id text not null, seq integer not null, event_json text, created_at integer not null,
+      event_zstd blob, event_utf8_bytes integer, navigation_json text, primary key (session_id, seq)) strict;
+    insert into schema_meta values ('primary', 'agent', 23)`);
+  const insert = database.prepare("insert into transcript_events values (?, ?, ?, ?, ?, ?, ?)");
+  let parentId: string | null = null;
+  for (const [session, conversations] of Object.entries(sessions)) {
+    let seq = 0;
+    const put = (entry: object) => {
+      const text = JSON.stringify(entry);
+      const bytes = Buffer.from(text);
+      const frame = bytes.length < 1_024 ? null : zstdCompressSync(bytes);
+      insert.run(session, seq, frame === null ? text : null, seq, frame, bytes.length, frame === null ? null : "{}");
+      seq += 1;
+    };
+    const add = (entry: object) => {
+      const id = `${session}-${seq}`;
+      put({ id, parentId, ...entry });
+      parentId = id;
+    };
+    put({ type: "session", version: 4, id: session, timestamp: "2026-11-23T05:00:00.000Z", cwd: shop });
+    parentId = null;
+    for (const [at, messages] of conversations.entries()) {
+      if (at > 0) {
+        add({ type: "reset", reason: "new" });
+      }
+      for (const message of messages) {
+        add({ type: "message", message: JSON.parse(message) });
+      }
+    }
+  }
+  return database;
 }
 
 describe("a replay costs what an independent pricing of its requests says", () => {
@@ -247,6 +292,32 @@ describe("palimpsest replay", () => {
     expect(names(`opencode.db#${all[1]}`)).toEqual([all[1]]);
     const { failed } = JSON.parse(at.run("replay", "opencode.db#ses_none", "--json").stdout);
     expect(failed).toMatchObject([{ error: { message: expect.stringContaining("`ses_none`") } }]);
+  });
+
+  test("replays what a running OpenClaw holds, each conversation as the same session in a file", () => {
+    const at = desk();
+    const [long, short] = [writtenSession(30), writtenSession(16)];
+    const database = openclawDatabase(join(at.folder, "agents/main/agent/openclaw-agent.sqlite"), {
+      first: [long, short],
+      second: [short],
+    });
+    const figures = (...args: string[]) =>
+      at.json<ReplayReport>("replay", ...args).files.map(({ name, calls, bill }) => ({ name, calls, bill }));
+    database.exec("begin immediate");
+    const found = figures("agents");
+    expect(found.map(({ name, calls }) => [name, calls])).toEqual([
+      ["first.1", 31],
+      ["first.2", 17],
+      ["second", 17],
+    ]);
+    expect(figures("agents/main/agent/openclaw-agent.sqlite#first")).toEqual(found.slice(0, 2));
+    database.exec("commit");
+    database.close();
+    transcriptIn(at.folder, "first.1.jsonl", long, shop);
+    transcriptIn(at.folder, "second.jsonl", short, shop);
+    expect(figures("first.1.jsonl", "second.jsonl")).toEqual([found[0], found[2]]);
+    const { failed } = JSON.parse(at.run("replay", "agents/main/agent/openclaw-agent.sqlite#first.3", "--json").stdout);
+    expect(failed).toMatchObject([{ error: { message: expect.stringContaining("`first.3`") } }]);
   });
 
   test.each([

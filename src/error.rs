@@ -367,8 +367,8 @@ impl Error {
                 "if you trust it, decompress it (`zstd -d`) and import that"
             }
             Self::MalformedTranscript { .. } => {
-                "supported are session files of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI and OpenCode, plain or \
-                 gzipped, sessions of OpenCode's database as `FILE#SESSION`, and the neutral form: a line \
+                "supported are session files of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI, OpenCode and OpenClaw, plain \
+                 or compressed, sessions of the databases of the last two as `FILE#SESSION`, and the neutral form: a line \
                  `{\"session\":{…}}`, then one message per line"
             }
             Self::TooFewNeeds { .. } => {

@@ -23,7 +23,7 @@ export const learn = {
     "step-caution": { type: "string", value: "NUMBER", text: "the same for a fault on what the model itself wrote" },
   },
   notes: [
-    "FILE is a session file of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI or OpenCode, plain or gzipped, the database of OpenCode, or a folder; files that are no sessions are skipped. Stores nothing and reads no other file. To use the weights, name their file in the setting `hazards` of palimpsest.json. Statistics go to stderr: the number of needs, and the area under the ROC curve on the same sessions (0.5: chance, 1: perfect).",
+    "FILE is a session file of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI, OpenCode or OpenClaw, plain or compressed, a database of the last two, or a folder; files that are no sessions are skipped. Stores nothing and reads no other file. To use the weights, name their file in the setting `hazards` of palimpsest.json. Statistics go to stderr: the number of needs, and the area under the ROC curve on the same sessions (0.5: chance, 1: perfect).",
   ],
   json: "LearnedHazards",
   examples: [

@@ -50,7 +50,7 @@ pub struct ReplayOptions {
     pub tree: Option<String>,
 }
 
-/// Finds the sessions at paths: files as they are, each session of a database of OpenCode, and in folders all that are sessions.
+/// Finds the sessions at paths: files as they are, each session of a database of OpenCode or OpenClaw, and in folders all that are sessions.
 /// `path` of an answer is what `replayFile` and `learnHazards` take, `FILE#SESSION` for a session of a database.
 ///
 /// Rejects with `FILE` if a folder or a database cannot be read.

@@ -9,8 +9,14 @@ const ENDINGS: [&str; 5] = [
     "exit status",
 ];
 /// What hosts write about the part of an output that they show.
-const NOTICES: [&str; 5] =
-    ["[showing lines ", "[output truncated", "[full output", "(no output)", "wall time"];
+const NOTICES: [&str; 6] = [
+    "[showing lines ",
+    "[output truncated",
+    "[full output",
+    "[read output capped ",
+    "(no output)",
+    "wall time",
+];
 
 /// The last line that says something: not how the host says the command ended, nor what it shows of the output, nor a
 /// shell's prompt. Of lines without a letter or digit the last one only if there is no other. Empty if there is none.
@@ -65,6 +71,8 @@ mod tests {
             "Exit code: 2",
             "[Showing lines 1-2000 of 5000. Full output: /tmp/x]",
             "[3012 more lines in file. Use offset=2001 to continue.]",
+            "[Read output capped at 50KB for this call. Use offset=6001 to continue.]",
+            "(Command exited with code 7)",
             "Wall time: 0.2 seconds",
             "$",
             ">>>",

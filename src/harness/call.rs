@@ -13,6 +13,8 @@ use super::{patch, shell};
 pub struct Call<'a> {
     does: Does,
     args: &'a Value,
+    /// Whether another tool was asked to make it, so that its arguments stand among that one's.
+    is_inner: bool,
 }
 
 impl<'a> Call<'a> {
@@ -20,13 +22,17 @@ impl<'a> Call<'a> {
     ///
     /// `tool`: its name, whatever its case. `args`: its arguments as the provider gave them.
     pub fn new(tool: &str, args: &'a Value) -> Self {
+        let called = tools::called(tool, args);
+        let (tool, args) = called.unwrap_or((tool, args));
         let does = match (tools::does(tool), text(args, &["command"])) {
+            // What is shown is not the text of a file as it stands.
+            (Does::Read | Does::ReadMany, _) if called.is_some() => Does::Search,
             (Does::ByCommand, Some("view")) => Does::Read,
             (Does::ByCommand, Some("create")) => Does::Write,
             (Does::ByCommand, _) => Does::Edit,
             (does, _) => does,
         };
-        Self { does, args }
+        Self { does, args, is_inner: called.is_some() }
     }
 
     /// The kind of the call.
@@ -101,11 +107,11 @@ impl<'a> Call<'a> {
         if self.does == Does::Shell { command_line(self.args) } else { None }
     }
 
-    /// The argument of a shell's call that holds the command line as a text, by name.
+    /// The argument of a shell's call that holds the command line as a text, by name; none of a call that another tool makes.
     pub fn command_argument(self) -> Option<(&'static str, &'a str)> {
         let named =
             tools::COMMAND.iter().find_map(|name| Some((*name, self.args.get(*name)?.as_str()?)));
-        named.filter(|_| self.does == Does::Shell)
+        named.filter(|_| self.does == Does::Shell && !self.is_inner)
     }
 
     /// The programs that a call without a command line runs: all texts that a shell's is given, of a tool that is not known those
@@ -278,12 +284,57 @@ mod tests {
             ("Task", ToolKind::Delegate),
             ("Agent", ToolKind::Delegate),
             ("subagent", ToolKind::Delegate),
+            ("sessions_spawn", ToolKind::Delegate),
+            ("sessions_send", ToolKind::Delegate),
+            ("agents_wait", ToolKind::Delegate),
+            ("subagents", ToolKind::Delegate),
+            ("exec", ToolKind::Shell(ShellKind::Other)),
+            ("process", ToolKind::Shell(ShellKind::Other)),
+            ("ls", ToolKind::List),
+            ("web_fetch", ToolKind::Web),
+            ("web_search", ToolKind::Web),
+            ("browser", ToolKind::Web),
+            ("memory_search", ToolKind::Search),
+            ("memory_get", ToolKind::Search),
+            ("sessions_search", ToolKind::Search),
+            ("sessions_history", ToolKind::Search),
+            // They are of another machine.
+            ("file_fetch", ToolKind::Other),
+            ("file_write", ToolKind::Other),
+            ("dir_list", ToolKind::Other),
             ("TodoWrite", ToolKind::Other),
         ] {
             assert_eq!(Call::new(tool, &json!({})).kind(), expected, "{tool}");
         }
         let view = json!({ "command": "view", "path": "a" });
         assert_eq!(Call::new("str_replace_editor", &view).kind(), ToolKind::Read);
+    }
+
+    #[test]
+    fn a_call_that_a_tool_is_asked_to_make_is_that_call() {
+        let of = |id: &str, args: Value| json!({ "id": id, "args": args });
+        for (args, expected) in [
+            (of("openclaw:core:web_fetch", json!({ "url": "x" })), ToolKind::Web),
+            (of("sessions_spawn", json!({ "task": "x" })), ToolKind::Delegate),
+            (of("exec", json!({ "command": "cargo test" })), ToolKind::Shell(ShellKind::Build)),
+            // It shows the file in JSON.
+            (of("read", json!({ "path": "a" })), ToolKind::Search),
+            (of("tool_call", of("read", json!({}))), ToolKind::Other),
+            (json!({ "id": "read" }), ToolKind::Other),
+            (json!({}), ToolKind::Other),
+        ] {
+            assert_eq!(Call::new("tool_call", &args).kind(), expected, "{args}");
+        }
+        let write = of("write", json!({ "path": "a", "content": "b" }));
+        let call = Call::new("tool_call", &write);
+        assert_eq!((call.touches().len(), call.path(), call.content()), (1, Some("a"), Some("b")));
+        let exec = of("exec", json!({ "command": "rm a", "workdir": "/w" }));
+        let call = Call::new("tool_call", &exec);
+        assert_eq!((call.command().as_deref(), call.folder()), (Some("rm a"), Some("/w")));
+        assert!(call.may_have_changed_unnamed_files());
+        assert_eq!(call.command_argument(), None, "it is no argument of the tool that is asked");
+        // Other tools have arguments of these names too.
+        assert_eq!(Call::new("automations", &exec).kind(), ToolKind::Other);
     }
 
     #[test]
@@ -359,13 +410,16 @@ mod tests {
             json!({}),
             json!({ "offset": 1 }),
             json!({ "offset": 0, "limit": 21 }),
-            json!({ "lines": null }),
+            json!({ "lines": null, "cursor": null }),
         ] {
             assert!(beyond(args.clone()), "{args}");
         }
-        for args in
-            [json!({ "limit": 20 }), json!({ "offset": 2 }), json!({ "view_range": [1, 90] })]
-        {
+        for args in [
+            json!({ "limit": 20 }),
+            json!({ "offset": 2 }),
+            json!({ "view_range": [1, 90] }),
+            json!({ "offset": 1, "cursor": 40 }),
+        ] {
             assert!(!beyond(args.clone()), "{args}");
         }
         assert!(Call::new("Read", &json!({ "offset": 5 })).picks_lines());

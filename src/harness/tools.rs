@@ -4,6 +4,8 @@
 //! Names are compared without case, marks and the namespace before them. Arguments differ by harness for a tool of the same
 //! name, so those of a kind are listed, not those of a tool.
 
+use serde_json::Value;
+
 /// What a tool does, as far as its name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Does {
@@ -55,7 +57,8 @@ pub(super) const FIRST_LINE: [&str; 3] = ["offset", "start_line", "startLine"];
 /// The argument that holds the greatest number of lines to be read.
 pub(super) const LIMIT: &str = "limit";
 /// Other arguments by which certain lines are asked for.
-pub(super) const RANGE: [&str; 6] = [LIMIT, "view_range", "lines", "range", "end_line", "endLine"];
+pub(super) const RANGE: [&str; 7] =
+    [LIMIT, "view_range", "lines", "range", "end_line", "endLine", "cursor"];
 /// Arguments that hold the whole text of a file.
 pub(super) const CONTENT: [&str; 4] = ["content", "file_text", "contents", "new_source"];
 /// Arguments that hold the text that is replaced.
@@ -82,7 +85,7 @@ pub(super) fn does(tool: &str) -> Does {
         "ls" | "list" | "listdir" | "listfiles" | "listdirectory" | "tree" => Does::List,
         "find" | "glob" | "fd" | "findfiles" | "filesearch" | "globfilesearch" => Does::Find,
         "grep" | "search" | "rg" | "ripgrep" | "grepsearch" | "grepfiles" | "searchfiles" | "searchfilecontent" | "codesearch"
-        | "codebasesearch" | "searchtext" => Does::Search,
+        | "codebasesearch" | "searchtext" | "memorysearch" | "memoryget" | "sessionssearch" | "sessionshistory" => Does::Search,
         "bash" | "shell" | "sh" | "zsh" | "exec" | "execcommand" | "shellcommand" | "localshell" | "localshellcall"
         | "runcommand" | "runshellcommand" | "runterminalcmd" | "runinterminal" | "executecommand" | "terminal" | "powershell"
         | "readpowershell" | "writepowershell" | "writestdin" | "bashoutput" | "readbash" | "writebash" | "stopbash"
@@ -91,9 +94,15 @@ pub(super) fn does(tool: &str) -> Does {
         "webfetch" | "websearch" | "fetch" | "fetchurl" | "fetchcontent" | "browser" | "urlfetch" | "openurl" | "googlewebsearch"
         | "searxngsearch" | "getsearchcontent" => Does::Web,
         "task" | "agent" | "subagent" | "runsubagent" | "spawnagent" | "dispatchagent" | "delegate" | "delegatetask" | "newtask"
-        | "sessionsspawn" | "codebaseinvestigator" => Does::Delegate,
+        | "sessionsspawn" | "sessionssend" | "agentswait" | "subagents" | "codebaseinvestigator" => Does::Delegate,
         _ => Does::Other,
     }
+}
+
+/// The tool that another one is asked to call, and its arguments. OpenClaw's `tool_call` shows what it returned in JSON.
+pub(super) fn called<'a>(tool: &str, args: &'a Value) -> Option<(&'a str, &'a Value)> {
+    let named = || Some((args.get("id")?.as_str()?, args.get("args")?));
+    if plain_name(tool) == "toolcall" { named() } else { None }
 }
 
 /// `functions.exec_command` as `execcommand`.

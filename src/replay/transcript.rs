@@ -6,12 +6,15 @@
 mod claude_code;
 mod codex;
 mod copilot;
+mod database;
 pub mod find;
+mod foreign;
 mod gemini;
 mod lines;
 mod message;
 mod neutral;
 mod notes;
+mod openclaw;
 mod opencode;
 mod pairing;
 mod path;
@@ -24,7 +27,6 @@ use std::path::Path;
 use self::lines::{Line, Lines};
 use self::message::Message;
 use self::notes::Notes;
-use self::opencode::database;
 use crate::error::{Error, Result};
 
 /// The program that wrote a session file.
@@ -45,6 +47,9 @@ pub enum Format {
     /// OpenCode: the database `~/.local/share/opencode/opencode.db`, before that `storage/session/*/*.json`; and what
     /// `opencode export` writes.
     OpenCode,
+    /// OpenClaw: the database `~/.openclaw/agents/*/agent/openclaw-agent.sqlite`, and the file of a deleted session. Before 2026.7.2
+    /// its files are in Pi's form, and read as such.
+    OpenClaw,
 }
 
 impl Format {
@@ -52,6 +57,7 @@ impl Format {
     fn of(line: &Line<'_>) -> Option<Self> {
         let readers = [
             (neutral::knows as fn(&Line<'_>) -> bool, Self::Neutral),
+            (openclaw::knows, Self::OpenClaw),
             (pi::knows, Self::Pi),
             (codex::knows, Self::Codex),
             (copilot::knows, Self::Copilot),
@@ -73,6 +79,7 @@ impl fmt::Display for Format {
             Self::Copilot => "copilot",
             Self::Gemini => "gemini",
             Self::OpenCode => "opencode",
+            Self::OpenClaw => "openclaw",
         })
     }
 }
@@ -84,7 +91,8 @@ impl fmt::Display for Format {
 /// and the messages before it are kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transcript {
-    /// File name without `.jsonl`, `.json` and `.gz`; the folder's name for `events.jsonl`; the ID of a session of a database.
+    /// File name without `.jsonl`, `.json` and `.gz`; the folder's name for `events.jsonl`; the ID of a session of a database, with the
+    /// number of the conversation behind it if it has several.
     pub name: String,
     /// What wrote the file.
     pub format: Format,
@@ -109,9 +117,8 @@ impl Transcript {
     pub fn read(path: &Path) -> Result<Self> {
         if let Some((file, session)) = find::in_database(path)? {
             let mut notes = Notes::default();
-            let parts = database::read(&file, &session, &mut notes)?;
-            let parts = parts.ok_or_else(|| find::no_session(&file, &session))?;
-            return Ok(Self::new(session, Format::OpenCode, parts, notes));
+            let (format, parts) = database::read(&file, &session, &mut notes)?;
+            return Ok(Self::new(session, format, parts, notes));
         }
         let bytes = std::fs::read(path).map_err(|source| Error::File {
             act: "read",
@@ -140,6 +147,7 @@ impl Transcript {
             Format::Copilot => copilot::read(&lines, &mut notes),
             Format::Gemini => gemini::read(lines, &mut notes),
             Format::OpenCode => opencode::read(lines, path, &mut notes),
+            Format::OpenClaw => openclaw::read(lines, &mut notes),
         };
         Ok(Self::new(find::name_of(path), format, parts, notes))
     }

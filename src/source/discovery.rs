@@ -133,7 +133,12 @@ impl Search<'_> {
             if self.is_over() {
                 break;
             }
-            self.is_file(base.join(line));
+            // OpenClaw writes names as JSON.
+            if !self.is_file(base.join(line))
+                && let Ok(name) = serde_json::from_str::<String>(line)
+            {
+                self.is_file(base.join(name));
+            }
         }
     }
 
@@ -273,6 +278,11 @@ mod tests {
         check(&folder, "ls", &json!({"path": ""}), "top", &["top"]);
         check(&folder, "ls", &json!({"path": "file://host/x"}), "top", &[]);
         check(&folder, "ls", &json!({}), "(empty directory)", &[]);
+        // As OpenClaw writes names.
+        let quoted =
+            "\"src/\"\n\"top\"\n\n[More entries. Continue with the same path and after=\"top\".]";
+        check(&folder, "ls", &json!({}), quoted, &["top"]);
+        check(&folder, "ls", &json!({"path": "src"}), "\"b c.rs\"", &["src/b c.rs"]);
     }
 
     #[test]

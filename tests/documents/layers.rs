@@ -49,13 +49,19 @@ fn the_map_lists_the_layers_in_this_order() {
 }
 
 #[test]
-fn only_the_sqlite_backend_and_a_reader_of_sessions_name_sqlite_and_only_the_addon_names_napi() {
-    const READER: [&str; 4] = ["replay", "transcript", "opencode", "database"];
+fn only_the_sqlite_backend_and_readers_of_sessions_name_sqlite_and_only_the_addon_names_napi() {
+    const READERS: [&[&str]; 4] = [
+        &["replay", "transcript", "database"],
+        &["replay", "transcript", "foreign"],
+        &["replay", "transcript", "openclaw", "database"],
+        &["replay", "transcript", "opencode", "database"],
+    ];
     for file in SOURCES.files.values() {
         let shown = file.path.display();
         let is_in =
             |room: &[&str]| file.module.len() >= room.len() && file.module[..room.len()] == *room;
-        let may_name_sqlite = is_in(&["store", "sqlite"]) || is_in(&READER);
+        let may_name_sqlite =
+            is_in(&["store", "sqlite"]) || READERS.iter().any(|reader| is_in(reader));
         assert!(!file.names.contains("rusqlite") || may_name_sqlite, "{shown}");
         assert!(!file.names.contains("napi") || is_in(&["addon"]), "{shown}");
     }

@@ -161,7 +161,10 @@ fn a_database_of_something_else_is_no_transcript() {
     assert_eq!(names(folder.path()), Vec::<String>::new());
     let error = Transcript::read(&path).unwrap_err();
     assert_eq!(error.code(), "MALFORMED_TRANSCRIPT");
-    assert!(error.to_string().ends_with("begins a database that is not OpenCode's"), "{error}");
+    assert!(
+        error.to_string().ends_with("begins a database that is neither OpenCode's nor OpenClaw's"),
+        "{error}"
+    );
 }
 
 #[test]

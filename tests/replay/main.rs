@@ -9,6 +9,7 @@ mod skip;
 
 mod found_sessions;
 mod learn;
+mod openclaw;
 mod oracle;
 mod session_files;
 mod sessions;

@@ -11,9 +11,9 @@ use palimpsest::replay::transcript::{Format, Transcript};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// The files that a reader takes as they are, and their formats. Those of Copilot CLI, Gemini CLI and OpenCode were written by the
-/// programs themselves, driven by a scripted model; only the prompts in Copilot's were replaced.
-const FIXTURES: [(&str, Format); 11] = [
+/// The files that a reader takes as they are, and their formats. Those of Copilot CLI, Gemini CLI, OpenCode and OpenClaw were written by
+/// the programs themselves, driven by a scripted model; only the prompts in Copilot's were replaced.
+const FIXTURES: [(&str, Format); 12] = [
     ("claude-code.jsonl", Format::ClaudeCode),
     ("codex.jsonl", Format::Codex),
     ("codex-bare.jsonl", Format::Codex),
@@ -22,6 +22,7 @@ const FIXTURES: [(&str, Format); 11] = [
     ("gemini-0.24.json", Format::Gemini),
     ("gemini-subagent.jsonl", Format::Gemini),
     ("neutral.jsonl", Format::Neutral),
+    ("openclaw.jsonl", Format::OpenClaw),
     ("opencode-export.json", Format::OpenCode),
     ("pi.jsonl", Format::Pi),
     ("pi-v1.jsonl", Format::Pi),

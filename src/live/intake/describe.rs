@@ -39,9 +39,10 @@ pub(super) fn describe(message: &HostMessage, fact: ResultFact, can_show: bool) 
     // A placeholder says nothing of the text.
     let text = if message.withheld.is_some() { Cow::Borrowed("") } else { message.text() };
     let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let exit = exit_code(&fact.tool, last, message);
     ResultFact {
-        ok: !message.is_error,
-        exit: (fact.tool == "bash").then(|| exit_code(last, message.is_error)).flatten(),
+        ok: !message.is_error && exit.is_none_or(|code| code == 0),
+        exit,
         lines: text.split('\n').count() as u64,
         ends_line: text.ends_with('\n'),
         last: cut(last_words(&text), LAST_LINE_CHARS),
@@ -73,12 +74,20 @@ pub(super) fn blank_fact(tool: &str, request: RequestKey) -> ResultFact {
     }
 }
 
-/// Exit code of a shell command: 0 if the tool did not fail, else what its last line names.
-fn exit_code(last_line: &str, is_error: bool) -> Option<i64> {
-    if !is_error {
-        return Some(0);
+/// Exit code of a shell command, if the host says it: OpenClaw in the details, or by the last line where those are gone, Pi by the last
+/// line of one that failed. OpenClaw gives a command that ends with another code than 0 as no error.
+fn exit_code(tool: &str, last_line: &str, message: &HostMessage) -> Option<i64> {
+    let named = |line: &str| line.strip_prefix("Command exited with code ")?.trim().parse().ok();
+    match tool {
+        "bash" if !message.is_error => Some(0),
+        "bash" => named(last_line),
+        "exec" => message
+            .details
+            .get("exitCode")
+            .and_then(Value::as_i64)
+            .or_else(|| named(last_line.strip_prefix('(')?.strip_suffix(')')?)),
+        _ => None,
     }
-    last_line.strip_prefix("Command exited with code ")?.trim().parse().ok()
 }
 
 /// Arguments for people: the path or the command, else the JSON; cut to 80 characters.
@@ -94,5 +103,51 @@ fn cut(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::tokens::Counter;
+
+    /// Whether a call went well, and its exit code.
+    fn ended(tool: &str, text: &str, is_error: bool, details: &Value) -> (bool, Option<i64>) {
+        let message = serde_json::json!({ "role": "toolResult", "toolCallId": "c", "toolName": tool, "isError": is_error,
+            "content": [{ "type": "text", "text": text }], "details": details });
+        let message = HostMessage::parse(&message.to_string(), Counter::default());
+        let fact = describe(&message, blank_fact(tool, RequestKey::of("x")), true);
+        (fact.ok, fact.exit)
+    }
+
+    #[test]
+    fn how_a_command_ended_is_what_the_host_says_of_it() {
+        let none = Value::Null;
+        let exit = |code: Value| serde_json::json!({ "status": "completed", "exitCode": code });
+        let failed = "a\n\nCommand exited with code 3";
+        let noted = "a\n\n(Command exited with code 3)";
+        for (tool, text, is_error, details, expected) in [
+            ("bash", "a", false, &none, (true, Some(0))),
+            ("bash", failed, true, &none, (false, Some(3))),
+            // It is what a program printed.
+            ("bash", failed, false, &none, (true, Some(0))),
+            ("bash", "a", true, &none, (false, None)),
+            ("exec", "a", false, &exit(0.into()), (true, Some(0))),
+            ("exec", noted, false, &exit(3.into()), (false, Some(3))),
+            ("exec", noted, false, &none, (false, Some(3))),
+            ("exec", "Command not found", true, &exit(127.into()), (false, Some(127))),
+            ("exec", "Command aborted by signal SIGKILL", true, &exit(none.clone()), (false, None)),
+            ("exec", "a", false, &none, (true, None)),
+            (
+                "exec",
+                "Command still running (session x, pid 1).",
+                false,
+                &serde_json::json!({ "status": "running" }),
+                (true, None),
+            ),
+            ("read", noted, false, &exit(3.into()), (true, None)),
+        ] {
+            assert_eq!(ended(tool, text, is_error, details), expected, "{tool} {text:?} {details}");
+        }
     }
 }

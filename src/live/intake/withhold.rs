@@ -288,7 +288,7 @@ impl Withholding<'_> {
             return Vec::new();
         }
         let folder = disk.folder_of(asked);
-        if let Some(line) = command_line(&call.args) {
+        if let Some(line) = asked.command().or_else(|| command_line(&call.args)) {
             return vec![source::names_in(&line, &folder)];
         }
         let in_program = |program| source::names_in_program(program, &folder);

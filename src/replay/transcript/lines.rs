@@ -12,6 +12,8 @@ use super::notes::Notes;
 
 /// A file that begins like this is gzipped (RFC 1952).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// A file that begins like this is compressed by zstd (RFC 8878).
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// A line that is a JSON object.
 #[derive(Debug)]
@@ -125,9 +127,16 @@ const NOT_OBJECTS: &str = "lines that are no JSON object left out";
 
 /// The text of a file, decompressed as far as possible. Bytes that are not UTF-8 become U+FFFD.
 pub(super) fn text_of<'a>(bytes: &'a [u8], notes: &mut Notes) -> Cow<'a, str> {
-    let bytes = if bytes.starts_with(&GZIP) {
+    let decoder: Option<Box<dyn Read + '_>> = if bytes.starts_with(&GZIP) {
+        Some(Box::new(MultiGzDecoder::new(bytes)))
+    } else if bytes.starts_with(&ZSTD) {
+        zstd::Decoder::new(bytes).ok().map(|decoder| Box::new(decoder) as Box<dyn Read + '_>)
+    } else {
+        None
+    };
+    let bytes = if let Some(mut decoder) = decoder {
         let mut plain = Vec::new();
-        if MultiGzDecoder::new(bytes).read_to_end(&mut plain).is_err() {
+        if decoder.read_to_end(&mut plain).is_err() {
             notes.count("the compressed file is damaged, what comes before is read");
         }
         Cow::Owned(plain)

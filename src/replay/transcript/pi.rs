@@ -1,4 +1,5 @@
-//! Session files of Pi, versions 1 to 3: a header, then entries that form a tree; the session ended on the last entry.
+//! Session files of Pi, versions 1 to 3: a header, then entries that form a tree; the session ended on the last entry. OpenClaw's
+//! before 2026.7.2 have the same form, with some marks of its own on messages.
 //!
 //! Messages are passed on unchanged. Those of Pi's own roles become the user messages that Pi makes of them for the model
 //! (`convertToLlm` of pi-coding-agent 0.87). Must not apply compactions or context edits: both determine what later calls saw,
@@ -14,6 +15,12 @@ use super::path::{Node, Parent, path_to};
 
 /// The newest version of the format that is known.
 const NEWEST_VERSION: u64 = 3;
+
+/// What is said of entries whose parent is not there.
+pub(super) const PARENT_IS_MISSING: &str =
+    "entries whose parent is not in the file, which follow the entry before them";
+/// What is said of messages that are not on the branch that the session ended on.
+pub(super) const LEFT: &str = "messages of branches that were left";
 
 /// Whether a line is the header of a session.
 pub(super) fn knows(line: &Line<'_>) -> bool {
@@ -40,13 +47,13 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     let tree: Vec<Node<'_>> = entries.iter().map(node_of).collect();
     let path = path_to(&tree, tree.len().checked_sub(1));
     for _ in 0..path.mended {
-        notes.count("entries whose parent is not in the file, which follow the entry before them");
+        notes.count(PARENT_IS_MISSING);
     }
     for (entry, on) in entries.into_iter().zip(path.on) {
         if on {
             parts.messages.extend(message_of(entry, notes));
         } else if entry.object.contains_key("message") {
-            notes.count("messages of branches that were left");
+            notes.count(LEFT);
         }
     }
     parts
@@ -62,8 +69,14 @@ fn node_of<'a>(entry: &'a Line<'_>) -> Node<'a> {
     Node { id: entry.text_at("id"), parent }
 }
 
+/// Whether the model said what an entry holds.
+pub(super) fn is_answer(entry: &Line<'_>) -> bool {
+    let message = entry.object_at("message");
+    message.is_some_and(|message| role(message) == "assistant" && !is_of_gateway(message))
+}
+
 /// The message that an entry contributes.
-fn message_of(mut entry: Line<'_>, notes: &mut Notes) -> Option<Message> {
+pub(super) fn message_of(mut entry: Line<'_>, notes: &mut Notes) -> Option<Message> {
     let timestamp = entry.object.get("timestamp").and_then(time_of);
     let kind = entry.text_at("type").unwrap_or_default().to_owned();
     match kind.as_str() {
@@ -103,9 +116,13 @@ fn message_in(message: Map<String, Value>, line: u64, notes: &mut Notes) -> Opti
     let timestamp = message.get("timestamp").and_then(time_of);
     let text = |key: &str| message.get(key).and_then(Value::as_str).unwrap_or_default();
     let user = |text: &str, meta| Message::user(json!([text_block(text)]), timestamp, meta);
-    match text("role") {
-        "bashExecution" if message.get("excludeFromContext") == Some(&Value::Bool(true)) => {
-            notes.count("commands that were kept from the model left out");
+    match role(&message) {
+        _ if message.get("excludeFromContext") == Some(&Value::Bool(true)) => {
+            notes.count("messages that were kept from the model left out");
+            None
+        }
+        "assistant" if is_of_gateway(&message) => {
+            notes.count("messages of the gateway in the model's name left out");
             None
         }
         "bashExecution" => Some(user(&bash_text(&message), None)),
@@ -122,13 +139,36 @@ fn message_in(message: Map<String, Value>, line: u64, notes: &mut Notes) -> Opti
             None
         }
         _ => {
-            let taken = Message::taken(message, None, notes);
-            if taken.is_none() {
+            let is_injected = is_of_program(&message);
+            let Some(mut taken) = Message::taken(message, None, notes) else {
                 notes.count_at("messages of unknown shape left out", line);
+                return None;
+            };
+            if is_injected {
+                taken.set("meta", INJECTED.into());
             }
-            taken
+            Some(taken)
         }
     }
+}
+
+fn role(message: &Map<String, Value>) -> &str {
+    message.get("role").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Whether OpenClaw's gateway wrote an answer, as a copy of what it delivered, and shows it to no model.
+fn is_of_gateway(message: &Map<String, Value>) -> bool {
+    let is = |key: &str, names: &[&str]| {
+        message.get(key).and_then(Value::as_str).is_some_and(|name| names.contains(&name))
+    };
+    message.contains_key("openclawDeliveryMirror")
+        || (is("provider", &["openclaw"]) && is("model", &["delivery-mirror", "gateway-injected"]))
+}
+
+/// Whether OpenClaw wrote a user message, such as that a command ended, or another session did.
+fn is_of_program(message: &Map<String, Value>) -> bool {
+    let kind = message.get("provenance").and_then(|provenance| provenance.get("kind")?.as_str());
+    role(message) == "user" && matches!(kind, Some("inter_session" | "internal_system"))
 }
 
 /// Content of a custom message as blocks.

@@ -1,0 +1,61 @@
+//! Databases that hold sessions: finds out which program's one is and has that program's reader read it. Must not know a table.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::foreign::{self, Failure};
+use super::notes::Notes;
+use super::{Format, Parts, openclaw, opencode};
+use crate::error::Result;
+
+/// Whether sessions of a program that is known are in a database.
+///
+/// # Errors
+/// As [`sessions`].
+pub(super) fn is_known(path: &Path) -> Result<bool> {
+    foreign::read(path, |connection| Ok(program(connection)?.is_some()))
+}
+
+/// The names of the sessions in a database, in order, or of what `only` names of them; `None` if it is of something else.
+///
+/// # Errors
+/// `FILE` if it cannot be read; `MALFORMED_TRANSCRIPT` if it is newer than its reader.
+pub(super) fn sessions(path: &Path, only: Option<&str>) -> Result<Option<Vec<String>>> {
+    foreign::read(path, |connection| match program(connection)? {
+        Some(Format::OpenClaw) => openclaw::database::sessions(connection, only).map(Some),
+        Some(_) if only.is_none() => opencode::database::sessions(connection).map(Some),
+        Some(_) => Ok(only.map(|name| vec![name.to_owned()])),
+        None => Ok(None),
+    })
+}
+
+/// Reads a session of a database by its name.
+///
+/// # Errors
+/// As [`sessions`], and `MALFORMED_TRANSCRIPT` if it is not in there.
+pub(super) fn read(path: &Path, name: &str, notes: &mut Notes) -> Result<(Format, Parts)> {
+    foreign::read(path, |connection| {
+        let Some(format) = program(connection)? else {
+            return Err(Failure::Content(UNKNOWN.to_owned()));
+        };
+        let parts = match format {
+            Format::OpenClaw => openclaw::database::read(connection, name, notes)?,
+            _ => opencode::database::read(connection, name, notes)?,
+        };
+        let missing =
+            || Failure::Content(format!("begins a database without the session `{name}`"));
+        parts.map(|parts| (format, parts)).ok_or_else(missing)
+    })
+}
+
+/// What is wrong with a database of something else.
+pub(super) const UNKNOWN: &str = "begins a database that is neither OpenCode's nor OpenClaw's";
+
+/// The program whose sessions are in a database.
+fn program(connection: &Connection) -> std::result::Result<Option<Format>, Failure> {
+    if opencode::database::is_ours(connection)? {
+        return Ok(Some(Format::OpenCode));
+    }
+    Ok(openclaw::database::is_ours(connection)?.then_some(Format::OpenClaw))
+}
