@@ -91,7 +91,7 @@ describe("a list of OpenClaw", () => {
   });
 
   test("has nothing of what a person typed to us, joined or not", () => {
-    const asked = user("/palimpsest sets f1", 2);
+    const asked = user("/palimpsest objects f1", 2);
     const joined = user(
       [
         { type: "text", text: "/palimpsest" },

@@ -17,6 +17,7 @@ import {
 import { contextReport, settingsText } from "../lib/report.js";
 import { harmless } from "../lib/terminal.js";
 import { windowParts } from "../lib/window.js";
+import { turnedOff } from "./sessions.js";
 
 /**
  * @import { Changeable } from "../lib/objects.js"
@@ -41,7 +42,11 @@ const command = "/palimpsest";
 const parts = new Map(
   Object.entries({
     status: { usage: "", summary: "what is in the window, what it costs and saves", run: status },
-    sets: { usage: "[FILTER]", summary: "list the files and outputs that the session met", run: opened(objectsText) },
+    objects: {
+      usage: "[FILTER]",
+      summary: "list the files and outputs that the session met",
+      run: opened(objectsText),
+    },
     show: {
       usage: "NAME",
       summary: "show the text of one, also an earlier version (`f3@-1`)",
@@ -115,7 +120,8 @@ function opened(answer) {
 /** @param {Plugin} plugin @param {Who} who */
 function offText({ sessions }, { sessionId }) {
   const why = sessions.whyOff(sessionId) ?? "it could not be opened";
-  return `Palimpsest is off in this session: ${why}\nTo turn it on: put that right, then \`${command} on\``;
+  const first = why === turnedOff ? "" : "put that right, then ";
+  return `Palimpsest is off in this session: ${why}\nTo turn it on: ${first}\`${command} on\``;
 }
 
 /** @param {Around} around */

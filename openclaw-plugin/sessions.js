@@ -20,6 +20,9 @@ import { Room } from "./model.js";
  * @property {string} [parent] session that it is a fork of
  */
 
+/** Why a session is off that a person turned off. */
+export const turnedOff = "you turned it off here";
+
 /** Sessions that stay open: a gateway has many chats, and each one that is open watches files. */
 const maxOpen = 16;
 /** Choices that are kept, the newest. */
@@ -167,7 +170,7 @@ export class Sessions {
     this.#folders.set(sessionId, who.cwd);
     try {
       if ((await this.choiceOf(sessionId)).off) {
-        this.#off.set(sessionId, "you turned it off here");
+        this.#off.set(sessionId, turnedOff);
         return undefined;
       }
       const settings = await this.settings();

@@ -12,7 +12,7 @@ pub(super) const LOCK_FILE: &str = ".lock";
 
 /// How long to wait for another writer, where that is no reason to wait, and between two tries.
 const PATIENCE: Duration = Duration::from_secs(5);
-const MOMENT: Duration = Duration::from_millis(50);
+const MOMENT: Duration = Duration::from_millis(250);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The lock on a folder; it ends with this value, and with the process.
