@@ -17,6 +17,7 @@ import {
 import { contextReport, settingsText } from "../lib/report.js";
 import { harmless } from "../lib/terminal.js";
 import { windowParts } from "../lib/window.js";
+import { isShared } from "./memory.js";
 import { turnedOff } from "./sessions.js";
 
 /**
@@ -69,7 +70,7 @@ const parts = new Map(
     continue: {
       usage: "NAME [FILE]",
       summary: "go on, in a new session, with another one, of Pi too; FILE: the store or archive that has it",
-      run: opened(continued),
+      run: continueHere,
     },
     settings: { usage: "[FILTER]", summary: "list the settings, and who set them", run: settings },
     memory: { usage: "[PART]", summary: "show, search and check memory; `memory help` lists its parts", run: memory },
@@ -115,6 +116,13 @@ function opened(answer) {
     const { session, store } = current;
     return answer({ session, store, cwd: who.cwd, host: "OpenClaw", command, layout, tools: tools() }, given);
   };
+}
+
+/** @param {Around} around @param {string} given */
+async function continueHere(around, given) {
+  return isShared(around.who.sessionKey)
+    ? "Not here: others read this chat, and would read that session."
+    : opened(continued)(around, given);
 }
 
 /** @param {Plugin} plugin @param {Who} who */
@@ -199,7 +207,8 @@ async function memory({ plugin, who, current }, typed) {
   const around = {
     memory: current.memory.opened,
     command: typedAs,
-    store,
+    // What was said in other chats is not for those who read this one.
+    store: isShared(who.sessionKey) ? undefined : store,
     session: session.id,
     off: current.memory.isOff,
   };
