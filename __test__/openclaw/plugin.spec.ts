@@ -1,7 +1,8 @@
 // Palimpsest in OpenClaw: what the model gets in a running gateway, what `/palimpsest` says, and that no session has anything of another.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Ledger } from "../../index.js";
 import { createOpenClawSandbox, type OpenClawSandbox, runLocal } from "../../scripts/lib/openclaw.js";
 import { type Gateway, startGateway } from "../../scripts/lib/openclaw-gateway.js";
 import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
@@ -149,6 +150,46 @@ describe("memory", () => {
   });
 });
 
+test("a turn that is broken off, and the one behind it", async () => {
+  const key = "agent:main:abort";
+  const running = gateway.waitFor(
+    ({ payload }) => payload.sessionKey === key && payload.stream === "tool" && payload.data.name === "exec",
+  );
+  model.play(call("read", { path: "a.txt" }), call("exec", { command: "sleep 60" }));
+  const broken = gateway.agent({ sessionKey: key, message: "one" });
+  await running;
+  await gateway.call("chat.abort", { sessionKey: key });
+  expect((await broken).status).not.toBe("ok");
+  const two = await turn(key, "two", runLog, { text: "two" });
+  expect(results(two[0])[0]).toBe("tool: alpha\nbeta\ngamma\n");
+  expect(results(two[1]).at(-1)).toMatch(/^tool: … 1,500 lines between/);
+  const three = await turn(key, "three", call("activate", { name: "f1" }), { text: "three" });
+  expect(continues(two[1], three[0])).toBe(true);
+  expect(results(three[1]).at(-1)).toContain("gamma");
+  expect(failures()).toBe("");
+});
+
+test("a session of many calls: every request continues the one before, or begins an epoch that says why", async () => {
+  const key = "agent:main:many";
+  const all: RequestBody[] = [];
+  for (const at of Array.from({ length: 6 }, (_, each) => each)) {
+    const steps = Array.from({ length: 9 }, (_, step) => call("exec", { command: `echo ${at} ${step}; sh log.sh` }));
+    all.push(...(await turn(key, `turn ${at}`, ...steps, { text: "done" })));
+  }
+  expect(all).toHaveLength(60);
+  const rewritten = all.slice(1).filter((body, at) => !continues(all[at], body)).length;
+  const [{ id }] = palimpsest<{ sessions: { id: string }[] }>(sandbox, "sessions", "--json").sessions;
+  const { epochs, bill, plainBill, calls } = palimpsest<Ledger>(sandbox, "ledger", id, "--json");
+  expect(calls).toBe(60);
+  expect(rewritten).toBeLessThanOrEqual(epochs.length);
+  expect(bill).toBeLessThan(plainBill / 2);
+  for (const call of [1, 30, 60]) {
+    // It renders the call again and checks its hash.
+    palimpsest(sandbox, "context", id, "--call", String(call), "--json");
+  }
+  expect(failures()).toBe("");
+});
+
 test("one session has nothing of another", async () => {
   await turn("agent:main:left", "one", runLog, { text: "one" });
   const requests = await turn("agent:main:right", "one", call("activate", { name: "t1" }), { text: "one" });
@@ -207,6 +248,20 @@ test("a gateway that is killed goes on where it was, and `--local` with it", asy
 test("one addon serves all copies of the plugin", () => {
   const mapped = readFileSync(`/proc/${gateway.pid}/maps`, "utf8").match(/\S+palimpsest\S*\.node/g);
   expect([...new Set(mapped)]).toHaveLength(1);
+});
+
+test("where the store is gone a call goes out as without us, and the next turn has a new store", async () => {
+  const key = "agent:main:gone";
+  await turn(key, "one", runLog, { text: "one" });
+  for (const end of ["", "-wal", "-shm", "-ack"]) {
+    rmSync(`${sandbox.store}${end}`, { force: true });
+  }
+  await turn(key, "two", call("read", { path: "a.txt" }), { text: "two" });
+  expect(failures()).toMatch(/STORE_GONE/);
+  const three = await turn(key, "three", runLog, { text: "three" });
+  expect(results(three[1]).at(-1)).toMatch(/^tool: … 1,500 lines between/);
+  expect((await gateway.chat("/palimpsest", { sessionKey: key })).text).toContain("the newest failure");
+  rmSync(join(sandbox.stateDir, "palimpsest", "palimpsest.log"));
 });
 
 test("without a gateway the same session goes on", async () => {
