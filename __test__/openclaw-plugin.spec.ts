@@ -2,12 +2,15 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { settingValues } from "../index.js";
+import { openStore, settingValues } from "../index.js";
+import { Failures } from "../openclaw-plugin/failures.js";
 import { isShared } from "../openclaw-plugin/memory.js";
 import { modelOf, Rates, Room } from "../openclaw-plugin/model.js";
+import { Sessions } from "../openclaw-plugin/sessions.js";
 import { Calls, Heard, toHost, toSession, withoutCommands } from "../openclaw-plugin/turn.js";
 import { manifest } from "../scripts/lib/openclaw-manifest.js";
 import { root } from "../scripts/setup.js";
+import { temporaryFolder } from "./e2e/support.ts";
 
 const read = (name: string) => readFileSync(join(root, name), "utf8");
 
@@ -118,6 +121,9 @@ describe("a list of OpenClaw", () => {
 
 test("the running turn is what OpenClaw wrote and no history has", () => {
   const heard = new Heard();
+  heard.add(called("call_0", 0));
+  expect(heard.messages).toEqual([]);
+  heard.begin([]);
   const turn = [user("one", 1), called("call_1", 2), result("call_1", 3)];
   for (const message of [...turn, { ...called("x", 4), stopReason: "aborted" }]) {
     heard.add(message);
@@ -129,6 +135,52 @@ test("the running turn is what OpenClaw wrote and no history has", () => {
   heard.add(user("two", 5));
   heard.end();
   expect(heard.messages).toEqual([user("two", 5)]);
+});
+
+test("sessions that were idle for long close, and go on as they were", async () => {
+  const folder = temporaryFolder();
+  const told: string[] = [];
+  const logger = { info() {}, warn: (message: string) => void told.push(message), error() {} };
+  const failures = new Failures(join(folder, "palimpsest"), logger, async (text) => text);
+  const sessions = new Sessions(join(folder, "palimpsest"), failures);
+  sessions.configure({ store: "store.sqlite", track: false });
+  const who = (at: number) => ({ sessionId: `s${at}`, sessionKey: `agent:main:${at}`, cwd: folder });
+  const first = await sessions.of(who(0));
+  await first?.session.transformContext([user("hello", 1)]);
+  for (let at = 1; at <= 16; at++) {
+    expect(await sessions.of(who(at))).toBeDefined();
+  }
+  expect(await sessions.opened("s0")).toBeUndefined();
+  const again = await sessions.of(who(0));
+  expect(again).not.toBe(first);
+  expect(again?.session.status().calls).toBe(1);
+  expect(again?.store.path).toBe(join(folder, "store.sqlite"));
+
+  await sessions.choose("s0", { off: true });
+  await sessions.close("s0");
+  expect(await sessions.of(who(0))).toBeUndefined();
+  expect(sessions.whyOff("s0")).toBe("you turned it off here");
+  await sessions.choose("s0", { off: false });
+  expect(await sessions.of(who(0))).toBeDefined();
+  await sessions.closeAll();
+  const store = await openStore({ path: join(folder, "store.sqlite") });
+  expect((await store.sessions()).map(({ state }) => state)).toEqual(["paused"]);
+  await store.close();
+  expect(told).toEqual([]);
+});
+
+test("wrong settings turn a session off, and say so once", async () => {
+  const folder = temporaryFolder();
+  const told: string[] = [];
+  const logger = { info() {}, warn: (message: string) => void told.push(message), error() {} };
+  const failures = new Failures(folder, logger, async (text) => text);
+  const sessions = new Sessions(folder, failures);
+  sessions.configure({ store: join(folder, "store.sqlite"), prices: "nonsense" });
+  const who = { sessionId: "s", cwd: folder };
+  expect([await sessions.of(who), await sessions.of(who)]).toEqual([undefined, undefined]);
+  expect(told).toEqual([expect.stringContaining("`prices` must be")]);
+  expect(sessions.whyOff("s")).toContain("`prices` must be");
+  expect(sessions.isOff("s")).toBe(true);
 });
 
 test("the room of a request is the window of the model, less after a refusal", () => {

@@ -41,8 +41,10 @@ export class Engine {
   #host;
   /** The turn that the instance serves. @type {{ sessionId: string, sessionKey?: string } | undefined} */
   #turn;
-  /** @type {Current | undefined} */
+  /** The session; undefined where Palimpsest is off, or its store was lost in this turn. @type {Current | undefined} */
   #current;
+  /** The session that must not close while the turn runs. @type {Current | undefined} */
+  #held;
   #addition = "";
 
   /**
@@ -103,14 +105,11 @@ export class Engine {
    */
   async #begin(params) {
     const { sessionId, sessionKey, messages } = params;
-    const isNew = this.#turn?.sessionId !== sessionId;
     this.#turn = { sessionId, sessionKey };
     this.#plugin.begin(sessionId, sessionKey, messages);
     const cwd = this.#ctx.workspaceDir ?? process.cwd();
     const current = await this.#plugin.sessions.of({ sessionId, sessionKey, cwd });
-    if (isNew && current !== undefined) {
-      current.users++;
-    }
+    this.#hold(current);
     this.#current = current;
     this.#addition = await this.#additionFor(params);
     return asksAgain(params) ? { messages, estimatedTokens: estimated(messages) } : this.#within(params);
@@ -175,7 +174,9 @@ export class Engine {
       await failures.guarded("a failed call could not be recorded", undefined, async () =>
         current.session.recordFailedCall(describe(error)),
       );
-      await sessions.giveUp(params.sessionId, error);
+      if (await sessions.giveUp(params.sessionId, error)) {
+        this.#current = undefined;
+      }
       return { messages: [...history], estimatedTokens: estimated(history) };
     }
   }
@@ -277,10 +278,19 @@ export class Engine {
       this.#plugin.end(this.#turn.sessionId, this.#turn.sessionKey);
       this.#turn = undefined;
     }
-    if (this.#current !== undefined) {
-      this.#current.users--;
-      this.#current = undefined;
+    this.#hold(undefined);
+    this.#current = undefined;
+  }
+
+  /** @param {Current | undefined} current */
+  #hold(current) {
+    if (this.#held !== undefined) {
+      this.#held.users--;
     }
+    if (current !== undefined) {
+      current.users++;
+    }
+    this.#held = current;
   }
 }
 

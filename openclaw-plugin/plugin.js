@@ -81,7 +81,7 @@ export class Plugin {
    */
   begin(sessionId, sessionKey, history) {
     this.#histories.set(sessionId, withoutCommands(history));
-    this.heard(sessionKey).forget(history);
+    this.heard(sessionKey).begin(history);
     if (sessionKey !== undefined) {
       this.#sessionOf.delete(sessionKey);
       this.#sessionOf.set(sessionKey, sessionId);

@@ -234,11 +234,11 @@ export class Sessions {
     return this.#store;
   }
 
-  /** Gives a session up whose store failed: the next turn opens it anew. @param {string} sessionId @param {unknown} error */
+  /** Gives a session up whose store is lost, so that the next turn opens it anew. Resolves to whether it did. @param {string} sessionId @param {unknown} error */
   async giveUp(sessionId, error) {
     const { code } = /** @type {{ code?: unknown }} */ (error ?? {});
     if (code !== "STORE_GONE" && code !== "STORE_CORRUPT" && code !== "HASH_MISMATCH") {
-      return;
+      return false;
     }
     const lost = await this.opened(sessionId);
     this.#open.delete(sessionId);
@@ -249,6 +249,7 @@ export class Sessions {
       await Promise.all([...this.#open.keys()].map((open) => this.close(open)));
       await store?.then((opened) => opened.store.close()).catch(() => {});
     }
+    return true;
   }
 
   /** A sub-agent is about to start as a fork. @param {string[]} children its session ID and key @param {string} parent */

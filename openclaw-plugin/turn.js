@@ -166,21 +166,34 @@ function textsOf(content) {
 
 /** Messages that a key's list has at most: a turn has far fewer. */
 const maxHeard = 10_000;
+/** The same while no turn runs. */
+const maxWaiting = 16;
 
 /** The messages that OpenClaw wrote for one session key since its last turn ended. */
 export class Heard {
   /** @type {HostMessage[]} */
   #messages = [];
+  /** Whether a turn runs that we are asked in. */
+  #isRunning = false;
 
   /** @param {HostMessage} message */
   add(message) {
+    // What a person wrote may come before the turn begins.
+    const isOfTurn = this.#isRunning || message.role === "user";
     // What failed is not sent again.
-    if (message.role !== "assistant" || (message.stopReason !== "error" && message.stopReason !== "aborted")) {
+    const isSent = message.role !== "assistant" || (message.stopReason !== "error" && message.stopReason !== "aborted");
+    if (isOfTurn && isSent) {
       this.#messages.push(message);
     }
-    if (this.#messages.length > maxHeard) {
+    if (this.#messages.length > (this.#isRunning ? maxHeard : maxWaiting)) {
       this.#messages.shift();
     }
+  }
+
+  /** A turn begins, behind this history. @param {readonly HostMessage[]} history */
+  begin(history) {
+    this.#isRunning = true;
+    this.forget(history);
   }
 
   /** Forgets what stands in a list: an earlier turn wrote it. @param {readonly HostMessage[]} messages */
@@ -191,6 +204,7 @@ export class Heard {
 
   /** The turn is over: what stands up to its last answer is no part of the next one. */
   end() {
+    this.#isRunning = false;
     this.#messages = this.#messages.slice(this.#messages.findLastIndex(({ role }) => role !== "user") + 1);
   }
 
