@@ -47,7 +47,7 @@ pub enum Format {
     /// OpenCode: the database `~/.local/share/opencode/opencode.db`, before that `storage/session/*/*.json`; and what
     /// `opencode export` writes.
     OpenCode,
-    /// OpenClaw: the database `~/.openclaw/agents/*/agent/openclaw-agent.sqlite`, and the file of a deleted session. Before 2026.7.2
+    /// OpenClaw: the database `~/.openclaw/agents/*/agent/openclaw-agent.sqlite`, and the file of a deleted session. Before 2026.8
     /// its files are in Pi's form, and read as such.
     OpenClaw,
 }

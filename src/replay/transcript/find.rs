@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 /// Folders of OpenCode's storage that stand beside the records of sessions, which lead to what is in them.
 const BESIDE_SESSIONS: [&str; 2] = ["message", "part"];
 
-/// What stands in the names of files that OpenClaw keeps, behind the session's ID: of a session that a reset ended, before 2026.7.2, and
+/// What stands in the names of files that OpenClaw keeps, behind the session's ID: of a session that a reset ended, before 2026.8, and
 /// of one that a person deleted.
 const KEPT_BY_OPENCLAW: [&str; 2] = [".jsonl.reset.", ".jsonl.deleted."];
 
@@ -165,7 +165,7 @@ fn may_be_session(path: &Path) -> bool {
         && fs::read(path).is_ok_and(|bytes| is_document(&bytes))
 }
 
-/// Whether OpenClaw put a file beside its sessions, before 2026.7.2: a record of runs, or a copy of a session as it was before a
+/// Whether OpenClaw put a file beside its sessions, before 2026.8: a record of runs, or a copy of a session as it was before a
 /// compaction, `ID.checkpoint.UUID.jsonl`.
 fn is_beside_openclaw(name: &str) -> bool {
     let copy = name.strip_suffix(".jsonl").and_then(|name| name.rsplit_once(".checkpoint."));

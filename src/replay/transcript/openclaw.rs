@@ -1,7 +1,7 @@
 //! Sessions of OpenClaw: a database for each agent, and the file that stays of a session that was deleted. Both hold entries in Pi's
-//! form, and some of OpenClaw's own: a `leaf` goes back to an earlier entry, entries at the side are on no branch, and at a `reset`
-//! (`/new`, `/reset`, by the day) the context of the model begins anew. So a session has as many conversations as it has such
-//! stretches. Sessions before 2026.7.2 are files in Pi's very form.
+//! form, and some of OpenClaw's own: a `leaf` goes to another entry, one at the side is on the branch only if a `leaf` goes there, and
+//! at a `reset` (`/new`, `/reset`, by the day) the context of the model begins anew. So a session has as many conversations as it has
+//! such stretches. Sessions before 2026.8 are files in Pi's very form.
 //!
 //! Must not apply compactions: replay decides itself what later calls see.
 

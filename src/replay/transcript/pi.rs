@@ -1,5 +1,5 @@
 //! Session files of Pi, versions 1 to 3: a header, then entries that form a tree; the session ended on the last entry. OpenClaw's
-//! before 2026.7.2 have the same form, with some marks of its own on messages.
+//! before 2026.8 have the same form, with some marks of its own on messages.
 //!
 //! Messages are passed on unchanged. Those of Pi's own roles become the user messages that Pi makes of them for the model
 //! (`convertToLlm` of pi-coding-agent 0.87). Must not apply compactions or context edits: both determine what later calls saw,

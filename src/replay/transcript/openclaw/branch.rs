@@ -18,6 +18,7 @@ pub(super) struct Branch {
 }
 
 /// What a field says about another entry.
+#[derive(Clone, Copy)]
 enum Place {
     /// There is none: a session begins.
     Start,
@@ -32,7 +33,11 @@ enum Place {
 pub(super) fn of(entries: &[Line<'_>]) -> Branch {
     let mut tree = Tree::default();
     for entry in entries {
-        tree.add(entry);
+        if kind(entry) == "leaf" {
+            tree.go_back(entry);
+        } else {
+            tree.add(entry);
+        }
     }
     let mut branch = Branch { on: vec![false; entries.len()], is_mended: tree.is_mended };
     let mut next = tree.leaf;
@@ -48,46 +53,80 @@ pub(super) fn of(entries: &[Line<'_>]) -> Branch {
 struct Tree<'a> {
     by_id: HashMap<&'a str, usize>,
     parents: Vec<Option<usize>>,
-    /// Whether an entry is at the side: it is on no branch, and what follows it follows the leaf.
-    is_aside: Vec<bool>,
     /// Whether an entry is the newest reset or comes after it; there is no way back to before one.
     is_after_reset: Vec<bool>,
     has_reset: bool,
     is_mended: Vec<bool>,
+    /// The end of the branch.
     leaf: Option<usize>,
+    /// What the next entry names as its parent: the leaf, or what was put at the side since.
+    newest: Option<usize>,
 }
 
 impl<'a> Tree<'a> {
+    /// Takes an entry. One at the side does not move the branch: it is on it only if a `leaf` goes there, as it does when OpenClaw
+    /// rewrites the end of a branch.
     fn add(&mut self, entry: &'a Line<'_>) {
         let at = self.parents.len();
-        let goes_back = kind(entry) == "leaf";
-        let aside = entry.text_at("appendMode") == Some("side");
-        let place = self.place(entry, if goes_back { "targetId" } else { "parentId" });
-        let is_unknown = matches!(place, Place::Unknown);
-        let mut parent = match place {
-            Place::Start => None,
-            Place::At(parent) if self.is_aside[parent] && !aside => self.leaf,
-            Place::At(parent) => Some(parent),
-            Place::Unknown | Place::Unsaid => self.leaf,
-        };
-        let is_within = |parent: Option<usize>| parent.is_some_and(|at| self.is_after_reset[at]);
-        if self.has_reset && !aside && !is_within(parent) {
-            parent = self.leaf;
+        let (is_reset, is_aside) =
+            (kind(entry) == "reset", entry.text_at("appendMode") == Some("side"));
+        let place = self.place(entry, "parentId");
+        let mut parent = self.resolved(place);
+        if is_aside && matches!(place, Place::Unknown) {
+            parent = None;
+        } else if !is_aside {
+            let continues = parent == self.newest || (self.has_reset && !self.is_within(parent));
+            parent = if continues { self.leaf } else { parent };
         }
-        let is_after_reset = is_within(parent);
-        if kind(entry) == "reset" {
+        let is_after_reset = is_reset || self.is_within(parent);
+        if is_reset {
             self.has_reset = true;
             self.is_after_reset.fill(false);
         }
-        self.is_after_reset.push(is_after_reset || kind(entry) == "reset");
-        self.parents.push(parent);
-        self.is_aside.push(aside);
-        self.is_mended.push(is_unknown && !goes_back);
-        if !aside {
+        let is_mended = !is_aside && matches!(place, Place::Unknown);
+        self.push(entry, parent, is_after_reset, is_mended);
+        self.newest = Some(at);
+        if !is_aside {
             self.leaf = Some(at);
         }
+    }
+
+    /// Takes a `leaf`, by which the branch ends at the entry that it names.
+    fn go_back(&mut self, entry: &'a Line<'_>) {
+        let target = self.resolved(self.place(entry, "targetId"));
+        let target = if self.has_reset && !self.is_within(target) { self.leaf } else { target };
+        self.push(entry, target, self.is_within(target), false);
+        self.leaf = target;
+        self.newest = match self.place(entry, "appendParentId") {
+            Place::At(parent) => Some(parent),
+            _ => target,
+        };
+    }
+
+    fn push(
+        &mut self,
+        entry: &'a Line<'_>,
+        parent: Option<usize>,
+        after_reset: bool,
+        mended: bool,
+    ) {
         if let Some(id) = entry.text_at("id") {
-            self.by_id.entry(id).or_insert(at);
+            self.by_id.entry(id).or_insert(self.parents.len());
+        }
+        self.parents.push(parent);
+        self.is_after_reset.push(after_reset);
+        self.is_mended.push(mended);
+    }
+
+    fn is_within(&self, at: Option<usize>) -> bool {
+        at.is_some_and(|at| self.is_after_reset[at])
+    }
+
+    fn resolved(&self, place: Place) -> Option<usize> {
+        match place {
+            Place::Start => None,
+            Place::At(at) => Some(at),
+            Place::Unknown | Place::Unsaid => self.leaf,
         }
     }
 
@@ -153,13 +192,49 @@ mod tests {
     }
 
     #[test]
-    fn what_is_aside_is_on_no_branch() {
-        for entries in [
-            json!([["a", null], ["s", "a", "side"], ["b", "a"]]),
-            json!([["a", null], ["s", "a", "side"], ["b", "s"]]),
-            json!([["a", null], ["b", "a"], ["s", "b", "side"]]),
+    fn what_is_aside_is_on_the_branch_only_if_it_was_gone_to() {
+        for (entries, expected) in [
+            (json!([["a", null], ["s", "a", "side"], ["b", "a"]]), "ab"),
+            (json!([["a", null], ["s", "a", "side"], ["b", "s"]]), "ab"),
+            (json!([["a", null], ["b", "a"], ["s", "b", "side"]]), "ab"),
+            (json!([["s", null, "side"]]), ""),
+            (json!([["a", null], ["s", "lost", "side"], ["x", "s", "leaf"]]), "s"),
+            // The end of a branch, rewritten.
+            (
+                json!([
+                    ["a", null],
+                    ["b", "a"],
+                    ["c", "b"],
+                    ["d", "a", "side"],
+                    ["e", "d", "side"],
+                    ["x", "e", "leaf"]
+                ]),
+                "ade",
+            ),
+            (
+                json!([
+                    ["a", null],
+                    ["b", "a"],
+                    ["d", "a", "side"],
+                    ["x", "d", "leaf"],
+                    ["c", "d"],
+                    ["e", "c"]
+                ]),
+                "adce",
+            ),
+            (
+                json!([
+                    ["a", null],
+                    ["r", "a", "reset"],
+                    ["b", "r"],
+                    ["d", "r", "side"],
+                    ["x", "d", "leaf"],
+                    ["c", "d"]
+                ]),
+                "ardc",
+            ),
         ] {
-            assert_eq!(branch(&entries).0, "ab", "{entries}");
+            assert_eq!(branch(&entries).0, expected, "{entries}");
         }
     }
 

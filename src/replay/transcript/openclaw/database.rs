@@ -1,4 +1,4 @@
-//! The database of an OpenClaw agent since 2026.7.2, `openclaw-agent.sqlite`: a row for each entry of each session, as JSON or, from
+//! The database of an OpenClaw agent since 2026.8, `openclaw-agent.sqlite`: a row for each entry of each session, as JSON or, from
 //! about 1 KiB on, as that compressed by zstd. Must not write, nor know what is in an entry.
 
 use std::collections::HashMap;
