@@ -45,7 +45,12 @@ async function furnished(): Promise<Desk> {
   await withSession(at, "0198c2f1-5c01-7abc-8def-0123456789ab");
   await withManyOutputs(at);
   at.run("export", "backup.jsonl.zst");
-  for (const path of ["../.pi/agent/sessions/a.jsonl", "../.pi/agent/sessions/b.jsonl", "a.jsonl", "b.jsonl"]) {
+  const inFolders = [
+    "../.pi/agent/sessions/a.jsonl",
+    "../.pi/agent/sessions/b.jsonl",
+    "../.openclaw/agents/main/sessions/a.jsonl",
+  ];
+  for (const path of [...inFolders, "a.jsonl", "b.jsonl"]) {
     at.write(path, learnable(path, true));
   }
   return at;
