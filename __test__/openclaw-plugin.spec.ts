@@ -169,6 +169,17 @@ test("sessions that were idle for long close, and go on as they were", async () 
   expect(told).toEqual([]);
 });
 
+test("a sub-agent of a chat of the user's own may have what is theirs, one of a group not", () => {
+  const sessions = new Sessions(temporaryFolder(), new Failures("", console, async (text) => text));
+  sessions.willSpawn("agent:main:subagent:1", "agent:main:main");
+  sessions.willSpawn("agent:main:subagent:2", "agent:main:telegram:group:5");
+  sessions.willSpawn("agent:main:subagent:3", "agent:main:subagent:1");
+  const shared = [1, 2, 3, 4].map((at) => sessions.isShared(`agent:main:subagent:${at}`));
+  expect(shared).toEqual([false, true, false, true]);
+  sessions.forgetChild("agent:main:subagent:1");
+  expect(sessions.isShared("agent:main:subagent:1")).toBe(true);
+});
+
 test("wrong settings turn a session off, and say so once", async () => {
   const folder = temporaryFolder();
   const told: string[] = [];
@@ -227,6 +238,7 @@ test.each([
   ["agent:main:telegram:direct:1", false],
   ["agent:main:telegram:group:-100", true],
   ["agent:main:slack:channel:c1:thread:5", true],
+  ["agent:main:subagent:1", true],
   [undefined, false],
 ])("whether others read a session: %s", (key, shared) => {
   expect(isShared(key)).toBe(shared);

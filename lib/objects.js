@@ -15,6 +15,7 @@ import { counted, cut, oneLine, shortCount } from "./words.js";
  * @property {string} cwd the working folder, from which paths are shown and taken
  * @property {string} host its name
  * @property {string} command the person's command: `/context`
+ * @property {boolean} [isShared] whether others read the answer: then only what the session met is shown
  */
 
 /** Objects, versions and messages that are listed: a terminal shows no more at a time. */
@@ -135,9 +136,12 @@ function statesOf({ active, pinned }, handle) {
 }
 
 /** The full ID of the object of a name, with the version that it names. @param {Opened} opened @param {string} name */
-async function idOf({ session, store, cwd }, name) {
+async function idOf({ session, store, cwd, isShared }, name) {
   const [, plain = name, version = ""] = /^(.*?)(@[^@]*)?$/s.exec(name) ?? [];
   const known = (await session.sets()).index.find(({ handle, path }) => handle === plain || path === plain);
+  if (known === undefined && isShared) {
+    throw Object.assign(new Error(`this session has met no \`${name}\``), { code: "UNKNOWN_NAME" });
+  }
   return known === undefined ? store.find(name, { cwd }) : `${known.id}${version}`;
 }
 

@@ -17,7 +17,6 @@ import {
 import { contextReport, settingsText } from "../lib/report.js";
 import { harmless } from "../lib/terminal.js";
 import { windowParts } from "../lib/window.js";
-import { isShared } from "./memory.js";
 import { turnedOff } from "./sessions.js";
 
 /**
@@ -114,13 +113,21 @@ function opened(answer) {
     }
     const { layout } = await plugin.sessions.settings();
     const { session, store } = current;
-    return answer({ session, store, cwd: who.cwd, host: "OpenClaw", command, layout, tools: tools() }, given);
+    const about = {
+      session,
+      store,
+      cwd: who.cwd,
+      host: "OpenClaw",
+      command,
+      isShared: plugin.sessions.isShared(who.sessionKey),
+    };
+    return answer({ ...about, layout, tools: tools() }, given);
   };
 }
 
 /** @param {Around} around @param {string} given */
 async function continueHere(around, given) {
-  return isShared(around.who.sessionKey)
+  return around.plugin.sessions.isShared(around.who.sessionKey)
     ? "Not here: others read this chat, and would read that session."
     : opened(continued)(around, given);
 }
@@ -208,7 +215,7 @@ async function memory({ plugin, who, current }, typed) {
     memory: current.memory.opened,
     command: typedAs,
     // What was said in other chats is not for those who read this one.
-    store: isShared(who.sessionKey) ? undefined : store,
+    store: plugin.sessions.isShared(who.sessionKey) ? undefined : store,
     session: session.id,
     off: current.memory.isOff,
   };

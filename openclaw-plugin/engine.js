@@ -253,16 +253,17 @@ export class Engine {
   }
 
   /** @param {SpawnParams} params */
-  async prepareSubagentSpawn({ contextMode, parentSessionId, childSessionId, childSessionKey }) {
-    if (contextMode !== "fork" || parentSessionId === undefined) {
-      return undefined;
-    }
+  async prepareSubagentSpawn({ contextMode, parentSessionKey, parentSessionId, childSessionId, childSessionKey }) {
     const children = [childSessionId, childSessionKey].filter((child) => child !== undefined);
     const { sessions } = this.#plugin;
-    sessions.willFork(children, parentSessionId);
+    sessions.willSpawn(childSessionKey, parentSessionKey);
+    if (contextMode === "fork" && parentSessionId !== undefined) {
+      sessions.willFork(children, parentSessionId);
+    }
     return {
       async rollback() {
         sessions.forgetFork(children);
+        sessions.forgetChild(childSessionKey);
       },
     };
   }

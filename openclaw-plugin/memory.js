@@ -10,10 +10,16 @@ import { piAgentDir } from "../lib/places.js";
 
 /** Parts of a session key behind which more than one person may read. */
 const sharedKinds = new Set(["group", "channel", "room", "guild", "space"]);
+/** Sub-agents: what they say goes to whom their parent answers. */
+const childKind = "subagent";
 
-/** Whether others than the user read what is said in a session. @param {string | undefined} sessionKey */
+/**
+ * Whether others than the user may read what is said in a session. A sub-agent's key does not say who reads its parent's chat: it counts
+ * as shared where the parent is not known.
+ * @param {string | undefined} sessionKey
+ */
 export function isShared(sessionKey) {
-  return (sessionKey ?? "").split(":").some((part) => sharedKinds.has(part));
+  return (sessionKey ?? "").split(":").some((part) => sharedKinds.has(part) || part === childKind);
 }
 
 /** The memory of one session. */
@@ -32,11 +38,11 @@ export class SessionMemory {
   /**
    * @param {Session} session
    * @param {Store} store
-   * @param {{ sessionKey?: string, cwd: string, isOff: boolean }} where
+   * @param {{ isShared: boolean, cwd: string, isOff: boolean }} where
    * @param {Failures} failures
    */
-  constructor(session, store, { sessionKey, cwd, isOff }, failures) {
-    const agentDir = isShared(sessionKey) ? undefined : piAgentDir();
+  constructor(session, store, { isShared, cwd, isOff }, failures) {
+    const agentDir = isShared ? undefined : piAgentDir();
     this.#open = () => addon.openMemory({ agentDir, project: cwd, trusted: true }, store);
     this.#session = session;
     this.#failures = failures;

@@ -103,6 +103,8 @@ export class Plugin {
     const sessionId = this.sessionOf(sessionKey);
     this.#heard.delete(sessionKey);
     this.#sessionOf.delete(sessionKey);
+    this.sessions.forgetChild(sessionKey);
+    this.sessions.forgetFork([sessionKey, ...(sessionId === undefined ? [] : [sessionId])]);
     if (sessionId !== undefined) {
       await this.sessions.close(sessionId);
     }

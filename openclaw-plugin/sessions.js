@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import * as addon from "../index.js";
 import { describe } from "../lib/failures.js";
 import { inStateFolder } from "../lib/places.js";
-import { SessionMemory } from "./memory.js";
+import { isShared, SessionMemory } from "./memory.js";
 import { Room } from "./model.js";
 
 /**
@@ -81,6 +81,8 @@ export class Sessions {
   #open = new Map();
   /** Parents of sub-agents that are about to start, by session ID or key. @type {Map<string, string>} */
   #parents = new Map();
+  /** Keys of sub-agents that work for the user alone. @type {Set<string>} */
+  #ofUser = new Set();
   /** Why a session is off. @type {Map<string, string>} */
   #off = new Map();
   /** Working folders. @type {Map<string, string>} */
@@ -198,7 +200,12 @@ export class Sessions {
     const options = { harness: "openclaw", sessionId, cwd, settings, parentSessionId, images: true };
     const session = await addon.openSession(store, options);
     const isOff = (await this.choiceOf(sessionId)).memoryOff === true;
-    const memory = new SessionMemory(session, store, { sessionKey, cwd, isOff }, this.#failures);
+    const memory = new SessionMemory(
+      session,
+      store,
+      { isShared: this.isShared(sessionKey), cwd, isOff },
+      this.#failures,
+    );
     const notices = [store.notice, ...(await session.mountNotices())].filter((notice) => notice !== null);
     for (const notice of notices) {
       this.#failures.notice(notice);
@@ -250,6 +257,23 @@ export class Sessions {
       await store?.then((opened) => opened.store.close()).catch(() => {});
     }
     return true;
+  }
+
+  /** Whether others than the user may read what is said in a session. @param {string | undefined} sessionKey */
+  isShared(sessionKey) {
+    return isShared(sessionKey) && !this.#ofUser.has(sessionKey ?? "");
+  }
+
+  /** A sub-agent is about to start. @param {string} childKey @param {string} parentKey */
+  willSpawn(childKey, parentKey) {
+    if (!this.isShared(parentKey)) {
+      this.#ofUser.add(childKey);
+    }
+  }
+
+  /** A sub-agent ended. @param {string} childKey */
+  forgetChild(childKey) {
+    this.#ofUser.delete(childKey);
   }
 
   /** A sub-agent is about to start as a fork. @param {string[]} children its session ID and key @param {string} parent */

@@ -1,0 +1,86 @@
+// Sub-agents in OpenClaw: a fork begins with what its parent has, an isolated one with nothing, and one of a group has nothing of the user's.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createOpenClawSandbox, type OpenClawSandbox } from "../../scripts/lib/openclaw.js";
+import { type Gateway, startGateway } from "../../scripts/lib/openclaw-gateway.js";
+import {
+  type RequestBody,
+  type ScriptedModel,
+  type Step,
+  startScriptedModel,
+} from "../../scripts/lib/scripted-model.js";
+import { palimpsest } from "../e2e/support.ts";
+import { call, isPaired, lines, linkPalimpsest, textOf } from "./support.ts";
+
+/** What OpenClaw says to a parent whose sub-agent is done: it takes no step of the next test. */
+const isReport = (body: RequestBody) =>
+  lines(body)
+    .findLast((line) => line.startsWith("user: "))
+    ?.includes("source: subagent");
+const isChild = ({ messages }: RequestBody) => textOf(messages[0]).includes("# Subagent Context");
+let parentSteps: Step[] = [];
+let childSteps: Step[] = [];
+let model: ScriptedModel;
+let sandbox: OpenClawSandbox;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  model = await startScriptedModel(({ body }) => {
+    const steps = isChild(body) ? childSteps : parentSteps;
+    return (isReport(body) ? undefined : steps.shift()) ?? { text: "done" };
+  });
+  const log = Array.from({ length: 900 }, (_, at) => `test case number ${at + 1} ... ok`).join("\n");
+  const files = { "log.sh": "cat log.txt\n", "log.txt": `${log}\n` };
+  // Else the tool that spawns is behind the tool search.
+  sandbox = await createOpenClawSandbox({ baseUrl: model.baseUrl, files, config: { tools: { toolSearch: false } } });
+  linkPalimpsest(sandbox);
+  const memory = join(sandbox.homeDir, ".pi", "agent", "memory");
+  mkdirSync(memory, { recursive: true });
+  writeFileSync(join(memory, "MEMORY.md"), "- Tabs: the user wants tabs\n");
+  gateway = await startGateway(sandbox);
+});
+
+afterAll(async () => {
+  await gateway?.stop();
+  await model?.close();
+  await sandbox?.remove();
+});
+
+/** Has the agent of a session spawn a sub-agent, which does one step; resolves to the sub-agent's requests. */
+async function spawned(sessionKey: string, context: string, step: Step): Promise<RequestBody[]> {
+  const before = model.requests.length;
+  parentSteps = [
+    call("exec", { command: "sh log.sh" }),
+    call("sessions_spawn", { task: "look", context }),
+    { text: "ok" },
+  ];
+  childSteps = [step, { text: "found" }];
+  expect(await gateway.agent({ sessionKey, message: `spawn ${context}` })).toMatchObject({ status: "ok" });
+  const isOurs = (body: RequestBody) => textOf(body.messages[0]).includes(`Requester session: ${sessionKey}.`);
+  const children = () => model.requests.slice(before).flatMap(({ body }) => (isOurs(body) ? [body] : []));
+  await expect.poll(() => children().length, { timeout: 60_000 }).toBeGreaterThanOrEqual(2);
+  expect(children().every(isPaired)).toBe(true);
+  return children();
+}
+
+const look = call("activate", { name: "t1", lines: "5" });
+
+test("an isolated one has nothing of its parent's chat, and the user's memory", async () => {
+  const [first, second] = await spawned("agent:main:isolated", "isolated", look);
+  expect(lines(first).join("\n")).not.toContain("lines between");
+  expect(textOf(first.messages[0])).toContain("the user wants tabs");
+  expect(lines(second).at(-1)).toContain("UNKNOWN_NAME");
+});
+
+test("a fork knows the handles of its parent, and leaves the parent as it is", async () => {
+  const [, second] = await spawned("agent:main:fork", "fork", look);
+  expect(lines(second).at(-1)).toContain("test case number 5 ... ok");
+  const { sessions } = palimpsest<{ sessions: { parentId: string | null }[] }>(sandbox, "sessions", "--json");
+  expect(sessions.filter(({ parentId }) => parentId !== null)).toHaveLength(1);
+});
+
+test("one of a group has no global memory", async () => {
+  const [first] = await spawned("agent:main:webchat:group:friends", "isolated", look);
+  expect(textOf(first.messages[0])).not.toContain("the user wants tabs");
+});
