@@ -2,7 +2,7 @@
 // cli-upkeep.spec.ts.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { root } from "../scripts/setup.js";
 import { type Desk, desk } from "./command.ts";
 import { temporaryFolder } from "./e2e/support.ts";
@@ -99,6 +99,69 @@ test.each<[string, string, (at: Desk & { agent: string }) => void]>([
   expect(stdout).toMatch(new RegExp(`^${line}.*\\n {2}\\S`, "m"));
   expect(stdout).not.toContain("nothing is wrong");
   expect(status).toBe(1);
+});
+
+describe("OpenClaw", () => {
+  /** A machine with a Pi and an OpenClaw that has this configuration. */
+  function withOpenClaw(config: object) {
+    const at = withPi("1.5.2");
+    const state = join(at.env.HOME ?? "", ".openclaw");
+    mkdirSync(join(state, "palimpsest"), { recursive: true });
+    writeFileSync(join(state, "openclaw.json"), JSON.stringify(config));
+    const program = join(at.env.PATH?.split(delimiter)[0] ?? "", "openclaw");
+    writeFileSync(program, "#!/bin/sh\necho OpenClaw 2026.9.6\n");
+    chmodSync(program, 0o755);
+    return { ...at, state };
+  }
+  const slots = { contextEngine: "palimpsest" };
+  const entries = { palimpsest: { enabled: true } };
+
+  test("is named where the plugin is, with its store and its log", () => {
+    const at = withOpenClaw({ plugins: { slots, entries } });
+    writeFileSync(join(at.state, "palimpsest", "palimpsest.log"), "2026-01-02T03:04:05.678Z error one\n");
+    const { status, stdout } = at.run("doctor");
+    expect(stdout).toMatch(/^openclaw +2026\.9\.6, state in \S+\.openclaw$/m);
+    expect(stdout).toMatch(/^its context engine +palimpsest$/m);
+    expect(stdout).toMatch(/^its store +\S+store\.sqlite$/m);
+    expect(stdout).toMatch(/^its log +\S+: 1 failures, the last 2026-01-02T03:04:05\.678Z$/m);
+    expect(status).toBe(0);
+  });
+
+  test.each<[string, string, object]>([
+    ["another engine", "OpenClaw uses the context engine `other`", { slots: { contextEngine: "other" }, entries }],
+    ["none", "OpenClaw's own context engine is used", { entries }],
+    [
+      "a plugin that is off",
+      "OpenClaw's configuration turns the plugin off",
+      { slots, entries: { palimpsest: { enabled: false } } },
+    ],
+    ["a plugin that is not allowed", "OpenClaw's configuration turns the plugin off", { slots, entries, allow: ["x"] }],
+    [
+      "a key that is no setting",
+      "`plugins.entries.palimpsest.config` has `colour`",
+      { slots, entries: { palimpsest: { config: { colour: 1 } } } },
+    ],
+  ])("has %s, and that is said", (_what, line, plugins) => {
+    const { status, stdout } = withOpenClaw({ plugins }).run("doctor");
+    expect(stdout).toContain(`\nopenclaw: ${line}`);
+    expect(status).toBe(1);
+  });
+
+  test("runs models where it does not ask, and these are named", () => {
+    const models = {
+      "anthropic/x": { agentRuntime: { id: "claude-cli" } },
+      "a/b": { agentRuntime: { id: "openclaw" } },
+    };
+    const { stdout } = withOpenClaw({ plugins: { slots, entries }, agents: { defaults: { models } } }).run("doctor");
+    expect(stdout).toContain("`anthropic/x` runs in `claude-cli`");
+    expect(stdout).not.toContain("`a/b`");
+  });
+
+  test("is not mentioned where it does not have the plugin", () => {
+    const { status, stdout } = withOpenClaw({ plugins: { entries: {} } }).run("doctor");
+    expect(stdout).not.toContain("openclaw");
+    expect(status).toBe(0);
+  });
 });
 
 test("counts the failures of the log and tells when the last one was", () => {

@@ -44,6 +44,9 @@ export function desk(): Desk {
   const store = join(home, "agent", "palimpsest", "store.sqlite");
   const env: NodeJS.ProcessEnv = { ...process.env, PI_CODING_AGENT_DIR: join(home, "agent"), HOME: home };
   delete env.PALIMPSEST_STORE;
+  delete env.OPENCLAW_STATE_DIR;
+  delete env.OPENCLAW_HOME;
+  delete env.OPENCLAW_CONFIG_PATH;
   const run = (...args: string[]): Ran => {
     const options = { cwd: folder, env, encoding: "utf8", timeout: 50_000, maxBuffer: 1 << 28 } as const;
     const { status, stdout, stderr }: SpawnSyncReturns<string> = spawnSync(pinnedNode(), [program, ...args], options);

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openStore, settingValues } from "../index.js";
+import { openSession, openStore, settingValues } from "../index.js";
 import { Failures } from "../openclaw-plugin/failures.js";
 import { isShared } from "../openclaw-plugin/memory.js";
 import { modelOf, Rates, Room } from "../openclaw-plugin/model.js";
@@ -140,7 +140,7 @@ test("the running turn is what OpenClaw wrote and no history has", () => {
 test("sessions that were idle for long close, and go on as they were", async () => {
   const folder = temporaryFolder();
   const told: string[] = [];
-  const logger = { info() {}, warn: (message: string) => void told.push(message), error() {} };
+  const logger = { warn: (message: string) => void told.push(message) };
   const failures = new Failures(join(folder, "palimpsest"), logger, async (text) => text);
   const sessions = new Sessions(join(folder, "palimpsest"), failures);
   sessions.configure({ store: "store.sqlite", track: false });
@@ -183,7 +183,7 @@ test("a sub-agent of a chat of the user's own may have what is theirs, one of a 
 test("wrong settings turn a session off, and say so once", async () => {
   const folder = temporaryFolder();
   const told: string[] = [];
-  const logger = { info() {}, warn: (message: string) => void told.push(message), error() {} };
+  const logger = { warn: (message: string) => void told.push(message) };
   const failures = new Failures(folder, logger, async (text) => text);
   const sessions = new Sessions(folder, failures);
   sessions.configure({ store: join(folder, "store.sqlite"), prices: "nonsense" });
@@ -213,6 +213,16 @@ test("the room of a request is the window of the model, less after a refusal", (
   expect(room.promptTokens).toBe(10_000);
   room.limitTo(50_000);
   expect(room).toMatchObject({ window: 50_000, whole: 200_000 });
+});
+
+test("a host that tells only how long its prompt is has it counted", async () => {
+  const store = await openStore({ path: ":memory:" });
+  const session = await openSession(store, { harness: "openclaw", sessionId: "s", cwd: temporaryFolder() });
+  await session.transformContext([user("hello", 1)], { promptTokens: 9_000 });
+  expect(session.status().requestTokens).toBeGreaterThan(9_000);
+  expect(session.status().requestTokens).toBeLessThan(9_100);
+  await session.close();
+  await store.close();
 });
 
 test("what a model costs is from the configuration, or from what answers cost", () => {

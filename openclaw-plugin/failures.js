@@ -27,6 +27,9 @@ export class Failures {
   constructor(folder, logger, withoutSecrets) {
     this.#log = openLog(folder, { withoutSecrets });
     this.#logger = logger;
+    if (this.#log.wrongLevel !== undefined) {
+      this.notice(this.#log.wrongLevel);
+    }
   }
 
   /** Path of the log. */

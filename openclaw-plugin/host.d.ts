@@ -10,9 +10,7 @@ export interface HostMessage {
 }
 
 export interface HostLogger {
-  info(message: string): void;
   warn(message: string): void;
-  error(message: string): void;
 }
 
 /** What the methods of an engine get of a session. */
@@ -179,7 +177,6 @@ type Hooks = {
     ctx: HookContext,
   ) => Promise<{ block: true; blockReason: string } | undefined>;
   model_call_ended: (event: { requestPayloadBytes?: number; sessionId?: string }, ctx: HookContext) => Promise<void>;
-  session_end: (event: { sessionId?: string }, ctx: HookContext) => Promise<void>;
   gateway_stop: () => Promise<void>;
 };
 
