@@ -206,11 +206,11 @@ describe("`/palimpsest`", () => {
       /^window +[\d.]+k tokens in the last request, of 12\dk that the model takes; plain OpenClaw [\d.]+k/,
     );
     expect(await said("")).toContain(`store     ${sandbox.store}`);
-    expect(await said("sets")).toMatch(/^t1 +in the window +exec .*\nf2 +in the window +a\.txt$/m);
+    expect(await said("objects")).toMatch(/^t1 +in the window +exec .*\nf2 +in the window +a\.txt$/m);
     expect(await said("show f2")).toBe("alpha\nbeta\ngamma");
     expect(await said("settings highWater")).toBe("highWater              0.7  (default)");
     expect(await said("memory")).toContain("memory    on");
-    expect(await said("help")).toContain("- sets [FILTER]:");
+    expect(await said("help")).toContain("- objects [FILTER]:");
   });
 
   test("turns it off and on", async () => {
