@@ -156,7 +156,8 @@ async function status({ plugin, who, current }) {
   const layout = (await plugin.sessions.settings()).layout;
   const recorded = await store.recordedCall(session.id).then(windowParts, () => undefined);
   // The record holds what is ours of the system prompt: OpenClaw does not show the rest.
-  const parts = recorded && { ...recorded, prompt: room.promptTokens || recorded.prompt };
+  const isMeasured = recorded !== undefined && room.promptTokens > 0;
+  const parts = isMeasured ? { ...recorded, prompt: room.promptTokens } : undefined;
   const window = { host: "OpenClaw", contextWindow: room.whole, layout, parts };
   const report = contextReport(figures, await session.ledger(), window);
   return [report, `store     ${store.path}`, ...notices.map((notice) => `notice    ${notice}`)].join("\n");

@@ -36,6 +36,10 @@ afterAll(async () => {
   await sandbox?.remove();
 });
 
+const refused = {
+  status: 400,
+  error: "This model's maximum context length is 12000 tokens. However, your messages resulted in 20000 tokens.",
+};
 const read = (name: string) => call("read", { path: name });
 const tokensOf = (body: RequestBody) => JSON.stringify(body).length / 4;
 
@@ -60,14 +64,22 @@ test("a request that the provider refuses as too long is followed by a shorter o
   const key = "agent:main:refused";
   await reading(key, names.slice(0, 2));
   const since = fromNow(model);
-  const refused = {
-    status: 400,
-    error: "This model's maximum context length is 12000 tokens. However, your messages resulted in 20000 tokens.",
-  };
   model.play(refused, { text: "done" });
   expect(await gateway.agent({ sessionKey: key, message: "go on" })).toMatchObject({ status: "ok", text: "done" });
   const [before, after] = since();
   expect(tokensOf(after)).toBeLessThan(tokensOf(before));
+});
+
+test("where that is refused, too, OpenClaw compacts in its own way, and the session goes on", async () => {
+  const key = "agent:main:twice";
+  await reading(key, names.slice(0, 3));
+  const since = fromNow(model);
+  model.play(refused, refused, { text: "## Goal\nA summary of what was said" }, { text: "done" }, { text: "done" });
+  expect(await gateway.agent({ sessionKey: key, message: "go on" })).toMatchObject({ status: "ok", text: "done" });
+  expect(since().some((body) => JSON.stringify(body).includes("A summary of what was said"))).toBe(true);
+  const [after] = await reading(key, ["page-4.txt"]);
+  expect(isPaired(after)).toBe(true);
+  expect(JSON.stringify(after)).toContain("A summary of what was said");
 });
 
 test("`/compact` asks no model, and the next request is shorter", async () => {
