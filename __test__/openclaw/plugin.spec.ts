@@ -127,6 +127,21 @@ test("a failed edit is explained, and a secret does not get into memory", async 
   expect(existsSync(join(sandbox.workspaceDir, ".pi", "memory", "MEMORY.md"))).toBe(false);
 });
 
+test("a line of ours does not get into a file, and the model is told of files that change", async () => {
+  const key = "agent:main:lines";
+  const file = join(sandbox.workspaceDir, "b.txt");
+  writeFileSync(file, "one\ntwo\n");
+  const copy = call("write", { path: "c.txt", content: "… 1,500 lines between (t1:1-1500) …\n" });
+  const one = await turn(key, "one", runLog, call("read", { path: "b.txt" }), copy, { text: "one" });
+  expect(results(one[3])[2]).toContain("stands for");
+  expect(existsSync(join(sandbox.workspaceDir, "c.txt"))).toBe(false);
+  writeFileSync(file, "one\nthree\n");
+  const two = await turn(key, "two", { text: "two" });
+  expect(lines(two[0]).join("\n")).toMatch(/b\.txt changed on disk after t\d \(\+1 -1\):[\s\S]*\+three/);
+  const three = await turn(key, "three", { text: "three" });
+  expect(continues(two[0], three[0])).toBe(true);
+});
+
 describe("memory", () => {
   const promptOf = ([{ messages }]: RequestBody[]) => textOf(messages[0]);
 
