@@ -92,10 +92,10 @@ export class Engine {
   /** @param {AssembleParams} params @returns {Promise<AssembleResult>} */
   async assemble(params) {
     const { messages } = params;
-    const plain = { messages, estimatedTokens: estimated(messages) };
-    const answer = await this.#plugin.failures.guarded("a call went out with OpenClaw's own messages", plain, () =>
+    const made = await this.#plugin.failures.guarded("a call went out with OpenClaw's own messages", undefined, () =>
       isBeforePrompt(params, this.#turn) ? this.#begin(params) : this.#within(params),
     );
+    const answer = made ?? { messages, estimatedTokens: estimated(messages) };
     return this.#addition === "" ? answer : { ...answer, systemPromptAddition: this.#addition };
   }
 
@@ -161,7 +161,8 @@ export class Engine {
       const answer = toHost(out, messages, calls);
       current.isOurs = true;
       current.failed = undefined;
-      current.sent = [...answer, ...turn];
+      // The first request of a turn says how long system prompt and tools are; the others have the same.
+      current.sent = turn.length <= 1 ? [...answer, ...turn] : undefined;
       if (current.isSqueezed) {
         current.isSqueezed = false;
         current.room.limitTo(undefined);

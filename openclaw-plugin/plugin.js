@@ -139,6 +139,7 @@ export class Plugin {
     const current = await this.sessions.opened(sessionId);
     if (bytes !== undefined && current?.sent !== undefined) {
       current.room.sent(bytes, current.sent);
+      current.sent = undefined;
     }
   }
 }

@@ -43,7 +43,7 @@ export class Current {
   isOurs = false;
   /** Why the last call went out with the host's own messages. @type {string | undefined} */
   failed;
-  /** The newest request, without what the host adds. @type {import("./host.d.ts").HostMessage[] | undefined} */
+  /** The newest request, without what the host adds, until its size is known. @type {import("./host.d.ts").HostMessage[] | undefined} */
   sent;
   /** Whether a request was refused as too long, so that less goes out since. */
   isLimited = false;

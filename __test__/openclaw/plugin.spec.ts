@@ -1,7 +1,7 @@
 // Palimpsest in OpenClaw: what the model gets in a running gateway, what `/palimpsest` says, and that no session has anything of another.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Ledger } from "../../index.js";
 import { createOpenClawSandbox, type OpenClawSandbox, runLocal } from "../../scripts/lib/openclaw.js";
 import { type Gateway, startGateway } from "../../scripts/lib/openclaw-gateway.js";
@@ -257,6 +257,27 @@ test("a gateway that is killed goes on where it was, and `--local` with it", asy
   const two = await turn(key, "two", call("activate", { name: "t1", lines: "5" }), { text: "two" });
   expect(continues(one[1], two[0])).toBe(true);
   expect(results(two[1])[1]).toContain("test case number 5 ... ok");
+  expect(failures()).toBe("");
+});
+
+test("two OpenClaws work on one store at once", async () => {
+  const other = await createOpenClawSandbox({ baseUrl: model.baseUrl, files });
+  onTestFinished(() => other.remove());
+  linkPalimpsest(other);
+  const since = fromNow(model);
+  // A command that is repeated right away is shown whole.
+  model.play(...Array.from({ length: 6 }, (_, at) => call("exec", { command: `echo ${at}; sh log.sh` })));
+  const env = { PALIMPSEST_STORE: sandbox.store };
+  const [local, remote] = await Promise.all([
+    runLocal(other, { message: "one" }, { env }),
+    gateway.agent({ sessionKey: "agent:main:two", message: "one" }),
+  ]);
+  expect({ code: local.code, status: remote.status }).toEqual({ code: 0, status: "ok" });
+  const shown = since().flatMap(results);
+  expect(shown.length).toBeGreaterThanOrEqual(6);
+  expect(shown.filter((line) => !line.includes(" lines between (t"))).toEqual([]);
+  const { sessions } = palimpsest<{ sessions: { cwd: string }[] }>(sandbox, "sessions", "--json");
+  expect(new Set(sessions.map(({ cwd }) => cwd))).toEqual(new Set([sandbox.workspaceDir, other.workspaceDir]));
   expect(failures()).toBe("");
 });
 
