@@ -66,7 +66,7 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
   on("session_start", async (_event, ctx) => {
     memory.begin(ctx);
     await life.begin(ctx);
-    await memory.start(ctx);
+    memory.start(ctx);
     if (ctx.hasUI) {
       // Not when a person asks: an update of the package may have taken the place of these files by then.
       void Promise.all([loadCommand(), loadMemoryCommand()]).catch(() => {});

@@ -31,6 +31,8 @@ export class MemoryLife {
   readonly #log: ReturnType<typeof openExtensionLog>;
   #failures: Failures | undefined;
   #memory: Memory | undefined;
+  /** Resolves when what an earlier session left waiting is written. Never rejects. */
+  #started: Promise<void> = Promise.resolve();
   /** The section that the model has: it stays where a new one cannot be made. */
   #text: string | undefined;
   /** What the person said in this session; undefined: nothing. */
@@ -69,8 +71,13 @@ export class MemoryLife {
     return this.#memory;
   }
 
-  /** The memory of the session of `ctx`. Rejects with the addon's errors. */
+  /** The memory of the session of `ctx`, in which what an earlier one left is written. Rejects with the addon's errors. */
   async open(ctx: ExtensionContext): Promise<Memory> {
+    await this.#started;
+    return this.#open(ctx);
+  }
+
+  async #open(ctx: ExtensionContext): Promise<Memory> {
     if (this.#memory === undefined) {
       const { openMemory } = await loadAddon();
       const places = { agentDir: this.#agentDir, project: ctx.cwd, trusted: ctx.isProjectTrusted() };
@@ -150,9 +157,14 @@ export class MemoryLife {
     await this.#guarded("memory was not told of a compaction", async () => this.#memory?.compacted());
   }
 
-  /** The session is open: writes what an earlier one left waiting, and tells what of it is not written. */
-  async start(ctx: ExtensionContext): Promise<void> {
-    const memory = await this.#opened(ctx);
+  /** The session is open: writes what an earlier one left waiting. Whoever asks for memory waits for that, the start of Pi does not. */
+  start(ctx: ExtensionContext): void {
+    // In RPC mode a session starts twice.
+    this.#started = this.#started.then(() => this.#start(ctx));
+  }
+
+  async #start(ctx: ExtensionContext): Promise<void> {
+    const memory = await this.#open(ctx).catch(() => undefined);
     if (memory !== undefined) {
       await this.#settle(memory, (line) => this.#failures?.notice(line));
       // Nobody waits for it: a large file takes a while.
