@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openMemory } from "../index.js";
+import { openMemory, openSession, openStore } from "../index.js";
+import { afterTool, beforeTool, type Guarded } from "../lib/memory-tools.js";
 
 function places() {
   const dir = mkdtempSync(join(tmpdir(), "palimpsest-memory-"));
@@ -187,4 +188,35 @@ test("a model proposes only where the user named one, and what it proposes waits
   await memory.flush();
   expect(readFileSync(join(folders.project, "MEMORY.md"), "utf8")).toBe("## Notes\n\n- Package manager: pnpm\n");
   await expect(memory.capturePrompt(5 as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});
+
+test("around a tool call a step that fails is reported and costs no other one", async () => {
+  const { agentDir, project } = places();
+  const memory = openMemory({ agentDir, project, trusted: true });
+  const store = await openStore({ path: ":memory:" });
+  const session = await openSession(store, { harness: "t", sessionId: "s", cwd: project });
+  await session.close();
+  const reports: string[] = [];
+  const guarded: Guarded = (what, work) =>
+    work().catch(({ code }) => {
+      reports.push(`${what}: ${code}`);
+      return undefined;
+    });
+  const behind = { memory, session, guarded };
+  const path = join(".pi", "memory", "MEMORY.md");
+  const write = (content: string) => ({ toolName: "write", args: { path, content }, cwd: project });
+  const untold = "the model is not told what changed in memory: CLOSED";
+  const secret = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
+  expect(await beforeTool(behind, write(`- Key: ${secret}\n`))).toContain("memory never keeps secrets");
+  expect(reports).toEqual([untold]);
+  mkdirSync(join(project, ".pi", "memory"), { recursive: true });
+  writeFileSync(join(project, path), "- CI: green\n- CI: red\n");
+  const ran = { ...write("- CI: green\n- CI: red\n"), toolCallId: "c1", isError: false };
+  expect(await afterTool(behind, ran)).toContain("the entry gives its key another value than line 1");
+  expect(reports).toEqual([untold, untold]);
+  // Without a session, and with a tool whose arguments are none of its own.
+  expect(await beforeTool({ memory, guarded }, { ...write(""), args: { path: 1 } })).toBeNull();
+  expect(await afterTool({ memory, guarded }, { ...ran, isError: true })).toBeUndefined();
+  expect(reports).toHaveLength(2);
+  await store.close();
 });

@@ -1,10 +1,12 @@
 // Memory behind a session: what the system prompt says of it, and what tools write there. Global memory is one for Pi and OpenClaw; what
 // others may read, a group or a channel, gets none of it. Decides nothing about what stands in the prompt, and none of it rejects.
 import * as addon from "../index.js";
+import { afterTool, beforeTool } from "../lib/memory-tools.js";
 import { piAgentDir } from "../lib/places.js";
 
 /**
  * @import { CallInfo, Memory, Session, Store } from "../index.js"
+ * @import { Guarded } from "../lib/memory-tools.js"
  * @import { Failures } from "./failures.js"
  */
 
@@ -30,6 +32,8 @@ export class SessionMemory {
   #session;
   #failures;
   #cwd;
+  /** @type {Guarded} */
+  #guarded = (what, work) => this.#failures.guarded(what, undefined, work);
   #settled = false;
   /** What the model has: it stays where it cannot be made anew. @type {string | undefined} */
   #text;
@@ -86,26 +90,24 @@ export class SessionMemory {
 
   /** Why a call must not run: it would put a secret into memory. @param {string} toolName @param {unknown} args */
   async refusal(toolName, args) {
-    return this.#failures.guarded("a write was not checked for secrets", null, async () => {
-      if (this.opened.isWrittenBy(toolName, args, this.#cwd)) {
-        await this.#session.memoryChanged(this.opened);
-      }
-      return this.opened.checkWrite(toolName, args, this.#cwd);
-    });
+    return this.#guarded("a write was not checked for secrets", () =>
+      beforeTool(this.#behind, { toolName, args, cwd: this.#cwd }),
+    );
   }
 
   /**
    * A tool ran. Resolves to what its result shall say besides.
    * @param {{ toolCallId: string, toolName: string, args: unknown, isError: boolean }} call
    */
-  async ran({ toolCallId, toolName, args, isError }) {
-    return this.#failures.guarded("memory was not told of a tool call", null, async () => {
-      if (this.opened.isWrittenBy(toolName, args, this.#cwd)) {
-        await this.#session.memoryChanged(this.opened, toolCallId);
-      }
-      await this.opened.observe({ toolName, args, cwd: this.#cwd, isError, isStored: true });
-      return isError ? null : this.opened.explainWrite(toolName, args, this.#cwd);
-    });
+  async ran(call) {
+    return this.#guarded("memory was not told of a tool call", () =>
+      afterTool(this.#behind, { ...call, cwd: this.#cwd }),
+    );
+  }
+
+  /** Throws the addon's errors. */
+  get #behind() {
+    return { memory: this.opened, session: this.#session, guarded: this.#guarded };
   }
 
   /** The session ends. */

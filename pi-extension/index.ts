@@ -66,7 +66,7 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
   on("session_start", async (_event, ctx) => {
     memory.begin(ctx);
     await life.begin(ctx);
-    await memory.settle(ctx, "start");
+    memory.start(ctx);
     if (ctx.hasUI) {
       // Not when a person asks: an update of the package may have taken the place of these files by then.
       void Promise.all([loadCommand(), loadMemoryCommand()]).catch(() => {});
@@ -76,7 +76,7 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
     if (reason !== "reload") {
       await memory.capture(ctx, captureMs.end);
     }
-    await memory.settle(ctx, "end");
+    await memory.end(ctx);
     await life.end(ctx);
   });
   on("agent_start", async (_event, ctx) => {
@@ -101,8 +101,7 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
     life.current === undefined ? undefined : prepare(life.current, payload),
   );
   on("tool_call", async (event, ctx) => {
-    await memory.writes(event, ctx);
-    const refusal = await memory.refuses(event, ctx);
+    const refusal = await memory.refusal(event, ctx);
     return refusal ?? (life.current === undefined ? undefined : refuseWrite(life.current, event));
   });
   on("message_end", async (event) => {
@@ -111,9 +110,7 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
   on("tool_execution_start", (event) => life.current?.observer.started(event));
   on("tool_result", async (event, ctx) => {
     const replaced = await life.current?.observer.ran(event);
-    await memory.wrote(event, ctx);
-    await memory.ran(event, ctx);
-    const found = await memory.explained(event, ctx);
+    const found = await memory.ran(event, ctx);
     return found === undefined ? replaced : { ...replaced, content: withText(event.content, found) };
   });
   on("tool_execution_end", (event) => life.current?.observer.ended(event));

@@ -8,6 +8,7 @@ import {
   type ToolResultEvent,
   withFileMutationQueue,
 } from "@earendil-works/pi-coding-agent";
+import { afterTool, beforeTool, type Guarded } from "../lib/memory-tools.js";
 import { cut } from "../lib/words.js";
 import { loadAddon, type Memory, type MemoryFlush, once } from "./addon.ts";
 import { createFailures, type Failures, type openExtensionLog } from "./failures.ts";
@@ -30,6 +31,8 @@ export class MemoryLife {
   readonly #log: ReturnType<typeof openExtensionLog>;
   #failures: Failures | undefined;
   #memory: Memory | undefined;
+  /** Resolves when what an earlier session left waiting is written. Never rejects. */
+  #started: Promise<void> = Promise.resolve();
   /** The section that the model has: it stays where a new one cannot be made. */
   #text: string | undefined;
   /** What the person said in this session; undefined: nothing. */
@@ -68,8 +71,13 @@ export class MemoryLife {
     return this.#memory;
   }
 
-  /** The memory of the session of `ctx`. Rejects with the addon's errors. */
+  /** The memory of the session of `ctx`, in which what an earlier one left is written. Rejects with the addon's errors. */
   async open(ctx: ExtensionContext): Promise<Memory> {
+    await this.#started;
+    return this.#open(ctx);
+  }
+
+  async #open(ctx: ExtensionContext): Promise<Memory> {
     if (this.#memory === undefined) {
       const { openMemory } = await loadAddon();
       const places = { agentDir: this.#agentDir, project: ctx.cwd, trusted: ctx.isProjectTrusted() };
@@ -89,7 +97,7 @@ export class MemoryLife {
     if (memory === undefined) {
       return;
     }
-    try {
+    await this.#guarded("memory in the system prompt stays as it was", async () => {
       const current = this.#life.current;
       await current?.usage.warmed(ctx);
       const section =
@@ -97,9 +105,7 @@ export class MemoryLife {
           ? await memory.section()
           : await current.session.memorySection(memory, { model: modelOf(ctx) });
       this.#text = section?.text;
-    } catch (error) {
-      await this.#failures?.report("memory in the system prompt stays as it was", error);
-    }
+    });
     if (this.#text !== undefined) {
       // Another extension may have a memory of its own.
       const { sections } = event.systemPromptOptions;
@@ -107,26 +113,32 @@ export class MemoryLife {
     }
   }
 
-  /** A tool is about to run: what others changed in memory is told apart from what it writes there. */
-  async writes({ toolName, input }: ToolCallEvent, ctx: ExtensionContext): Promise<void> {
-    if (this.#isWrittenBy(toolName, input, ctx)) {
-      await this.#changed();
-    }
+  /** A tool is about to run. Resolves to what keeps it from that, if anything does. */
+  async refusal({ toolName, input }: ToolCallEvent, ctx: ExtensionContext) {
+    const behind = await this.#behind(ctx);
+    const reason = behind && (await beforeTool(behind, { toolName, args: input, cwd: ctx.cwd }));
+    return typeof reason === "string" ? { block: true, reason } : undefined;
   }
 
-  /** A tool ran. */
-  async wrote({ toolName, input, toolCallId }: ToolResultEvent, ctx: ExtensionContext): Promise<void> {
-    if (this.#isWrittenBy(toolName, input, ctx)) {
-      await this.#changed(toolCallId);
-    }
+  /** A tool ran. Resolves to what its result shall say besides. */
+  async ran({ toolName, toolCallId, input, isError }: ToolResultEvent, ctx: ExtensionContext) {
+    const behind = await this.#behind(ctx);
+    const call = { toolName, toolCallId, args: input, cwd: ctx.cwd, isError };
+    return (behind && (await afterTool(behind, call))) ?? undefined;
+  }
+
+  async #behind(ctx: ExtensionContext) {
+    const memory = await this.#opened(ctx);
+    const guarded: Guarded = (what, work) => this.#guarded(what, work);
+    return memory && { memory, session: this.#life.current?.session, guarded };
   }
 
   /** Has the model that the user named, if any, propose what to remember of what was said since the last time. */
   async capture(ctx: ExtensionContext, deadlineMs: number): Promise<void> {
-    try {
+    await this.#guarded("nothing was proposed for memory", async () => {
       const memory = await this.#opened(ctx);
-      const model = (await memory?.captureModel()) ?? undefined;
-      if (memory === undefined || model === undefined) {
+      const model = await memory?.captureModel();
+      if (!memory || !model) {
         return;
       }
       const since = this.#capturedAt;
@@ -137,119 +149,72 @@ export class MemoryLife {
         const what = proposed === 1 ? "an entry is proposed" : `${proposed} entries are proposed`;
         this.#failures?.farewell(`${what} for memory: \`/memory flush\` shows what waits for your word`);
       }
-    } catch (error) {
-      await this.#failures?.report("nothing was proposed for memory", error);
-    }
-  }
-
-  /** A tool ran: it may have read memory, or written it. */
-  async ran({ toolName, input, isError }: ToolResultEvent, ctx: ExtensionContext): Promise<void> {
-    const isStored = this.#life.current !== undefined;
-    await this.#report((memory) => memory.observe({ toolName, args: input, cwd: ctx.cwd, isError, isStored }));
+    });
   }
 
   /** Pi compacted the conversation. */
   async compacted(): Promise<void> {
-    await this.#report((memory) => memory.compacted());
+    await this.#guarded("memory was not told of a compaction", async () => this.#memory?.compacted());
   }
 
-  /** Why a call must not run: it would put a secret into a memory file. */
-  async refuses({ toolName, input }: ToolCallEvent, ctx: ExtensionContext) {
-    try {
-      const memory = await this.#opened(ctx);
-      const reason = await memory?.checkWrite(toolName, input, ctx.cwd);
-      return typeof reason === "string" ? { block: true, reason } : undefined;
-    } catch (error) {
-      // An error from this handler would block the tool.
-      await this.#failures?.report("a write was not checked for secrets", error);
-      return undefined;
+  /** The session is open: writes what an earlier one left waiting. Whoever asks for memory waits for that, the start of Pi does not. */
+  start(ctx: ExtensionContext): void {
+    // In RPC mode a session starts twice.
+    this.#started = this.#started.then(() => this.#start(ctx));
+  }
+
+  async #start(ctx: ExtensionContext): Promise<void> {
+    const memory = await this.#open(ctx).catch(() => undefined);
+    if (memory !== undefined) {
+      await this.#settle(memory, (line) => this.#failures?.notice(line));
+      // Nobody waits for it: a large file takes a while.
+      void this.#warnOfSecrets(memory);
     }
   }
 
-  /** What a tool's result shall say besides: what the checks found in the memory files that it wrote. */
-  async explained({ toolName, input, isError }: ToolResultEvent, ctx: ExtensionContext): Promise<string | undefined> {
-    if (isError) {
-      return undefined;
-    }
-    try {
-      const memory = await this.#opened(ctx);
-      return (await memory?.explainWrite(toolName, input, ctx.cwd)) ?? undefined;
-    } catch (error) {
-      await this.#failures?.report("what a tool wrote into memory was not checked", error);
-      return undefined;
+  /** The session ends: writes what waits, and tells what of it is not written. */
+  async end(ctx: ExtensionContext): Promise<void> {
+    const memory = await this.#opened(ctx);
+    if (memory !== undefined) {
+      await this.#settle(memory, (line) => this.#failures?.farewell(line));
+      await this.#guarded("memory was not told of the end", () => memory.ended());
     }
   }
 
-  /** Writes what waits; no tool of this Pi writes the same files meanwhile. Rejects with the addon's errors. */
-  async flush(ctx: ExtensionContext): Promise<MemoryFlush[]> {
-    const memory = await this.open(ctx);
-    const files = (await memory.waiting()).flatMap((waiting) => waiting.files);
-    const flush = files.reduceRight(
-      (next, file) => () => withFileMutationQueue(file, next),
-      () => memory.flush(),
-    );
-    return flush();
-  }
-
-  /** Writes what waits, of an earlier session or, at the `end`, of this one, and tells what of it is not written. */
-  async settle(ctx: ExtensionContext, when: "start" | "end"): Promise<void> {
-    try {
-      const memory = await this.#opened(ctx);
-      if ((await memory?.waiting())?.some(({ interrupted, files }) => interrupted || files.length > 0)) {
-        for (const line of notWritten(await this.flush(ctx))) {
-          (when === "end" ? this.#failures?.farewell : this.#failures?.notice)?.(line);
-        }
+  /** Writes what waits; no tool of this Pi writes the same files meanwhile. Tells what of it is not written. */
+  async #settle(memory: Memory, tell: (line: string) => void): Promise<void> {
+    await this.#guarded("memory that waits was not written", async () => {
+      const waiting = await memory.waiting();
+      if (waiting.some(({ interrupted, files }) => interrupted || files.length > 0)) {
+        const flush = waiting
+          .flatMap(({ files }) => files)
+          .reduceRight(
+            (next, file) => () => withFileMutationQueue(file, next),
+            () => memory.flush(),
+          );
+        notWritten(await flush()).map(tell);
       }
-      if (when === "start") {
-        // Nobody waits for it: a large file takes a while.
-        void this.#warnOfSecrets(memory);
-      }
-    } catch (error) {
-      await this.#failures?.report("memory that waits was not written", error);
-    }
-    if (when === "end") {
-      await this.#report((memory) => memory.ended());
-    }
-  }
-
-  /** Tells memory what happened, for its traces. */
-  async #report(what: (memory: Memory) => Promise<void>): Promise<void> {
-    if (this.#memory !== undefined) {
-      await what(this.#memory).catch((error: unknown) => this.#failures?.report("memory was not told", error));
-    }
+    });
   }
 
   /** Tells of secrets that stand in memory files: whoever wrote them there did so by hand, or by a command. */
-  async #warnOfSecrets(memory: Memory | undefined): Promise<void> {
-    try {
-      for (const { code, path, problem } of (await memory?.check()) ?? []) {
+  async #warnOfSecrets(memory: Memory): Promise<void> {
+    await this.#guarded("memory was not checked", async () => {
+      for (const { code, path, problem } of await memory.check()) {
         if (code === "SECRET") {
           this.#failures?.notice(`${path}, ${problem}`);
         }
       }
-    } catch (error) {
-      await this.#failures?.report("memory was not checked", error);
-    }
+    });
   }
 
-  #isWrittenBy(toolName: string, input: unknown, ctx: ExtensionContext): boolean {
+  /** Does something that must not fail Pi. Resolves to undefined where it fails, which is reported. */
+  async #guarded<T>(what: string, work: () => Promise<T>): Promise<T | undefined> {
     try {
-      return this.#memory?.isWrittenBy(toolName, input, ctx.cwd) ?? false;
-    } catch {
-      // No arguments of a tool that is known.
-      return false;
-    }
-  }
-
-  async #changed(toolCallId?: string): Promise<void> {
-    const current = this.#life.current;
-    if (this.#memory === undefined || current === undefined) {
-      return;
-    }
-    try {
-      await current.session.memoryChanged(this.#memory, toolCallId);
+      return await work();
     } catch (error) {
-      await this.#failures?.report("the model is not told what changed in memory", error);
+      await this.#failures?.report(what, error);
+      return undefined;
     }
   }
 }

@@ -32,6 +32,25 @@ function staging({ agentDir, projectDir }: Places, text: string) {
   return { calls: [{ name: "bash", args: { command: `'${process.execPath}' -e '${script}' && echo staged` } }] };
 }
 
+/** A copy of the package in which a statement changes each `memory` that is opened. */
+function copyWith(statement: string): string {
+  const copy = copyOfPackage();
+  renameSync(join(copy, "index.js"), join(copy, "real.js"));
+  writeFileSync(
+    join(copy, "index.js"),
+    `import { existsSync } from "node:fs";
+    import { setTimeout } from "node:timers/promises";
+    import * as real from "./real.js";
+    export * from "./real.js";
+    export function openMemory(...given) {
+      const memory = real.openMemory(...given);
+      ${statement}
+      return memory;
+    }`,
+  );
+  return copy;
+}
+
 test("a secret keeps `write` and `edit` from running on a memory file, and what else is found is told with the result", async () => {
   const edit = { path: ".pi/memory/MEMORY.md", edits: [{ oldText: "clean", newText: secret }] };
   const { model, sandbox } = await start([
@@ -66,6 +85,28 @@ test("what an earlier session left waiting is written before the first prompt of
   const prompt = JSON.stringify(model.requests[0].body.messages[0]);
   expect(prompt).toContain("Tests: make check");
   expect(prompt).toContain("Answers: short");
+});
+
+test("the start of Pi does not wait until that is written, the first prompt and the end do", async () => {
+  const copy = copyWith(`const flush = memory.flush.bind(memory);
+    memory.flush = async () => {
+      while (!existsSync("go")) await setTimeout(20);
+      return flush();
+    };`);
+  for (const isPrompted of [true, false]) {
+    const { model, sandbox } = await start([{ text: "Yes." }]);
+    await stage(sandbox, "project", "Tests: make check");
+    const pi = startPiRpc(sandbox, ["-e", entryOf(copy)]);
+    await pi.send({ type: "get_state" });
+    expect(existsSync(indexOf(sandbox))).toBe(false);
+    const prompted = isPrompted ? pi.prompt("go") : undefined;
+    const closed = isPrompted ? undefined : pi.close();
+    writeFileSync(join(sandbox.projectDir, "go"), "");
+    await prompted;
+    expect(await (closed ?? pi.close())).toMatchObject({ code: 0, stderr: "" });
+    expect(readFileSync(indexOf(sandbox), "utf8")).toBe("## Notes\n\n- Tests: make check\n");
+    expect(JSON.stringify(model.requests[0]?.body.messages[0] ?? "").includes("Tests: make check")).toBe(isPrompted);
+  }
 });
 
 test.each(["print", "rpc"])("what is staged in a session is written at its end: %s", async (mode) => {
@@ -120,20 +161,9 @@ test("a session that is killed loses nothing that was staged", async () => {
 
 test("whatever of this fails, Pi's tools write, the person is told once, and the log has the cause", async () => {
   const methods = ["checkWrite", "explainWrite", "waiting", "flush", "check", "captureModel", "ended"];
-  const copy = copyOfPackage();
-  renameSync(join(copy, "index.js"), join(copy, "real.js"));
-  writeFileSync(
-    join(copy, "index.js"),
-    `import * as real from "./real.js";
-    export * from "./real.js";
-    export function openMemory(options) {
-      const memory = real.openMemory(options);
-      for (const method of ${JSON.stringify(methods)}) {
-        memory[method] = async () => { throw new Error(method + " is broken"); };
-      }
-      return memory;
-    }`,
-  );
+  const copy = copyWith(`for (const method of ${JSON.stringify(methods)}) {
+    memory[method] = async () => { throw new Error(method + " is broken"); };
+  }`);
   const { sandbox } = await start([write("- CI: green\n- CI: red\n"), { text: "Done." }]);
   const finished = await runPi(sandbox, ["-e", entryOf(copy), "-p", "go"]);
   expect(finished).toMatchObject({ code: 0, stdout: "Done.\n" });
