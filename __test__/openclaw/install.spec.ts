@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import {
+  configure,
   createOpenClawSandbox,
   installPlugin,
   readConfig,
@@ -54,10 +55,15 @@ test("a package of a release is installed, takes the slot, serves a session, and
   expect(shown[1]).toContain("… 900 lines between (t1:1-900) …");
   expect(existsSync(sandbox.store)).toBe(true);
 
+  configure(sandbox, { plugins: { entries: { palimpsest: { config: { previewTokens: 100_000 } } } } });
+  model.play(call("exec", { command: "sh log.sh" }), { text: "whole" });
+  expect(await runLocal(sandbox, { sessionKey: "agent:main:whole", message: "whole" })).toMatchObject({ code: 0 });
+  expect(lines(model.requests[3].body).at(-1)).toContain("test case number 450 ... ok");
+
   expect(await uninstallPlugin(sandbox, "palimpsest")).toMatchObject({ code: 0 });
   expect(readConfig(sandbox).plugins?.slots?.contextEngine ?? "legacy").toBe("legacy");
   model.play({ text: "two" });
   expect(await runLocal(sandbox, { message: "two" })).toMatchObject({ code: 0 });
   // What it showed in part stays so in OpenClaw's transcript.
-  expect(lines(model.requests[2].body).join("\n")).toContain("… 900 lines between (t1:1-900) …");
+  expect(lines(model.requests[4].body).join("\n")).toContain("… 900 lines between (t1:1-900) …");
 });
