@@ -1749,6 +1749,11 @@ export interface MemoryOptions {
   project?: string
   /** Whether the user trusts the project; otherwise its memory is not read, not mentioned and never made. Default: false. */
   trusted?: boolean
+  /**
+   * Whether others than the user read the conversation, as in a group: then there is neither global memory nor `MEMORY.local.md`.
+   * Default: false.
+   */
+  shared?: boolean
 }
 
 /** A page of memory: an entry of an index, or a section of a topic file that an index leads to. */

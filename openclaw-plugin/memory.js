@@ -46,8 +46,8 @@ export class SessionMemory {
    * @param {Failures} failures
    */
   constructor(session, store, { isShared, cwd, isOff }, failures) {
-    const agentDir = isShared ? undefined : piAgentDir();
-    this.#open = () => addon.openMemory({ agentDir, project: cwd, trusted: true }, store);
+    const places = { agentDir: piAgentDir(), project: cwd, trusted: true, shared: isShared };
+    this.#open = () => addon.openMemory(places, store);
     this.#session = session;
     this.#failures = failures;
     this.#cwd = cwd;

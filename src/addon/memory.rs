@@ -26,6 +26,9 @@ pub struct MemoryOptions {
     pub project: Option<String>,
     /// Whether the user trusts the project; otherwise its memory is not read, not mentioned and never made. Default: false.
     pub trusted: Option<bool>,
+    /// Whether others than the user read the conversation, as in a group: then there is neither global memory nor `MEMORY.local.md`.
+    /// Default: false.
+    pub shared: Option<bool>,
 }
 
 /// A page of memory: an entry of an index, or a section of a topic file that an index leads to.
@@ -81,12 +84,13 @@ pub fn open_memory(
         (Ok(options), Ok(store)) => (options, store),
         (Err(error), _) | (_, Err(error)) => return Err(to_js(env, &error)?),
     };
-    let MemoryOptions { agent_dir, project, trusted } = options;
+    let MemoryOptions { agent_dir, project, trusted, shared } = options;
     let folders = Folders::new(
         agent_dir.as_deref().map(Path::new),
         project.as_deref().map(Path::new),
         trusted.unwrap_or_default(),
-    );
+    )
+    .shared(shared.unwrap_or_default());
     let memory = memory::Memory::new(folders);
     let memory = match store {
         Some(store) => memory.with_store(store.access()),

@@ -79,6 +79,8 @@ pub struct Folders {
     global: Option<PathBuf>,
     project: Option<PathBuf>,
     is_trusted: bool,
+    /// Whether others read what is said.
+    is_shared: bool,
 }
 
 impl Folders {
@@ -90,14 +92,24 @@ impl Folders {
             global: agent_dir.map(|folder| folder.join("memory")),
             project: project.map(|folder| folder.join(".pi").join("memory")),
             is_trusted,
+            is_shared: false,
         }
+    }
+
+    /// The same folders for a conversation that others read, such as one in a group, if it is one: what is the user's own is left out,
+    /// [`Scope::Global`] and [`Scope::Local`].
+    #[must_use]
+    pub fn shared(self, is_shared: bool) -> Self {
+        Self { is_shared, ..self }
     }
 
     /// The folder of a scope; `None` where there is none, or where it may not be looked at.
     pub fn folder(&self, scope: Scope) -> Option<&Path> {
+        let trusted = self.project.as_deref().filter(|_| self.is_trusted);
         match scope {
-            Scope::Global => self.global.as_deref(),
-            Scope::Project | Scope::Local => self.project.as_deref().filter(|_| self.is_trusted),
+            Scope::Global => self.global.as_deref().filter(|_| !self.is_shared),
+            Scope::Project => trusted,
+            Scope::Local => trusted.filter(|_| !self.is_shared),
         }
     }
 
@@ -108,7 +120,7 @@ impl Folders {
         Self {
             global: self.global.as_ref().map(canonical),
             project: self.project.as_ref().map(canonical),
-            is_trusted: self.is_trusted,
+            ..*self
         }
     }
 
@@ -131,7 +143,8 @@ impl Folders {
                 inside.components().map(|part| part.as_os_str().to_str()).collect();
             let file = names.filter(|names| !names.is_empty())?.join("/");
             let is_local = scope == Scope::Project && file == LOCAL_INDEX_FILE;
-            Some((if is_local { Scope::Local } else { scope }, file))
+            let scope = if is_local { Scope::Local } else { scope };
+            self.folder(scope).map(|_| (scope, file))
         })
     }
 }
@@ -161,6 +174,17 @@ mod tests {
         assert_eq!(scopes(&folders(false)), [Scope::Global]);
         assert!(folders(false).is_denied(Scope::Local) && !folders(true).is_denied(Scope::Local));
         assert_eq!(folders(false).find(Path::new("/p/.pi/memory/MEMORY.md")), None);
+    }
+
+    #[test]
+    fn what_others_read_has_nothing_of_the_users_own() {
+        let shared = folders(true).shared(true);
+        let scopes: Vec<Scope> = shared.scopes().map(|(scope, _)| scope).collect();
+        assert_eq!(scopes, [Scope::Project]);
+        for path in ["/a/memory/MEMORY.md", "/p/.pi/memory/MEMORY.local.md"] {
+            assert_eq!(shared.find(Path::new(path)), None, "{path}");
+        }
+        assert!(!shared.is_denied(Scope::Local), "it is not that the project is not trusted");
     }
 
     #[test]
