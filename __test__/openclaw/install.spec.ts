@@ -3,7 +3,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import {
   configure,
   createOpenClawSandbox,
@@ -55,7 +55,7 @@ async function local(message: string, ...steps: Parameters<Puppet["play"]>) {
   return { requests: since(), ...finished };
 }
 
-const install = () => installPlugin(sandbox, packed.main, { registry: registry.url });
+const install = () => installPlugin(sandbox, packed.main, { registry: registry.url, deadlineMs: 200_000 });
 
 test("the tarball installs with its platform's package, and takes the slot", async () => {
   const before = readConfig(sandbox);
@@ -92,6 +92,7 @@ test("a turn without a gateway and one in a gateway are ours, with one addon in 
 
   configure(sandbox, { plugins: { entries: { palimpsest: { config: { previewTokens: 100_000 } } } } });
   const gateway = await startGateway(sandbox);
+  onTestFinished(async () => void (await gateway.stop()));
   const since = fromNow(model);
   model.play(call("activate", { name: "t1", lines: "5" }), runLog, { text: "two" });
   expect(await gateway.agent({ message: "look" })).toMatchObject({ status: "ok", text: "two" });
@@ -100,11 +101,10 @@ test("a turn without a gateway and one in a gateway are ours, with one addon in 
   // As the setting says.
   expect(results(two[2])[2]).toContain("case number 450\n");
   expect([...one, ...two].every(isPaired)).toBe(true);
-  // OpenClaw has evaluated the entry in several copies by now.
-  expect(readdirSync(join(sandbox.stateDir, "tmp", "plugin-captures")).length).toBeGreaterThan(1);
+  // What OpenClaw has evaluated is a copy (host.spec.ts: of several).
+  expect(readdirSync(join(sandbox.stateDir, "tmp", "plugin-captures"))).not.toEqual([]);
   const mapped = readFileSync(`/proc/${gateway.pid}/maps`, "utf8").match(/\S+palimpsest\S*\.node/g);
   expect([...new Set(mapped)]).toHaveLength(1);
-  await gateway.stop();
 });
 
 test("uninstalling leaves OpenClaw as it was, and the store and the transcript there", async () => {
