@@ -117,6 +117,18 @@ describe("a list of OpenClaw", () => {
       other,
     ]);
   });
+
+  test("has neither `/new` nor `/reset`, joined or not", () => {
+    const joined = user(
+      [
+        { type: "text", text: "/new" },
+        { type: "text", text: "after" },
+      ],
+      3,
+    );
+    const named = user("/new plan", 4);
+    expect(withoutCommands([user("/reset", 1), joined, named])).toEqual([user("after", 3), named]);
+  });
 });
 
 test("the running turn is what OpenClaw wrote and no history has", () => {

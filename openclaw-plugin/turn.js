@@ -134,11 +134,11 @@ function hostContent(content, calls) {
   return content.map((block) => (isCall(block) ? { ...block, id: calls.host(block.id) } : block));
 }
 
-/** What a person typed to us and not to the model. */
-const ownCommand = /^\/palimpsest(\s|$)/;
+/** What a person typed to us or to the host, and not to the model. */
+const command = /^\/(palimpsest(\s|$)|(new|reset)\s*$)/;
 
 /**
- * A history without what was typed to us. OpenClaw keeps that as words of the person, and joins it with the message behind it one turn
+ * A history without such commands. OpenClaw keeps them as words of the person, and joins them with the message behind them one turn
  * later, so that the request would change where nothing did.
  * @param {readonly HostMessage[]} history
  * @returns {HostMessage[]}
@@ -146,11 +146,11 @@ const ownCommand = /^\/palimpsest(\s|$)/;
 export function withoutCommands(history) {
   return history.flatMap((message) => {
     const { role, content } = message;
-    if (role !== "user" || !textsOf(content).some((text) => ownCommand.test(text))) {
+    if (role !== "user" || !textsOf(content).some((text) => command.test(text))) {
       return [message];
     }
     const rest = Array.isArray(content)
-      ? content.filter((block) => !textsOf([block]).some((text) => ownCommand.test(text)))
+      ? content.filter((block) => !textsOf([block]).some((text) => command.test(text)))
       : [];
     // As the host had it before it joined them.
     const [only] = textsOf(rest);

@@ -93,6 +93,15 @@ export class SessionLife {
     return this.#inTurn(() => this.#close(ctx));
   }
 
+  /** Stores the last answer of a turn, which no request has shown yet: who goes on elsewhere finds it. */
+  async answered(ctx: ExtensionContext): Promise<void> {
+    const { id, messages } = answeredTurn(ctx);
+    if (id !== undefined) {
+      const { session, failures } = this.#current ?? {};
+      await session?.commitTurn(id, messages).catch((error) => failures?.log("the last answer is not stored", error));
+    }
+  }
+
   /** Turns Palimpsest off for this session, also when it is resumed. */
   turnOff(ctx: ExtensionContext): Promise<void> {
     return this.#inTurn(async () => {
@@ -324,4 +333,14 @@ function sayWhatIsLost(failures: Failures): void {
       `Pi took \`${cut(lost, 60)}\` for the value of \`--${flagName}\`, not for a prompt: put \`--${flagName}\` last`,
     );
   }
+}
+
+/** The newest turn of a session, with the ID of its last entry; nothing where it has no answer. */
+function answeredTurn(ctx: ExtensionContext) {
+  const entries = ctx.sessionManager.getBranch().filter((entry) => entry.type === "message");
+  const start = entries.findLastIndex(({ message }) => message.role === "user");
+  const last = entries.at(-1);
+  const isAnswered = start >= 0 && last?.message.role === "assistant" && last.message.stopReason === "stop";
+  const messages = entries.slice(Math.max(0, start)).map(({ message }) => message);
+  return { id: isAnswered ? last.id : undefined, messages };
 }

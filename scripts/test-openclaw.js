@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { runVitest } from "./lib/vitest.js";
 import { setUp } from "./setup.js";
 
-setUp(fileURLToPath(import.meta.url), { addon: "debug", openClaw: true });
+setUp(fileURLToPath(import.meta.url), { addon: "debug", pi: true, openClaw: true });
 
 const env = { ...process.env, PALIMPSEST_TEST_OPENCLAW: "1" };
 const { passed, failed, skipped } = await runVitest(["--project", "openclaw", ...process.argv.slice(2)], env);

@@ -110,8 +110,8 @@ describe.skipIf(process.platform !== "linux" || missing("cc"))("a disk that is",
       expectWhole(model, ["the first turn", "the second turn", "the third turn"]);
       const { called, failed, messages } = await calls(sandbox);
       expect({ all: called + failed, failed }).toEqual({ all: model.requests.length, failed: 2 });
-      // Three turns of a prompt, a call, a result and a word, but for the last word, which no request had.
-      expect(messages).toBe(11);
+      // Three turns of a prompt, a call, a result and a word, of which no request had the last.
+      expect(messages).toBe(12);
     },
   );
 

@@ -1,69 +1,136 @@
-// Installing in OpenClaw as users do: from the packages of a release, with no script allowed to run, and out again.
-import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+// Installing as users do: the packed tarball, the platform's package from a registry, no scripts. What it makes of OpenClaw, what a wrong
+// configuration is answered, and what stays when it is uninstalled.
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import {
   configure,
   createOpenClawSandbox,
   installPlugin,
+  type OpenClawSandbox,
   readConfig,
   runLocal,
   runOpenClaw,
   uninstallPlugin,
 } from "../../scripts/lib/openclaw.js";
-import { packAll } from "../../scripts/lib/packages.js";
-import { root } from "../../scripts/setup.js";
-import { startRegistry } from "../e2e/registry.ts";
-import { call, lines, startPuppet } from "./support.ts";
+import { startGateway } from "../../scripts/lib/openclaw-gateway.js";
+import type { Packed } from "../../scripts/lib/packages.js";
+import { serveRegistry } from "../e2e/registry.ts";
+import { palimpsest, toolNames } from "../e2e/support.ts";
+import { packRelease } from "../release.ts";
+import { call, continues, fromNow, isPaired, lines, type Puppet, startPuppet } from "./support.ts";
 
-/** The packages of a release, of which one has the binary for this machine. */
-function release(folder: string) {
-  mkdirSync(folder);
-  for (const binary of readdirSync(root).filter((name) => name.endsWith(".node"))) {
-    copyFileSync(join(root, binary), join(folder, binary));
-    // A debug build takes most of a minute to compress with what debuggers need.
-    spawnSync("strip", ["--strip-debug", join(folder, binary)]);
-  }
-  return packAll({ binaries: folder, into: folder });
+const files = { "log.sh": "i=0; while [ $i -lt 900 ]; do i=$((i + 1)); echo case number $i; done\n" };
+const runLog = call("exec", { command: "sh log.sh" });
+let folder: string;
+let packed: Packed;
+let registry: Awaited<ReturnType<typeof serveRegistry>>;
+let model: Puppet;
+let sandbox: OpenClawSandbox;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "palimpsest-release-"));
+  packed = packRelease(folder);
+  registry = await serveRegistry(folder);
+  model = await startPuppet();
+  sandbox = await createOpenClawSandbox({ baseUrl: model.baseUrl, files });
+});
+
+afterAll(async () => {
+  registry?.close();
+  await model?.close();
+  await sandbox?.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const results = (body: Parameters<typeof lines>[0]) => lines(body).filter((line) => line.startsWith("tool: "));
+
+/** One turn in a process of its own; resolves to its requests. */
+async function local(message: string, ...steps: Parameters<Puppet["play"]>) {
+  const since = fromNow(model);
+  model.play(...steps);
+  const finished = await runLocal(sandbox, { message });
+  expect(finished, finished.stderr).toMatchObject({ code: 0 });
+  return { requests: since(), ...finished };
 }
 
-test("a package of a release is installed, takes the slot, serves a session, and leaves nothing behind", async () => {
-  const model = await startPuppet();
-  onTestFinished(() => model.close());
-  const log = Array.from({ length: 900 }, (_, at) => `test case number ${at + 1} ... ok`).join("\n");
-  const files = { "log.sh": "cat log.txt\n", "log.txt": `${log}\n` };
-  const sandbox = await createOpenClawSandbox({ baseUrl: model.baseUrl, files });
-  onTestFinished(() => sandbox.remove());
-  const folder = join(sandbox.dir, "release");
-  const { main } = release(folder);
-  const { url } = await startRegistry(folder);
+const install = () => installPlugin(sandbox, packed.main, { registry: registry.url, deadlineMs: 200_000 });
 
-  const installed = await installPlugin(sandbox, main, { registry: url });
-  expect(installed).toMatchObject({ code: 0 });
-  expect(readConfig(sandbox).plugins.slots).toEqual({ contextEngine: "palimpsest" });
-  const { stdout } = await runOpenClaw(sandbox, ["plugins", "inspect", "palimpsest", "--runtime", "--json"]);
-  expect(JSON.parse(stdout.slice(stdout.indexOf("{"))).plugin).toMatchObject({
-    status: "loaded",
-    toolNames: ["activate", "deactivate", "pin", "unpin"],
-    contextEngineIds: ["palimpsest"],
-  });
+test("the tarball installs with its platform's package, and takes the slot", async () => {
+  const before = readConfig(sandbox);
+  const installed = await install();
+  expect(installed, installed.stdout + installed.stderr).toMatchObject({ code: 0 });
+  expect(registry.asked).toEqual(packed.platforms.map((file) => basename(file)));
+  const { plugins, ...others } = readConfig(sandbox);
+  expect(plugins).toMatchObject({ slots: { contextEngine: "palimpsest" }, entries: { palimpsest: { enabled: true } } });
+  expect({ ...others, meta: undefined }).toEqual({ ...before, plugins: undefined, meta: undefined });
+});
 
-  model.play(call("exec", { command: "sh log.sh" }), { text: "one" });
-  expect(await runLocal(sandbox, { message: "one" })).toMatchObject({ code: 0 });
-  const shown = model.requests.map(({ body }) => lines(body).at(-1));
-  expect(shown[1]).toContain("… 900 lines between (t1:1-900) …");
-  expect(existsSync(sandbox.store)).toBe(true);
+test("a configuration that is wrong is refused by name, before anything runs", async () => {
+  const file = join(sandbox.stateDir, "openclaw.json");
+  const before = readFileSync(file, "utf8");
+  for (const [config, said] of [
+    [{ previewTokens: "many" }, /previewTokens/],
+    [{ layuot: "log" }, /layuot|additional propert/i],
+  ] as const) {
+    configure(sandbox, { plugins: { entries: { palimpsest: { config } } } });
+    const since = fromNow(model);
+    const refused = await runLocal(sandbox, { message: "hi" });
+    expect(refused.code).not.toBe(0);
+    expect(refused.stdout + refused.stderr).toMatch(said);
+    expect(since()).toEqual([]);
+    writeFileSync(file, before);
+  }
+});
+
+test("a turn without a gateway and one in a gateway are ours, with one addon in the process", async () => {
+  const { requests: one, stderr } = await local("run", runLog, { text: "one" });
+  expect(toolNames(one[0])).toEqual(expect.arrayContaining(["activate", "deactivate", "pin", "unpin"]));
+  expect(results(one[1])[0]).toMatch(/… \d+ lines between \(t1:/);
+  expect(stderr).not.toMatch(/palimpsest.*(error|fail)/i);
 
   configure(sandbox, { plugins: { entries: { palimpsest: { config: { previewTokens: 100_000 } } } } });
-  model.play(call("exec", { command: "sh log.sh" }), { text: "whole" });
-  expect(await runLocal(sandbox, { sessionKey: "agent:main:whole", message: "whole" })).toMatchObject({ code: 0 });
-  expect(lines(model.requests[3].body).at(-1)).toContain("test case number 450 ... ok");
+  const gateway = await startGateway(sandbox);
+  onTestFinished(async () => void (await gateway.stop()));
+  const since = fromNow(model);
+  model.play(call("activate", { name: "t1", lines: "5" }), runLog, { text: "two" });
+  expect(await gateway.agent({ message: "look" })).toMatchObject({ status: "ok", text: "two" });
+  const two = since();
+  expect(results(two[1])[1]).toContain("case number 5");
+  // As the setting says.
+  expect(results(two[2])[2]).toContain("case number 450\n");
+  expect([...one, ...two].every(isPaired)).toBe(true);
+  // What OpenClaw has evaluated is a copy (host.spec.ts: of several).
+  expect(readdirSync(join(sandbox.stateDir, "tmp", "plugin-captures"))).not.toEqual([]);
+  const mapped = readFileSync(`/proc/${gateway.pid}/maps`, "utf8").match(/\S+palimpsest\S*\.node/g);
+  expect([...new Set(mapped)]).toHaveLength(1);
+});
 
-  expect(await uninstallPlugin(sandbox, "palimpsest")).toMatchObject({ code: 0 });
-  expect(readConfig(sandbox).plugins?.slots?.contextEngine ?? "legacy").toBe("legacy");
-  model.play({ text: "two" });
-  expect(await runLocal(sandbox, { message: "two" })).toMatchObject({ code: 0 });
-  // What it showed in part stays so in OpenClaw's transcript.
-  expect(lines(model.requests[4].body).join("\n")).toContain("… 900 lines between (t1:1-900) …");
+test("uninstalling leaves OpenClaw as it was, and the store and the transcript there", async () => {
+  const sessions = palimpsest<{ sessions: { id: string }[] }>(sandbox, "sessions").sessions;
+  const uninstalled = await uninstallPlugin(sandbox, "palimpsest");
+  expect(uninstalled, uninstalled.stderr).toMatchObject({ code: 0 });
+  const { requests, stderr } = await local("without", runLog, { text: "three" });
+  expect(toolNames(requests[0])).not.toContain("activate");
+  // What was shown in part stays so in the transcript; a new output is whole.
+  expect(results(requests[1])[0]).toMatch(/… \d+ lines between \(t1:/);
+  expect(results(requests[1]).at(-1)).toContain("case number 450\n");
+  expect(stderr).not.toMatch(/palimpsest/i);
+  expect(existsSync(sandbox.store)).toBe(true);
+  expect(palimpsest<{ sessions: { id: string }[] }>(sandbox, "sessions").sessions).toEqual(sessions);
+});
+
+test("installed again, it finds the session again", async () => {
+  expect((await install()).code).toBe(0);
+  // OpenClaw keeps that it was uninstalled, as a plugin that is turned off.
+  expect(readConfig(sandbox).plugins.entries.palimpsest).toMatchObject({ enabled: false });
+  const enabled = await runOpenClaw(sandbox, ["plugins", "enable", "palimpsest", "--accept-capabilities"]);
+  expect(enabled, enabled.stderr).toMatchObject({ code: 0 });
+  expect(readConfig(sandbox).plugins.slots).toEqual({ contextEngine: "palimpsest" });
+  const { requests } = await local("again", call("activate", { name: "t1", lines: "7" }), { text: "four" });
+  expect(results(requests[1]).at(-1)).toContain("case number 7");
+  const { sessions } = palimpsest<{ sessions: { id: string }[] }>(sandbox, "sessions");
+  expect(sessions).toHaveLength(1);
+  expect(continues(requests[0], requests[1])).toBe(true);
 });

@@ -54,9 +54,13 @@ export function textOf({ content }: Pick<WireMessage, "content">): string {
   return ((content ?? []) as { text?: string }[]).map(({ text = "" }) => text).join("\n");
 }
 
+/** Whether a message is the note that OpenClaw puts behind every request. */
+export function isInternal(message: WireMessage): boolean {
+  return textOf(message).startsWith("<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>");
+}
+
 /** The messages of a request without the system prompt and without the note that OpenClaw puts behind every request. */
 export function conversationOf({ messages }: RequestBody): WireMessage[] {
-  const isInternal = (message: WireMessage) => textOf(message).startsWith("<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>");
   return messages.filter((message) => message.role !== "system" && !isInternal(message));
 }
 

@@ -21,7 +21,7 @@ import { connect } from "./openclaw-client.js";
  * @property {Json} result all that the gateway answered
  */
 
-const startDeadlineMs = 90_000;
+const startDeadlineMs = 150_000;
 const stopDeadlineMs = 30_000;
 
 /**

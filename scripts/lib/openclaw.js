@@ -26,6 +26,7 @@ import { bareEnv, launch, writeJson } from "./processes.js";
  * @typedef {object} RunOptions
  * @property {number} [deadlineMs] default 120,000; the process is killed when it passes
  * @property {Record<string, string>} [env] added to the sandbox's environment
+ * @property {string[]} [launcher] a command that runs the rest of its arguments, such as `setpriv --reuid=…`
  *
  * @typedef {object} LocalTurn
  * @property {string} message
@@ -255,8 +256,8 @@ export function runOpenClaw(sandbox, args, { deadlineMs = defaultDeadlineMs, ...
  * @param {string[]} args
  * @param {RunOptions} options
  */
-export function startOpenClaw({ workspaceDir, env: own }, args, { env, deadlineMs }) {
-  const command = [pinnedNode(), openClawCli, ...args];
+export function startOpenClaw({ workspaceDir, env: own }, args, { env, deadlineMs, launcher = [] }) {
+  const command = [...launcher, pinnedNode(), openClawCli, ...args];
   const name = `openclaw ${args.join(" ")}`;
   return launch({ name, command, cwd: workspaceDir, env: { ...own, ...env }, deadlineMs });
 }
