@@ -84,7 +84,6 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
       (await loadWelcome()).endWelcome(ctx);
     }
   });
-  on("agent_end", (_event, ctx) => life.answered(ctx));
   on("before_agent_start", (event, ctx) => {
     noteHidden(pi, event);
     return memory.inject(event, ctx);

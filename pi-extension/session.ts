@@ -90,11 +90,17 @@ export class SessionLife {
 
   /** Closes it with Pi's session. */
   end(ctx: ExtensionContext): Promise<void> {
-    return this.#inTurn(() => this.#close(ctx));
+    return this.#inTurn(async () => {
+      await this.#storeAnswer(ctx);
+      await this.#close(ctx);
+    });
   }
 
-  /** Stores the last answer of a turn, which no request has shown yet: who goes on elsewhere finds it. */
-  async answered(ctx: ExtensionContext): Promise<void> {
+  /**
+   * Stores the last answer, which no call has brought: who goes on elsewhere finds it. Not before the end, since other extensions may
+   * change what the next call brings.
+   */
+  async #storeAnswer(ctx: ExtensionContext): Promise<void> {
     const { id, messages } = answeredTurn(ctx);
     if (id !== undefined) {
       const { session, failures } = this.#current ?? {};

@@ -100,9 +100,9 @@ impl LiveSession {
             // A turn behind which others stand already is in the host's next list as it is.
             if known < messages.len() && skip == live.journal.state().chat().window().len() {
                 live.take_unseen(&ListTail { skip, messages: &messages[known..], kept_from })?;
+                live.journal.record(Event::TurnCommitted { key: key.to_owned() });
+                live.commit_staged()?;
             }
-            live.journal.record(Event::TurnCommitted { key: key.to_owned() });
-            live.commit_staged()?;
             Ok(Commit::Committed)
         })
     }
