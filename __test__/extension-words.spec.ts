@@ -1,8 +1,8 @@
 // What the person in front of Pi reads: the status line, `/context`, notices.
 import { describe, expect, test } from "vitest";
-import { cameWith, nameItems } from "../lib/objects.js";
+import { nameItems } from "../lib/objects.js";
 import { contextReport, settingsText } from "../lib/report.js";
-import { dollars, shortCount } from "../lib/words.js";
+import { cameWith, dollars, shortCount } from "../lib/words.js";
 import type { Ledger, Session, SessionStatus } from "../pi-extension/addon.ts";
 import { offByError, offBySettings, swallowed } from "../pi-extension/live.ts";
 import { welcome } from "../pi-extension/welcome.ts";

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { plural, size, what } from "./describe.js";
 import { reasons } from "./reasons.js";
-import { counted, cut, oneLine, shortCount } from "./words.js";
+import { cameWith, counted, cut, oneLine, shortCount } from "./words.js";
 
 /**
  * @import { ContextTool, Session, SessionSets, Settings, Store } from "../index.js"
@@ -25,8 +25,6 @@ const shownLines = 60;
 const shownCharacters = 200;
 /** Characters of what a completion says of an object. */
 const shownDescription = 120;
-/** Characters of what came that a line shows. */
-const maxCame = 160;
 
 /** The objects whose handle, type, path, tool or state holds `filter`, newest last. @param {Opened} opened @param {string} filter */
 export async function objectsText({ session, store, cwd }, filter) {
@@ -226,25 +224,4 @@ export async function exported({ session, store, cwd }, given) {
     : "it holds what the session read, secrets too: `--redact` leaves out what looks like one";
   const what = `${plural(objects, "object")} in ${plural(versions, "version")}, ${shortCount(writtenBytes)} bytes`;
   return `Wrote \`${path}\`: ${what}; ${left}. \`palimpsest import\` reads it.`;
-}
-
-/**
- * What came, by the first line of the answer: `bash · lines 40-80 of 412 · 1.2k tokens`.
- * @param {string} name as it was asked for, which is not said again
- * @param {{ content: readonly { type: string, text?: string }[], details: unknown }} result
- */
-export function cameWith(name, { content, details }) {
-  const text = content
-    .map((block) => block.text ?? "")
-    .join("\n")
-    .trimEnd();
-  const [first] = text.split("\n", 1);
-  const [, handle = "", said = first] = /^(?:done: )?\[([^\]]+)\] (.*)$/s.exec(first) ?? [];
-  const rest = said.replace(/^done: /, "").replace(/:$/, "");
-  const parts = [handle, ...rest.split(/ · |, (?=[\d,]+ tokens?$)/)];
-  const news = parts.filter((part) => part !== "" && part !== name);
-  const { tokens } = /** @type {{ tokens?: unknown }} */ (details ?? {});
-  const isContent = text.length > first.length || content.some((block) => block.type === "image");
-  const sized = isContent && typeof tokens === "number" ? [counted(tokens, "token")] : [];
-  return [oneLine(news.join(" · ") || "done", maxCame), ...sized].join(" · ");
 }

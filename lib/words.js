@@ -1,7 +1,11 @@
-// Figures such as money and tokens as a person reads them, and texts as a terminal may be given them. Decides nothing.
+// Figures such as money and tokens as a person reads them, texts as a terminal may be given them, and what an answer brought in one line.
+// Decides nothing.
 import { homedir } from "node:os";
 import { join, sep } from "node:path";
 import { harmless } from "./terminal.js";
+
+/** Characters of what came that a line shows. */
+const maxCame = 160;
 
 /** What stands in the place of a tab. */
 const tab = "   ";
@@ -58,4 +62,25 @@ export function plainLines(text) {
 /** A path with `~` for the user's folder. @param {string} path */
 export function shortPath(path, home = homedir()) {
   return path.startsWith(join(home, sep)) ? join("~", path.slice(home.length)) : path;
+}
+
+/**
+ * What came, by the first line of the answer: `bash · lines 40-80 of 412 · 1.2k tokens`.
+ * @param {string} name as it was asked for, which is not said again
+ * @param {{ content: readonly { type: string, text?: string }[], details: unknown }} result
+ */
+export function cameWith(name, { content, details }) {
+  const text = content
+    .map((block) => block.text ?? "")
+    .join("\n")
+    .trimEnd();
+  const [first] = text.split("\n", 1);
+  const [, handle = "", said = first] = /^(?:done: )?\[([^\]]+)\] (.*)$/s.exec(first) ?? [];
+  const rest = said.replace(/^done: /, "").replace(/:$/, "");
+  const parts = [handle, ...rest.split(/ · |, (?=[\d,]+ tokens?$)/)];
+  const news = parts.filter((part) => part !== "" && part !== name);
+  const { tokens } = /** @type {{ tokens?: unknown }} */ (details ?? {});
+  const isContent = text.length > first.length || content.some((block) => block.type === "image");
+  const sized = isContent && typeof tokens === "number" ? [counted(tokens, "token")] : [];
+  return [oneLine(news.join(" · ") || "done", maxCame), ...sized].join(" · ");
 }

@@ -5,8 +5,7 @@ import type { AgentToolResult, ExtensionAPI, Theme } from "@earendil-works/pi-co
 import { type Component, Container, Text, TruncatedText } from "@earendil-works/pi-tui";
 import type { TSchema } from "typebox";
 import { describe, isFailure, unavailable } from "../lib/failures.js";
-import { cameWith } from "../lib/objects.js";
-import { oneLine, plainLines } from "../lib/words.js";
+import { cameWith, oneLine, plainLines } from "../lib/words.js";
 import type { ContextTool, Session } from "./addon.ts";
 
 /** Characters of a name that a line shows. */
