@@ -88,7 +88,7 @@ test("a turn without a gateway and one in a gateway are ours, with one addon in 
   const { requests: one, stderr } = await local("run", runLog, { text: "one" });
   expect(toolNames(one[0])).toEqual(expect.arrayContaining(["activate", "deactivate", "pin", "unpin"]));
   expect(results(one[1])[0]).toMatch(/… \d+ lines between \(t1:/);
-  expect(stderr).not.toMatch(/palimpsest.*(error|fail)/i);
+  expect(stderr).not.toContain("[plugins] Palimpsest: ");
 
   configure(sandbox, { plugins: { entries: { palimpsest: { config: { previewTokens: 100_000 } } } } });
   const gateway = await startGateway(sandbox);
