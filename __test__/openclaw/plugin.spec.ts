@@ -1,5 +1,5 @@
 // Palimpsest in OpenClaw: what the model gets in a running gateway, what `/palimpsest` says, and that no session has anything of another.
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Ledger } from "../../index.js";
@@ -15,6 +15,7 @@ import {
   lines,
   linkPalimpsest,
   type Puppet,
+  rememberGlobally,
   startPuppet,
   textOf,
 } from "./support.ts";
@@ -31,9 +32,7 @@ beforeAll(async () => {
   sandbox = await createOpenClawSandbox({ baseUrl: model.baseUrl, files });
   linkPalimpsest(sandbox);
   // Nothing but what every plugin may do.
-  const memory = join(sandbox.homeDir, ".pi", "agent", "memory");
-  mkdirSync(memory, { recursive: true });
-  writeFileSync(join(memory, "MEMORY.md"), "- Tabs: the user wants tabs\n");
+  rememberGlobally(sandbox, "- Tabs: the user wants tabs\n");
   gateway = await startGateway(sandbox);
 });
 

@@ -1,6 +1,3 @@
-// Sub-agents in OpenClaw: a fork begins with what its parent has, an isolated one with nothing, and one of a group has nothing of the user's.
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createOpenClawSandbox, type OpenClawSandbox } from "../../scripts/lib/openclaw.js";
 import { type Gateway, startGateway } from "../../scripts/lib/openclaw-gateway.js";
@@ -11,7 +8,7 @@ import {
   startScriptedModel,
 } from "../../scripts/lib/scripted-model.js";
 import { palimpsest } from "../e2e/support.ts";
-import { call, isPaired, lines, linkPalimpsest, textOf } from "./support.ts";
+import { call, isPaired, lines, linkPalimpsest, rememberGlobally, textOf } from "./support.ts";
 
 /** What OpenClaw says to a parent whose sub-agent is done: it takes no step of the next test. */
 const isReport = (body: RequestBody) =>
@@ -35,9 +32,7 @@ beforeAll(async () => {
   // Else the tool that spawns is behind the tool search.
   sandbox = await createOpenClawSandbox({ baseUrl: model.baseUrl, files, config: { tools: { toolSearch: false } } });
   linkPalimpsest(sandbox);
-  const memory = join(sandbox.homeDir, ".pi", "agent", "memory");
-  mkdirSync(memory, { recursive: true });
-  writeFileSync(join(memory, "MEMORY.md"), "- Tabs: the user wants tabs\n");
+  rememberGlobally(sandbox, "- Tabs: the user wants tabs\n");
   gateway = await startGateway(sandbox);
 });
 

@@ -1,5 +1,5 @@
 // Shared by the tests on OpenClaw: models that do as a test tells them, and what to look for in request bodies.
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { linkPlugin, type OpenClawSandbox } from "../../scripts/lib/openclaw.js";
 import { layOut } from "../../scripts/lib/packages.js";
@@ -10,6 +10,13 @@ export function linkPalimpsest(sandbox: OpenClawSandbox, settings?: Parameters<t
   const folder = join(sandbox.dir, "palimpsest");
   layOut(folder);
   linkPlugin(sandbox, folder, settings);
+}
+
+/** Writes the user's own memory, which all projects have. */
+export function rememberGlobally({ homeDir }: OpenClawSandbox, text: string): void {
+  const folder = join(homeDir, ".pi", "agent", "memory");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "MEMORY.md"), text);
 }
 
 type Move = Step | (() => Step | Promise<Step>);

@@ -63,7 +63,12 @@ export async function lookAtOpenClaw(findings, failuresIn, addon) {
   const found = [
     ...(enabled
       ? []
-      : [wrong("OpenClaw's configuration turns the plugin off", "`openclaw plugins enable palimpsest --accept-capabilities`")]),
+      : [
+          wrong(
+            "OpenClaw's configuration turns the plugin off",
+            "`openclaw plugins enable palimpsest --accept-capabilities`",
+          ),
+        ]),
     ...engineFindings(engine),
     ...configFindings(plugins.entries?.[id]?.config ?? {}),
     ...runtimeFindings(config),
