@@ -49,6 +49,16 @@ test("says what is installed, where no session has run yet", () => {
   expect(at.json("doctor")).toMatchObject({ healthy: true, store: null, installation: { pi: "1.5.2", enabled: true } });
 });
 
+test("says what is installed also where the store cannot be opened", () => {
+  const at = withPi("0.80.1");
+  mkdirSync(at.store, { recursive: true });
+  const { status, stdout, stderr } = at.run("doctor");
+  expect(status).not.toBe(0);
+  expect(stdout).toMatch(/^pi +0\.80\.1$/m);
+  expect(stdout).toContain("pi: Pi 0.80.1 is older than 0.87");
+  expect(stderr).toContain(at.store);
+});
+
 test.each<[string, string, (at: Desk & { agent: string }) => void]>([
   [
     "an old Pi",

@@ -36,7 +36,14 @@ export const doctor = {
       return 0;
     }
     const installation = await lookAtInstallation();
-    const store = installation.addon === null ? null : await checked(given, installation.openclaw?.store ?? null);
+    const openclawStore = installation.openclaw?.store ?? null;
+    const looked = installation.addon === null ? null : checked(given, openclawStore);
+    // Where the store cannot be opened, the rest may say why.
+    const store =
+      (await looked?.catch(async (error) => {
+        await (given.json ? undefined : printInstallation(installation));
+        throw error;
+      })) ?? null;
     const healthy = installation.findings.length === 0 && store?.healthy !== false;
     await (given.json ? writeJson({ healthy, store, installation }) : print(healthy, store, installation));
     return healthy ? 0 : 1;
@@ -62,12 +69,8 @@ async function checked(given, openclawStore) {
  * @param {import("../lib/installation.js").Installation} installation
  */
 async function print(healthy, store, installation) {
-  await write(pairs(aboutInstallation(installation)));
   const none = installation.addon === null ? "not checked without the addon" : "none yet: the first session makes one";
-  await write(`\n${pairs(store === null ? { store: none } : aboutStore(store))}`);
-  for (const { kind, problem, advice } of installation.findings) {
-    await write(`\n${kind}: ${problem}\n  ${advice}\n`);
-  }
+  await printInstallation(installation, `\n${pairs(store === null ? { store: none } : aboutStore(store))}`);
   for (const { kind, object, txId, problem, advice } of store?.findings ?? []) {
     const where = [object, txId === undefined ? undefined : `@${txId}`].filter(Boolean).join("");
     await write(`\n${kind}${where === "" ? "" : ` ${where}`}: ${problem}\n  ${advice}\n`);
@@ -75,6 +78,17 @@ async function print(healthy, store, installation) {
   const more = store?.moreFindings ?? 0;
   await write(more > 0 ? `\nand ${more} more\n` : "");
   await write(healthy ? "\nnothing is wrong\n" : "");
+}
+
+/**
+ * @param {import("../lib/installation.js").Installation} installation
+ * @param {string} [behind] what stands before its findings
+ */
+async function printInstallation(installation, behind = "") {
+  await write(pairs(aboutInstallation(installation)) + behind);
+  for (const { kind, problem, advice } of installation.findings) {
+    await write(`\n${kind}: ${problem}\n  ${advice}\n`);
+  }
 }
 
 /** @param {import("../lib/installation.js").Installation} installation */
