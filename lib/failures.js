@@ -25,6 +25,12 @@ export function isFailure(error) {
   );
 }
 
+/** Whether the store of a session is lost to it: what it holds cannot be read or trusted any more, or its file is gone. @param {unknown} error */
+export function isLost(error) {
+  const { code } = /** @type {{ code?: unknown }} */ (error ?? {});
+  return code === "STORE_GONE" || code === "STORE_CORRUPT" || code === "HASH_MISMATCH";
+}
+
 /** What the model is told where a tool of ours does not work. @param {string} tool */
 export function unavailable(tool) {
   return `\`${tool}\` does not work right now, and the user has been told. Go on without it: to see an output or a file again, run the command or read the file again`;

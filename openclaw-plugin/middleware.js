@@ -1,6 +1,7 @@
 // What happens around a tool call: a text that must not be written is refused, a result is stored whole before it is shown in part, and a
 // failed edit is explained. OpenClaw keeps what is shown. None of it rejects: an error here would fail the host's tool.
 import { tools } from "../index.js";
+import { blocksOf, withText } from "../lib/content.js";
 import { Calls, toSession } from "./turn.js";
 
 /**
@@ -8,12 +9,6 @@ import { Calls, toSession } from "./turn.js";
  * @import { Plugin } from "./plugin.js"
  * @import { Current } from "./sessions.js"
  */
-
-/** Tools whose output names files. */
-const namingTools = new Set(["ls", "find", "grep", "exec", "bash", "process"]);
-
-/** Characters of such an output that the session reads. */
-const maxTextCharacters = 262_144;
 
 const ownTools = new Set(tools().map(({ name }) => name));
 
@@ -73,8 +68,7 @@ async function shown(plugin, current, event, list) {
     await current.memory.ran({ toolCallId, toolName, args, isError }),
   ].filter((text) => typeof text === "string");
   const content = said.reduce(withText, given);
-  const text = namingTools.has(toolName) ? textOf(given) : undefined;
-  const report = { toolCallId, toolName, args, isError, text, content, details: result.details };
+  const report = { toolCallId, toolName, args, isError, content, details: result.details };
   const blocks = await current.session.showResult(report, messages);
   return blocks === null && said.length === 0 ? undefined : { result: { ...result, content: blocks ?? content } };
 }
@@ -92,33 +86,4 @@ async function helpOf({ failures }, { session }, args) {
 function isFailed(details) {
   const { status } = /** @type {{ status?: unknown }} */ (details ?? {});
   return status === "error" || status === "failed";
-}
-
-/** @typedef {{ type: string, [field: string]: unknown }} Block */
-
-/** @param {unknown} content @returns {Block[]} */
-function blocksOf(content) {
-  if (typeof content === "string") {
-    return [{ type: "text", text: content }];
-  }
-  return Array.isArray(content) ? content : [];
-}
-
-/** @param {Block[]} blocks */
-function textOf(blocks) {
-  const texts = blocks.map(({ text }) => (typeof text === "string" ? text : ""));
-  return texts.join("\n").slice(0, maxTextCharacters);
-}
-
-/**
- * Appends a text to the last text block, so that an error with one block keeps one block.
- * @param {Block[]} blocks
- * @param {string} text
- * @returns {Block[]}
- */
-function withText(blocks, text) {
-  const last = blocks.at(-1);
-  return last?.type === "text"
-    ? [...blocks.slice(0, -1), { ...last, text: `${last.text}\n\n${text}` }]
-    : [...blocks, { type: "text", text }];
 }

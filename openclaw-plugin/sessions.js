@@ -4,7 +4,7 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as addon from "../index.js";
-import { describe } from "../lib/failures.js";
+import { describe, isLost } from "../lib/failures.js";
 import { inStateFolder } from "../lib/places.js";
 import { isShared, SessionMemory } from "./memory.js";
 import { Room } from "./model.js";
@@ -243,14 +243,13 @@ export class Sessions {
 
   /** Gives a session up whose store is lost, so that the next turn opens it anew. Resolves to whether it did. @param {string} sessionId @param {unknown} error */
   async giveUp(sessionId, error) {
-    const { code } = /** @type {{ code?: unknown }} */ (error ?? {});
-    if (code !== "STORE_GONE" && code !== "STORE_CORRUPT" && code !== "HASH_MISMATCH") {
+    if (!isLost(error)) {
       return false;
     }
     const lost = await this.opened(sessionId);
     this.#open.delete(sessionId);
     await lost?.session.close().catch(() => {});
-    if (code === "STORE_GONE") {
+    if (/** @type {{ code?: unknown }} */ (error).code === "STORE_GONE") {
       const store = this.#store;
       this.#store = undefined;
       await Promise.all([...this.#open.keys()].map((open) => this.close(open)));

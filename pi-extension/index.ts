@@ -9,11 +9,12 @@ import {
   type SessionBeforeCompactEvent,
   type ToolCallEvent,
 } from "@earendil-works/pi-coding-agent";
+import { withText } from "../lib/content.js";
 import { type Copy, once, servingCopy, standsAside } from "./addon.ts";
 import { createFailures, describe, type Failures, openExtensionLog, timedHooks } from "./failures.ts";
 import { flagName } from "./live.ts";
 import { MemoryLife, memoryFlag } from "./memory.ts";
-import { modelOf, withText } from "./observe.ts";
+import { modelOf } from "./observe.ts";
 import { contextMessages, noteHidden, prompted } from "./prompt.ts";
 import { type Current, loadWelcome, SessionLife, showStatus } from "./session.ts";
 import { registerRows, showTold } from "./tools.ts";

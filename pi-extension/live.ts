@@ -6,8 +6,8 @@ import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, extname, join } from "node:path";
 import type { ExtensionAPI, ExtensionContext, SessionEntry } from "@earendil-works/pi-coding-agent";
+import { describe, isLost } from "../lib/failures.js";
 import type { Addon, Session, Settings, Store } from "./addon.ts";
-import { describe } from "./failures.ts";
 
 /** What stands for the path of a store in memory. */
 export const inMemory = ":memory:";
@@ -73,12 +73,6 @@ export function settingsPlaces(agentDir: string, ctx: ExtensionContext) {
 async function settingsOf(addon: typeof Addon, agentDir: string, ctx: ExtensionContext): Promise<Settings> {
   const settings = await addon.loadSettings(settingsPlaces(agentDir, ctx));
   return { ...settings, layout: chosenLayout(ctx) ?? settings.layout };
-}
-
-/** Whether the store of a session is lost to it: what it holds cannot be read or trusted any more, or its file is gone. */
-export function isLost(error: unknown): boolean {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return code === "STORE_GONE" || code === "STORE_CORRUPT" || code === "HASH_MISMATCH";
 }
 
 /**

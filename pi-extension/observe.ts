@@ -9,6 +9,7 @@ import type {
   ToolExecutionStartEvent,
   ToolResultEvent,
 } from "@earendil-works/pi-coding-agent";
+import { blocksOf, withText } from "../lib/content.js";
 import type { Session, UsageReport } from "./addon.ts";
 import type { Failures } from "./failures.ts";
 import type { HelpDetails } from "./tools.ts";
@@ -92,27 +93,10 @@ export function createObserver(session: Session, failures: Failures, ignored: Re
   };
 }
 
-/** Appends a text to the last text block, so that an error with one block keeps one block. */
-export function withText(given: ToolResultEvent["content"], text: string): ToolResultEvent["content"] {
-  const content = blocksOf(given);
-  const last = content.at(-1);
-  return last?.type === "text"
-    ? [...content.slice(0, -1), { ...last, text: `${last.text}\n\n${text}` }]
-    : [...content, { type: "text", text }];
-}
-
 function shownText(result: unknown): string {
   const { content } = (result ?? {}) as Partial<AgentToolResult<unknown>>;
   const texts = blocksOf(content).map((block) => (block.type === "text" ? block.text : ""));
   return texts.join("\n").slice(0, maxTextCharacters);
-}
-
-/** The blocks of a content: tools written in JavaScript may give a string, or nothing, in their place. */
-function blocksOf(content: unknown): ToolResultEvent["content"] {
-  if (typeof content === "string") {
-    return [{ type: "text", text: content }];
-  }
-  return Array.isArray(content) ? content : [];
 }
 
 /** Reports the usage of one session. */

@@ -1,6 +1,7 @@
 // The life of the open session behind a Pi: opened, closed, turned off and on, carried over to another store where its own is lost. At
 // most one is open. What is done in an open session is in index.ts and observe.ts; how store and session are opened, in live.ts.
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { isLost } from "../lib/failures.js";
 import { cut } from "../lib/words.js";
 import { type Addon, type ContextTool, loadAddon, once, type SessionEvent, type Settings } from "./addon.ts";
 import { createFailures, environment, type Failures, type openExtensionLog } from "./failures.ts";
@@ -8,7 +9,6 @@ import {
   flagName,
   inMemory,
   isForgotten,
-  isLost,
   isSwitchedOff,
   type Live,
   type Off,

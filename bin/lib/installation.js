@@ -7,6 +7,7 @@ import { levelVariable, openLog } from "../../lib/log.js";
 import { piAgentDir } from "../../lib/places.js";
 import { version } from "./help.js";
 import { lookAtOpenClaw } from "./openclaw.js";
+import { isOlder } from "./versions.js";
 
 /**
  * @typedef {object} Finding
@@ -170,13 +171,4 @@ function failuresIn(file) {
   const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
   const failures = lines.filter((line) => /^\d{4}-\S+Z error /.test(line));
   return { failures: failures.length, newest: failures.at(-1)?.split(" ", 1)[0] ?? null };
-}
-
-/**
- * @param {string} found
- * @param {number[]} least
- */
-function isOlder(found, least) {
-  const [major, minor] = found.split(".").map(Number);
-  return major < least[0] || (major === least[0] && minor < least[1]);
 }

@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openLog } from "../../lib/log.js";
 import { inStateFolder, openclawStateDir } from "../../lib/places.js";
+import { isOlder } from "./versions.js";
 
 /**
  * @import { Finding } from "./installation.js"
@@ -23,6 +24,8 @@ import { inStateFolder, openclawStateDir } from "../../lib/places.js";
  */
 
 const id = "palimpsest";
+/** The oldest that has what the plugin needs: major and minor. */
+const oldest = [2026, 9];
 /** The version that the tests run. */
 const tested = "2026.9.6";
 /** An OpenClaw that hangs must not stop the check. */
@@ -46,11 +49,7 @@ export async function lookAtOpenClaw(findings, failuresIn, addon) {
   const config = read(file);
   if (config === undefined) {
     const problem = `\`${file}\` cannot be read as JSON`;
-    findings.push({
-      kind: "openclaw",
-      problem,
-      advice: "`openclaw plugins inspect palimpsest` says what OpenClaw makes of it",
-    });
+    findings.push(wrong(problem, "`openclaw plugins inspect palimpsest` says what OpenClaw makes of it"));
     return null;
   }
   const plugins = config.plugins ?? {};
@@ -167,8 +166,8 @@ function runtimeFindings(config) {
 
 /** @param {string | null} version */
 function versionFindings(version) {
-  return version !== null && isOlder(version, "2026.9.0")
-    ? [wrong(`OpenClaw ${version} is older than 2026.9.0; ${tested} is tested`, "update OpenClaw")]
+  return version !== null && isOlder(version, oldest)
+    ? [wrong(`OpenClaw ${version} is older than ${oldest.join(".")}.0; ${tested} is tested`, "update OpenClaw")]
     : [];
 }
 
@@ -177,11 +176,6 @@ function openclawVersion() {
   const shell = process.platform === "win32";
   const { status, stdout } = spawnSync("openclaw", ["--version"], { encoding: "utf8", timeout: timeoutMs, shell });
   return status === 0 ? (/\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? null) : null;
-}
-
-/** @param {string} found @param {string} least */
-function isOlder(found, least) {
-  return found.localeCompare(least, "en", { numeric: true }) < 0;
 }
 
 /** @param {string} file @returns {Json | undefined} */

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::session::Session;
-use crate::live::{self, FinishedToolCall, HostList, LiveSession, Shown};
+use crate::live::{self, HostList, LiveSession, Shown};
 use crate::object::ObjectId;
 
 /// The result of a tool call that the host is about to add to its list.
@@ -76,24 +76,6 @@ impl NewToolResult {
             "details": self.details,
         })
     }
-
-    fn finished(self) -> FinishedToolCall {
-        let text = match &self.content {
-            Value::String(text) => text.clone(),
-            content => {
-                let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
-                let texts = blocks.iter().filter_map(|block| block.get("text")?.as_str());
-                texts.collect::<Vec<_>>().join("\n")
-            }
-        };
-        FinishedToolCall {
-            call: self.tool_call_id,
-            tool: self.tool_name,
-            args: self.args,
-            is_error: self.is_error,
-            text,
-        }
-    }
 }
 
 #[napi]
@@ -119,10 +101,10 @@ impl Session {
             let skip = usize::try_from(skip).unwrap_or(usize::MAX);
             let messages = format!("[{}]", messages.join(","));
             let message = result.message().to_string();
-            let finished = result.finished();
+            let args = result.args;
             let work = move |session: &mut LiveSession| {
                 let list = HostList { since, skip, messages: &messages };
-                session.show_result(&list, &finished, &message)
+                session.show_result(&list, args, &message)
             };
             shared.with(work).map(|shown| match shown {
                 Shown::Resend => r#"{"resend":true}"#.to_owned(),

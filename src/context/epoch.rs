@@ -120,7 +120,7 @@ fn decide_in_full(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option
         .or_else(|| paid(&standing, terms))
         .or_else(|| soon(&standing, terms))?;
     let reserve = cause.reserve;
-    let new = epoch(session, &standing, cause);
+    let new = epoch(session, &standing, cause, &working_set::kept(session, terms));
     // Text before what leaves may be shown differently too; the rewrite then begins there.
     let is_borne = reserve.is_none_or(|reserve| {
         let cost = standing.rewrite_from(first_changed(session, &new), new.freed_tokens);
@@ -275,15 +275,20 @@ fn soon(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
     may.then(|| Cause { reason, reserve: Some(reserve), leaving: leaving.to_vec(), from })
 }
 
-fn epoch(session: &Session, standing: &Standing<'_>, cause: Cause) -> NewEpoch {
+/// `kept`: the positions of messages that the host sends itself.
+fn epoch(
+    session: &Session,
+    standing: &Standing<'_>,
+    cause: Cause,
+    kept: &BTreeSet<u64>,
+) -> NewEpoch {
     let collapsing = outputs_of(&cause.leaving);
     let steps = standing.foldable_with(&cause.leaving, &collapsing);
     let folds = fold::folds_of(session, &steps);
     let folded = session.with_folds(&folds);
     let held: BTreeSet<u64> = session.chat().window().iter().take(cause.from).copied().collect();
     let stays = standing.staying(&collapsing);
-    let kept: BTreeSet<u64> = standing.kept();
-    let treatments = renewal::treatments(&folded, &collapsing, &stays, (&held, &kept));
+    let treatments = renewal::treatments(&folded, &collapsing, &stays, (&held, kept));
     let hides = |at: u64| folded.folds().hide(at);
     let collapsed = treatments
         .iter()

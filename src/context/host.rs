@@ -271,6 +271,11 @@ impl HostMessage {
         value.get("summary")?.as_str().map(str::to_owned)
     }
 
+    /// Tokens of its text alone.
+    pub fn text_tokens(&self) -> u64 {
+        self.tokens().saturating_sub(MESSAGE_TOKENS + self.tokens_beside_text())
+    }
+
     /// Tokens of its blocks that are no text.
     pub fn tokens_beside_text(&self) -> u64 {
         self.image_tokens() + self.other_tokens().unwrap_or(0)

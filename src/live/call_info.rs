@@ -28,6 +28,11 @@ pub struct CallInfo {
 }
 
 impl CallInfo {
+    /// [`Self::kept_from`], behind every list if there is none.
+    pub(super) fn kept_from(&self) -> usize {
+        self.kept_from.unwrap_or(usize::MAX)
+    }
+
     /// The provider's wire format, where the host said so.
     pub(crate) fn api(&self) -> Option<&str> {
         let api = self.model_data.as_ref()?.api.as_str();

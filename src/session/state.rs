@@ -1,5 +1,6 @@
 //! The state of a session: the fold of its events. `reading` has the accessors, `moved` passes a moved file's state on, `asked`
-//! holds what a person activated, `kept` what a host sends itself, `window` works out what stands at each message, and `requests` what caches hold.
+//! holds what a person activated, `kept` what a host sends itself, `continued` what another session left, `window` works out what
+//! stands at each message, and `requests` what caches hold.
 
 mod asked;
 mod continued;

@@ -289,13 +289,6 @@ impl Host {
         args: &Value,
         output: &str,
     ) -> Value {
-        let finished = FinishedToolCall {
-            call: id.to_owned(),
-            tool: tool.to_owned(),
-            args: args.clone(),
-            is_error: false,
-            text: output.to_owned(),
-        };
         let content = json!([{ "type": "text", "text": output }]);
         let message = json!({
             "role": "toolResult", "toolCallId": id, "toolName": tool, "content": content, "isError": false,
@@ -303,7 +296,7 @@ impl Host {
         let same = self.known.iter().zip(&self.messages).take_while(|(a, b)| a == b).count();
         let rest = Value::from(self.messages[same..].to_vec()).to_string();
         let list = HostList { since: self.since, skip: same, messages: &rest };
-        match self.live.show_result(&list, &finished, &message.to_string()).unwrap() {
+        match self.live.show_result(&list, args.clone(), &message.to_string()).unwrap() {
             Shown::Content(Some(shown)) => serde_json::from_str(&shown).unwrap(),
             Shown::Content(None) => content,
             Shown::Resend => panic!("the session holds another request"),

@@ -256,11 +256,6 @@ impl<'a> Standing<'a> {
         steps
     }
 
-    /// Positions of the messages that the host sends itself.
-    pub(super) fn kept(&self) -> BTreeSet<u64> {
-        self.session.chat().window().iter().skip(self.terms.kept_from).copied().collect()
-    }
-
     /// The steps that could fold. Their standing outputs would leave with them, but count as items of their own.
     fn folding(&self) -> Vec<Candidate> {
         let outputs: BTreeMap<u64, usize> = self

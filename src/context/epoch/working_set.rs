@@ -62,8 +62,13 @@ pub(super) fn newest_room(marks: &Marks) -> u64 {
 /// Positions of the results that cannot leave: the model has not answered them yet, or the host sends them itself.
 pub(super) fn fixed(session: &Session, terms: &Terms<'_>) -> BTreeSet<u64> {
     let mut fixed = unanswered(session);
-    fixed.extend(session.chat().window().iter().skip(terms.kept_from));
+    fixed.extend(kept(session, terms));
     fixed
+}
+
+/// Positions of the messages that the host sends itself.
+pub(super) fn kept(session: &Session, terms: &Terms<'_>) -> BTreeSet<u64> {
+    session.chat().window().iter().skip(terms.kept_from).copied().collect()
 }
 
 /// Positions of the results that the model has not answered yet.

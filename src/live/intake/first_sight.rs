@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Ingest;
 use crate::context::epoch::Bound;
 use crate::context::first_sight::{self, Output, Previews};
-use crate::context::host::{HostMessage, MESSAGE_TOKENS};
+use crate::context::host::HostMessage;
 use crate::error::Result;
 use crate::session::{Event, ResultFact, Treatment};
 use crate::settings::{Layout, Settings};
@@ -28,17 +28,13 @@ impl Ingest<'_> {
         if self.options.settings.layout != Layout::Log {
             return Ok(());
         }
-        let text = &*message.text();
-        let beside = MESSAGE_TOKENS + message.tokens_beside_text();
-        let tokens = message.tokens().saturating_sub(beside);
+        let (text, tokens) = (&*message.text(), message.text_tokens());
         let counter = self.options.counter;
         let output = Output { at, fact, text, tokens, counter, args, said };
         let known = self.journal.state().chat().get(at);
         let is_new = known.is_some_and(|known| known.changes == 0);
         let standing = if is_new { self.standing_blocks(&output)? } else { Vec::new() };
-        let Settings { preview_tokens, preview_reads: reads, .. } = self.options.settings;
-        let previews =
-            Previews { tokens: if self.may_preview(tokens) { preview_tokens } else { 0 }, reads };
+        let previews = self.previews(tokens);
         let treatment = first_sight::decide(self.journal.state(), &output, &standing, previews);
         if treatment != Treatment::Given {
             self.journal.record(Event::Treated { at, treatment });
@@ -46,9 +42,15 @@ impl Ingest<'_> {
         if is_new { self.note_lines(at) } else { Ok(()) }
     }
 
+    /// Which outputs are previewed where one of this size is to be shown.
+    pub(super) fn previews(&self, tokens: u64) -> Previews {
+        let Settings { preview_tokens, preview_reads: reads, .. } = self.options.settings;
+        Previews { tokens: if self.may_preview(tokens) { preview_tokens } else { 0 }, reads }
+    }
+
     /// Whether the bill can bear a preview of an output of this size. Once the model needed something that did not stand, it
     /// has to bear that the rest of this one is needed right away, in a call of its own.
-    pub(super) fn may_preview(&self, tokens: u64) -> bool {
+    fn may_preview(&self, tokens: u64) -> bool {
         let bill = self.journal.state().bill();
         let (Some(last), Some(note)) = (bill.last(), bill.prices()) else { return true };
         let asking = note.prices.cost(last.bill.ours.total(), ASKING_TOKENS);

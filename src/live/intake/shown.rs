@@ -4,7 +4,7 @@
 use super::Ingest;
 use crate::context::content::{Images, with_text};
 use crate::context::first_sight::{self, Output, Previews};
-use crate::context::host::{HostCall, HostMessage, MESSAGE_TOKENS};
+use crate::context::host::{HostCall, HostMessage};
 use crate::context::log_layout::{Texts, excerpt_text};
 use crate::error::{Error, Result};
 use crate::live::journal::Journal;
@@ -26,22 +26,20 @@ impl Ingest<'_> {
         let ingested = self.examine(pending, message, at)?;
         let toolcall = ingested.fact.object.clone().zip(ingested.version.clone());
         let Some((object, version)) = toolcall else { return Ok(None) };
-        let text = message.text();
+        let (text, tokens) = (message.text(), message.text_tokens());
         let args = &ingested.call.call.args;
-        let tokens = message.tokens().saturating_sub(MESSAGE_TOKENS + message.tokens_beside_text());
         let (fact, counter, said) = (&ingested.fact, self.options.counter, &*ingested.call.said);
         let output = Output { at, fact, text: &text, tokens, counter, args, said };
         let treatment = self.preview(&output);
-        let shown = match &treatment {
+        let part = match &treatment {
             Treatment::Excerpt { pieces } => {
-                excerpt_text(self.journal.state(), fact, &text, pieces)?
+                Some(excerpt_text(self.journal.state(), fact, &text, pieces)?)
             }
-            _ => text.clone().into_owned(),
+            _ => None,
         };
-        let content = (treatment != Treatment::Given)
-            .then(|| with_text(message.content(), &shown, Images::Stay));
-        let (call, cut) = (id.to_owned(), fact.cut.clone());
-        let (whole, shown) = (Hash::of(&*text), Hash::of(&shown));
+        let content = part.as_ref().map(|part| with_text(message.content(), part, Images::Stay));
+        let (call, cut, whole) = (id.to_owned(), fact.cut.clone(), Hash::of(&*text));
+        let shown = part.map_or_else(|| whole.clone(), Hash::of);
         let known = ShownResult { call, at, object, version, whole, shown, cut, treatment };
         self.journal.record(Event::Shown(known));
         Ok(content)
@@ -49,12 +47,10 @@ impl Ingest<'_> {
 
     /// Long outputs are previewed; nothing refers to other messages, for the host keeps the words when these have left.
     fn preview(&self, output: &Output<'_>) -> Treatment {
-        let settings = &self.options.settings;
-        if settings.layout != Layout::Log {
+        if self.options.settings.layout != Layout::Log {
             return Treatment::Given;
         }
-        let tokens = if self.may_preview(output.tokens) { settings.preview_tokens } else { 0 };
-        let previews = Previews { tokens, reads: false };
+        let previews = Previews { reads: false, ..self.previews(output.tokens) };
         match first_sight::decide(self.journal.state(), output, &[], previews) {
             excerpt @ Treatment::Excerpt { .. } => excerpt,
             _ => Treatment::Given,

@@ -51,6 +51,12 @@ impl Ids {
         Ok(Self::of(key, &newest))
     }
 
+    /// Those of the sessions that may part from this one.
+    fn others(&self) -> impl Iterator<Item = Self> + use<> {
+        let key = self.key.clone();
+        (2..).map(move |number| Self::of(key.clone(), &format!("{key}+{number}")))
+    }
+
     /// The key under which the session's own documents are stored.
     pub(super) fn own_key(&self) -> &str {
         self.chat.as_str().strip_prefix("chat:").unwrap_or_default()
@@ -123,20 +129,14 @@ impl Journal {
     /// `cwd`: as for [`Self::begin`]. `aside`: as for [`Self::commit`].
     pub(in crate::live) fn part(&mut self, cwd: &Path, aside: &[Event]) -> Result<()> {
         let from = self.ids.clone();
-        let mut others =
-            (2..).map(|number| Ids::of(from.key.clone(), &format!("{}+{number}", from.key)));
         let Some(at) = self.stored.session else {
             // Nothing was before: it starts again under another name.
-            for ids in others {
-                if self.store.get(&ids.session, AsOf::Latest)?.is_none() {
-                    self.ids = ids;
-                    break;
-                }
-            }
+            self.ids = self.first_free(from.others())?;
             return Ok(());
         };
         let stored = std::mem::take(&mut self.stored);
-        let result = others
+        let result = from
+            .others()
             .find_map(|ids| self.part_as(ids, (&from, AsOf::Tx(at)), cwd, aside).transpose())
             .unwrap_or_else(|| Err(Error::internal("no number is free")));
         if result.is_err() {
@@ -160,12 +160,7 @@ impl Journal {
             Some(version) => AsOf::Tx(version.tx_id),
             None => return Err(Error::NotFound { id: source.clone(), at: "latest".to_owned() }),
         };
-        let mut ids = self.ids.clone();
-        let mut number = 2;
-        while self.store.get(&ids.session, AsOf::Latest)?.is_some() {
-            ids = Ids::of(ids.key.clone(), &format!("{}+{number}", ids.key));
-            number += 1;
-        }
+        let ids = self.first_free(std::iter::once(self.ids.clone()).chain(self.ids.others()))?;
         let before =
             Before(std::mem::replace(&mut self.ids, ids), std::mem::take(&mut self.stored));
         match self.stage_start(Some((from, at)), cwd) {
@@ -181,6 +176,16 @@ impl Journal {
     pub(in crate::live) fn give_back(&mut self, before: Before) {
         (self.ids, self.stored) = (before.0, before.1);
         self.is_in_doubt = true;
+    }
+
+    /// The first of these IDs that no session has.
+    fn first_free(&self, all: impl Iterator<Item = Ids>) -> Result<Ids> {
+        for ids in all {
+            if self.store.get(&ids.session, AsOf::Latest)?.is_none() {
+                return Ok(ids);
+            }
+        }
+        Err(Error::internal("no number is free"))
     }
 
     /// Parts under these IDs; nothing if another session has them.

@@ -57,7 +57,7 @@ impl LiveSession {
             if since != view.call() || skip > view.of_host() {
                 return Ok(Transformed::Resend);
             }
-            let kept_from = call.kept_from.unwrap_or(usize::MAX);
+            let kept_from = call.kept_from();
             live.run(&ListTail { skip, messages: &messages.borrow(), kept_from }, call)
         });
         if result.is_err() {

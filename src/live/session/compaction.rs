@@ -33,7 +33,7 @@ impl LiveSession {
         let mut messages = HostMessage::parse_list(messages, self.options.counter)?;
         self.reload_if_in_doubt()?;
         self.restore_and_withhold(0, &mut messages)?;
-        let kept_from = call.kept_from.unwrap_or(usize::MAX);
+        let kept_from = call.kept_from();
         let list = ListTail { skip: 0, messages: &messages, kept_from };
         match asked.reason {
             Reason::Manual => {

@@ -1,6 +1,6 @@
 //! A turn that the host runs itself: the results that it shows, and its end. Decides by what `context` says.
 
-use std::cell::RefCell;
+use serde_json::Value;
 
 use super::LiveSession;
 use crate::context::host::HostMessage;
@@ -43,14 +43,15 @@ impl LiveSession {
     /// Takes the result of a tool call, which the host is about to add to its list and sends itself: what the call did, as
     /// [`Self::record_tool_call`], and the whole result. Says how the host is to show it.
     ///
-    /// `list`: the host's, whose last message makes the call. `message`: the message that the result will be, JSON.
+    /// `list`: the host's, whose last message makes the call. `args`: arguments as the tool ran with them. `message`: the message that the
+    /// result will be, JSON.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if the messages are no JSON array; whatever the store reports. The host then shows what it has.
     pub fn show_result(
         &mut self,
         list: &HostList<'_>,
-        finished: &FinishedToolCall,
+        args: Value,
         message: &str,
     ) -> Result<Shown> {
         let _bounded = self.bounded();
@@ -63,8 +64,15 @@ impl LiveSession {
         if since != self.request.view().call() || skip > self.request.view().of_host() {
             return Ok(Shown::Resend);
         }
-        self.record_tool_call(finished)?;
-        messages.push(HostMessage::parse(message, self.options.counter));
+        let message = HostMessage::parse(message, self.options.counter);
+        self.record_tool_call(&FinishedToolCall {
+            call: message.key.calls.first().cloned().unwrap_or_default(),
+            tool: message.tool.clone().unwrap_or_default(),
+            args,
+            is_error: message.is_error,
+            text: message.text().into_owned(),
+        })?;
+        messages.push(message);
         self.restore_and_withhold(skip, &mut messages)?;
         let (list, result) = messages.split_at(messages.len() - 1);
         let list = ListTail { skip, messages: list, kept_from: 0 };
@@ -85,15 +93,13 @@ impl LiveSession {
     /// again.
     pub fn commit_turn(&mut self, key: &str, messages: &str) -> Result<Commit> {
         let _bounded = self.bounded();
-        let messages = HostMessage::parse_list(messages, self.options.counter)?;
+        let mut messages = HostMessage::parse_list(messages, self.options.counter)?;
         self.reload_if_in_doubt()?;
         if self.journal.state().has_committed(key) {
             return Ok(Commit::Duplicate);
         }
-        let messages = RefCell::new(messages);
-        self.restore_and_withhold(0, &mut messages.borrow_mut())?;
+        self.restore_and_withhold(0, &mut messages)?;
         self.durably(|live| {
-            let messages = messages.borrow();
             let (skip, known) = live.known_of_turn(&messages);
             // What is known is as the host's list has it, where others may have changed it.
             let kept_from = if live.journal.state().has_kept() { 0 } else { usize::MAX };

@@ -18,11 +18,10 @@ pub(super) struct Kept {
 }
 
 impl Kept {
+    /// A message came in.
     pub(super) fn note(&mut self, at: u64, is_kept: bool) {
         if is_kept {
             self.messages.insert(at);
-        } else {
-            self.messages.remove(&at);
         }
     }
 
