@@ -24,6 +24,7 @@ mod search;
 mod sqlite;
 mod stats;
 mod transaction;
+mod upkeep;
 mod verified;
 
 pub use archive::{
@@ -32,8 +33,7 @@ pub use archive::{
     redact_text,
 };
 pub use backend::{
-    Backend, Expected, Garbage, Glance, IndexedFolder, Item, Lost, Op, Outcome, Part, PlacedItem,
-    Put, Receipt, Replacement, Size, Splice, Version,
+    Backend, Expected, Glance, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version,
 };
 pub(crate) use clock::system_time;
 pub use diff::{DEFAULT_DIFF_CONTEXT, Difference};
@@ -62,3 +62,4 @@ pub(crate) use sqlite::install_locks;
 pub use sqlite::{Journal, SqliteBackend};
 pub use stats::Stats;
 pub use transaction::Transaction;
+pub use upkeep::{Garbage, IndexedFolder, Lost, Part, Replacement, Size, Upkeep};

@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Query;
-use super::RelationIndex;
-use super::SearchIndex;
+use super::{Query, Upkeep};
 use crate::error::{Error, Result};
 use crate::object::{
     AsOf, Envelope, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, Timestamp,
@@ -152,135 +149,6 @@ pub struct Receipt {
     pub outcomes: Vec<Outcome>,
 }
 
-/// A change of stored data. Only commands that a person runs (`forget`) use it; nothing else changes what is stored.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Replacement {
-    /// Removes text from a version, or puts back what was removed. Its hashes, times and items stay.
-    Version {
-        /// The object.
-        id: ObjectId,
-        /// The version's transaction.
-        tx_id: TxId,
-        /// The new fields.
-        fields: Map<String, Value>,
-        /// The new content, with its SHA-256.
-        content: Option<(Hash, String)>,
-        /// The new additional contents.
-        additional: BTreeMap<String, (Hash, String)>,
-        /// The reason, and the payload hash of what is left; `None` if the version is whole again.
-        redacted: Option<Redaction>,
-    },
-    /// Removes text from an item that is or was in a list.
-    Item {
-        /// The object.
-        id: ObjectId,
-        /// Position in the list.
-        position: u64,
-        /// First transaction that has it there.
-        from: TxId,
-        /// The new item, with the same running hash and `redacted` set.
-        item: Item,
-    },
-    /// Marks an object as forgotten: it gets no further versions, and loses its nicknames and its source, whose path
-    /// may be private.
-    Forgotten {
-        /// The object.
-        id: ObjectId,
-    },
-}
-
-impl Replacement {
-    /// The object concerned.
-    pub fn id(&self) -> &ObjectId {
-        match self {
-            Self::Version { id, .. } | Self::Item { id, .. } | Self::Forgotten { id } => id,
-        }
-    }
-}
-
-/// What [`Backend::collect`] drops.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Garbage {
-    /// Number of contents that no version refers to.
-    pub contents: u64,
-    /// Their UTF-8 bytes.
-    pub content_bytes: u64,
-    /// Size of the store's files before, in bytes.
-    pub bytes_before: u64,
-    /// Size of the store's files after; as an estimate beforehand, an upper bound.
-    pub bytes_after: u64,
-    /// Whether a reader of an older state, in this process or another, still keeps dropped text in the log. Then
-    /// collect again.
-    pub waits_for_readers: bool,
-}
-
-/// A part of a store and its size on disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
-    /// Name of the table or index.
-    pub name: String,
-    /// Bytes.
-    pub bytes: u64,
-}
-
-/// Sizes of a store.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Size {
-    /// Objects by type.
-    pub objects: BTreeMap<ObjectType, u64>,
-    /// Forgotten objects among them.
-    pub forgotten: u64,
-    /// Versions.
-    pub versions: u64,
-    /// Items, including those that left their list.
-    pub items: u64,
-    /// Contents.
-    pub contents: u64,
-    /// UTF-8 bytes of contents, items and fields, before compression.
-    pub plain_bytes: u64,
-    /// Bytes of the file; 0 in memory.
-    pub file_bytes: u64,
-    /// Bytes of the write-ahead log.
-    pub log_bytes: u64,
-    /// Unused bytes in the file.
-    pub free_bytes: u64,
-    /// Bytes by table and index, largest first.
-    pub parts: Vec<Part>,
-}
-
-/// A folder that a person had indexed: where no other vault is marked, links within it resolve within it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct IndexedFolder {
-    /// The filesystem that holds it.
-    pub filesystem_id: String,
-    /// Its canonical path with slashes, and none at the end.
-    pub path: String,
-}
-
-impl IndexedFolder {
-    /// Whether a folder is this one or lies in it. `folder`: its path in the same form.
-    pub fn holds(&self, filesystem_id: &str, folder: &str) -> bool {
-        let rest = folder.strip_prefix(self.path.as_str());
-        self.filesystem_id == filesystem_id
-            && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    }
-}
-
-/// Acknowledged transactions that were missing when the store was opened: something outside the program removed or
-/// damaged them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lost {
-    /// ID of the store that held them: this one, or an earlier one at the same path.
-    pub store_id: String,
-    /// The first transaction that is missing.
-    pub from: TxId,
-    /// The last transaction that is missing.
-    pub to: TxId,
-    /// When it was noticed.
-    pub noticed: Timestamp,
-}
-
 /// The latest version of an object at a glance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glance {
@@ -290,10 +158,11 @@ pub struct Glance {
     pub redacted: Option<Redaction>,
 }
 
-/// Stores versions of objects and keeps every one. The contract tests run on every implementation.
+/// Stores versions of objects and keeps every one: what a file on this machine and a server that many share have in common.
+/// The contract tests run on every implementation.
 ///
-/// Made for a remote server as well as for a file: it addresses whole documents and list elements by ID, without
-/// joins or cursors. Calls block; callers run on worker threads.
+/// It addresses whole documents and list elements by ID, without joins or cursors. Calls block; callers run on worker
+/// threads. What only a store of our own can do is in [`Upkeep`].
 pub trait Backend: Debug + Send + Sync {
     /// Short name for messages: `sqlite`, `memory`.
     fn name(&self) -> &'static str;
@@ -307,11 +176,13 @@ pub trait Backend: Debug + Send + Sync {
         receipts.into_iter().next().ok_or_else(|| Error::internal("a transaction has no receipt"))
     }
 
-    /// Applies several transactions in order, all of them or none; no reader sees a state between them. Each has one
-    /// `tx_id`, one `system_time` and one receipt.
+    /// Applies several transactions in order. Each has one `tx_id`, one `system_time` and one receipt. A store with
+    /// [`Self::upkeep`] applies all of them or none, and no reader sees a state between them. A shared store applies each as
+    /// a whole, and stops at the first that is refused.
     ///
-    /// `now`: the wall clock. If it is earlier than the newest transaction's time, that time is used instead. Each
-    /// `tx_id` is greater than the one before, the first at least 1; gaps are allowed. The data is durable on return.
+    /// `now`: the wall clock. If it is earlier than the newest transaction's time, that time is used instead; a shared store
+    /// goes by the clock of its server. Each `tx_id` is greater than the one before, the first at least 1; gaps are
+    /// allowed. The data is durable on return.
     ///
     /// # Errors
     /// `FORGOTTEN` if a put goes to a forgotten object or has a forgotten content; `CONFLICT` with the winner if the
@@ -404,53 +275,9 @@ pub trait Backend: Debug + Send + Sync {
     /// The nicknames of an object, in order.
     fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>>;
 
-    /// Lists the hashes of contents in order, those after `after`; at most `limit`.
-    fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>>;
-
-    /// The full-text index; `None` if the backend has none.
-    fn search_index(&self) -> Option<&dyn SearchIndex> {
+    /// The upkeep of a store of our own; `None` for one that is shared.
+    fn upkeep(&self) -> Option<&dyn Upkeep> {
         None
-    }
-
-    /// The index of relations; `None` if the backend has none.
-    fn relation_index(&self) -> Option<&dyn RelationIndex> {
-        None
-    }
-
-    /// Replaces stored data, all of it or nothing, and refuses contents with the hashes `banned` from then on. Only
-    /// for commands that a person runs. [`Self::collect`] then drops the replaced data from the files.
-    ///
-    /// # Errors
-    /// `CONFLICT` if the newest transaction is no longer `newest`; `INVALID_ARGUMENT` if the store lacks what is to
-    /// be replaced.
-    fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()>;
-
-    /// Measures what [`Self::collect`] would drop.
-    fn garbage(&self) -> Result<Garbage>;
-
-    /// Drops everything that no version, item or object needs, so that no byte of it is left in the store's files,
-    /// and returns free space to the file system. Keeps every version of every object. Only for commands that a
-    /// person runs.
-    fn collect(&self) -> Result<Garbage>;
-
-    /// Counts and measures the store.
-    fn size(&self) -> Result<Size>;
-
-    /// Records that a person had a folder indexed, unless a folder is recorded that holds it.
-    fn add_folder(&self, folder: &IndexedFolder) -> Result<()>;
-
-    /// The recorded folders, in the order of their filesystems and paths.
-    fn folders(&self) -> Result<Vec<IndexedFolder>>;
-
-    /// Acknowledged transactions that were found missing, in the order of discovery.
-    fn lost(&self) -> Result<Vec<Lost>> {
-        Ok(Vec::new())
-    }
-
-    /// Checks what the contract cannot see: pages, indexes, references between rows. Reads only. Returns one text per
-    /// problem.
-    fn check_integrity(&self) -> Result<Vec<String>> {
-        Ok(Vec::new())
     }
 
     /// Releases files and connections. Later calls fail with `CLOSED`. Idempotent.

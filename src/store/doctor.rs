@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use self::references::References;
 pub use self::report::{Checked, Finding, FindingKind, Report};
-use super::{SqliteBackend, Store, Version};
+use super::{SqliteBackend, Store, Upkeep, Version};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, RedactionReason, Timestamp, TxId};
 
@@ -24,12 +24,18 @@ const PAGE: usize = 200;
 /// the store; keeps one page of it and the versions of one object in memory.
 ///
 /// # Errors
-/// `CLOSED`. Unreadable data is a finding, not an error.
+/// `CLOSED`; `UNSUPPORTED` for a shared store. Unreadable data is a finding, not an error.
 pub fn check(store: &Store) -> Result<Report> {
+    let upkeep = store.upkeep("`doctor`")?;
     let mut report = Report::new(store.path());
     report.store_id = Some(store.id().to_owned());
-    let mut examination =
-        Examination { store, until: TxId(i64::MAX), references: References::new(store), report };
+    let mut examination = Examination {
+        store,
+        upkeep,
+        until: TxId(i64::MAX),
+        references: References::new(store),
+        report,
+    };
     match store.newest() {
         Ok((newest, _)) => examination.until = newest,
         Err(error) => examination.add(FindingKind::File, None, None, &error)?,
@@ -81,6 +87,7 @@ pub fn set_aside(path: &Path, force: bool) -> Result<PathBuf> {
 /// A check in progress.
 struct Examination<'a> {
     store: &'a Store,
+    upkeep: &'a dyn Upkeep,
     /// Later transactions are not checked.
     until: TxId,
     references: References<'a>,
@@ -108,7 +115,7 @@ impl Examination<'_> {
 
     /// Runs the backend's own checks.
     fn file(&mut self) -> Result<()> {
-        match self.store.backend().check_integrity() {
+        match self.upkeep.check_integrity() {
             Ok(problems) => {
                 for problem in problems {
                     let kind = FindingKind::File;
@@ -137,7 +144,7 @@ impl Examination<'_> {
     fn contents(&mut self) -> Result<()> {
         let mut after: Option<Hash> = None;
         loop {
-            let page = match self.store.backend().content_hashes(after.as_ref(), PAGE) {
+            let page = match self.upkeep.content_hashes(after.as_ref(), PAGE) {
                 Ok(page) => page,
                 Err(error) => return self.add(FindingKind::Content, None, None, &error),
             };

@@ -126,12 +126,12 @@ impl Store {
             if options.dry_run {
                 return Ok(report);
             }
-            match self.backend().replace(&replacements, &banned, newest) {
+            match self.upkeep("`forget`")?.replace(&replacements, &banned, newest) {
                 Err(error @ Error::Conflict { .. }) => conflict = Some(error),
                 Err(error) => return Err(error),
                 Ok(()) => {
                     self.put_unread(emptied)?;
-                    report.collected = Some(self.backend().collect()?);
+                    report.collected = Some(self.upkeep("`gc`")?.collect()?);
                     return Ok(report);
                 }
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::query::{Field, Query, unknown};
 use super::{
-    Backend, Glance, IN_MEMORY, IndexedFolder, Journal, Lost, RelationIndex, SqliteBackend,
+    Backend, Glance, IN_MEMORY, IndexedFolder, Journal, Lost, RelationIndex, SqliteBackend, Upkeep,
     Version, system_time,
 };
 use crate::error::{Error, Result};
@@ -265,17 +265,17 @@ impl Store {
         if self.folders()?.iter().any(|known| known.holds(&folder.filesystem_id, &folder.path)) {
             return Ok(());
         }
-        self.backend.add_folder(folder)
+        self.upkeep("list of indexed folders")?.add_folder(folder)
     }
 
     /// The recorded folders, in the order of their filesystems and paths.
     pub fn folders(&self) -> Result<Vec<IndexedFolder>> {
-        self.backend.folders()
+        self.backend.upkeep().map_or(Ok(Vec::new()), Upkeep::folders)
     }
 
     /// Acknowledged transactions that were found missing, in the order in which it was noticed.
     pub fn lost(&self) -> Result<Vec<Lost>> {
-        self.backend.lost()
+        self.backend.upkeep().map_or(Ok(Vec::new()), Upkeep::lost)
     }
 
     /// The index of relations, with all in it that the store holds now.
@@ -283,11 +283,18 @@ impl Store {
     /// # Errors
     /// `UNSUPPORTED` where the backend has none; `READ_ONLY`, `NO_SPACE` where it cannot be filled.
     pub fn relations(&self) -> Result<&dyn RelationIndex> {
-        let backend = self.backend.name();
-        let index = self.backend.relation_index();
-        let index = index.ok_or(Error::Unsupported { what: "index of relations", backend })?;
+        let index = self.upkeep("index of relations")?.relation_index();
         index.catch_up()?;
         Ok(index)
+    }
+
+    /// What only a store of our own can do. `what`: what is asked of it.
+    ///
+    /// # Errors
+    /// `UNSUPPORTED` for a shared store.
+    pub(super) fn upkeep(&self, what: &'static str) -> Result<&dyn Upkeep> {
+        let backend = self.backend.name();
+        self.backend.upkeep().ok_or(Error::Unsupported { what, backend })
     }
 
     /// The backend, for transactions.

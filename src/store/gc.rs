@@ -11,6 +11,7 @@ impl Store {
     /// # Errors
     /// `NO_SPACE`: the new file is written beside the old one, which needs about as much space again.
     pub fn gc(&self, dry_run: bool) -> Result<Garbage> {
-        if dry_run { self.backend().garbage() } else { self.backend().collect() }
+        let upkeep = self.upkeep("`gc`")?;
+        if dry_run { upkeep.garbage() } else { upkeep.collect() }
     }
 }

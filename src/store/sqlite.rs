@@ -40,7 +40,7 @@ use self::mark::Mark;
 use self::place::Place;
 use super::{
     Backend, Garbage, Glance, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt,
-    RelationIndex, Replacement, SearchIndex, Size, Version,
+    RelationIndex, Replacement, SearchIndex, Size, Upkeep, Version,
 };
 use crate::error::{Error, Result};
 use crate::object::{
@@ -310,16 +310,35 @@ impl Backend for SqliteBackend {
         self.read(|connection| read::nicknames(connection, id))
     }
 
+    fn upkeep(&self) -> Option<&dyn Upkeep> {
+        Some(self)
+    }
+
+    fn close(&self) -> Result<()> {
+        // Readers first: the last connection to close moves the log into the file.
+        for slot in self.readers.iter().chain([&self.writer]) {
+            if let Some(connection) = lock(slot).take() {
+                connection
+                    .close()
+                    .map_err(|(_, error)| failure::Failure::from(error).at(&self.path))?;
+            }
+        }
+        lock(&self.mark).take();
+        Ok(())
+    }
+}
+
+impl Upkeep for SqliteBackend {
     fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>> {
         self.read(|connection| read::content_hashes(connection, after, limit))
     }
 
-    fn search_index(&self) -> Option<&dyn SearchIndex> {
-        Some(self)
+    fn search_index(&self) -> &dyn SearchIndex {
+        self
     }
 
-    fn relation_index(&self) -> Option<&dyn RelationIndex> {
-        Some(self)
+    fn relation_index(&self) -> &dyn RelationIndex {
+        self
     }
 
     fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
@@ -357,19 +376,6 @@ impl Backend for SqliteBackend {
     fn lost(&self) -> Result<Vec<Lost>> {
         let mark = lock(&self.mark);
         self.read(|connection| lost::all(connection, &self.store_id, mark.as_ref()))
-    }
-
-    fn close(&self) -> Result<()> {
-        // Readers first: the last connection to close moves the log into the file.
-        for slot in self.readers.iter().chain([&self.writer]) {
-            if let Some(connection) = lock(slot).take() {
-                connection
-                    .close()
-                    .map_err(|(_, error)| failure::Failure::from(error).at(&self.path))?;
-            }
-        }
-        lock(&self.mark).take();
-        Ok(())
     }
 }
 

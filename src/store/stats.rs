@@ -21,7 +21,7 @@ impl Store {
         let first = self.changes(TxId(0), 1)?;
         let newest = self.backend().newest()?;
         Ok(Stats {
-            size: self.backend().size()?,
+            size: self.upkeep("measuring")?.size()?,
             oldest: first.first().map(|version| (version.tx_id, version.system_time)),
             newest: (newest.0 > TxId(0)).then_some(newest),
         })

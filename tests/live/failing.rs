@@ -12,8 +12,7 @@ use palimpsest::object::{
     TxId,
 };
 use palimpsest::store::{
-    Backend, Garbage, IndexedFolder, Item, Op, PlacedItem, Query, Receipt, Replacement, Size,
-    SqliteBackend, Version,
+    Backend, Item, Op, PlacedItem, Query, Receipt, SqliteBackend, Upkeep, Version,
 };
 
 #[derive(Debug)]
@@ -112,14 +111,6 @@ impl Backend for FailingBackend {
         self.memory.commit_all(transactions, now)
     }
 
-    fn add_folder(&self, folder: &IndexedFolder) -> Result<()> {
-        self.memory.add_folder(folder)
-    }
-
-    fn folders(&self) -> Result<Vec<IndexedFolder>> {
-        self.memory.folders()
-    }
-
     fn newest(&self) -> Result<(TxId, Timestamp)> {
         self.memory.newest()
     }
@@ -200,24 +191,8 @@ impl Backend for FailingBackend {
         self.memory.nicknames(id)
     }
 
-    fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>> {
-        self.memory.content_hashes(after, limit)
-    }
-
-    fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
-        self.memory.replace(replacements, banned, newest)
-    }
-
-    fn garbage(&self) -> Result<Garbage> {
-        self.memory.garbage()
-    }
-
-    fn collect(&self) -> Result<Garbage> {
-        self.memory.collect()
-    }
-
-    fn size(&self) -> Result<Size> {
-        self.memory.size()
+    fn upkeep(&self) -> Option<&dyn Upkeep> {
+        self.memory.upkeep()
     }
 
     fn close(&self) -> Result<()> {

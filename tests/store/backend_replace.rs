@@ -2,18 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::backends::on_each_backend;
 use crate::ops::{file, item_list, op, put, splice};
 use palimpsest::object::{AsOf, Hash, ObjectId, Redaction, RedactionReason, Timestamp, TxId};
-use palimpsest::store::{Backend, Expected, Item, Replacement, SqliteBackend};
+use palimpsest::store::{Backend, Expected, Item, Replacement};
 
 const T: Timestamp = Timestamp(1_000);
-
-/// Runs a rule on a fresh store of every backend.
-fn on_each_backend(rule: impl Fn(&dyn Backend)) {
-    rule(&SqliteBackend::in_memory().unwrap());
-    let folder = tempfile::tempdir().unwrap();
-    rule(&SqliteBackend::open(&folder.path().join("store.sqlite")).unwrap());
-}
 
 fn texts(backend: &dyn Backend, id: &ObjectId, at: AsOf) -> Vec<String> {
     backend.items(id, at, 0..u64::MAX).unwrap().into_iter().map(|item| item.text).collect()
@@ -22,6 +16,7 @@ fn texts(backend: &dyn Backend, id: &ObjectId, at: AsOf) -> Vec<String> {
 #[test]
 fn a_replacement_takes_text_out_and_keeps_hashes_and_places() {
     on_each_backend(|backend| {
+        let upkeep = backend.upkeep().unwrap();
         let list = item_list(&[], &["one", "two", "three"]);
         let first = backend.commit(&[op(splice(0, &list, Expected::Absent))], T).unwrap().tx_id;
         let other = item_list(&list[..1], &["other"]);
@@ -41,7 +36,7 @@ fn a_replacement_takes_text_out_and_keeps_hashes_and_places() {
             item: item(old),
         };
         let replacements = [replacement(0, first, &list[0]), replacement(1, first, &list[1])];
-        backend.replace(&replacements, &[], second).unwrap();
+        upkeep.replace(&replacements, &[], second).unwrap();
         assert_eq!(texts(backend, &id, AsOf::Tx(first)), ["-", "-", "three"]);
         assert_eq!(texts(backend, &id, AsOf::Latest), ["-", "other"]);
         let found = backend.items(&id, AsOf::Tx(first), 0..9).unwrap();
@@ -60,18 +55,19 @@ fn a_replacement_takes_text_out_and_keeps_hashes_and_places() {
 #[test]
 fn replacements_apply_as_a_whole_to_the_state_they_were_made_for() {
     on_each_backend(|backend| {
+        let upkeep = backend.upkeep().unwrap();
         let first = put(file("/a"), "text", Expected::Any);
         let newest = backend.commit(&[op(first.clone())], T).unwrap().tx_id;
         let forgotten = || Replacement::Forgotten { id: first.envelope.id.clone() };
         let unknown = Replacement::Forgotten { id: ObjectId::new("unknown") };
         let banned = [Hash::of("other")];
-        let refused = backend.replace(&[forgotten(), unknown], &banned, newest).unwrap_err();
+        let refused = upkeep.replace(&[forgotten(), unknown], &banned, newest).unwrap_err();
         assert_eq!(refused.code(), "INVALID_ARGUMENT");
-        let stale = backend.replace(&[forgotten()], &banned, TxId(newest.0 - 1)).unwrap_err();
+        let stale = upkeep.replace(&[forgotten()], &banned, TxId(newest.0 - 1)).unwrap_err();
         assert_eq!(stale.code(), "CONFLICT");
         let changed = put(file("/a"), "other", Expected::Any);
         let newest = backend.commit(&[op(changed)], T).unwrap().tx_id;
-        backend.replace(&[forgotten()], &banned, newest).unwrap();
+        upkeep.replace(&[forgotten()], &banned, newest).unwrap();
         for (path, text) in [("/a", "third"), ("/b", "other")] {
             let again = op(put(file(path), text, Expected::Any));
             assert_eq!(backend.commit(&[again], T).unwrap_err().code(), "FORGOTTEN", "{path}");
@@ -84,6 +80,7 @@ fn replacements_apply_as_a_whole_to_the_state_they_were_made_for() {
 #[test]
 fn collecting_drops_contents_that_no_version_has_and_nothing_else() {
     on_each_backend(|backend| {
+        let upkeep = backend.upkeep().unwrap();
         let mut summed = put(file("/a"), "long enough", Expected::Any);
         summed.additional.insert("short_summary".into(), (Hash::of("sum"), "sum".into()));
         backend.commit(&[op(summed.clone())], T).unwrap();
@@ -91,7 +88,7 @@ fn collecting_drops_contents_that_no_version_has_and_nothing_else() {
         backend.commit(&[op(second)], T).unwrap();
         let kept = put(file("/b"), "kept", Expected::Any);
         let newest = backend.commit(&[op(kept)], T).unwrap().tx_id;
-        assert_eq!(backend.collect().unwrap().contents, 0);
+        assert_eq!(upkeep.collect().unwrap().contents, 0);
         let id = summed.envelope.id;
         let first = backend.history(&id).unwrap().pop().unwrap();
         let redacted =
@@ -104,11 +101,11 @@ fn collecting_drops_contents_that_no_version_has_and_nothing_else() {
             additional: BTreeMap::new(),
             redacted: Some(redacted.clone()),
         };
-        backend.replace(&[emptied], &[], newest).unwrap();
-        let garbage = backend.garbage().unwrap();
+        upkeep.replace(&[emptied], &[], newest).unwrap();
+        let garbage = upkeep.garbage().unwrap();
         assert_eq!((garbage.contents, garbage.content_bytes), (2, 14));
         assert!(backend.content(&Hash::of("sum")).unwrap().is_some());
-        assert_eq!(backend.collect().unwrap().contents, 2);
+        assert_eq!(upkeep.collect().unwrap().contents, 2);
         for (text, there) in
             [("long enough", false), ("sum", false), ("second", true), ("kept", true)]
         {
@@ -117,6 +114,6 @@ fn collecting_drops_contents_that_no_version_has_and_nothing_else() {
         let version = backend.history(&id).unwrap().pop().unwrap();
         assert_eq!(version.redacted, Some(redacted));
         assert_eq!((version.content, version.content_hash), (None, first.content_hash));
-        assert_eq!(backend.size().unwrap().versions, 3);
+        assert_eq!(upkeep.size().unwrap().versions, 3);
     });
 }

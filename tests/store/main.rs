@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+#[path = "../common/backend_contract.rs"]
+mod backend_contract;
 #[path = "../common/child.rs"]
 mod child;
 #[path = "../common/conversations.rs"]
@@ -22,8 +24,8 @@ mod recordings;
 #[path = "../common/skip.rs"]
 mod skip;
 
-mod backend_contract;
 mod backend_replace;
+mod backends;
 mod damage;
 mod disk;
 mod doctor;
@@ -50,3 +52,4 @@ mod search_contract;
 mod search_file;
 mod search_model;
 mod sqlite_file;
+mod upkeep_contract;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::backends::on_each_backend;
 use crate::ops::{file, item_list, op, put, splice};
 use palimpsest::markdown::link_key;
 use palimpsest::object::{
@@ -15,15 +16,8 @@ use serde_json::json;
 
 const T: Timestamp = Timestamp(1_000);
 
-/// Runs a rule on a fresh store of every backend.
-fn on_each_backend(rule: impl Fn(&dyn Backend)) {
-    rule(&SqliteBackend::in_memory().unwrap());
-    let folder = tempfile::tempdir().unwrap();
-    rule(&SqliteBackend::open(&folder.path().join("store.sqlite")).unwrap());
-}
-
 fn index(backend: &dyn Backend) -> &dyn RelationIndex {
-    let index = backend.relation_index().unwrap();
+    let index = backend.upkeep().unwrap().relation_index();
     index.catch_up().unwrap();
     index
 }
@@ -173,13 +167,13 @@ fn several_processes_fill_one_index_once() {
     first.commit(&puts, T).unwrap();
     let stores: Vec<_> = (0..4).map(|_| Arc::new(SqliteBackend::open(&path).unwrap())).collect();
     let threads = stores.iter().cloned().map(|store| {
-        std::thread::spawn(move || store.relation_index().unwrap().catch_up().unwrap())
+        std::thread::spawn(move || store.upkeep().unwrap().relation_index().catch_up().unwrap())
     });
     let threads: Vec<_> = threads.collect();
     for thread in threads {
         thread.join().unwrap();
     }
-    let index = first.relation_index().unwrap();
+    let index = first.upkeep().unwrap().relation_index();
     assert_eq!(index.unindexed().unwrap(), 0);
     for number in (1..3_000).step_by(37) {
         let to = index.relations_to(&[RelationKind::Wikilink], &number.to_string(), AsOf::Latest);
@@ -243,9 +237,9 @@ fn take(backend: &dyn Backend, step: &Step, list: &mut Vec<palimpsest::store::It
             put.content_hash = Hash::of(json!(put.fields).to_string());
             backend.commit(&[op(put)], T).unwrap();
         }
-        Step::CatchUp => backend.relation_index().unwrap().catch_up().unwrap(),
+        Step::CatchUp => backend.upkeep().unwrap().relation_index().catch_up().unwrap(),
         Step::Reindex(number) => {
-            backend.relation_index().unwrap().reindex(&[file(&path(number)).id]).unwrap();
+            backend.upkeep().unwrap().relation_index().reindex(&[file(&path(number)).id]).unwrap();
         }
     }
 }
@@ -344,7 +338,7 @@ proptest! {
             }
             compare(backend);
             let filled = latest(backend);
-            backend.relation_index().unwrap().clear().unwrap();
+            backend.upkeep().unwrap().relation_index().clear().unwrap();
             compare(backend);
             assert_eq!(latest(backend), filled);
         });

@@ -30,7 +30,7 @@ impl Import<'_> {
             [Replacement::Version { id, tx_id, fields, content, additional, redacted: None }];
         loop {
             let (newest, _) = self.store.backend().newest()?;
-            match self.store.backend().replace(&whole, &[], newest) {
+            match self.store.upkeep("restoring text")?.replace(&whole, &[], newest) {
                 Ok(()) => return Ok(true),
                 Err(Error::Forgotten { .. }) => return Ok(false),
                 Err(error @ Error::Conflict { .. }) => self.again_after(error)?,

@@ -192,10 +192,7 @@ impl Store {
     }
 
     fn search_index(&self) -> Result<&dyn super::SearchIndex> {
-        let backend = self.backend();
-        let unsupported =
-            || Error::Unsupported { what: "full-text search", backend: backend.name() };
-        backend.search_index().ok_or_else(unsupported)
+        Ok(self.upkeep("full-text search")?.search_index())
     }
 
     fn hit(&self, found: Found, expression: &Expression) -> Result<SearchHit> {
