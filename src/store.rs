@@ -26,15 +26,14 @@ mod stats;
 mod transaction;
 mod upkeep;
 mod verified;
+mod version;
 
 pub use archive::{
     ChangedLatest, ExportOptions, Exported, ImportOptions, Imported, IsExcluded, LeftOut,
     OnProgress, PartedSession, Progress, Redacted, Scope, Stage, copied_from, redact_json,
     redact_text,
 };
-pub use backend::{
-    Backend, Expected, Glance, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version,
-};
+pub use backend::Backend;
 pub(crate) use clock::system_time;
 pub use diff::{DEFAULT_DIFF_CONTEXT, Difference};
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
@@ -63,3 +62,4 @@ pub use sqlite::{Journal, SqliteBackend};
 pub use stats::Stats;
 pub use transaction::Transaction;
 pub use upkeep::{Garbage, IndexedFolder, Lost, Part, Replacement, Size, Upkeep};
+pub use version::{Expected, Glance, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version};
