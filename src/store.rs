@@ -26,6 +26,7 @@ mod stats;
 mod transaction;
 mod upkeep;
 mod verified;
+mod xtdb;
 
 pub use archive::{
     ChangedLatest, ExportOptions, Exported, ImportOptions, Imported, IsExcluded, LeftOut,
