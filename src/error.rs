@@ -301,6 +301,52 @@ pub enum Error {
         /// The deadline.
         seconds: u64,
     },
+    /// The XTDB server cannot be reached, did not answer, or has not caught up. It may do so later.
+    #[error("the XTDB server `{url}` cannot be used now: {problem}")]
+    XtdbUnavailable {
+        /// The server.
+        url: String,
+        /// What happened, in words.
+        problem: String,
+        /// Cause.
+        source: Option<BoxError>,
+    },
+    /// The XTDB server did not let us in, or let us read alone.
+    #[error("the XTDB server `{url}` refused the request with status {status}: {problem}")]
+    XtdbRefused {
+        /// The server.
+        url: String,
+        /// 401 or 403.
+        status: u16,
+        /// What the server said.
+        problem: String,
+    },
+    /// What answers is no server of XTDB 1.
+    #[error("what answers at `{url}` is no server of XTDB 1: {found}")]
+    XtdbForeign {
+        /// The server.
+        url: String,
+        /// What was found in its place.
+        found: String,
+    },
+    /// The XTDB server could not do it, and says so.
+    #[error("the XTDB server `{url}` failed: {problem}")]
+    XtdbFailed {
+        /// The server.
+        url: String,
+        /// Status of its answer. 500 and above: it may work later; anything else will fail again.
+        status: u16,
+        /// What it said, in words.
+        problem: String,
+    },
+    /// An answer of the XTDB server cannot be read.
+    #[error("the XTDB server `{url}` gave an answer that {problem}")]
+    XtdbAnswer {
+        /// The server.
+        url: String,
+        /// What is wrong with it: the end of the sentence.
+        problem: String,
+    },
     /// A bug in this program.
     #[error("internal error: {problem}")]
     Internal {
@@ -347,6 +393,11 @@ impl Error {
             Self::Closed { .. } => "CLOSED",
             Self::StoreGone { .. } => "STORE_GONE",
             Self::NoAnswer { .. } => "NO_ANSWER",
+            Self::XtdbUnavailable { .. } => "XTDB_UNAVAILABLE",
+            Self::XtdbRefused { .. } => "XTDB_REFUSED",
+            Self::XtdbForeign { .. } => "XTDB_FOREIGN",
+            Self::XtdbFailed { .. } => "XTDB_FAILED",
+            Self::XtdbAnswer { .. } => "XTDB_ANSWER",
             Self::Internal { .. } => "INTERNAL",
         }
     }
@@ -411,6 +462,21 @@ impl Error {
                 "see whether a disk, a mount or another program that uses the store hangs; the setting `deadlineSeconds` says how \
                  long to wait"
             }
+            Self::XtdbUnavailable { .. } => {
+                "see whether the server runs and the address is right; what waits to be sent is kept until it answers"
+            }
+            Self::XtdbRefused { .. } => {
+                "see whether the token is the server's and still valid, and whether the server is read-only"
+            }
+            Self::XtdbForeign { .. } => {
+                "give the address of XTDB's HTTP server, version 1, as `http://HOST:PORT`; XTDB 2 is another database, without one"
+            }
+            Self::XtdbFailed { .. } => {
+                "the server's log says more; where its ingester failed, it has to be started again"
+            }
+            Self::XtdbAnswer { .. } => {
+                "see whether something between here and the server, such as a proxy, changes or cuts answers"
+            }
             Self::Internal { .. } => "please report this, with the text of the error",
             _ => return None,
         })
@@ -431,8 +497,22 @@ impl Error {
                 | Self::NoSpace { .. }
                 | Self::Closed { .. }
                 | Self::NoAnswer { .. }
+                | Self::XtdbUnavailable { .. }
+                | Self::XtdbRefused { .. }
+                | Self::XtdbForeign { .. }
+                | Self::XtdbFailed { .. }
+                | Self::XtdbAnswer { .. }
                 | Self::Internal { .. }
         )
+    }
+
+    /// Whether the same may work later without anybody changing what is asked: the XTDB server is away, behind or broken.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::XtdbUnavailable { .. } | Self::XtdbAnswer { .. } => true,
+            Self::XtdbFailed { status, .. } => *status >= 500,
+            _ => false,
+        }
     }
 
     /// The objects that match an ambiguous name; empty for other errors.

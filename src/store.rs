@@ -27,6 +27,7 @@ mod transaction;
 mod upkeep;
 mod verified;
 mod version;
+mod xtdb;
 
 pub use archive::{
     ChangedLatest, ExportOptions, Exported, ImportOptions, Imported, IsExcluded, LeftOut,

@@ -1,0 +1,374 @@
+//! A client for XTDB's own HTTP server, version 1. Calls block the caller; the network's work happens on one thread of the client's
+//! own, which starts with the first call. Must not know what the documents mean.
+//!
+//! Every answer is bounded in time and size. What only reads is repeated where that may help; a transaction never, unless the server
+//! cannot have seen it.
+
+mod answers;
+mod failure;
+mod http;
+mod log;
+mod operations;
+mod runtime;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod token;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use self::failure::{Failure, unavailable};
+use self::http::{Http, Notation, Reply, Request};
+use self::runtime::Runtime;
+pub(crate) use self::token::Token;
+use super::edn;
+use crate::error::{Error, Result};
+use crate::object::Timestamp;
+
+/// A document as JSON has it; its ID is `xt/id`.
+pub(crate) type Document = Map<String, Value>;
+
+/// How to reach a server.
+#[derive(Debug, Clone)]
+pub(crate) struct ClientOptions {
+    /// `http://HOST:PORT` or `https://…`, with or without `/_xtdb`, with an optional path before it.
+    pub(crate) url: String,
+    /// Sent as `Authorization: Bearer`.
+    pub(crate) token: Option<Token>,
+    /// Certificate authorities in PEM form, besides the system's.
+    pub(crate) ca_file: Option<PathBuf>,
+    /// How long an answer may take to begin, and to go on.
+    pub(crate) request_timeout: Duration,
+    /// How long connecting may take.
+    pub(crate) connect_timeout: Duration,
+    /// How long the server may wait for a transaction to be indexed.
+    pub(crate) await_timeout: Duration,
+    /// Connections at a time; at least 2.
+    pub(crate) connections: usize,
+}
+
+impl ClientOptions {
+    /// The defaults, for a server without a token.
+    pub(crate) fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            token: None,
+            ca_file: None,
+            request_timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(5),
+            await_timeout: Duration::from_secs(10),
+            connections: 4,
+        }
+    }
+}
+
+/// What a server says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Status {
+    pub(crate) version: String,
+    pub(crate) index_version: i64,
+    pub(crate) kv_store: String,
+    /// It indexes nothing any more, until it is started again.
+    pub(crate) ingester_failed: bool,
+    pub(crate) estimate_num_keys: Option<u64>,
+}
+
+/// The state of the database that a read sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum At {
+    /// The latest, with everything that this client has written or seen, whichever node answers.
+    Latest,
+    /// As of a transaction, which is waited for.
+    Tx(i64),
+    /// As of a time that the server has reached.
+    Time(Timestamp),
+}
+
+/// A transaction, with its time to the millisecond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tx {
+    pub(crate) id: i64,
+    pub(crate) time: Timestamp,
+}
+
+/// The transaction that gave an entity its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EntityTx {
+    pub(crate) tx: Tx,
+    pub(crate) is_deleted: bool,
+}
+
+/// One version of an entity.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) tx: Tx,
+    /// `None` if it was deleted.
+    pub(crate) document: Option<Document>,
+}
+
+/// One operation of a transaction.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum TxOp<'a> {
+    /// Replaces the whole document.
+    Put(&'a Document),
+    /// Lets the transaction pass only if this is the whole document now; `None`: if there is none.
+    Match(String, Option<&'a Document>),
+    /// The entity is gone from now on; its history stays.
+    Delete(String),
+    /// Removes the entity with all its history.
+    Evict(String),
+}
+
+/// A committed transaction of the log.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LoggedTx {
+    pub(crate) tx: Tx,
+    pub(crate) ops: Vec<LoggedOp>,
+}
+
+/// One operation as the log has it. Only a put's document says its ID in clear; the others have the ID's hash, in hexadecimal digits.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum LoggedOp {
+    Put {
+        document: Document,
+    },
+    /// A put of a document that was evicted since.
+    Erased {
+        id: String,
+    },
+    Delete {
+        id: String,
+    },
+    Evict {
+        id: String,
+    },
+    Match {
+        id: String,
+    },
+    /// Nothing of ours: a transaction function, or a document with an ID that is no text.
+    Other {
+        what: String,
+    },
+}
+
+/// Why a transaction was not taken.
+#[derive(Debug)]
+pub(crate) enum SubmitError {
+    /// The server cannot have seen it: it may be sent again.
+    NotSent(Error),
+    /// The server did not take it, and would not take it again as it is. `XTDB_REFUSED` and `XTDB_FOREIGN` are about the server,
+    /// any other code about the transaction.
+    Refused(Error),
+    /// It may be in the log: that has to be found out before it is sent again.
+    Unknown(Error),
+}
+
+impl SubmitError {
+    pub(crate) fn error(&self) -> &Error {
+        match self {
+            Self::NotSent(error) | Self::Refused(error) | Self::Unknown(error) => error,
+        }
+    }
+
+    pub(crate) fn into_error(self) -> Error {
+        match self {
+            Self::NotSent(error) | Self::Refused(error) | Self::Unknown(error) => error,
+        }
+    }
+}
+
+/// A client for one server.
+pub(crate) struct Client {
+    http: Http,
+    runtime: Mutex<Option<Arc<Runtime>>>,
+    /// The newest transaction that it wrote or saw; −1 for none.
+    seen: AtomicI64,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("url", &self.http.url).finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// Sends nothing.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for an address that is none of a server.
+    pub(crate) fn new(options: ClientOptions) -> Result<Self> {
+        Ok(Self { http: Http::new(options)?, runtime: Mutex::new(None), seen: AtomicI64::new(-1) })
+    }
+
+    /// The server's address, without `/_xtdb`.
+    pub(crate) fn url(&self) -> &str {
+        &self.http.url
+    }
+
+    /// What the server says of itself: also the way to find out what answers there.
+    pub(crate) fn status(&self) -> Result<Status> {
+        self.ask(&Request::get("status", Notation::Json), answers::status)
+    }
+
+    /// Sends a transaction, once. It is logged when this returns, but neither indexed nor committed: see [`Self::committed`].
+    pub(crate) fn submit(&self, ops: &[TxOp<'_>]) -> Result<i64, SubmitError> {
+        let body = operations::body(ops).map_err(SubmitError::Refused)?;
+        let mut request = Request::get("submit-tx", Notation::Json);
+        request.body = Some((Notation::Json, body));
+        let runtime = self.runtime().map_err(SubmitError::NotSent)?;
+        let reply = runtime.wait(self.http.send(&request)).map_err(|failure| {
+            if failure.unsent {
+                SubmitError::NotSent(failure.error)
+            } else {
+                SubmitError::Unknown(failure.error)
+            }
+        })?;
+        answers::submitted(self.url(), &reply).map_err(|failure| match reply.status {
+            // A proxy that could not pass it on may have passed it on.
+            200..=299 | 408 | 429 | 500.. => SubmitError::Unknown(failure.error),
+            _ => SubmitError::Refused(failure.error),
+        })
+    }
+
+    /// Whether a transaction that is in the log was committed. Waits until it is indexed.
+    pub(crate) fn committed(&self, tx: i64) -> Result<bool> {
+        let request = Request::get("tx-committed", Notation::Json).with("tx-id", tx.to_string());
+        self.ask(&self.awaiting(request, tx), answers::committed)
+    }
+
+    /// Waits until a transaction is indexed; the newest that is indexed then.
+    pub(crate) fn await_tx(&self, tx: i64) -> Result<Tx> {
+        let mut request = Request::get("await-tx", Notation::Edn)
+            .with("tx-id", tx.to_string())
+            .with("timeout", self.http.await_ms());
+        request.awaits = true;
+        self.ask(&request, answers::tx)
+    }
+
+    /// The newest transaction that this node has indexed; `None` if the database is empty.
+    pub(crate) fn latest_completed(&self) -> Result<Option<Tx>> {
+        self.ask(&Request::get("latest-completed-tx", Notation::Edn), answers::latest)
+    }
+
+    /// The newest transaction in the log; `None` if the database is empty.
+    pub(crate) fn latest_submitted(&self) -> Result<Option<i64>> {
+        self.ask(&Request::get("latest-submitted-tx", Notation::Json), answers::latest_id)
+    }
+
+    /// Has later reads of the latest state wait for a transaction, also where another node answers them.
+    pub(crate) fn saw(&self, tx: i64) {
+        self.seen.fetch_max(tx, Ordering::AcqRel);
+    }
+
+    /// An entity; `None` if there is none.
+    pub(crate) fn entity(&self, id: &str, at: At) -> Result<Option<Document>> {
+        let request = Request::get("entity", Notation::Json).with("eid", id);
+        self.ask(&self.as_of(request, at), answers::entity)
+    }
+
+    /// Which transaction gave an entity its state; `None` if it never was, or was evicted.
+    pub(crate) fn entity_tx(&self, id: &str, at: At) -> Result<Option<EntityTx>> {
+        let request = Request::get("entity-tx", Notation::Edn).with("eid", id);
+        self.ask(&self.as_of(request, at), answers::entity_tx)
+    }
+
+    /// All versions of an entity, the oldest first; none if it never was, or was evicted.
+    pub(crate) fn history(&self, id: &str) -> Result<Vec<Row>> {
+        let request = Request::get("entity", Notation::Edn)
+            .with("eid", id)
+            .with("history", "true")
+            .with("sort-order", "asc")
+            .with("with-docs", "true")
+            .with("with-corrections", "true");
+        self.ask(&self.up_to_date(request), answers::history)
+    }
+
+    /// What a query finds. `query` is an EDN map; `args` are the values of its `:in`.
+    pub(crate) fn query(
+        &self,
+        query: &str,
+        args: &[Value],
+        at: At,
+    ) -> Result<Vec<Vec<Value>>> {
+        let mut body = format!("{{:query {query}, :in-args [");
+        for arg in args {
+            edn::write_value(arg, &mut body).map_err(|edn::NotEdn { key }| {
+                Error::argument(
+                    "query",
+                    format!("asks for an object with the key `{key}`, which EDN cannot say"),
+                )
+            })?;
+            body.push(' ');
+        }
+        body.push_str("]}");
+        let mut request = Request::get("query", Notation::Json);
+        request.body = Some((Notation::Edn, body.into_bytes()));
+        self.ask(&self.as_of(request, at), answers::tuples)
+    }
+
+    /// Hands the committed transactions after one to `take`, the oldest first, while they come in. `take` may end it early. It may
+    /// ask the server other things meanwhile.
+    pub(crate) fn log(
+        &self,
+        after: Option<i64>,
+        take: &mut dyn FnMut(LoggedTx) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        log::read(&*self.runtime()?, &self.http, after, take)
+    }
+
+    /// How many documents have each attribute.
+    pub(crate) fn attribute_stats(&self) -> Result<BTreeMap<String, u64>> {
+        self.ask(&Request::get("attribute-stats", Notation::Json), answers::attribute_stats)
+    }
+
+    fn ask<T>(&self, request: &Request, read: fn(&str, &Reply) -> Result<T, Failure>) -> Result<T> {
+        let runtime = self.runtime()?;
+        runtime.wait(self.http.ask(request, |reply| read(&self.http.url, reply)))
+    }
+
+    fn as_of(&self, request: Request, at: At) -> Request {
+        match at {
+            At::Tx(tx) => self.awaiting(request.with("tx-id", tx.to_string()), tx),
+            At::Time(time) => self.up_to_date(request.with("tx-time", time.to_string())),
+            At::Latest => self.up_to_date(request),
+        }
+    }
+
+    /// Waits for what this client has seen.
+    fn up_to_date(&self, request: Request) -> Request {
+        match self.seen.load(Ordering::Acquire) {
+            seen if seen >= 0 => self.awaiting(request, seen),
+            _ => request,
+        }
+    }
+
+    /// Without a time-out the server would wait for ever.
+    fn awaiting(&self, request: Request, tx: i64) -> Request {
+        let mut request = request
+            .with("await-tx-id", tx.to_string())
+            .with("await-tx-timeout", self.http.await_ms());
+        request.awaits = true;
+        request
+    }
+
+    fn runtime(&self) -> Result<Arc<Runtime>> {
+        let mut slot = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(runtime) = &*slot {
+            return Ok(Arc::clone(runtime));
+        }
+        let started = Runtime::start().map_err(|error| {
+            unavailable(self.url(), format!("no thread for it ({error})"), Some(error.into()))
+        })?;
+        let started = Arc::new(started);
+        *slot = Some(Arc::clone(&started));
+        Ok(started)
+    }
+}

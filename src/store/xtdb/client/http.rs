@@ -1,0 +1,355 @@
+//! Sends requests and takes answers: connections, time-outs, retries, limits. Must not know what an answer says.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Method, Response, Url};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{sleep, timeout};
+
+use super::failure::{self, Again, Failure};
+use super::tls;
+use super::{ClientOptions, Token};
+use crate::error::{Error, Result};
+
+/// Largest body of an answer.
+pub(super) const MAX_BODY: usize = 512 << 20;
+/// How often a request is sent at most, where repeating is safe.
+const MAX_TRIES: u32 = 4;
+/// The longest wait before the second try; doubles with each.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+/// A connection that nothing used for so long is closed; balancers in between drop them after a minute without a word.
+const IDLE_CONNECTION: Duration = Duration::from_secs(30);
+/// Bytes in a second below which a line is too slow to wait for.
+const SLOWEST_LINE: u64 = 32 << 10;
+/// The server takes addresses of 8 KB, headers included.
+const MAX_ADDRESS: usize = 7_000;
+
+/// The notation an answer is asked for in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Notation {
+    Json,
+    Edn,
+}
+
+impl Notation {
+    pub(super) fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Edn => "application/edn",
+        }
+    }
+}
+
+/// What is asked.
+#[derive(Debug)]
+pub(super) struct Request {
+    /// Below `/_xtdb/`.
+    pub(super) path: &'static str,
+    pub(super) parameters: Vec<(&'static str, String)>,
+    pub(super) accept: Notation,
+    pub(super) body: Option<(Notation, Vec<u8>)>,
+    /// Whether the server may wait before it answers.
+    pub(super) awaits: bool,
+}
+
+impl Request {
+    pub(super) fn get(path: &'static str, accept: Notation) -> Self {
+        Self { path, parameters: Vec::new(), accept, body: None, awaits: false }
+    }
+
+    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.parameters.push((name, value.into()));
+        self
+    }
+}
+
+/// An answer, whole.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) content_type: Option<String>,
+    pub(super) server: Option<String>,
+    pub(super) location: Option<String>,
+    pub(super) body: Vec<u8>,
+}
+
+/// The way to one server.
+pub(super) struct Http {
+    pub(super) url: String,
+    base: Url,
+    token: Option<Token>,
+    tls: rustls::ClientConfig,
+    request_timeout: Duration,
+    connect_timeout: Duration,
+    await_timeout: Duration,
+    connections: usize,
+    permits: Semaphore,
+    pool: Mutex<Arc<Client>>,
+}
+
+/// The beginning of an answer; the permit of its connection comes with it.
+pub(super) struct Opened<'a> {
+    pub(super) response: Response,
+    _permit: SemaphorePermit<'a>,
+}
+
+impl Http {
+    /// # Errors
+    /// `INVALID_ARGUMENT` for an address that is none of a server; `XTDB_UNAVAILABLE` where the system has no certificates.
+    pub(super) fn new(options: ClientOptions) -> Result<Self> {
+        let base = base_url(&options.url)?;
+        let url = shown(&base);
+        let tls = tls::config(&url, base.scheme() == "https", options.ca_file.as_deref())?;
+        // One for a log that is read, one for what is asked meanwhile.
+        let connections = options.connections.max(2);
+        let ClientOptions { token, request_timeout, connect_timeout, await_timeout, .. } = options;
+        let pool = build(&tls, connect_timeout, connections)?;
+        Ok(Self {
+            url,
+            base,
+            token,
+            tls,
+            request_timeout,
+            connect_timeout,
+            await_timeout,
+            connections,
+            permits: Semaphore::new(connections),
+            pool: Mutex::new(Arc::new(pool)),
+        })
+    }
+
+    pub(super) fn await_ms(&self) -> String {
+        self.await_timeout.as_millis().to_string()
+    }
+
+    /// Asks, again where that may help, until `read` makes something of the answer. For what changes nothing at the server.
+    ///
+    /// `read` is given the answer whatever its status.
+    pub(super) async fn ask<T>(
+        &self,
+        request: &Request,
+        read: impl Fn(&Reply) -> Result<T, Failure>,
+    ) -> Result<T> {
+        let limit = self.head_limit(request) * 2 + self.connect_timeout;
+        self.within(limit, async |last: &mut Option<Error>| {
+            let mut at_once = true;
+            for tries in 1.. {
+                let failure = match self.exchange(request).await {
+                    Ok(reply) => match read(&reply) {
+                        Ok(result) => return Ok(result),
+                        Err(failure) => failure,
+                    },
+                    Err(failure) => failure,
+                };
+                if failure.again == Again::Never || tries == MAX_TRIES {
+                    return Err(failure.error);
+                }
+                *last = Some(failure.error);
+                // Others that were opened at the same time may be as dead.
+                self.renew()?;
+                if failure.again == Again::AtOnce && at_once {
+                    at_once = false;
+                } else {
+                    sleep(wait(tries)).await;
+                }
+            }
+            Err(Error::internal("a loop without end ended"))
+        })
+        .await
+    }
+
+    /// Sends once, again only while the server cannot have seen it.
+    pub(super) async fn send(&self, request: &Request) -> Result<Reply, Failure> {
+        let mut tries = 1;
+        loop {
+            match self.exchange(request).await {
+                Err(failure) if failure.unsent && tries < MAX_TRIES => sleep(wait(tries)).await,
+                other => return other,
+            }
+            tries += 1;
+        }
+    }
+
+    /// One request and the whole answer.
+    async fn exchange(&self, request: &Request) -> Result<Reply, Failure> {
+        let opened = self.open(request).await?;
+        let limit = self.request_timeout * 10;
+        let whole = timeout(limit, self.body(opened.response)).await;
+        whole.unwrap_or_else(|_| {
+            Err(Failure::never(failure::timeout(&self.url, limit.as_secs_f64())))
+        })
+    }
+
+    /// One request, until the answer begins.
+    pub(super) async fn open(&self, request: &Request) -> Result<Opened<'_>, Failure> {
+        let limit = self.head_limit(request);
+        let late = || failure::timeout(&self.url, limit.as_secs_f64());
+        let permit = match timeout(limit, self.permits.acquire()).await {
+            Ok(permit) => {
+                permit.map_err(|_| Failure::never(Error::Closed { what: "XTDB client" }))?
+            }
+            Err(_) => return Err(Failure::unsent(late())),
+        };
+        let built = self.build_request(request).map_err(Failure::never)?;
+        let pool = Arc::clone(&self.pool.lock().unwrap_or_else(PoisonError::into_inner));
+        match timeout(limit, pool.execute(built)).await {
+            Ok(Ok(response)) => Ok(Opened { response, _permit: permit }),
+            Ok(Err(error)) => Err(failure::of_transport(&self.url, error)),
+            Err(_) => Err(Failure::never(late())),
+        }
+    }
+
+    /// The next part of a body; `None` at its end.
+    pub(super) async fn chunk(&self, response: &mut Response) -> Result<Option<Vec<u8>>, Failure> {
+        match timeout(self.request_timeout, response.chunk()).await {
+            Ok(Ok(chunk)) => Ok(chunk.map(|chunk| chunk.to_vec())),
+            Ok(Err(error)) => Err(failure::of_transport(&self.url, error)),
+            Err(_) => {
+                Err(Failure::never(failure::timeout(&self.url, self.request_timeout.as_secs_f64())))
+            }
+        }
+    }
+
+    /// Reads an answer to its end.
+    pub(super) async fn body(&self, mut response: Response) -> Result<Reply, Failure> {
+        let mut reply = head(&response);
+        while let Some(chunk) = self.chunk(&mut response).await? {
+            if reply.body.len() + chunk.len() > MAX_BODY {
+                let problem = format!("is longer than {MAX_BODY} bytes");
+                return Err(Failure::never(failure::unreadable(&self.url, problem)));
+            }
+            reply.body.extend_from_slice(&chunk);
+        }
+        Ok(reply)
+    }
+
+    /// Gives up the connections that wait to be used again.
+    pub(super) fn renew(&self) -> Result<()> {
+        let fresh = Arc::new(build(&self.tls, self.connect_timeout, self.connections)?);
+        *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
+        Ok(())
+    }
+
+    /// How long the server may take until it answers, what is sent included.
+    fn head_limit(&self, request: &Request) -> Duration {
+        let sent = request.body.as_ref().map_or(0, |(_, body)| body.len() as u64);
+        let awaits = if request.awaits { self.await_timeout } else { Duration::ZERO };
+        self.request_timeout + awaits + Duration::from_secs(sent / SLOWEST_LINE)
+    }
+
+    async fn within<T>(
+        &self,
+        limit: Duration,
+        work: impl AsyncFnOnce(&mut Option<Error>) -> Result<T>,
+    ) -> Result<T> {
+        let mut last = None;
+        match timeout(limit, work(&mut last)).await {
+            Ok(done) => done,
+            Err(_) => Err(last.unwrap_or_else(|| failure::timeout(&self.url, limit.as_secs_f64()))),
+        }
+    }
+
+    fn build_request(&self, request: &Request) -> Result<reqwest::Request> {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}{}", self.base.path(), request.path));
+        for (name, value) in &request.parameters {
+            url.query_pairs_mut().append_pair(name, value);
+        }
+        // A plus sign is a space to some proxies' own decoders, and itself to others.
+        let query = url.query().map(|query| query.replace('+', "%20"));
+        url.set_query(query.as_deref());
+        if url.as_str().len() > MAX_ADDRESS {
+            return Err(Error::argument("id", "is too long for XTDB's addresses"));
+        }
+        let method = if request.body.is_some() { Method::POST } else { Method::GET };
+        let mut built = reqwest::Request::new(method, url);
+        let headers = built.headers_mut();
+        headers.insert(ACCEPT, HeaderValue::from_static(request.accept.content_type()));
+        if let Some(token) = &self.token {
+            headers.insert(AUTHORIZATION, token.header());
+        }
+        if let Some((notation, body)) = &request.body {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(notation.content_type()));
+            *built.body_mut() = Some(body.clone().into());
+        }
+        Ok(built)
+    }
+}
+
+/// Status and headers of an answer, without its body.
+pub(super) fn head(response: &Response) -> Reply {
+    let headers = response.headers();
+    Reply {
+        status: response.status().as_u16(),
+        content_type: text(headers, "content-type"),
+        server: text(headers, "server"),
+        location: text(headers, "location"),
+        body: Vec::new(),
+    }
+}
+
+fn text(headers: &HeaderMap, name: &str) -> Option<String> {
+    Some(headers.get(name)?.to_str().ok()?.to_owned())
+}
+
+fn build(tls: &rustls::ClientConfig, connect_timeout: Duration, idle: usize) -> Result<Client> {
+    Client::builder()
+        .tls_backend_preconfigured(tls.clone())
+        .connect_timeout(connect_timeout)
+        .pool_max_idle_per_host(idle)
+        .pool_idle_timeout(IDLE_CONNECTION)
+        .redirect(Policy::none())
+        .referer(false)
+        .no_proxy()
+        .http1_only()
+        .retry(reqwest::retry::never())
+        .user_agent(concat!("palimpsest/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(|error| Error::internal(format!("no HTTP client: {error}")))
+}
+
+/// A random part of a span that doubles with each try, so that clients that failed together do not come again together.
+pub(super) fn wait(tries: u32) -> Duration {
+    let span = FIRST_WAIT.saturating_mul(1 << tries.min(10)).min(LONGEST_WAIT);
+    span.mul_f64(fastrand::f64())
+}
+
+/// The address up to and with `/_xtdb/`.
+fn base_url(given: &str) -> Result<Url> {
+    let wrong =
+        |problem: &str| Error::argument("url", format!("`{}` {problem}", without_secret(given)));
+    let mut url =
+        Url::parse(given).map_err(|error| wrong(&format!("is no address of a server: {error}")))?;
+    if !["http", "https"].contains(&url.scheme()) {
+        return Err(wrong("has to begin with `http://` or `https://`"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong("holds a name or password; a token belongs into a file of its own"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(wrong("has to end with a host, a port or a path"));
+    }
+    let path = url.path().trim_end_matches('/');
+    let prefix = path.strip_suffix("/_xtdb").unwrap_or(path);
+    let path = format!("{prefix}/_xtdb/");
+    url.set_path(&path);
+    Ok(url)
+}
+
+/// What stands between the scheme and `@` may be a password.
+fn without_secret(given: &str) -> String {
+    match (given.find("://"), given.rfind('@')) {
+        (Some(scheme), Some(at)) if scheme < at => {
+            format!("{}…{}", &given[..scheme + 3], &given[at..])
+        }
+        _ => given.to_owned(),
+    }
+}
+
+fn shown(base: &Url) -> String {
+    base.as_str().trim_end_matches("/_xtdb/").to_owned()
+}
