@@ -347,6 +347,14 @@ pub enum Error {
         /// What is wrong with it: the end of the sentence.
         problem: String,
     },
+    /// A document of the XTDB database is not what this program writes.
+    #[error("the document `{id}` of the XTDB database {problem}")]
+    XtdbDocument {
+        /// Its `xt/id`.
+        id: String,
+        /// What is wrong with it: the end of the sentence.
+        problem: String,
+    },
     /// A bug in this program.
     #[error("internal error: {problem}")]
     Internal {
@@ -398,6 +406,7 @@ impl Error {
             Self::XtdbForeign { .. } => "XTDB_FOREIGN",
             Self::XtdbFailed { .. } => "XTDB_FAILED",
             Self::XtdbAnswer { .. } => "XTDB_ANSWER",
+            Self::XtdbDocument { .. } => "XTDB_DOCUMENT",
             Self::Internal { .. } => "INTERNAL",
         }
     }
@@ -477,6 +486,9 @@ impl Error {
             Self::XtdbAnswer { .. } => {
                 "see whether something between here and the server, such as a proxy, changes or cuts answers"
             }
+            Self::XtdbDocument { .. } => {
+                "somebody else wrote it: give Palimpsest a database of its own, or have that document removed"
+            }
             Self::Internal { .. } => "please report this, with the text of the error",
             _ => return None,
         })
@@ -502,6 +514,7 @@ impl Error {
                 | Self::XtdbForeign { .. }
                 | Self::XtdbFailed { .. }
                 | Self::XtdbAnswer { .. }
+                | Self::XtdbDocument { .. }
                 | Self::Internal { .. }
         )
     }

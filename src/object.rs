@@ -23,10 +23,8 @@ pub use diff::{
     unified_diff,
 };
 pub use envelope::{Envelope, ObjectType};
-pub(crate) use field::is_reserved;
-#[cfg(test)]
-pub(crate) use field::values_at;
 pub use field::{FieldPath, FieldStep};
+pub(crate) use field::{is_reserved, values_at};
 pub use hash::{Hash, RunningHash};
 pub use id::ObjectId;
 pub use lines::{Slice, locate_slice, render_slice};

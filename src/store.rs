@@ -64,3 +64,4 @@ pub use stats::Stats;
 pub use transaction::Transaction;
 pub use upkeep::{Garbage, IndexedFolder, Lost, Part, Replacement, Size, Upkeep};
 pub use version::{Expected, Glance, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version};
+pub use xtdb::{XtdbBackend, XtdbOptions};

@@ -23,6 +23,7 @@
 //! Null, booleans, numbers, texts, then lists and objects (all equal); objects without the field come last in both
 //! directions. Ties are ordered by ID, ascending.
 
+mod choose;
 mod field;
 mod fit;
 mod glob;
@@ -33,6 +34,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
+pub(super) use self::choose::Candidate;
 pub(super) use self::field::{Field, FieldPaths, unknown};
 pub(super) use self::fit::{key_of, values_in};
 pub use self::glob::Glob;

@@ -1,9 +1,251 @@
-//! XTDB 1 over HTTP, written for its own server (1.24). Only the modules below this one speak HTTP.
+//! A store in XTDB 1 that many machines share, over its own HTTP server (1.24). Only the modules below this one speak HTTP.
 //!
 //! `client` asks the server and says in typed errors what is wrong; `edn` reads and writes the notation in which XTDB tells times to
-//! the millisecond.
+//! the millisecond. `documents` says how objects look there, `plan` and `write` are commits, `read` and `find` reads. Our
+//! transactions have XTDB's numbers and times. Must not know of another store.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the backend that uses it comes next"))]
 mod client;
-#[cfg_attr(not(test), expect(dead_code, reason = "the backend that uses it comes next"))]
+mod documents;
 mod edn;
+mod find;
+mod plan;
+mod read;
+mod write;
+
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use uuid::Uuid;
+
+use self::client::{At, Client, ClientOptions, Document, SubmitError, Token, Tx, TxOp};
+use self::documents::{FORMAT, STORE};
+pub(crate) use self::read::Logged;
+use super::{Backend, Item, Op, PlacedItem, Query, Receipt, Version};
+use crate::error::{Error, Result};
+use crate::object::{
+    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Timestamp, TxId,
+};
+
+/// How to reach a shared store.
+#[derive(Debug, Clone, Default)]
+pub struct XtdbOptions {
+    /// `http://HOST:PORT` or `https://…`, with or without `/_xtdb`, with an optional path before it.
+    pub url: String,
+    /// A file, readable for its user only, that holds the token to send; `None` for a server without one.
+    pub token_file: Option<PathBuf>,
+    /// Certificate authorities in PEM form, besides the system's.
+    pub ca_file: Option<PathBuf>,
+    /// Whose writes these are: the ID of a store that writes here; `None` for a writer of its own.
+    pub writer: Option<String>,
+}
+
+/// A store in XTDB.
+pub struct XtdbBackend {
+    client: Client,
+    store_id: String,
+    /// The transaction that made the database ours; every other of ours is later.
+    first: Tx,
+    writer_id: String,
+    /// The document of the writer as this process left it; `None` if that has to be read.
+    writer: Mutex<Option<Document>>,
+    is_closed: AtomicBool,
+}
+
+impl XtdbBackend {
+    /// Connects to a server and makes an empty database a store.
+    ///
+    /// # Errors
+    /// `XTDB_UNAVAILABLE`, `XTDB_REFUSED`, `XTDB_FAILED`; `XTDB_FOREIGN` for another server, an XTDB 2, or a database in which
+    /// others keep their documents; `NEWER_SCHEMA` for one of a later release; `NOT_PRIVATE`, `FILE` for the token's file.
+    pub fn connect(options: &XtdbOptions) -> Result<Self> {
+        let mut client = ClientOptions::new(&options.url);
+        client.token = options.token_file.as_deref().map(Token::read).transpose()?;
+        client.ca_file.clone_from(&options.ca_file);
+        let client = Client::new(client)?;
+        let status = client.status()?;
+        if status.ingester_failed {
+            let problem = "its ingester has failed: it indexes nothing until it is started again";
+            return Err(failed(&client, problem));
+        }
+        let (store_id, first) = open(&client)?;
+        let writer_id = options.writer.clone().unwrap_or_else(|| Uuid::now_v7().to_string());
+        Ok(Self {
+            client,
+            store_id,
+            first,
+            writer_id,
+            writer: Mutex::new(None),
+            is_closed: AtomicBool::new(false),
+        })
+    }
+
+    /// Address of the server.
+    pub fn url(&self) -> &str {
+        self.client.url()
+    }
+
+    /// A part of the log, see [`Logged`].
+    pub(crate) fn log(&self, after: TxId, limit: usize) -> Result<Logged> {
+        self.open()?.logged(after, limit)
+    }
+
+    fn open(&self) -> Result<&Self> {
+        if self.is_closed.load(Ordering::Acquire) {
+            return Err(Error::Closed { what: "store" });
+        }
+        Ok(self)
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Option<Document>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failed(&self, problem: &str) -> Error {
+        failed(&self.client, problem)
+    }
+}
+
+fn failed(client: &Client, problem: &str) -> Error {
+    Error::XtdbFailed { url: client.url().to_owned(), status: 500, problem: problem.to_owned() }
+}
+
+/// The ID of the store that a database holds, and the transaction that made it one: this one, if it is empty.
+fn open(client: &Client) -> Result<(String, Tx)> {
+    if let Some(found) = marked(client)? {
+        return Ok(found);
+    }
+    let attributes = client.attribute_stats()?;
+    if let Some(attribute) = attributes.keys().find(|name| *name != "xt/id") {
+        let found = format!("a database with documents of others, which have `{attribute}`");
+        return Err(Error::XtdbForeign { url: client.url().to_owned(), found });
+    }
+    let mark = documents::store(&Uuid::now_v7().to_string());
+    let ops = [TxOp::Match(STORE.to_owned(), None), TxOp::Put(&mark)];
+    let tx = client.submit(&ops).map_err(SubmitError::into_error)?;
+    // Another may have been faster: then its mark stands.
+    client.await_tx(tx)?;
+    client.saw(tx);
+    marked(client)?.ok_or_else(|| failed(client, "it did not keep the first document"))
+}
+
+fn marked(client: &Client) -> Result<Option<(String, Tx)>> {
+    let Some(mark) = client.entity(STORE, At::Latest)? else { return Ok(None) };
+    let format: u64 = documents::field(&mark, "format")?;
+    if format > FORMAT {
+        let found =
+            format!("a store of a later release (format {format}, this program knows {FORMAT})");
+        return Err(Error::XtdbForeign { url: client.url().to_owned(), found });
+    }
+    let store_id = documents::field(&mark, "store_id")?;
+    let first = client.entity_tx(STORE, At::Latest)?;
+    Ok(first.map(|first| (store_id, first.tx)))
+}
+
+impl fmt::Debug for XtdbBackend {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("XtdbBackend").field("url", &self.url()).finish_non_exhaustive()
+    }
+}
+
+impl Backend for XtdbBackend {
+    fn name(&self) -> &'static str {
+        "xtdb"
+    }
+
+    fn store_id(&self) -> &str {
+        &self.store_id
+    }
+
+    fn commit_all(&self, transactions: &[&[Op]], _now: Timestamp) -> Result<Vec<Receipt>> {
+        self.open()?.commit_in_order(transactions)
+    }
+
+    fn newest(&self) -> Result<(TxId, Timestamp)> {
+        self.open()?.newest_tx()
+    }
+
+    fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
+        let Some(at) = self.open()?.at(at)? else { return Ok(None) };
+        self.version(id, at)
+    }
+
+    fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
+        self.open()?.history_of(id)
+    }
+
+    fn content(&self, hash: &Hash) -> Result<Option<String>> {
+        self.open()?.text(hash)
+    }
+
+    fn items(&self, id: &ObjectId, at: AsOf, range: Range<u64>) -> Result<Vec<Item>> {
+        let Some(at) = self.open()?.at(at)? else { return Ok(Vec::new()) };
+        self.items_of(id, at, range)
+    }
+
+    fn placed_items(&self, id: &ObjectId, range: Range<u64>) -> Result<Vec<PlacedItem>> {
+        self.open()?.items_ever(id, range)
+    }
+
+    fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>> {
+        let logged = self.open()?.logged(after, limit)?;
+        match logged.broken.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(logged.versions),
+        }
+    }
+
+    fn find_origin(&self, id: &ObjectId, origin: &Origin) -> Result<Vec<Version>> {
+        self.open()?.versions_of_origin(id, origin)
+    }
+
+    fn list(
+        &self,
+        kind: ObjectType,
+        after: Option<&ObjectId>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        let mut ids = self.open()?.ids_of(kind, after)?;
+        ids.truncate(limit);
+        self.versions(&ids, At::Latest)
+    }
+
+    fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>> {
+        let mut versions = Vec::new();
+        for id in self.open()?.ids_of(kind, None)? {
+            versions.extend(self.history_of(&id)?.into_iter().skip(1));
+        }
+        Ok(versions)
+    }
+
+    fn query(&self, query: &Query) -> Result<Vec<Version>> {
+        self.open()?.answer(query)
+    }
+
+    fn has_field(&self, path: &FieldPath) -> Result<bool> {
+        self.open()?.has_value(path)
+    }
+
+    fn field_paths(&self) -> Result<Vec<FieldPath>> {
+        self.open()?.paths()
+    }
+
+    fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
+        self.open()?.ids_with_prefix(prefix, limit)
+    }
+
+    fn find_nickname(&self, nickname: &Nickname) -> Result<Option<ObjectId>> {
+        self.open()?.owner(nickname)
+    }
+
+    fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>> {
+        self.open()?.nicknames_of(id)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.is_closed.store(true, Ordering::Release);
+        Ok(())
+    }
+}

@@ -292,12 +292,7 @@ impl Client {
     }
 
     /// What a query finds. `query` is an EDN map; `args` are the values of its `:in`.
-    pub(crate) fn query(
-        &self,
-        query: &str,
-        args: &[Value],
-        at: At,
-    ) -> Result<Vec<Vec<Value>>> {
+    pub(crate) fn query(&self, query: &str, args: &[Value], at: At) -> Result<Vec<Vec<Value>>> {
         let mut body = format!("{{:query {query}, :in-args [");
         for arg in args {
             edn::write_value(arg, &mut body).map_err(|edn::NotEdn { key }| {

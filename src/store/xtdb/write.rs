@@ -1,0 +1,178 @@
+//! Commits: transactions of ours as transactions of XTDB. Must not read versions for anybody else.
+//!
+//! XTDB checks a transaction only when it indexes it, long after it said yes. So each of ours says what it depends on (`match`) and is
+//! looked up afterwards; where something had changed, it is planned again. Each also moves the document of its writer by one step from
+//! the step before: so they are committed in order or not at all, and one whose answer was lost is found again by its nonce.
+
+use std::thread;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use super::XtdbBackend;
+use super::client::{At, Document, SubmitError, Tx, TxOp};
+use super::documents;
+use super::plan::{Change, Planned, Planner};
+use crate::error::{Error, Result};
+use crate::object::TxId;
+use crate::store::{Op, Outcome, Receipt, rules};
+
+/// How often a transaction is planned again because others changed what it depends on.
+const MAX_TRIES: u32 = 1_000;
+
+/// Longest pause before it is planned again; it doubles from one millisecond.
+const MAX_PAUSE_MS: u64 = 200;
+
+/// Transactions that are sent before the first is looked up: over PostgreSQL each look waits for a poll of 100 ms.
+const SENT_AT_ONCE: usize = 64;
+
+impl XtdbBackend {
+    pub(super) fn commit_in_order(&self, transactions: &[&[Op]]) -> Result<Vec<Receipt>> {
+        transactions.iter().try_for_each(|ops| rules::check_shape(ops))?;
+        let mut receipts: Vec<Receipt> = Vec::new();
+        let mut writer = self.writer();
+        let mut planner = Planner::new(self);
+        let mut tries = 0;
+        while let Some(rest) = transactions.get(receipts.len()..).filter(|rest| !rest.is_empty()) {
+            let mut planned = Vec::new();
+            let mut refusal = None;
+            for ops in rest.iter().take(SENT_AT_ONCE) {
+                match planner.plan(ops) {
+                    Ok(plan) => planned.push(plan),
+                    Err(error) => {
+                        refusal = Some(error);
+                        break;
+                    }
+                }
+            }
+            let all = planned.len();
+            let sent = self.send(&mut writer, planned)?;
+            let done = sent.len();
+            let written: Vec<TxId> = sent.iter().map(|receipt| receipt.tx_id).collect();
+            receipts.extend(sent);
+            match refusal {
+                Some(Error::Conflict { id, winner }) if done == all => {
+                    let winner = winner.map(|winner| number(winner, &written));
+                    return Err(Error::Conflict { id, winner });
+                }
+                Some(error) if done == all => return Err(error),
+                _ if done == all => {}
+                _ => {
+                    tries += 1;
+                    if tries > MAX_TRIES {
+                        let problem = "others kept changing what a transaction depends on";
+                        return Err(self.failed(problem));
+                    }
+                    pause(tries);
+                    *writer = None;
+                }
+            }
+            planner.begin_anew();
+        }
+        Ok(receipts)
+    }
+
+    /// Sends transactions and looks them up. Returns the receipts of those that were committed: all, or those before the first that
+    /// depended on what had changed.
+    fn send(&self, writer: &mut Option<Document>, planned: Vec<Planned>) -> Result<Vec<Receipt>> {
+        let mut sent = Vec::new();
+        let mut failure = None;
+        for plan in planned {
+            if plan.changes.is_empty() {
+                sent.push((None, plan.outcomes));
+                continue;
+            }
+            match self.submit(writer, &plan.changes) {
+                Ok(tx) => sent.push((Some(tx), plan.outcomes)),
+                Err(error) => {
+                    failure = Some(error);
+                    break;
+                }
+            }
+        }
+        let mut receipts = Vec::new();
+        let mut written: Vec<TxId> = Vec::new();
+        for (tx, outcomes) in sent {
+            let (tx_id, system_time) = match tx {
+                None => self.newest_tx()?,
+                Some(tx) => {
+                    let Some(Tx { id, time }) = self.committed(tx)? else { return Ok(receipts) };
+                    self.client.saw(id);
+                    (TxId(id), time)
+                }
+            };
+            written.push(tx_id);
+            let outcomes = outcomes.into_iter().map(|outcome| resolved(outcome, &written));
+            receipts.push(Receipt { tx_id, system_time, outcomes: outcomes.collect() });
+        }
+        match failure {
+            // What was committed stays; the caller begins anew with the rest.
+            Some(error) => Err(error),
+            None => Ok(receipts),
+        }
+    }
+
+    /// Sends a transaction with the next step of the writer; its number.
+    fn submit(&self, writer: &mut Option<Document>, changes: &[Change]) -> Result<i64> {
+        let id = documents::writer_id(&self.writer_id);
+        if writer.is_none() {
+            *writer = self.client.entity(&id, At::Latest)?;
+        }
+        let step = match writer {
+            Some(before) => documents::field::<u64>(before, "step")? + 1,
+            None => 1,
+        };
+        let nonce = Uuid::now_v7().to_string();
+        let next = documents::writer(&self.writer_id, step, &nonce);
+        let mut ops = vec![TxOp::Match(id, writer.as_ref()), TxOp::Put(&next)];
+        ops.extend(changes.iter().map(Change::op));
+        let tx = match self.client.submit(&ops) {
+            Ok(tx) => tx,
+            Err(SubmitError::Unknown(error)) => self.find(&nonce).ok_or(error)?,
+            Err(error) => return Err(error.into_error()),
+        };
+        *writer = Some(next);
+        Ok(tx)
+    }
+
+    /// The transaction that carried a nonce, if it is in the log; `None` also where that cannot be found out now.
+    fn find(&self, nonce: &str) -> Option<i64> {
+        let newest = self.client.latest_submitted().ok()??;
+        self.client.await_tx(newest).ok()?;
+        self.client.saw(newest);
+        let rows = self.client.history(&documents::writer_id(&self.writer_id)).ok()?;
+        let carries = |document: &Document| document.get("nonce").is_some_and(|n| n == nonce);
+        let found = rows.into_iter().rev().find(|row| row.document.as_ref().is_some_and(carries));
+        found.map(|row| row.tx.id)
+    }
+
+    /// The transaction with its time, if it was committed: then its writer stands where it moved it. Waits until it is indexed.
+    fn committed(&self, tx: i64) -> Result<Option<Tx>> {
+        let found = self.client.entity_tx(&documents::writer_id(&self.writer_id), At::Tx(tx))?;
+        match found.map(|found| found.tx).filter(|found| found.id == tx) {
+            None if self.client.committed(tx)? => {
+                Err(self.failed("it committed a transaction without the step of its writer"))
+            }
+            found => Ok(found),
+        }
+    }
+}
+
+/// Puts the number of a transaction in the place of its position in the commit.
+fn resolved(outcome: Outcome, written: &[TxId]) -> Outcome {
+    match outcome {
+        Outcome::Unchanged(tx_id) => Outcome::Unchanged(number(tx_id, written)),
+        Outcome::Written => Outcome::Written,
+    }
+}
+
+/// The number of a transaction that was planned, see [`super::plan::place`].
+fn number(tx_id: TxId, written: &[TxId]) -> TxId {
+    let at = usize::try_from(-1 - tx_id.0).ok();
+    at.and_then(|at| written.get(at).copied()).unwrap_or(tx_id)
+}
+
+fn pause(tries: u32) {
+    let most = 1_u64.checked_shl(tries).unwrap_or(u64::MAX).min(MAX_PAUSE_MS);
+    thread::sleep(Duration::from_millis(fastrand::u64(0..=most)));
+}
