@@ -1,0 +1,131 @@
+(ns palimpsest.xtdb.server
+  "The development server: a real node of XTDB behind Jetty, on loopback. Started by `npm run xtdb` and by the tests:
+
+    java @jvm.options -cp … clojure.main -m palimpsest.xtdb.server --config FILE [--port N] [--token-file FILE]
+      [--read-only] [--until-stdin-closes]
+
+  The configuration is XTDB's own; of `:xtdb.http-server/server` it takes `:port` and `:read-only?`. Relative folders lie in
+  the folder in which it is started. Prints one line when it answers.
+
+  Besides the node of the configuration it has databases of its own for tests, which XTDB does not have: `/db/NAME/_xtdb/…`
+  is an empty node in memory, made when it is first named; DELETE `/db/NAME` ends it."
+  (:require [clojure.edn :as edn]
+            [clojure.java.io :as io]
+            [clojure.string :as str]
+            [palimpsest.xtdb.routes :as routes]
+            [xtdb.api :as xt])
+  (:import (javax.servlet.http HttpServletRequest HttpServletResponse)
+           (org.eclipse.jetty.server HttpConfiguration HttpConnectionFactory Request Server ServerConnector)
+           (org.eclipse.jetty.server.handler AbstractHandler)
+           (org.eclipse.jetty.util.thread QueuedThreadPool))
+  (:gen-class))
+
+;;; Databases of tests
+
+(defn- database
+  "The handler of the database of this name, with its node, made when it is first named."
+  [databases name options]
+  (let [made (swap! databases update name
+                    #(or % (delay (let [node (xt/start-node {:xtdb/query-engine {:fn-allow-list []}})]
+                                    {:node node, :handle (routes/handler node options)}))))]
+    @(made name)))
+
+(defn- end-database [databases name]
+  (let [[before] (swap-vals! databases dissoc name)]
+    (when-let [database (before name)]
+      (.close ^java.io.Closeable (:node @database)))
+    {:status 200}))
+
+(defn- dispatch
+  "Requests below `/db/NAME` to the database of that name, all others to the node of the configuration."
+  [handle options]
+  (let [databases (atom {})]
+    (fn [{:keys [path method] :as request}]
+      (if-let [[_ name rest] (re-matches #"/db/([A-Za-z0-9_.-]+)(/.*)?" path)]
+        (if (and (nil? rest) (= method :delete))
+          (end-database databases name)
+          ((:handle (database databases name options)) (assoc request :path (or rest "/"))))
+        (handle request)))))
+
+;;; HTTP
+
+(defn- request [^HttpServletRequest request]
+  {:method (keyword (str/lower-case (.getMethod request)))
+   :path (.getRequestURI request)
+   :query-string (.getQueryString request)
+   :accept (.getHeader request "Accept")
+   :content-type (.getContentType request)
+   :authorization (.getHeader request "Authorization")
+   :body (.getInputStream request)})
+
+(defn- respond
+  "The stream is closed also when writing fails, so that the client gets status and headers, and then no more."
+  [^HttpServletResponse response {:keys [status headers write failure]}]
+  (.setStatus response status)
+  (doseq [[name value] headers]
+    (.setHeader response name value))
+  (when failure
+    (throw failure))
+  (when write
+    (with-open [out (.getOutputStream response)]
+      (write out))))
+
+(defn- jetty-handler [handle]
+  (proxy [AbstractHandler] []
+    (handle [_ ^Request base ^HttpServletRequest from ^HttpServletResponse to]
+      (try
+        (respond to (handle (request from)))
+        (catch Throwable e
+          ;; Nothing reaches a client that has an answer already: Jetty then drops the connection.
+          (.sendError to 500 (.getMessage e)))
+        (finally
+          (.setHandled base true))))))
+
+(defn- start-http
+  "Starts Jetty on loopback with the limits of XTDB's own server. Gives the port."
+  [handle port]
+  (let [server (Server. (QueuedThreadPool. 50))
+        configuration (doto (HttpConfiguration.) (.setSendDateHeader false))
+        connector (doto (ServerConnector. server)
+                    (.setConnectionFactories [(HttpConnectionFactory. configuration)])
+                    (.setHost "127.0.0.1")
+                    (.setPort port)
+                    (.setIdleTimeout 200000))]
+    (.addConnector server connector)
+    (.setHandler server (jetty-handler handle))
+    (.start server)
+    (.getLocalPort connector)))
+
+;;; Start and end
+
+(defn- options
+  "The command line as a map; options without a value are true."
+  [arguments]
+  (loop [options {}, [argument & others] arguments]
+    (cond
+      (nil? argument) options
+      (#{"--read-only" "--until-stdin-closes"} argument) (recur (assoc options (keyword (subs argument 2)) true) others)
+      :else (recur (assoc options (keyword (subs argument 2)) (first others)) (rest others)))))
+
+(defn- exit-with-stdin
+  "Ends the process when its standard input does: it cannot outlive whoever started it."
+  []
+  (doto (Thread. ^Runnable (fn []
+                             (while (not (neg? (.read System/in))))
+                             (System/exit 0)))
+    (.setDaemon true)
+    (.start)))
+
+(defn -main [& arguments]
+  (let [{:keys [config port token-file read-only until-stdin-closes]} (options arguments)
+        config (edn/read-string (slurp (io/file config)))
+        http (:xtdb.http-server/server config)
+        _ (when until-stdin-closes (exit-with-stdin))
+        node (xt/start-node (dissoc config :xtdb.http-server/server))
+        options {:token (some-> token-file slurp str/trim)
+                 :read-only? (or read-only (:read-only? http))}
+        port (start-http (dispatch (routes/handler node options) options)
+                         (or (some-> port Long/parseLong) (:port http) 3000))]
+    (.addShutdownHook (Runtime/getRuntime) (Thread. ^Runnable #(.close ^java.io.Closeable node)))
+    (println (str "XTDB answers at http://127.0.0.1:" port))
+    (flush)))
