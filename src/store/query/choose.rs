@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Condition, Field, Query, key_of};
 use crate::error::Result;
-use crate::object::{FieldPath, FieldStep, Nickname, RedactionReason, values_at};
+use crate::object::{FieldPath, FieldStep, Nickname, values_at};
 use crate::store::Version;
 
 /// A version, and what a query may ask of its object.
@@ -13,6 +13,8 @@ pub(in crate::store) struct Candidate {
     pub version: Version,
     /// In order.
     pub nicknames: Vec<Nickname>,
+    /// Whether a person had the object forgotten.
+    pub is_forgotten: bool,
 }
 
 impl Query {
@@ -92,8 +94,6 @@ impl Candidate {
             Value::Null => Vec::new(),
             value => within(&value, steps),
         };
-        let forgotten = version.redacted.as_ref().map(|redacted| redacted.reason)
-            == Some(RedactionReason::Forgotten);
         Ok(match Field::of(path)? {
             Field::Id => vec![json!(envelope.id)],
             Field::Kind => vec![json!(envelope.kind)],
@@ -109,7 +109,7 @@ impl Candidate {
             Field::HasContent => vec![json!(version.content.is_some())],
             Field::ItemCount => vec![json!(version.item_count)],
             Field::Redacted(steps) => optional(json!(version.redacted), &steps),
-            Field::Forgotten => vec![json!(forgotten)],
+            Field::Forgotten => vec![json!(self.is_forgotten)],
             Field::Nickname => self.nicknames.iter().map(|name| json!(name.as_str())).collect(),
             Field::Additional(steps) => within(&json!(version.additional), &steps),
             Field::Payload(steps) => within(&json!(version.fields), &steps),

@@ -246,10 +246,13 @@ impl<'b> Planner<'b> {
         let owner: Option<ObjectId> =
             before.as_ref().map(|document| documents::field(document, "object")).transpose()?;
         match (owner, id) {
-            (None, None) if self.objects.is_empty() && named.is_empty() => {
-                return Ok(Outcome::Unchanged(self.backend.newest_tx()?.0));
+            (None, None) => {
+                let newest = match self.planned.checked_sub(1) {
+                    Some(before) => place(before),
+                    None => self.backend.newest_tx()?.0,
+                };
+                return Ok(Outcome::Unchanged(newest));
             }
-            (None, None) => return Ok(Outcome::Unchanged(place(self.planned))),
             (Some(owner), Some(id)) if owner == *id => {
                 let latest = self.standing(id)?.map(|standing| standing.latest.tx_id);
                 return Ok(Outcome::Unchanged(latest.unwrap_or(place(self.planned))));
