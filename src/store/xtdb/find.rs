@@ -65,6 +65,11 @@ impl XtdbBackend {
         Ok(names)
     }
 
+    /// The objects that a person had forgotten.
+    pub(super) fn forgotten(&self, at: At) -> Result<Vec<ObjectId>> {
+        self.ids("{:find [e] :where [[e :forgotten true] [e :identity_hash]]}", &[], at)
+    }
+
     /// Datalog narrows it down by what it can compare as we do, the rest is looked at here.
     pub(super) fn answer(&self, query: &Query) -> Result<Vec<Version>> {
         query.check()?;
@@ -74,13 +79,17 @@ impl XtdbBackend {
             clauses.narrow(condition)?;
         }
         let ids = self.ids(&clauses.text(), &clauses.values, at)?;
-        let names_nicknames =
-            query.fields().into_iter().any(|path| matches!(Field::of(path), Ok(Field::Nickname)));
+        let names = |field: &Field| {
+            query.fields().into_iter().any(|path| Field::of(path).as_ref().ok() == Some(field))
+        };
+        let (asks_nickname, asks_forgotten) = (names(&Field::Nickname), names(&Field::Forgotten));
+        let forgotten = if asks_forgotten { self.forgotten(at)? } else { Vec::new() };
         let mut candidates = Vec::new();
         for version in self.versions(&ids, at)? {
             let id = &version.envelope.id;
-            let nicknames = if names_nicknames { self.nicknames_of(id)? } else { Vec::new() };
-            candidates.push(Candidate { version, nicknames });
+            let nicknames = if asks_nickname { self.nicknames_of(id)? } else { Vec::new() };
+            let is_forgotten = forgotten.contains(id);
+            candidates.push(Candidate { version, nicknames, is_forgotten });
         }
         query.choose(candidates)
     }
@@ -94,7 +103,7 @@ impl XtdbBackend {
                     Field::Nickname => self.nicknames_of(&version.envelope.id)?,
                     _ => Vec::new(),
                 };
-                if (Candidate { version, nicknames }).has(path)? {
+                if (Candidate { version, nicknames, is_forgotten: false }).has(path)? {
                     return Ok(true);
                 }
             }
