@@ -1,0 +1,263 @@
+//! Real nodes of XTDB, for tests: the development server of `xtdb/`, started by Java itself. Nodes end with the test or, if that
+//! is killed, with its process: they end when their standard input does. `scripts/lib/xtdb.js` starts them for scripts.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tempfile::TempDir;
+
+use crate::http::{Connection, Request};
+use crate::postgres::Cluster;
+use crate::skip::skip;
+
+/// Where a node keeps its data.
+#[derive(Clone, Copy)]
+pub(crate) enum NodeKind {
+    /// RocksDB; each write is synced to disk.
+    Rocks,
+    /// In memory.
+    Memory,
+}
+
+/// What a node is started with, besides its data.
+#[derive(Default)]
+pub(crate) struct Options {
+    /// Requests must bring it.
+    pub(crate) token: Option<&'static str>,
+    /// Writes are refused.
+    pub(crate) read_only: bool,
+}
+
+/// A node that runs, or is killed and may be started again on the same data and port.
+pub(crate) struct Node {
+    process: Child,
+    port: u16,
+    config: PathBuf,
+    options: Options,
+    /// The last fields to be dropped: the process has ended then.
+    folder: TempDir,
+    _cluster: Option<std::sync::Arc<Cluster>>,
+}
+
+impl Node {
+    /// `None` where there is no JDK or no Maven: the test returns then, and a line says that it is skipped.
+    pub(crate) fn start(kind: NodeKind) -> Option<Self> {
+        Self::start_with(kind, Options::default())
+    }
+
+    /// The same, with options.
+    pub(crate) fn start_with(kind: NodeKind, options: Options) -> Option<Self> {
+        ready()?;
+        let name = match kind {
+            NodeKind::Rocks => "standalone.edn",
+            NodeKind::Memory => "memory.edn",
+        };
+        Some(Self::start_on(project().join(name), options, None, tempfile::tempdir().unwrap()))
+    }
+
+    /// Two nodes over one PostgreSQL, each with an index of its own.
+    pub(crate) fn pair_over_postgres() -> Option<[Self; 2]> {
+        ready()?;
+        let cluster = std::sync::Arc::new(Cluster::start()?);
+        Some([(); 2].map(|()| {
+            let folder = tempfile::tempdir().unwrap();
+            let config = std::fs::read_to_string(project().join("postgres.edn")).unwrap();
+            let file = folder.path().join("postgres.edn");
+            let here = format!(":port {}", cluster.port);
+            std::fs::write(&file, config.replacen(":port 5432", &here, 1)).unwrap();
+            Self::start_on(file, Options::default(), Some(cluster.clone()), folder)
+        }))
+    }
+
+    fn start_on(
+        config: PathBuf,
+        options: Options,
+        cluster: Option<std::sync::Arc<Cluster>>,
+        folder: TempDir,
+    ) -> Self {
+        let (process, port) = launch(&config, &options, folder.path(), 0);
+        Self { process, port, config, options, folder, _cluster: cluster }
+    }
+
+    /// `http://host:port`.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address())
+    }
+
+    /// `host:port`.
+    pub(crate) fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// The folder with its data.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Kills it (SIGKILL).
+    pub(crate) fn kill9(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Stops it from running (SIGSTOP): connections stay open, and nothing answers.
+    pub(crate) fn pause(&self) {
+        self.signal("STOP");
+    }
+
+    /// Lets it run on.
+    pub(crate) fn resume(&self) {
+        self.signal("CONT");
+    }
+
+    /// Starts it again, on the same data and the same port. One that still runs is killed before.
+    pub(crate) fn restart(&mut self) {
+        self.kill9();
+        (self.process, _) = launch(&self.config, &self.options, self.folder.path(), self.port);
+    }
+
+    fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.process.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+/// An empty database of a test's own. All of a test program lie in one node in memory, so that one takes milliseconds.
+pub(crate) struct Database {
+    name: String,
+    node: &'static Node,
+}
+
+impl Database {
+    /// `None` as for `Node::start`.
+    pub(crate) fn new() -> Option<Self> {
+        static NODE: OnceLock<Option<Node>> = OnceLock::new();
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let node = NODE.get_or_init(|| Node::start(NodeKind::Memory)).as_ref()?;
+        let name = format!("test-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        Some(Self { name, node })
+    }
+
+    /// What stands before `/_xtdb/…`: `http://host:port/db/NAME`.
+    pub(crate) fn url(&self) -> String {
+        format!("{}{}", self.node.url(), self.path())
+    }
+
+    /// `host:port`.
+    pub(crate) fn address(&self) -> String {
+        self.node.address()
+    }
+
+    /// `/db/NAME`.
+    pub(crate) fn path(&self) -> String {
+        format!("/db/{}", self.name)
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let end = Request { method: "DELETE", path: &self.path(), headers: &[], body: None };
+        drop(Connection::open(&self.address()).and_then(|mut connection| connection.ask(&end)));
+    }
+}
+
+/// The folder `xtdb/`.
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("xtdb")
+}
+
+/// Starts Java, and waits until the server answers. Gives the port on which it does.
+fn launch(config: &Path, options: &Options, folder: &Path, port: u16) -> (Child, u16) {
+    let target = project().join("target");
+    let jars = std::fs::read_to_string(target.join("classpath.txt")).unwrap();
+    let own =
+        [project().join("src"), target.join("classes")].map(|path| path.display().to_string());
+    let mut java = Command::new("java");
+    java.current_dir(folder)
+        .arg(format!("@{}", project().join("jvm.options").display()))
+        .arg(format!("-Dlogback.configurationFile={}", project().join("logback.xml").display()))
+        .arg(format!("-Djava.io.tmpdir={}", folder.display()))
+        .args(["-cp", &[&own.join(":"), jars.trim()].join(":")])
+        .args(["clojure.main", "-m", "palimpsest.xtdb.server", "--until-stdin-closes"])
+        .arg("--config")
+        .arg(config)
+        .args(["--port", &port.to_string()]);
+    if let Some(token) = options.token {
+        let file = folder.join("token");
+        std::fs::write(&file, token).unwrap();
+        java.arg("--token-file").arg(file);
+    }
+    if options.read_only {
+        java.arg("--read-only");
+    }
+    let log = File::create(folder.join("log")).unwrap();
+    let mut process =
+        java.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let port = line.trim().rsplit(':').next().and_then(|port| port.parse().ok());
+    let Some(port) = port else {
+        drop(process.kill());
+        drop(process.wait());
+        panic!("XTDB does not start:\n{}", std::fs::read_to_string(folder.join("log")).unwrap());
+    };
+    (process, port)
+}
+
+/// Whether nodes can be started; looked at once. What is missing is made, by one process at a time.
+fn ready() -> Option<()> {
+    static READY: OnceLock<Result<(), String>> = OnceLock::new();
+    match READY.get_or_init(prepare) {
+        Ok(()) => Some(()),
+        Err(why) => {
+            skip(why);
+            None
+        }
+    }
+}
+
+fn prepare() -> Result<(), String> {
+    let java = Command::new("java").arg("-version").output().map_err(|_| "no JDK for XTDB")?;
+    let said = String::from_utf8_lossy(&java.stderr).into_owned();
+    let version = said.split("version \"").nth(1).and_then(|rest| rest.split(['.', '"']).next());
+    if version.and_then(|version| version.parse::<u32>().ok()).is_none_or(|version| version < 17) {
+        return Err("no JDK 17 or later for XTDB".into());
+    }
+    let target = project().join("target");
+    std::fs::create_dir_all(&target).unwrap();
+    let lock = File::create(target.join("lock")).unwrap();
+    lock.lock().unwrap();
+    if is_resolved(&target.join("classpath.txt")) {
+        return Ok(());
+    }
+    let repository = format!("-Dmaven.repo.local={}", target.join("repository").display());
+    let maven = Command::new("mvn")
+        .args(["-B", "-q", "-f"])
+        .arg(project())
+        .args([&repository, "generate-resources"])
+        .output()
+        .map_err(|_| "no Maven for XTDB")?;
+    let said = String::from_utf8_lossy(&maven.stdout).into_owned();
+    if maven.status.success() { Ok(()) } else { Err(format!("Maven cannot fetch XTDB: {said}")) }
+}
+
+/// Whether the class path is that of `pom.xml`, and its jars are there.
+fn is_resolved(classpath: &Path) -> bool {
+    let changed = |path: &Path| path.metadata().and_then(|found| found.modified());
+    let (Ok(made), Ok(asked)) = (changed(classpath), changed(&project().join("pom.xml"))) else {
+        return false;
+    };
+    let jars = std::fs::read_to_string(classpath).unwrap();
+    made >= asked && jars.trim().split(':').all(|jar| Path::new(jar).exists())
+}

@@ -1,0 +1,17 @@
+//! XTDB: the real node, which the development server of `xtdb/` runs. Where there is no JDK or no Maven, all are skipped.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
+#[path = "../common/faults.rs"]
+mod faults;
+#[path = "../common/http.rs"]
+mod http;
+#[path = "../common/postgres.rs"]
+mod postgres;
+#[path = "../common/skip.rs"]
+mod skip;
+#[path = "../common/xtdb.rs"]
+mod xtdb;
+
+mod nodes;
