@@ -5,5 +5,4 @@
 
 #[cfg_attr(not(test), expect(dead_code, reason = "the backend that uses it comes next"))]
 mod client;
-#[cfg_attr(not(test), expect(dead_code, reason = "the backend that uses it comes next"))]
 mod edn;
