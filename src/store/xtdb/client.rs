@@ -6,6 +6,7 @@
 
 mod answers;
 mod failure;
+mod found;
 mod http;
 mod log;
 mod operations;
@@ -134,7 +135,7 @@ pub(crate) struct LoggedTx {
     pub(crate) ops: Vec<LoggedOp>,
 }
 
-/// One operation as the log has it. Only a put's document says its ID in clear; the others have the ID's hash, in hexadecimal digits.
+/// One operation as the log has it. Only a put says its ID in clear; the others have the ID's hash, in hexadecimal digits.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum LoggedOp {
     Put {
@@ -142,18 +143,18 @@ pub(crate) enum LoggedOp {
     },
     /// A put of a document that was evicted since.
     Erased {
-        id: String,
+        id_hash: String,
     },
     Delete {
-        id: String,
+        id_hash: String,
     },
     Evict {
-        id: String,
+        id_hash: String,
     },
     Match {
-        id: String,
+        id_hash: String,
     },
-    /// Nothing of ours: a transaction function, or a document with an ID that is no text.
+    /// Nothing of ours: a transaction function, a document with an ID that is no text, or one nested too deep.
     Other {
         what: String,
     },
@@ -215,7 +216,10 @@ impl Client {
 
     /// What the server says of itself: also the way to find out what answers there.
     pub(crate) fn status(&self) -> Result<Status> {
-        self.ask(&Request::get("status", Notation::Json), answers::status)
+        self.ask(&Request::get("status", Notation::Json), answers::status).or_else(|error| {
+            let found = self.runtime()?.wait(found::look(&self.http));
+            Err(found.map_or(error, |found| failure::foreign(self.url(), found)))
+        })
     }
 
     /// Sends a transaction, once. It is logged when this returns, but neither indexed nor committed: see [`Self::committed`].
@@ -281,14 +285,36 @@ impl Client {
     }
 
     /// All versions of an entity, the oldest first; none if it never was, or was evicted.
+    ///
+    /// Times to the millisecond stand in EDN alone, and documents as they were put in JSON alone: both are asked for.
     pub(crate) fn history(&self, id: &str) -> Result<Vec<Row>> {
-        let request = Request::get("entity", Notation::Edn)
-            .with("eid", id)
-            .with("history", "true")
-            .with("sort-order", "asc")
-            .with("with-docs", "true")
-            .with("with-corrections", "true");
-        self.ask(&self.up_to_date(request), answers::history)
+        let request = |accept| {
+            Request::get("entity", accept)
+                .with("eid", id)
+                .with("history", "true")
+                .with("sort-order", "asc")
+                .with("with-corrections", "true")
+        };
+        // An eviction between the two questions takes the documents away; the second time the history is gone, too.
+        for _ in 0..2 {
+            let versions = self.ask(&self.up_to_date(request(Notation::Edn)), answers::versions)?;
+            if versions.is_empty() {
+                return Ok(Vec::new());
+            }
+            let with_documents = request(Notation::Json).with("with-docs", "true");
+            let documents = self.ask(&self.up_to_date(with_documents), answers::documents)?;
+            let row = |version: answers::Version| {
+                let document = match version.content_hash {
+                    None => None,
+                    Some(hash) => Some(documents.get(&hash)?.clone()),
+                };
+                Some(Row { tx: version.tx, document })
+            };
+            if let Some(rows) = versions.into_iter().map(row).collect() {
+                return Ok(rows);
+            }
+        }
+        Err(failure::unreadable(self.url(), "lacks documents of a history"))
     }
 
     /// What a query finds. `query` is an EDN map; `args` are the values of its `:in`.

@@ -1,8 +1,9 @@
 //! EDN, as far as XTDB prints it and takes it: the values, a reader for answers, a writer for what queries are asked with. Must not
 //! know what an answer means.
 //!
-//! A reader of our own, since the crates there are read a whole text at once, or forgive what is not EDN: XTDB prints the keys of JSON
-//! objects as keywords whatever is in them (`{:with space 1}`), and such a document has to be refused, not read as another one.
+//! A reader of our own, since the crates that there are read a whole text at once, or forgive what is not EDN: XTDB prints the keys of
+//! JSON objects as keywords whatever is in them (`{:with space 1}`), which has to be refused, not read as something else. For the same
+//! reason documents are never read as EDN, but as JSON.
 
 mod read;
 #[cfg(test)]
@@ -10,8 +11,6 @@ mod tests;
 mod write;
 
 use std::fmt;
-
-use serde_json::{Map, Number, Value};
 
 pub(super) use self::read::{Problem, Reader, read_all};
 pub(super) use self::write::{NotEdn, write_value};
@@ -52,70 +51,6 @@ impl Edn {
         entries.iter().find_map(|(key, value)| {
             matches!(key, Self::Keyword(name) if name == keyword).then_some(value)
         })
-    }
-
-    /// The members of a list, a vector or a set.
-    pub(super) fn members(&self) -> Option<&[Edn]> {
-        match self {
-            Self::List(members) | Self::Vector(members) | Self::Set(members) => Some(members),
-            _ => None,
-        }
-    }
-
-    /// What the server's own JSON says for the value: keywords, symbols, tags and sets become text and arrays.
-    ///
-    /// What came to the server as JSON comes back as it was, but for what JSON has no number for.
-    pub(super) fn into_json(self) -> Value {
-        match self {
-            Self::Nil => Value::Null,
-            Self::Bool(is) => Value::Bool(is),
-            Self::Integer(number) => number.into(),
-            Self::BigInteger(digits) => match digits.parse::<u64>() {
-                Ok(number) => number.into(),
-                Err(_) => digits.parse().map_or(Value::Null, |number: f64| number.into()),
-            },
-            Self::Float(number) => Number::from_f64(number)
-                .map_or_else(|| Value::String(float_name(number).to_owned()), Value::Number),
-            Self::Decimal(digits) => {
-                digits.parse().map_or(Value::Null, |number: f64| number.into())
-            }
-            Self::Char(char) => Value::String(char.to_string()),
-            Self::Text(text) | Self::Keyword(text) | Self::Symbol(text) | Self::Ratio(text) => {
-                Value::String(text)
-            }
-            Self::List(members) | Self::Vector(members) | Self::Set(members) => {
-                members.into_iter().map(Self::into_json).collect()
-            }
-            Self::Map(entries) => Value::Object(object(entries)),
-            Self::Instant(time) => Value::String(time.to_string()),
-            Self::Tagged(_, value) => value.into_json(),
-        }
-    }
-
-    /// A map as a JSON object; anything else comes back.
-    pub(super) fn into_object(self) -> Result<Map<String, Value>, Self> {
-        match self {
-            Self::Map(entries) => Ok(object(entries)),
-            other => Err(other),
-        }
-    }
-}
-
-fn object(entries: Vec<(Edn, Edn)>) -> Map<String, Value> {
-    let text = |key: Edn| match key.into_json() {
-        Value::String(text) => text,
-        other => other.to_string(),
-    };
-    entries.into_iter().map(|(key, value)| (text(key), value.into_json())).collect()
-}
-
-fn float_name(number: f64) -> &'static str {
-    if number.is_nan() {
-        "NaN"
-    } else if number > 0.0 {
-        "Infinity"
-    } else {
-        "-Infinity"
     }
 }
 

@@ -1,15 +1,16 @@
 //! What answers say: from status and body to typed results, or to typed errors. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::super::edn::{self, Edn};
 use super::failure::{self, Again, Failure};
 use super::http::Reply;
-use super::{Document, EntityTx, LoggedOp, LoggedTx, Row, Status, Tx};
+use super::{Document, EntityTx, LoggedOp, Status, Tx};
 use crate::error::Error;
 
 /// The content hash of a version that is deleted.
@@ -113,39 +114,48 @@ pub(super) fn entity_tx(url: &str, reply: &Reply) -> Read<Option<EntityTx>> {
     expect(url, reply, 200)?;
     let told = notation(url, reply)?;
     let read = || {
-        let is_deleted = match told.get("xtdb.api/content-hash")? {
-            Edn::Nil => true,
-            hash => is_deletion(hash)?,
-        };
+        let is_deleted = hash_of(told.get("xtdb.api/content-hash")?)? == DELETED;
         Some(EntityTx { tx: tx_of(&told)?, is_deleted })
     };
     read().map(Some).ok_or_else(|| shape(url))
 }
 
+/// A version in a history, without its document.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Version {
+    pub(super) tx: Tx,
+    /// `None` if the entity was deleted.
+    pub(super) content_hash: Option<String>,
+}
+
 /// `/entity?history=true`, in the order of transactions.
-pub(super) fn history(url: &str, reply: &Reply) -> Read<Vec<Row>> {
+pub(super) fn versions(url: &str, reply: &Reply) -> Read<Vec<Version>> {
     expect(url, reply, 200)?;
     let (Edn::List(rows) | Edn::Vector(rows)) = notation(url, reply)? else {
         return Err(shape(url));
     };
-    let mut rows =
-        rows.into_iter().map(row).collect::<Option<Vec<_>>>().ok_or_else(|| shape(url))?;
-    rows.sort_by_key(|row| row.tx.id);
-    Ok(rows)
+    let version = |row: &Edn| {
+        let hash = hash_of(row.get("xtdb.api/content-hash")?)?;
+        let content_hash = (hash != DELETED).then(|| hash.to_owned());
+        Some(Version { tx: tx_of(row)?, content_hash })
+    };
+    let versions = rows.iter().map(version).collect::<Option<Vec<_>>>();
+    let mut versions = versions.ok_or_else(|| shape(url))?;
+    versions.sort_by_key(|version| version.tx.id);
+    Ok(versions)
 }
 
-fn row(told: Edn) -> Option<Row> {
-    let tx = tx_of(&told)?;
-    let is_deleted = is_deletion(told.get("xtdb.api/content-hash")?)?;
-    let Edn::Map(entries) = told else { return None };
-    let document = entries.into_iter().find_map(|(key, value)| {
-        matches!(key, Edn::Keyword(name) if name == "xtdb.api/doc").then_some(value)
-    })?;
-    let document = match document {
-        Edn::Nil if is_deleted => None,
-        document => Some(document.into_object().ok()?),
-    };
-    Some(Row { tx, document })
+/// `/entity?history=true&with-docs=true`: the documents by their content hashes.
+pub(super) fn documents(url: &str, reply: &Reply) -> Read<HashMap<String, Document>> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Told {
+        content_hash: String,
+        doc: Option<Document>,
+    }
+    expect(url, reply, 200)?;
+    let rows = json::<Vec<Told>>(url, reply)?;
+    Ok(rows.into_iter().filter_map(|row| Some((row.content_hash, row.doc?))).collect())
 }
 
 /// `/query`. An empty answer is what a failed query gives.
@@ -165,61 +175,56 @@ pub(super) fn attribute_stats(url: &str, reply: &Reply) -> Read<BTreeMap<String,
     json(url, reply)
 }
 
-/// One transaction of the log.
-pub(super) fn logged(url: &str, told: Edn) -> Result<LoggedTx, Error> {
-    let strange = || failure::unreadable(url, "has a transaction of another shape in it");
-    let tx = tx_of(&told).ok_or_else(strange)?;
-    let Edn::Map(entries) = told else { return Err(strange()) };
-    let ops = entries.into_iter().find_map(|(key, value)| {
-        matches!(key, Edn::Keyword(name) if name == "xtdb.api/tx-ops").then_some(value)
-    });
-    let Some(Edn::List(ops) | Edn::Vector(ops)) = ops else { return Err(strange()) };
-    Ok(LoggedTx { tx, ops: ops.into_iter().map(logged_op).collect() })
+/// The time of one transaction of the log, which is told in EDN.
+pub(super) fn logged_time(url: &str, told: &Edn) -> Result<Tx, Error> {
+    tx_of(told).ok_or_else(|| strange(url))
 }
 
-fn logged_op(op: Edn) -> LoggedOp {
-    let (Edn::Vector(parts) | Edn::List(parts)) = op else {
-        return LoggedOp::Other { what: op.to_string() };
+/// The ID and the operations of one transaction of the log, which are told in JSON. An operation that cannot be read is none of ours.
+pub(super) fn logged_ops(url: &str, told: &RawValue) -> Result<(i64, Vec<LoggedOp>), Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Told<'a> {
+        tx_id: i64,
+        #[serde(borrow)]
+        tx_ops: Vec<&'a RawValue>,
+    }
+    let told: Told<'_> = serde_json::from_str(told.get()).map_err(|_| strange(url))?;
+    let read = |op: &RawValue| match serde_json::from_str(op.get()) {
+        Ok(parts) => logged_op(parts),
+        Err(error) => {
+            LoggedOp::Other { what: format!("an operation that cannot be read ({error})") }
+        }
     };
+    Ok((told.tx_id, told.tx_ops.into_iter().map(read).collect()))
+}
+
+fn logged_op(parts: Vec<Value>) -> LoggedOp {
     let mut parts = parts.into_iter();
-    let kind = match parts.next() {
-        Some(Edn::Keyword(kind)) => kind,
-        other => return LoggedOp::Other { what: format!("{other:?}") },
-    };
-    let first = parts.next();
-    match (kind.as_str(), first) {
-        ("xtdb.api/put", Some(document @ Edn::Map(_))) => put(document),
-        ("xtdb.api/delete", Some(id)) => LoggedOp::Delete { id: id_of(id) },
-        ("xtdb.api/evict", Some(id)) => LoggedOp::Evict { id: id_of(id) },
-        ("xtdb.api/match", Some(id)) => LoggedOp::Match { id: id_of(id) },
-        _ => LoggedOp::Other { what: kind },
+    match (parts.next(), parts.next()) {
+        (Some(Value::String(kind)), Some(first)) => match (kind.as_str(), first) {
+            ("put", Value::Object(document)) => put(document),
+            ("delete", Value::String(id_hash)) => LoggedOp::Delete { id_hash },
+            ("evict", Value::String(id_hash)) => LoggedOp::Evict { id_hash },
+            ("match", Value::String(id_hash)) => LoggedOp::Match { id_hash },
+            _ => LoggedOp::Other { what: kind },
+        },
+        _ => LoggedOp::Other { what: "an operation of another shape".to_owned() },
     }
 }
 
 /// A document that was evicted since has its hashed ID and a mark.
-fn put(document: Edn) -> LoggedOp {
-    let is_erased = ["xtdb.api/evicted?", "crux.db/evicted?"]
-        .iter()
-        .any(|mark| document.get(mark) == Some(&Edn::Bool(true)));
-    let is_text = matches!(document.get("xt/id"), Some(Edn::Text(_)));
-    match document.into_object() {
-        Ok(document) if is_erased => {
-            let id = document.get("xt/id").map_or_else(String::new, |id| match id {
-                Value::String(id) => id.clone(),
-                other => other.to_string(),
-            });
-            LoggedOp::Erased { id }
-        }
-        Ok(document) if is_text => LoggedOp::Put { document },
+fn put(document: Document) -> LoggedOp {
+    let is_erased = document.get("xtdb.api/evicted?") == Some(&Value::Bool(true));
+    match document.get("xt/id") {
+        Some(Value::String(id_hash)) if is_erased => LoggedOp::Erased { id_hash: id_hash.clone() },
+        Some(Value::String(_)) => LoggedOp::Put { document },
         _ => LoggedOp::Other { what: "a document with an ID that is no text".to_owned() },
     }
 }
 
-fn id_of(id: Edn) -> String {
-    match id.into_json() {
-        Value::String(id) => id,
-        other => other.to_string(),
-    }
+fn strange(url: &str) -> Error {
+    failure::unreadable(url, "has a transaction of another shape in it")
 }
 
 fn tx_of(told: &Edn) -> Option<Tx> {
@@ -229,11 +234,12 @@ fn tx_of(told: &Edn) -> Option<Tx> {
     }
 }
 
-fn is_deletion(hash: &Edn) -> Option<bool> {
-    match hash {
-        Edn::Tagged(_, hash) => is_deletion(hash),
-        Edn::Text(hash) => Some(hash == DELETED),
-        Edn::Nil => Some(true),
+/// The content hash of an entity's state; that of a deleted one is `DELETED`.
+fn hash_of(told: &Edn) -> Option<&str> {
+    match told {
+        Edn::Tagged(_, hash) => hash_of(hash),
+        Edn::Text(hash) => Some(hash),
+        Edn::Nil => Some(DELETED),
         _ => None,
     }
 }

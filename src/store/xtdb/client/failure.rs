@@ -61,7 +61,8 @@ pub(super) fn unreadable(url: &str, problem: impl Into<String>) -> Error {
     Error::XtdbAnswer { url: url.to_owned(), problem: problem.into() }
 }
 
-fn foreign(url: &str, found: impl Into<String>) -> Error {
+/// As `XTDB_FOREIGN`.
+pub(super) fn foreign(url: &str, found: impl Into<String>) -> Error {
     Error::XtdbForeign { url: url.to_owned(), found: found.into() }
 }
 

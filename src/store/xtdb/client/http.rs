@@ -88,13 +88,8 @@ pub(super) struct Http {
     await_timeout: Duration,
     connections: usize,
     permits: Semaphore,
+    log_permit: Semaphore,
     pool: Mutex<Arc<Client>>,
-}
-
-/// The beginning of an answer; the permit of its connection comes with it.
-pub(super) struct Opened<'a> {
-    pub(super) response: Response,
-    _permit: SemaphorePermit<'a>,
 }
 
 impl Http {
@@ -104,8 +99,7 @@ impl Http {
         let base = base_url(&options.url)?;
         let url = shown(&base);
         let tls = tls::config(&url, base.scheme() == "https", options.ca_file.as_deref())?;
-        // One for a log that is read, one for what is asked meanwhile.
-        let connections = options.connections.max(2);
+        let connections = options.connections.max(1);
         let ClientOptions { token, request_timeout, connect_timeout, await_timeout, .. } = options;
         let pool = build(&tls, connect_timeout, connections)?;
         Ok(Self {
@@ -118,6 +112,7 @@ impl Http {
             await_timeout,
             connections,
             permits: Semaphore::new(connections),
+            log_permit: Semaphore::new(1),
             pool: Mutex::new(Arc::new(pool)),
         })
     }
@@ -174,32 +169,46 @@ impl Http {
         }
     }
 
-    /// One request and the whole answer.
+    /// One request and the whole answer, on one of the connections that there may be.
     async fn exchange(&self, request: &Request) -> Result<Reply, Failure> {
-        let opened = self.open(request).await?;
+        let _permit = self.permit(&self.permits, self.head_limit(request)).await?;
+        let response = self.open(request).await?;
         let limit = self.request_timeout * 10;
-        let whole = timeout(limit, self.body(opened.response)).await;
+        let whole = timeout(limit, self.body(response)).await;
         whole.unwrap_or_else(|_| {
             Err(Failure::never(failure::timeout(&self.url, limit.as_secs_f64())))
         })
     }
 
     /// One request, until the answer begins.
-    pub(super) async fn open(&self, request: &Request) -> Result<Opened<'_>, Failure> {
+    pub(super) async fn open(&self, request: &Request) -> Result<Response, Failure> {
         let limit = self.head_limit(request);
-        let late = || failure::timeout(&self.url, limit.as_secs_f64());
-        let permit = match timeout(limit, self.permits.acquire()).await {
-            Ok(permit) => {
-                permit.map_err(|_| Failure::never(Error::Closed { what: "XTDB client" }))?
-            }
-            Err(_) => return Err(Failure::unsent(late())),
-        };
         let built = self.build_request(request).map_err(Failure::never)?;
         let pool = Arc::clone(&self.pool.lock().unwrap_or_else(PoisonError::into_inner));
         match timeout(limit, pool.execute(built)).await {
-            Ok(Ok(response)) => Ok(Opened { response, _permit: permit }),
+            Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(failure::of_transport(&self.url, error)),
-            Err(_) => Err(Failure::never(late())),
+            Err(_) => Err(Failure::never(failure::timeout(&self.url, limit.as_secs_f64()))),
+        }
+    }
+
+    /// For reading the log, which takes two connections of its own: one at a time.
+    pub(super) async fn log_permit(&self) -> Result<SemaphorePermit<'_>, Failure> {
+        self.permit(&self.log_permit, self.request_timeout).await
+    }
+
+    async fn permit<'a>(
+        &self,
+        permits: &'a Semaphore,
+        limit: Duration,
+    ) -> Result<SemaphorePermit<'a>, Failure> {
+        let busy = || {
+            let problem = format!("earlier requests have gone on for {} s", limit.as_secs_f64());
+            Failure::unsent(failure::unavailable(&self.url, problem, None))
+        };
+        match timeout(limit, permits.acquire()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            Ok(Err(_)) | Err(_) => Err(busy()),
         }
     }
 
@@ -232,6 +241,29 @@ impl Http {
         let fresh = Arc::new(build(&self.tls, self.connect_timeout, self.connections)?);
         *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
         Ok(())
+    }
+
+    /// Where the server listens, if it does without TLS.
+    pub(super) fn plain_address(&self) -> Option<(&str, u16)> {
+        (self.base.scheme() == "http").then_some(())?;
+        // The brackets of an IPv6 address are the URL's.
+        let host = self.base.host_str()?.trim_matches(['[', ']']);
+        Some((host, self.base.port_or_known_default()?))
+    }
+
+    /// How long connecting may take.
+    pub(super) fn connect_timeout(&self) -> Duration {
+        self.connect_timeout
+    }
+
+    /// Asks for something outside of XTDB's own paths, once.
+    pub(super) async fn ask_at_root(&self, path: &str) -> Option<Reply> {
+        let mut url = self.base.clone();
+        url.set_path(path);
+        let pool = Arc::clone(&self.pool.lock().unwrap_or_else(PoisonError::into_inner));
+        let asked = pool.execute(reqwest::Request::new(Method::GET, url));
+        let response = timeout(self.connect_timeout, asked).await.ok()?.ok()?;
+        timeout(self.connect_timeout, self.body(response)).await.ok()?.ok()
     }
 
     /// How long the server may take until it answers, what is sent included.

@@ -1,17 +1,25 @@
 //! The transaction log, read while it comes in: one transaction in memory at a time.
+//!
+//! It is asked for twice at once. Operations come as JSON, which says documents as they were put; times to the millisecond stand in EDN
+//! alone, which comes without operations.
 
+use std::fmt;
 use std::io::{self, BufRead, Read};
 use std::ops::ControlFlow;
 
 use reqwest::Response;
+use serde::Deserializer;
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use tokio::time::sleep;
 
+use super::super::edn;
 use super::answers;
 use super::failure::{self, Again, Failure};
 use super::http::{self, Http, Notation, Request};
 use super::runtime::Runtime;
-use super::{super::edn, LoggedTx};
-use crate::error::{Error, Result};
+use super::{LoggedTx, Tx};
+use crate::error::Result;
 
 /// How often the log is taken up again without a transaction in between.
 const MAX_TRIES: u32 = 4;
@@ -26,8 +34,9 @@ pub(super) fn read(
     after: Option<i64>,
     take: Take<'_>,
 ) -> Result<()> {
+    let _permit = runtime.wait(http.log_permit()).map_err(|failure| failure.error)?;
     let mut seen = after;
-    let mut tries = 1;
+    let mut tries = 0;
     loop {
         let before = seen;
         let failure = match pass(runtime, http, &mut seen, take) {
@@ -35,11 +44,11 @@ pub(super) fn read(
             Err(failure) => failure,
         };
         tries = if seen == before { tries + 1 } else { 1 };
-        if failure.again == Again::Never || tries > MAX_TRIES {
+        if failure.again == Again::Never || tries == MAX_TRIES {
             return Err(failure.error);
         }
         http.renew()?;
-        if failure.again == Again::Later || tries > 2 {
+        if failure.again == Again::Later || tries > 1 {
             runtime.wait(async { sleep(http::wait(tries)).await });
         }
     }
@@ -52,76 +61,137 @@ fn pass(
     seen: &mut Option<i64>,
     take: Take<'_>,
 ) -> Result<(), Failure> {
-    let mut request = Request::get("tx-log", Notation::Edn).with("with-ops?", "true");
-    if let Some(after) = *seen {
-        request = request.with("after-tx-id", after.to_string());
-    }
-    let mut opened = runtime.wait(http.open(&request))?;
-    if opened.response.status() != 200 {
-        let reply = runtime.wait(http.body(opened.response))?;
-        return Err(failure::of_status(&http.url, &reply));
-    }
-    answers::expect(&http.url, &http::head(&opened.response), 200)?;
-    let body = Body {
-        runtime,
-        http,
-        response: &mut opened.response,
-        chunk: Vec::new(),
-        at: 0,
-        failure: None,
-    };
-    let mut reader = edn::Reader::new(body);
-    let again = |reader: edn::Reader<Body<'_>>, problem: edn::Problem| {
-        reader.into_source().failure.unwrap_or_else(|| Failure {
-            error: answers::of_notation(&http.url, &problem),
-            again: if matches!(problem, edn::Problem::CutOff) {
-                Again::AtOnce
-            } else {
-                Again::Never
-            },
-            unsent: false,
-        })
-    };
-    if let Err(problem) = reader.enter() {
-        return Err(again(reader, problem));
-    }
-    loop {
-        let told = match reader.member() {
-            Ok(Some(told)) => told,
-            Ok(None) => break,
-            Err(problem) => return Err(again(reader, problem)),
-        };
-        let logged = answers::logged(&http.url, told).map_err(Failure::never)?;
-        if seen.is_some_and(|seen| logged.tx.id <= seen) {
-            let problem = "has transactions that are not in order";
-            return Err(Failure::never(failure::unreadable(&http.url, problem)));
+    let request = |accept| {
+        let request = Request::get("tx-log", accept);
+        match *seen {
+            Some(after) => request.with("after-tx-id", after.to_string()),
+            None => request,
         }
-        *seen = Some(logged.tx.id);
-        if take(logged).map_err(Failure::never)?.is_break() {
-            return Ok(());
+    };
+    let times = Body::open(runtime, http, &request(Notation::Edn))?;
+    let with_ops = request(Notation::Json).with("with-ops?", "true");
+    let mut ops = Body::open(runtime, http, &with_ops)?;
+    let mut times = edn::Reader::new(times);
+    if let Err(problem) = times.enter() {
+        return Err(of_times(&mut times, &problem));
+    }
+    let mut ended = None;
+    let transactions = Transactions { url: &http.url, times, seen, take, ended: &mut ended };
+    let mut json = serde_json::Deserializer::from_reader(&mut ops);
+    let read = json.deserialize_seq(transactions).and_then(|()| json.end());
+    drop(json);
+    match (ended, read) {
+        (Some(ended), _) => ended,
+        (None, Ok(())) => Ok(()),
+        (None, Err(error)) => Err(ops.failure.take().unwrap_or_else(|| {
+            let is_cut = error.is_eof();
+            let problem =
+                if is_cut { "is cut off".to_owned() } else { format!("is no log ({error})") };
+            let again = if is_cut { Again::AtOnce } else { Again::Never };
+            Failure { error: failure::unreadable(&http.url, problem), again, unsent: false }
+        })),
+    }
+}
+
+/// Takes the operations of one transaction after another, and finds the time of each.
+struct Transactions<'a> {
+    url: &'a str,
+    times: edn::Reader<Body<'a>>,
+    seen: &'a mut Option<i64>,
+    take: Take<'a>,
+    /// How it ended, if not with the list.
+    ended: &'a mut Option<Result<(), Failure>>,
+}
+
+impl<'de> Visitor<'de> for Transactions<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of transactions")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
+        while let Some(told) = list.next_element::<Box<RawValue>>()? {
+            match self.transaction(&told) {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(())) => {
+                    *self.ended = Some(Ok(()));
+                    return Err(A::Error::custom("enough"));
+                }
+                Err(failure) => {
+                    *self.ended = Some(Err(failure));
+                    return Err(A::Error::custom("failed"));
+                }
+            }
+        }
+        // To its end, so that the connection can be used again; what is wrong there concerns nothing that was taken.
+        let _ = self.times.member().map(|_| self.times.end());
+        Ok(())
+    }
+}
+
+impl Transactions<'_> {
+    fn transaction(&mut self, told: &RawValue) -> Result<ControlFlow<()>, Failure> {
+        let (id, ops) = answers::logged_ops(self.url, told).map_err(Failure::never)?;
+        // What was logged since the times were asked for comes the next time.
+        let Some(tx) = self.time()? else { return Ok(ControlFlow::Break(())) };
+        if tx.id != id || self.seen.is_some_and(|seen| id <= seen) {
+            let problem = "has other transactions than the one before, or in another order";
+            let error = failure::unreadable(self.url, problem);
+            return Err(Failure { error, again: Again::AtOnce, unsent: false });
+        }
+        let next = (self.take)(LoggedTx { tx, ops }).map_err(Failure::never)?;
+        *self.seen = Some(id);
+        Ok(next)
+    }
+
+    fn time(&mut self) -> Result<Option<Tx>, Failure> {
+        match self.times.member() {
+            Ok(Some(told)) => {
+                answers::logged_time(self.url, &told).map(Some).map_err(Failure::never)
+            }
+            Ok(None) => Ok(None),
+            Err(problem) => Err(of_times(&mut self.times, &problem)),
         }
     }
-    // To the end, so that the connection can be used again.
-    match reader.end() {
-        Ok(()) => Ok(()),
-        Err(problem) => Err(again(reader, problem)),
-    }
+}
+
+/// Why the times cannot be read.
+fn of_times(times: &mut edn::Reader<Body<'_>>, problem: &edn::Problem) -> Failure {
+    let body = times.source_mut();
+    body.failure.take().unwrap_or_else(|| Failure {
+        error: answers::of_notation(&body.http.url, problem),
+        again: if matches!(problem, edn::Problem::CutOff) { Again::AtOnce } else { Again::Never },
+        unsent: false,
+    })
 }
 
 /// The body of an answer as a stream, for a reader on the caller's thread.
 struct Body<'a> {
     runtime: &'a Runtime,
     http: &'a Http,
-    response: &'a mut Response,
+    response: Response,
     chunk: Vec<u8>,
     at: usize,
+    /// Why reading failed.
     failure: Option<Failure>,
+}
+
+impl<'a> Body<'a> {
+    fn open(runtime: &'a Runtime, http: &'a Http, request: &Request) -> Result<Self, Failure> {
+        let response = runtime.wait(http.open(request))?;
+        if answers::expect(&http.url, &http::head(&response), 200).is_err() {
+            let reply = runtime.wait(http.body(response))?;
+            return Err(failure::of_status(&http.url, &reply));
+        }
+        Ok(Self { runtime, http, response, chunk: Vec::new(), at: 0, failure: None })
+    }
 }
 
 impl BufRead for Body<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         while self.at == self.chunk.len() {
-            match self.runtime.wait(self.http.chunk(self.response)) {
+            match self.runtime.wait(self.http.chunk(&mut self.response)) {
                 Ok(Some(chunk)) => (self.chunk, self.at) = (chunk, 0),
                 Ok(None) => break,
                 Err(failure) => {
@@ -144,12 +214,5 @@ impl Read for Body<'_> {
         let taken = self.fill_buf()?.read(into)?;
         self.consume(taken);
         Ok(taken)
-    }
-}
-
-/// For the reader to say what went wrong.
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::never(error)
     }
 }

@@ -6,8 +6,8 @@ use std::io::BufRead;
 use super::Edn;
 use crate::object::Timestamp;
 
-/// Deepest nesting that is read: more than a node survives, and safe on the smallest stack of a thread.
-const MAX_DEPTH: usize = 512;
+/// Deepest nesting that is read, on the stack of any thread. What the server says of transactions has four levels.
+const MAX_DEPTH: usize = 100;
 
 /// Why a text cannot be read.
 #[derive(Debug)]
@@ -45,9 +45,9 @@ impl<R: BufRead> Reader<R> {
         Self { source, at: 0 }
     }
 
-    /// Where the bytes came from, for what it has to say.
-    pub(crate) fn into_source(self) -> R {
-        self.source
+    /// Where the bytes come from, for what it has to say.
+    pub(crate) fn source_mut(&mut self) -> &mut R {
+        &mut self.source
     }
 
     /// The next form.

@@ -1,1 +1,344 @@
-//! Tests.
+//! What XTDB prints, what it does not, and what comes when an answer is cut or is none.
+
+use std::io::BufReader;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn read(text: &str) -> Edn {
+    read_all(text.as_bytes()).unwrap_or_else(|problem| panic!("`{text}`: {problem:?}"))
+}
+
+fn problem(text: &[u8]) -> String {
+    match read_all(text) {
+        Err(Problem::Malformed { what, .. }) => what,
+        Err(Problem::CutOff) => "cut off".to_owned(),
+        Err(Problem::Io(error)) => error.to_string(),
+        Ok(value) => panic!("{value:?}"),
+    }
+}
+
+fn keyword(name: &str) -> Edn {
+    Edn::Keyword(name.to_owned())
+}
+
+fn text(text: &str) -> Edn {
+    Edn::Text(text.to_owned())
+}
+
+#[test]
+fn each_kind_of_value_is_read() {
+    let cases = [
+        ("nil", Edn::Nil),
+        ("true", Edn::Bool(true)),
+        ("false", Edn::Bool(false)),
+        ("-9223372036854775808", Edn::Integer(i64::MIN)),
+        ("9223372036854775808", Edn::BigInteger("9223372036854775808".to_owned())),
+        ("+7", Edn::Integer(7)),
+        ("12N", Edn::BigInteger("12".to_owned())),
+        ("1.5", Edn::Float(1.5)),
+        ("1.0E-5", Edn::Float(1e-5)),
+        ("##Inf", Edn::Float(f64::INFINITY)),
+        ("##-Inf", Edn::Float(f64::NEG_INFINITY)),
+        ("1.5M", Edn::Decimal("1.5".to_owned())),
+        ("1/3", Edn::Ratio("1/3".to_owned())),
+        ("\\a", Edn::Char('a')),
+        ("\\newline", Edn::Char('\n')),
+        ("\\u00e9", Edn::Char('é')),
+        ("\\é", Edn::Char('é')),
+        ("\\(", Edn::Char('(')),
+        ("\\\"", Edn::Char('"')),
+        ("\"a\\n\\\"\\\\ é\u{1}\\u0041\\ud83d\\ude00\"", text("a\n\"\\ é\u{1}A😀")),
+        ("\"\\ud83d.\"", text("\u{fffd}.")),
+        (":xt/id", keyword("xt/id")),
+        (":ingester-failed?", keyword("ingester-failed?")),
+        ("sym.bol/name", Edn::Symbol("sym.bol/name".to_owned())),
+        ("-", Edn::Symbol("-".to_owned())),
+        ("()", Edn::List(Vec::new())),
+        ("[1 \"a\" nil]", Edn::Vector(vec![Edn::Integer(1), text("a"), Edn::Nil])),
+        ("#{1}", Edn::Set(vec![Edn::Integer(1)])),
+        ("{}", Edn::Map(Vec::new())),
+        ("#inst \"2026-11-21T08:09:29.435-00:00\"", Edn::Instant(Timestamp(1_795_248_569_435))),
+        ("#uuid \"0-1\"", Edn::Tagged("uuid".to_owned(), Box::new(text("0-1")))),
+        ("#xtdb/id \"7f\"", Edn::Tagged("xtdb/id".to_owned(), Box::new(text("7f")))),
+    ];
+    for (printed, value) in cases {
+        assert_eq!(read(printed), value, "{printed}");
+    }
+    assert!(matches!(read("##NaN"), Edn::Float(number) if number.is_nan()));
+    assert!(matches!(read("#error {:cause \"x\"}"), Edn::Tagged(tag, _) if tag == "error"));
+}
+
+#[test]
+fn a_map_may_name_the_namespace_of_its_keys_once() {
+    let printed = "#:xtdb.api{:tx-id 1, :_/bare 2, :xt/id 3, \"text\" 4}";
+    let told = read(printed);
+    assert_eq!(told.get("xtdb.api/tx-id"), Some(&Edn::Integer(1)));
+    assert_eq!(told.get("bare"), Some(&Edn::Integer(2)));
+    assert_eq!(told.get("xt/id"), Some(&Edn::Integer(3)));
+    assert_eq!(told.get("tx-id"), None);
+}
+
+#[test]
+fn keys_of_json_that_no_keyword_can_say_are_refused_and_not_read_as_other_documents() {
+    for key in ["a/", "", "a\\b", "/", "@type", "é"] {
+        assert_eq!(read(&format!("{{:x 1, :{key} 2}}")).get(key), Some(&Edn::Integer(2)), "{key}");
+    }
+    for printed in [
+        "{:with space 1, :xt/id \"k\"}",
+        "{:a\nb 1, :c\nd 2}",
+        "{:a b 1, :c d 2}",
+        "{:x \"y}",
+        "{:[ 1}",
+    ] {
+        problem(printed.as_bytes());
+    }
+}
+
+#[test]
+fn what_is_not_edn_is_refused() {
+    for (text, what) in [
+        (&b""[..], "cut off"),
+        (b"(1 2", "cut off"),
+        (b"{:a", "cut off"),
+        (b"{:a 1,", "cut off"),
+        (b"\"abc", "cut off"),
+        (b"\"a\\", "cut off"),
+        (b"#", "cut off"),
+        (b"#inst", "cut off"),
+        (b"1 2", "`2` after the end"),
+        (b")", "`)` in place of a value"),
+        (b"[1, 2]", "`,` in place of a value"),
+        (b"[1}", "`}` in place of a value"),
+        (b"{:a 1 :b 2}", "`:` in place of a comma"),
+        (b"{:a}", "`}` in place of a value"),
+        (b"12x", "the number `12x`"),
+        (b"1.2.3", "the number `1.2.3`"),
+        (b"1e5x", "the number `1e5x`"),
+        (b"\"\\q\"", "the escape `q`"),
+        (b"\"\\uzzzz\"", "a bad `\\u` escape"),
+        (b"#inst \"yesterday\"", "the time `yesterday`"),
+        (b"#inst 5", "a number in place of a time"),
+        (b"##Infinity", "the number `##Infinity`"),
+        (b"\\name", "the character `\\name`"),
+        (b"\"\xff\"", "bytes that are not UTF-8"),
+        (b"#_ 1", "`_` after `#`"),
+        (b"<html>", "cut off"),
+    ] {
+        if text == b"<html>" {
+            assert_eq!(read("<html>"), Edn::Symbol("<html>".to_owned()));
+        } else {
+            assert_eq!(problem(text), what, "{}", String::from_utf8_lossy(text));
+        }
+    }
+}
+
+#[test]
+fn nesting_is_bounded_and_fits_a_small_stack() {
+    let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    let read = move |text: String| {
+        let worker = std::thread::Builder::new().stack_size(512 << 10);
+        worker.spawn(move || read_all(text.as_bytes()).is_ok()).unwrap()
+    };
+    assert!(read(nested(100)).join().unwrap());
+    assert!(!read(nested(102)).join().unwrap());
+    assert!(!read("[".repeat(1_000_000)).join().unwrap());
+    assert!(!read("#a ".repeat(1_000_000)).join().unwrap());
+    assert!(!read("{:a ".repeat(1_000_000)).join().unwrap());
+}
+
+#[test]
+fn members_come_one_by_one() {
+    let mut reader = Reader::new(&b" (1 {:a 2} [3]) \n"[..]);
+    reader.enter().unwrap();
+    assert_eq!(reader.member().unwrap(), Some(Edn::Integer(1)));
+    assert!(matches!(reader.member().unwrap(), Some(Edn::Map(_))));
+    assert!(matches!(reader.member().unwrap(), Some(Edn::Vector(_))));
+    assert_eq!(reader.member().unwrap(), None);
+    reader.end().unwrap();
+
+    let mut cut = Reader::new(&b"(1 2"[..]);
+    cut.enter().unwrap();
+    assert_eq!(cut.member().unwrap(), Some(Edn::Integer(1)));
+    // The number may go on behind the cut.
+    assert!(matches!(cut.member(), Ok(Some(Edn::Integer(2)))));
+    assert!(matches!(cut.member(), Err(Problem::CutOff)));
+
+    assert!(matches!(Reader::new(&b"{:a 1}"[..]).enter(), Err(Problem::Malformed { .. })));
+}
+
+#[test]
+fn arguments_are_written_as_the_server_stores_the_same_json() {
+    let write = |value: &Value| {
+        let mut text = String::new();
+        write_value(value, &mut text).map(|()| text)
+    };
+    let value = json!({ "a": [1, -2.5, 1e21, null, true, "q\"\\\n😀"], "xt/id": 18_446_744_073_709_551_615_u64 });
+    assert_eq!(
+        write(&value).unwrap(),
+        "{:a [1 -2.5 1e+21 nil true \"q\\\"\\\\\\n😀\"], :xt/id 18446744073709551615N}"
+    );
+    for key in ["", "with space", "a/b/c", "/", "a/", ":a", "a\"", "1/a", "a,b", "{"] {
+        let given = json!({ key: 1 });
+        assert_eq!(write(&given), Err(NotEdn { key: key.to_owned() }));
+    }
+}
+
+/// Prints as Clojure's `pr` does.
+fn print(value: &Edn, into: &mut String) {
+    let members = |open: &str, members: &[Edn], close: char, into: &mut String| {
+        into.push_str(open);
+        for (place, member) in members.iter().enumerate() {
+            if place > 0 {
+                into.push(' ');
+            }
+            print(member, into);
+        }
+        into.push(close);
+    };
+    match value {
+        Edn::Nil => into.push_str("nil"),
+        Edn::Bool(is) => into.push_str(if *is { "true" } else { "false" }),
+        Edn::Integer(number) => into.push_str(&number.to_string()),
+        Edn::BigInteger(digits) => into.push_str(&format!("{digits}N")),
+        Edn::Float(number) if number.is_infinite() => {
+            into.push_str(if *number > 0.0 { "##Inf" } else { "##-Inf" });
+        }
+        Edn::Float(number) => into.push_str(&format!("{number:?}")),
+        Edn::Decimal(digits) => into.push_str(&format!("{digits}M")),
+        Edn::Ratio(ratio) => into.push_str(ratio),
+        Edn::Char(char) => into.push_str(&format!("\\u{:04x}", u32::from(*char))),
+        Edn::Text(text) => {
+            into.push('"');
+            for char in text.chars() {
+                match char {
+                    '"' => into.push_str("\\\""),
+                    '\\' => into.push_str("\\\\"),
+                    '\n' => into.push_str("\\n"),
+                    '\t' => into.push_str("\\t"),
+                    '\r' => into.push_str("\\r"),
+                    '\u{c}' => into.push_str("\\f"),
+                    '\u{8}' => into.push_str("\\b"),
+                    other => into.push(other),
+                }
+            }
+            into.push('"');
+        }
+        Edn::Keyword(name) => into.push_str(&format!(":{name}")),
+        Edn::Symbol(name) => into.push_str(name),
+        Edn::List(list) => members("(", list, ')', into),
+        Edn::Vector(list) => members("[", list, ']', into),
+        Edn::Set(list) => members("#{", list, '}', into),
+        Edn::Map(entries) => {
+            into.push('{');
+            for (place, (key, value)) in entries.iter().enumerate() {
+                if place > 0 {
+                    into.push_str(", ");
+                }
+                print(key, into);
+                into.push(' ');
+                print(value, into);
+            }
+            into.push('}');
+        }
+        Edn::Instant(time) => {
+            let printed = time.to_string();
+            let printed = printed.trim_end_matches('Z');
+            let fraction = if printed.contains('.') { "" } else { ".000" };
+            into.push_str(&format!("#inst \"{printed}{fraction}-00:00\""));
+        }
+        Edn::Tagged(tag, value) => {
+            into.push_str(&format!("#{tag} "));
+            print(value, into);
+        }
+    }
+}
+
+fn leaf() -> impl Strategy<Value = Edn> {
+    prop_oneof![
+        Just(Edn::Nil),
+        any::<bool>().prop_map(Edn::Bool),
+        any::<i64>().prop_map(Edn::Integer),
+        "-?[1-9][0-9]{18,40}".prop_map(Edn::BigInteger),
+        any::<f64>().prop_filter("equal to itself", |number| !number.is_nan()).prop_map(Edn::Float),
+        "-?[0-9]{1,9}\\.[0-9]{1,9}".prop_map(Edn::Decimal),
+        "-?[1-9][0-9]{0,5}/[1-9][0-9]{0,5}".prop_map(Edn::Ratio),
+        any::<u16>()
+            .prop_filter_map("no half", |code| char::from_u32(code.into()))
+            .prop_map(Edn::Char),
+        any::<String>().prop_map(Edn::Text),
+        "[a-z.]{1,5}/[a-zA-Z?*!_-]{1,9}".prop_map(Edn::Keyword),
+        "[a-zA-Z?*!é_-]{0,9}".prop_map(Edn::Keyword),
+        "[a-m][a-z-]{3,9}".prop_map(Edn::Symbol),
+        (0..4_102_444_800_000_i64).prop_map(|ms| Edn::Instant(Timestamp(ms))),
+    ]
+}
+
+fn value() -> impl Strategy<Value = Edn> {
+    leaf().prop_recursive(6, 64, 6, |inner| {
+        let list = || prop::collection::vec(inner.clone(), 0..6);
+        let entries = prop::collection::vec((inner.clone(), inner.clone()), 0..6);
+        prop_oneof![
+            list().prop_map(Edn::List),
+            list().prop_map(Edn::Vector),
+            list().prop_map(Edn::Set),
+            entries.prop_map(Edn::Map),
+            ("[a-hj-z]{1,4}(/[a-z]{1,4})?", inner.clone())
+                .prop_map(|(tag, value)| Edn::Tagged(tag, Box::new(value))),
+        ]
+    })
+}
+
+fn printed(value: &Edn) -> String {
+    let mut text = String::new();
+    print(value, &mut text);
+    text
+}
+
+proptest! {
+    #[test]
+    fn what_was_printed_is_read_again(value in value()) {
+        let text = printed(&value);
+        prop_assert_eq!(read_all(text.as_bytes()).unwrap(), value, "{}", text);
+    }
+
+    #[test]
+    fn the_pieces_in_which_it_comes_make_no_difference(value in value(), size in 1_usize..9) {
+        let text = printed(&value);
+        let mut reader = Reader::new(BufReader::with_capacity(size, text.as_bytes()));
+        prop_assert_eq!(reader.form().unwrap(), value);
+        reader.end().unwrap();
+    }
+
+    #[test]
+    fn a_list_that_is_cut_anywhere_is_never_taken_for_a_whole_one(value in value(), at in any::<prop::sample::Index>()) {
+        let text = printed(&Edn::List(vec![value]));
+        let cut = &text.as_bytes()[..at.index(text.len())];
+        prop_assert!(read_all(cut).is_err());
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = read_all(&bytes);
+    }
+
+    #[test]
+    fn no_text_of_its_own_signs_makes_it_panic(text in r#"[\[\](){}#:"\\,; _0-9eNMu/.+\-nil^@~é]{0,60}"#) {
+        let _ = read_all(text.as_bytes());
+    }
+
+    #[test]
+    fn arguments_are_read_back(text in any::<String>(), number in any::<i64>(), float in any::<f64>()) {
+        prop_assume!(float.is_finite());
+        let given = json!({ "t": text, "n": [number, float, null], "xt/id": { "b": true } });
+        let mut written = String::new();
+        write_value(&given, &mut written).unwrap();
+        let read = read_all(written.as_bytes()).unwrap();
+        prop_assert_eq!(read.get("t"), Some(&Edn::Text(text)));
+        let list = vec![Edn::Integer(number), Edn::Float(float), Edn::Nil];
+        prop_assert_eq!(read.get("n"), Some(&Edn::Vector(list)));
+        prop_assert_eq!(read.get("xt/id").unwrap().get("b"), Some(&Edn::Bool(true)));
+    }
+}
