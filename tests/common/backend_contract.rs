@@ -404,7 +404,7 @@ fn prefixes_find_ids_in_order() {
 #[test]
 fn lists_page_through_one_type() {
     on_each_backend(|backend| {
-        let ids = ["", "a", "b", "c", "d"];
+        let ids = ["0", "a", "b", "c", "d"];
         let mut ops: Vec<Op> =
             ids.iter().map(|id| op(put(toolcall(id), id, Expected::Any))).collect();
         ops.push(op(put(file("/a"), "file", Expected::Any)));

@@ -3,10 +3,14 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+#[path = "../common/backend_contract.rs"]
+mod backend_contract;
 #[path = "../common/faults.rs"]
 mod faults;
 #[path = "../common/http.rs"]
 mod http;
+#[path = "../common/ops.rs"]
+mod ops;
 #[path = "../common/postgres.rs"]
 mod postgres;
 #[path = "../common/skip.rs"]
@@ -14,4 +18,5 @@ mod skip;
 #[path = "../common/xtdb.rs"]
 mod xtdb;
 
+mod backends;
 mod nodes;
