@@ -9,10 +9,12 @@ mod export;
 mod file;
 mod format;
 mod import;
+mod incoming;
 mod json;
 mod lines;
 mod merge;
 mod nicknames;
+mod of_store;
 mod parting;
 mod prefix;
 mod reader;
@@ -29,6 +31,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::object::{ObjectId, ObjectType, Origin};
 
+pub(super) use of_store::{Taking, is_ahead};
 pub use parting::copied_from;
 pub use redact::{Redacted, redact_json, redact_text};
 

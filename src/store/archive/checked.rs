@@ -4,16 +4,19 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::de::DeserializeOwned;
 
-use super::format::{ContentLine, Header, ItemLine, Key, VersionLine};
+use super::format::{ContentLine, Header, ItemLine, VersionLine};
+use super::incoming::{Entry, Incoming, Member};
 use super::lines::{Extent, Spool};
 use crate::error::{Error, Result};
-use crate::object::{Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Source};
+use crate::object::{Envelope, Hash, Nickname, ObjectId, ObjectType, Source};
 use crate::store::Item;
 
 /// An archive that was read to its end and checked.
 pub(super) struct Archive {
     pub header: Header,
     pub versions: Vec<Entry>,
+    /// Where each version's line and items are.
+    pub places: Vec<Lined>,
     /// In the order of the store that wrote the archive.
     pub transactions: Vec<Vec<Member>>,
     pub nicknames: Vec<(Nickname, ObjectId)>,
@@ -30,32 +33,11 @@ pub(super) struct Archive {
     pub recent: Option<(Hash, String)>,
 }
 
-/// A version in a transaction: its index, and whether this is its first transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Member {
-    pub version: usize,
-    pub is_new: bool,
-}
-
-/// A version of the archive.
+/// Where a version's line is, and its items.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
-    pub id: ObjectId,
-    /// `None` if this program does not know the type or the source; such a version is not imported.
-    pub kind: Option<ObjectType>,
-    pub identity_hash: Hash,
-    pub content_hash: Hash,
-    pub origin: Origin,
-    pub key: Key,
-    pub is_redacted: bool,
-    /// Whether it holds the text of a file that is excluded here.
-    pub is_excluded: bool,
-    pub list: Option<List>,
-    /// For a session its chat, for a chat its session; see [`super::merge`].
-    pub partner: Option<ObjectId>,
-    /// For a session: the chat's version in the same transaction or before.
-    pub beside: Option<usize>,
+pub(super) struct Lined {
     pub line: Extent,
+    pub list: Option<List>,
 }
 
 /// The items of a version: the first `keep` of another version, then its own.
@@ -79,6 +61,7 @@ impl Archive {
         Ok(Self {
             header,
             versions: Vec::new(),
+            places: Vec::new(),
             transactions: Vec::new(),
             nicknames: Vec::new(),
             latest: HashMap::new(),
@@ -90,14 +73,8 @@ impl Archive {
         })
     }
 
-    /// The line of a version.
-    pub(super) fn version(&mut self, version: usize) -> Result<VersionLine> {
-        let line = self.spool.read(self.versions[version].line)?;
-        read_again(&line)
-    }
-
     /// The text of a content of the archive.
-    pub(super) fn content(&mut self, hash: &Hash) -> Result<String> {
+    pub(super) fn text(&mut self, hash: &Hash) -> Result<String> {
         if let Some((_, text)) = self.recent.as_ref().filter(|(recent, _)| recent == hash) {
             return Ok(text.clone());
         }
@@ -110,38 +87,16 @@ impl Archive {
     }
 
     /// The running hash of a version's list up to and including `position`; `None` if the list is shorter.
-    pub(super) fn hash_at(&self, version: usize, position: u64) -> Option<Hash> {
-        let mut list = self.versions[version].list.as_ref()?;
+    pub(super) fn running_hash(&self, version: usize, position: u64) -> Option<Hash> {
+        let mut list = self.places[version].list.as_ref()?;
         if position >= list.len() {
             return None;
         }
         while position < list.keep {
-            list = self.versions[list.base?].list.as_ref()?;
+            list = self.places[list.base?].list.as_ref()?;
         }
         let bytes = list.add.get(usize::try_from(position - list.keep).ok()?)?;
         Some(Hash::from_bytes(bytes))
-    }
-
-    /// The items of a version from a position on.
-    pub(super) fn items(&mut self, version: usize, from: u64) -> Result<Vec<Item>> {
-        // The versions whose own items are part of this list, each with their range in it.
-        let mut parts = Vec::new();
-        let (mut at, mut end) = (Some(version), u64::MAX);
-        while let Some(version) = at {
-            let Some(list) = &self.versions[version].list else { break };
-            let until = end.min(list.len());
-            if until > list.keep {
-                parts.push((version, from.max(list.keep)..until));
-            }
-            end = end.min(list.keep);
-            at = list.base.filter(|_| end > from);
-        }
-        let mut items = Vec::new();
-        for (version, range) in parts.into_iter().rev().filter(|(_, range)| !range.is_empty()) {
-            let keep = self.versions[version].list.as_ref().map_or(0, |list| list.keep);
-            self.own_items(version, range.start - keep, range.end - range.start, &mut items)?;
-        }
-        Ok(items)
     }
 
     /// Reads `count` of the items after a version's line, without the first `skip`.
@@ -153,12 +108,64 @@ impl Archive {
         items: &mut Vec<Item>,
     ) -> Result<()> {
         let (skip, count) = (index(skip), index(count));
-        let behind = self.versions[version].line.end() + 1;
+        let behind = self.places[version].line.end() + 1;
         for line in self.spool.lines_from(behind)?.skip(skip).take(count) {
             let ItemLine { text, hash, redacted } = read_again(&line?)?;
             items.push(Item { text, running_hash: hash, redacted });
         }
         Ok(())
+    }
+}
+
+impl Incoming for Archive {
+    fn entries(&self) -> &[Entry] {
+        &self.versions
+    }
+
+    fn transactions(&self) -> &[Vec<Member>] {
+        &self.transactions
+    }
+
+    fn latest(&self) -> &HashMap<ObjectId, usize> {
+        &self.latest
+    }
+
+    fn nicknames(&self) -> &[(Nickname, ObjectId)] {
+        &self.nicknames
+    }
+
+    fn version(&mut self, version: usize) -> Result<VersionLine> {
+        let line = self.spool.read(self.places[version].line)?;
+        read_again(&line)
+    }
+
+    fn content(&mut self, hash: &Hash) -> Result<String> {
+        self.text(hash)
+    }
+
+    fn hash_at(&self, version: usize, position: u64) -> Result<Option<Hash>> {
+        Ok(self.running_hash(version, position))
+    }
+
+    fn items(&mut self, version: usize, from: u64) -> Result<Vec<Item>> {
+        // The versions whose own items are part of this list, each with their range in it.
+        let mut parts = Vec::new();
+        let (mut at, mut end) = (Some(version), u64::MAX);
+        while let Some(version) = at {
+            let Some(list) = &self.places[version].list else { break };
+            let until = end.min(list.len());
+            if until > list.keep {
+                parts.push((version, from.max(list.keep)..until));
+            }
+            end = end.min(list.keep);
+            at = list.base.filter(|_| end > from);
+        }
+        let mut items = Vec::new();
+        for (version, range) in parts.into_iter().rev().filter(|(_, range)| !range.is_empty()) {
+            let keep = self.places[version].list.as_ref().map_or(0, |list| list.keep);
+            self.own_items(version, range.start - keep, range.end - range.start, &mut items)?;
+        }
+        Ok(items)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::format::{
@@ -16,7 +16,7 @@ use super::redact::{Redacted, redact_fields, redact_json, redact_text};
 use super::scope::Selection;
 use super::{ExportOptions, Exported, OnProgress, Progress, Scope, Stage};
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Hash, ObjectId, Payload, Redaction, RedactionReason, TxId};
+use crate::object::{AsOf, Hash, ObjectId, Redaction, RedactionReason, TxId, payload_hash};
 use crate::store::{Item, Store, Version};
 
 /// zstd's default; see `sqlite::rows`.
@@ -79,6 +79,18 @@ impl<W: Write> Write for Counted<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
     }
+}
+
+/// What a version says of itself after text was replaced in it.
+pub(super) fn redaction(
+    version: &Version,
+    fields: &Map<String, Value>,
+    content: Option<&str>,
+    additional: &BTreeMap<String, Hash>,
+) -> Result<Redaction> {
+    let found_hash = payload_hash(fields, content, version.items_hash.as_ref(), additional)?;
+    let reason = version.redacted.as_ref().map_or(RedactionReason::Secret, |past| past.reason);
+    Ok(Redaction { reason, found_hash })
 }
 
 struct Export<'a, W> {
@@ -207,10 +219,7 @@ impl<'a, W: Write> Export<'a, W> {
 
     /// Writes the contents of a version that were not written yet. Returns its fields, and its redaction if text was
     /// removed.
-    fn payload(
-        &mut self,
-        version: &Version,
-    ) -> Result<(serde_json::Map<String, Value>, Option<Redaction>)> {
+    fn payload(&mut self, version: &Version) -> Result<(Map<String, Value>, Option<Redaction>)> {
         let mut is_changed = false;
         let mut texts = BTreeMap::new();
         for hash in version.content.iter().chain(version.additional.values()) {
@@ -230,17 +239,11 @@ impl<'a, W: Write> Export<'a, W> {
         if !is_changed {
             return Ok((fields, version.redacted.clone()));
         }
-        let text = |hash: &Hash| texts.get(hash).cloned().unwrap_or_default();
-        let additional = version.additional.iter();
-        let payload = Payload {
-            content: version.content.as_ref().map(text),
-            source_hash: None,
-            fields,
-            additional: additional.map(|(name, hash)| (name.clone(), text(hash))).collect(),
-        };
-        let found_hash = payload.content_hash(version.items_hash.as_ref())?;
-        let reason = version.redacted.as_ref().map_or(RedactionReason::Secret, |past| past.reason);
-        Ok((payload.fields, Some(Redaction { reason, found_hash })))
+        let content = version.content.as_ref().and_then(|hash| texts.get(hash));
+        let passed = |(name, hash): (&String, &Hash)| (name.clone(), self.contents[hash].clone());
+        let additional = version.additional.iter().map(passed).collect();
+        let redacted = redaction(version, &fields, content.map(String::as_str), &additional)?;
+        Ok((fields, Some(redacted)))
     }
 
     /// Writes a content, unless it was written already; returns the text as it is in the archive.

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::BufRead;
 use std::path::Path;
 
+use super::incoming::Incoming;
 use super::lines::Lines;
 use super::merge::Merge;
 use super::standing::{Chunk, Refusal};
 use super::{ImportOptions, Imported, LeftOut, OnProgress, PartedSession, Progress, Stage, reader};
 use crate::error::{Error, Result};
-use crate::object::{ObjectId, TxId};
-use crate::store::{Op, Receipt, Store};
+use crate::object::{ObjectId, Timestamp, TxId};
+use crate::store::{Op, Receipt, Store, rules};
 
 /// How often a chunk is planned again because others wrote to its objects meanwhile.
 const MAX_CONFLICTS: u32 = 1_000;
@@ -50,18 +51,7 @@ impl Store {
             unknown_lines: archive.unknown_lines.clone(),
             ..Imported::default()
         };
-        let merge = Merge::new(self, &mut archive);
-        let import = Import {
-            store: self,
-            options,
-            merge,
-            report,
-            incomplete: Vec::new(),
-            objects: BTreeSet::new(),
-            refused: BTreeMap::new(),
-            conflicts: 0,
-        };
-        import.run(progress)
+        Import::new(self, options, &mut archive, report).run(progress)
     }
 }
 
@@ -92,9 +82,27 @@ pub(super) struct Import<'a> {
     conflicts: u32,
 }
 
-impl Import<'_> {
-    fn run(mut self, progress: OnProgress<'_>) -> Result<Imported> {
-        let of = self.merge.archive().transactions.len();
+impl<'a> Import<'a> {
+    pub(super) fn new(
+        store: &'a Store,
+        options: &'a ImportOptions,
+        incoming: &'a mut dyn Incoming,
+        report: Imported,
+    ) -> Self {
+        Self {
+            store,
+            options,
+            merge: Merge::new(store, incoming),
+            report,
+            incomplete: Vec::new(),
+            objects: BTreeSet::new(),
+            refused: BTreeMap::new(),
+            conflicts: 0,
+        }
+    }
+
+    pub(super) fn run(mut self, progress: OnProgress<'_>) -> Result<Imported> {
+        let of = self.merge.incoming.transactions().len();
         let mut next = 0;
         while next < of {
             let done = next as u64;
@@ -109,8 +117,10 @@ impl Import<'_> {
         }
         self.copy_parted()?;
         self.report.changed = self.merge.changed()?;
-        let incomplete = std::mem::take(&mut self.incomplete);
-        self.restore(&incomplete)?;
+        if self.store.backend().upkeep().is_some() {
+            let incomplete = std::mem::take(&mut self.incomplete);
+            self.restore(&incomplete)?;
+        }
         self.give_nicknames()?;
         self.report.objects = self.objects.len() as u64;
         let refused = std::mem::take(&mut self.refused).into_iter();
@@ -124,7 +134,7 @@ impl Import<'_> {
 
     /// Chunks correct their own objects. This corrects those of an interrupted import, and orders between chunks.
     fn settle(&mut self) -> Result<()> {
-        let ids = self.merge.archive().versions.iter().map(|entry| entry.id.clone());
+        let ids = self.merge.incoming.entries().iter().map(|entry| entry.id.clone());
         let ids: Vec<ObjectId> = ids.collect::<BTreeSet<_>>().into_iter().collect();
         for ids in ids.chunks(SETTLED_AT_ONCE) {
             while !{
@@ -153,7 +163,7 @@ impl Import<'_> {
     fn commit(&mut self, chunk: Chunk) -> Result<bool> {
         let transactions: Vec<&[Op]> = chunk.transactions.iter().map(Vec::as_slice).collect();
         if !transactions.is_empty() && !self.options.dry_run {
-            match self.store.backend().commit_all(&transactions, self.store.now()) {
+            match self.store.backend().commit_all(&transactions, self.now(&transactions)) {
                 Ok(receipts) => self.merge.written(latest(&chunk, &receipts)),
                 Err(Error::Forgotten { id }) => {
                     self.merge.leave_out(id);
@@ -178,6 +188,15 @@ impl Import<'_> {
             *self.refused.entry(refusal).or_default() += versions;
         }
         Ok(true)
+    }
+
+    /// The time of a chunk: after all that it brings, so that what is written here next is later than what was known then, however
+    /// clocks differ.
+    fn now(&self, transactions: &[&[Op]]) -> Timestamp {
+        let origins = transactions.iter().copied().flat_map(rules::puts);
+        let latest = origins.filter_map(|put| put.origin.as_ref()).map(|origin| origin.time).max();
+        let after = latest.map(|Timestamp(time)| Timestamp(time.saturating_add(1)));
+        after.into_iter().chain([self.store.now()]).max().unwrap_or_default()
     }
 
     /// Whether the archive brought the object.

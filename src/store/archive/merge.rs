@@ -8,7 +8,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::checked::{Archive, Entry, Member, envelope};
+use super::checked::envelope;
+use super::incoming::{Entry, Incoming, Member};
 use super::prefix::common_items;
 use super::standing::{
     Chunk, Place, Placed, Refusal, Standing, chat_of, in_store, rank, session_of,
@@ -27,7 +28,7 @@ const CHUNK_BYTES: u64 = 16 << 20;
 /// Plans what is written of an archive.
 pub(super) struct Merge<'a> {
     pub(super) store: &'a Store,
-    pub(super) archive: &'a mut Archive,
+    pub(super) incoming: &'a mut dyn Incoming,
     pub(super) objects: HashMap<ObjectId, Standing>,
     forgotten: HashSet<ObjectId>,
     /// Origin of the latest version before the import, of each object that the store had.
@@ -39,21 +40,16 @@ pub(super) struct Merge<'a> {
 }
 
 impl<'a> Merge<'a> {
-    pub(super) fn new(store: &'a Store, archive: &'a mut Archive) -> Self {
+    pub(super) fn new(store: &'a Store, incoming: &'a mut dyn Incoming) -> Self {
         Self {
             store,
-            archive,
+            incoming,
             objects: HashMap::new(),
             forgotten: HashSet::new(),
             before: HashMap::new(),
             parted: HashMap::new(),
             is_settling: false,
         }
-    }
-
-    /// The archive.
-    pub(super) fn archive(&self) -> &Archive {
-        self.archive
     }
 
     /// Drops what was read from the store, after the store changed or refused a chunk.
@@ -86,7 +82,7 @@ impl<'a> Merge<'a> {
         let mut next = first;
         let mut room = CHUNK_ROWS.checked_shr(conflicts).unwrap_or(0).max(1);
         let mut touched = Vec::new();
-        while next < self.archive.transactions.len() && chunk.bytes < CHUNK_BYTES {
+        while next < self.incoming.transactions().len() && chunk.bytes < CHUNK_BYTES {
             if chunk.rows >= room {
                 // Restoring latest versions must cost no more than the new versions, wherever chunks end.
                 let cost = self.cost_of_settling(&touched)?;
@@ -122,11 +118,11 @@ impl<'a> Merge<'a> {
         chunk: &mut Chunk,
         touched: &mut Vec<ObjectId>,
     ) -> Result<()> {
-        let members = self.archive.transactions[transaction].clone();
+        let members = self.incoming.transactions()[transaction].clone();
         let mut ops = Vec::new();
         let mut sessions = Vec::new();
         for Member { version, .. } in members.iter().filter(|member| member.is_new) {
-            let entry = self.archive.versions[*version].clone();
+            let entry = self.incoming.entries()[*version].clone();
             if self.is_taken(*version, &entry, chunk)? {
                 let placed = self.in_archive(*version);
                 if let Some(op) = self.put(&entry.id, &placed, chunk)? {
@@ -210,8 +206,8 @@ impl<'a> Merge<'a> {
     }
 
     pub(super) fn in_archive(&self, version: usize) -> Placed {
-        let entry = &self.archive.versions[version];
-        let items = entry.list.as_ref().map(super::checked::List::len);
+        let entry = &self.incoming.entries()[version];
+        let items = entry.items;
         let events = items.filter(|_| entry.kind == Some(ObjectType::Session));
         Placed {
             key: entry.key,
@@ -259,7 +255,7 @@ impl<'a> Merge<'a> {
             object.newest = Some(placed.clone());
         }
         if let (Place::Archive(version), None) = (placed.place, &object.session) {
-            let entry = &self.archive.versions[version];
+            let entry = &self.incoming.entries()[version];
             let is_chat = entry.kind == Some(ObjectType::Chat) && entry.id == *id;
             object.session = entry.partner.clone().filter(|_| is_chat);
         }
@@ -272,10 +268,10 @@ impl<'a> Merge<'a> {
     }
 
     pub(super) fn put_of_archive(&mut self, version: usize) -> Result<Put> {
-        let line = self.archive.version(version)?;
+        let line = self.incoming.version(version)?;
         let envelope = envelope(&line)?;
         let envelope = envelope.ok_or_else(|| Error::internal("a version of unknown type"))?;
-        let mut text = |hash: Hash| -> Result<_> { Ok((self.archive.content(&hash)?, hash)) };
+        let mut text = |hash: Hash| -> Result<_> { Ok((self.incoming.content(&hash)?, hash)) };
         let mut additional = BTreeMap::new();
         for (name, hash) in line.additional {
             let (text, hash) = text(hash)?;
@@ -338,7 +334,7 @@ impl<'a> Merge<'a> {
             None => 0,
         };
         let add = match wanted.place {
-            Place::Archive(version) => self.archive.items(version, keep)?,
+            Place::Archive(version) => self.incoming.items(version, keep)?,
             Place::Store(tx_id) => self.store.backend().items(id, AsOf::Tx(tx_id), keep..count)?,
         };
         if add.len() as u64 != count - keep {
@@ -360,7 +356,7 @@ impl<'a> Merge<'a> {
 
     fn hash_at(&self, id: &ObjectId, placed: &Placed, at: u64) -> Result<Option<Hash>> {
         match placed.place {
-            Place::Archive(version) => Ok(self.archive.hash_at(version, at)),
+            Place::Archive(version) => self.incoming.hash_at(version, at),
             Place::Store(tx_id) => {
                 let items = self.store.backend().items(id, AsOf::Tx(tx_id), at..at + 1)?;
                 Ok(items.into_iter().next().map(|item: Item| item.running_hash))
@@ -434,7 +430,7 @@ impl<'a> Merge<'a> {
         };
         match newest.place {
             Place::Archive(version) => {
-                let entry = &self.archive.versions[version];
+                let entry = &self.incoming.entries()[version];
                 let placed = entry.beside.map(|beside| self.in_archive(beside));
                 Ok(entry.partner.clone().zip(placed))
             }

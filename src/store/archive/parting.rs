@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::checked::Entry;
+use super::incoming::Entry;
 use super::merge::Merge;
 use super::standing::{Chunk, Place, Placed, in_store};
 use crate::error::{Error, Result};
@@ -42,7 +42,7 @@ impl Merge<'_> {
     }
 
     fn parts(&self, session: &ObjectId) -> Result<bool> {
-        let Some(theirs) = self.archive.latest.get(session) else { return Ok(false) };
+        let Some(theirs) = self.incoming.latest().get(session) else { return Ok(false) };
         let Some(ours) = self.store.get(session, AsOf::Latest)? else { return Ok(false) };
         let continues = self.continues(session, &in_store(&ours), &self.in_archive(*theirs))?;
         Ok(!continues)
@@ -58,7 +58,8 @@ impl Merge<'_> {
     /// The sessions that went on in another way, in order.
     pub(super) fn parted_sessions(&mut self) -> Result<Vec<ObjectId>> {
         let mut parted = Vec::new();
-        let latest = self.archive.latest.values().map(|version| &self.archive.versions[*version]);
+        let latest =
+            self.incoming.latest().values().map(|version| &self.incoming.entries()[*version]);
         let is_session = |entry: &&Entry| entry.kind == Some(ObjectType::Session);
         for entry in latest.filter(is_session).cloned().collect::<Vec<_>>() {
             if self.is_parted(&entry)? {
@@ -71,7 +72,7 @@ impl Merge<'_> {
 
     /// Plans the copy of a session of the archive and its chat; returns its ID too. Nothing is planned if it is there.
     pub(super) fn plan_copy(&mut self, session: &ObjectId) -> Result<(ObjectId, Chunk)> {
-        let version = self.archive.latest[session];
+        let version = self.incoming.latest()[session];
         let theirs = self.in_archive(version);
         let mark = self.mark(session, &theirs)?;
         let copy = marked(session, &mark);
@@ -80,7 +81,7 @@ impl Merge<'_> {
         if last.is_some_and(|last| last.items >= theirs.items) {
             return Ok((copy, chunk));
         }
-        let entry = &self.archive.versions[version];
+        let entry = &self.incoming.entries()[version];
         let chat = entry.partner.clone().zip(entry.beside);
         let mut ops = Vec::new();
         for (id, placed) in chat
@@ -137,11 +138,11 @@ impl Merge<'_> {
             additional: put.additional.iter().map(|(n, held)| (n.clone(), text(held))).collect(),
             ..Payload::default()
         };
-        let items = placed.items.map(|count| {
-            let last = count.checked_sub(1);
-            let hash = last.and_then(|last| self.archive.hash_at(version, last));
-            hash.unwrap_or_else(|| RunningHash::default().hash().clone())
-        });
+        let items = match placed.items.map(|count| count.checked_sub(1)) {
+            Some(Some(last)) => self.incoming.hash_at(version, last)?,
+            Some(None) => Some(RunningHash::default().hash().clone()),
+            None => None,
+        };
         put.content_hash = payload.content_hash(items.as_ref())?;
         put.redacted = None;
         Ok(())

@@ -5,11 +5,12 @@ use std::collections::{HashMap, HashSet};
 
 use serde::de::DeserializeOwned;
 
-use super::checked::{Archive, Entry, List, Member, envelope};
+use super::checked::{Archive, Lined, List, envelope};
 use super::format::{
     AgainLine, ContentLine, EndLine, FORMAT, FORMAT_VERSION, Header, ItemLine, Key, Kind,
     NicknameLine, VersionLine,
 };
+use super::incoming::{Entry, Member};
 use super::lines::Lines;
 use super::{IsExcluded, Progress, Stage};
 use crate::error::Result;
@@ -25,7 +26,7 @@ const MAX_UNKNOWN_KINDS: usize = 100;
 
 /// How far ahead of this machine's clock a version's time may be: clocks differ. A version of a later time would stay the latest
 /// until then, whatever is written meanwhile.
-const MAX_AHEAD_MS: i64 = 60 * 60 * 1_000;
+pub(super) const MAX_AHEAD_MS: i64 = 60 * 60 * 1_000;
 
 /// Reads and checks a whole archive. `now`: the time of this machine.
 ///
@@ -168,11 +169,11 @@ impl<'a> Reader<'a> {
             key,
             is_redacted: line.redacted.is_some(),
             is_excluded,
-            list,
+            items: line.items.map(|items| items.keep + items.add),
             partner,
             beside: None,
-            line: extent,
         });
+        self.archive.places.push(Lined { line: extent, list });
         Ok(())
     }
 
@@ -235,7 +236,7 @@ impl<'a> Reader<'a> {
     fn list(&mut self, line: &VersionLine, before: Option<usize>) -> Result<Option<List>> {
         let Some(items) = &line.items else { return Ok(None) };
         let last = items.keep.checked_sub(1);
-        let kept = last.and_then(|last| self.archive.hash_at(before?, last));
+        let kept = last.and_then(|last| self.archive.running_hash(before?, last));
         if last.is_some() && kept.is_none() {
             return Err(self.lines.malformed("keeps more items than there are"));
         }
@@ -261,7 +262,7 @@ impl<'a> Reader<'a> {
                 return Err(self.lines.malformed(problem));
             }
         }
-        let content = line.content.as_ref().map(|hash| self.archive.content(hash)).transpose()?;
+        let content = line.content.as_ref().map(|hash| self.archive.text(hash)).transpose()?;
         let items = line.items.as_ref().map(|items| &items.hash);
         let found = payload_hash(&line.fields, content.as_deref(), items, &line.additional)?;
         let redacted = line.redacted.as_ref().map(|redaction| &redaction.found_hash);
@@ -288,7 +289,7 @@ impl<'a> Reader<'a> {
             _ => return Err(self.lines.malformed("has an item that is not what its hash says")),
         }
         self.archive.spool.push(self.lines.text()?)?;
-        if let Some(list) = &mut self.archive.versions[open.version].list {
+        if let Some(list) = &mut self.archive.places[open.version].list {
             list.add.push(hash.to_bytes().unwrap_or_default());
         }
         open.missing -= 1;

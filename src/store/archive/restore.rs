@@ -11,7 +11,7 @@ impl Import<'_> {
     /// person had forgotten here stays so, and so do the items of lists: nobody can say who took text out of them.
     pub(super) fn restore(&mut self, incomplete: &[(usize, TxId)]) -> Result<()> {
         for (version, tx_id) in incomplete {
-            let id = self.merge.archive.versions[*version].id.clone();
+            let id = self.merge.incoming.entries()[*version].id.clone();
             if !self.options.dry_run && !self.replace(*version, *tx_id)? {
                 *self.refused.entry((id, Refusal::RedactedHere)).or_default() += 1;
                 continue;
