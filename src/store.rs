@@ -23,6 +23,7 @@ mod rules;
 mod search;
 mod sqlite;
 mod stats;
+mod sync;
 mod transaction;
 mod upkeep;
 mod verified;
@@ -61,7 +62,11 @@ use sqlite::IN_MEMORY;
 pub(crate) use sqlite::install_locks;
 pub use sqlite::{Journal, SqliteBackend};
 pub use stats::Stats;
+pub use sync::{
+    Migrated, Pulled, Pushed, Running, Sharing, SharingError, SharingOptions, SharingStatus,
+    migrate,
+};
 pub use transaction::Transaction;
-pub use upkeep::{Garbage, IndexedFolder, Lost, Part, Replacement, Size, Upkeep};
+pub use upkeep::{Garbage, IndexedFolder, Lost, Part, Replaced, Replacement, Size, Upkeep};
 pub use version::{Expected, Glance, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version};
 pub use xtdb::{XtdbBackend, XtdbOptions};

@@ -34,6 +34,7 @@ use crate::object::{ObjectId, ObjectType, Origin};
 pub(super) use of_store::{Taking, is_ahead};
 pub use parting::copied_from;
 pub use redact::{Redacted, redact_json, redact_text};
+pub(super) use scope::session_versions;
 
 /// What an archive contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -216,6 +217,10 @@ pub enum Stage {
     Checking,
     /// Transactions of an archive are written to the store.
     Importing,
+    /// Versions are sent to a shared store.
+    Sending,
+    /// Versions are taken from another store.
+    Taking,
 }
 
 /// Called with the progress from time to time. An error stops the work and is returned from it.

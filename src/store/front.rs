@@ -83,6 +83,16 @@ impl Store {
         Self { clock, ..self }
     }
 
+    /// What tells the time of writes.
+    pub(super) fn clock(&self) -> Clock {
+        Arc::clone(&self.clock)
+    }
+
+    /// Says another path than the backend's name.
+    pub(super) fn at_path(self, path: &str) -> Self {
+        Self { path: path.into(), ..self }
+    }
+
     /// The time that a write would have now.
     pub fn now(&self) -> Timestamp {
         (self.clock)()

@@ -13,6 +13,7 @@ mod integrity;
 mod locks;
 mod lost;
 mod mark;
+mod notes;
 mod open;
 mod pack;
 mod place;
@@ -40,7 +41,7 @@ use self::mark::Mark;
 use self::place::Place;
 use super::{
     Backend, Garbage, Glance, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt,
-    RelationIndex, Replacement, SearchIndex, Size, Upkeep, Version,
+    RelationIndex, Replaced, Replacement, SearchIndex, Size, Upkeep, Version,
 };
 use crate::error::{Error, Result};
 use crate::object::{
@@ -371,6 +372,18 @@ impl Upkeep for SqliteBackend {
 
     fn folders(&self) -> Result<Vec<IndexedFolder>> {
         self.read(folders::all)
+    }
+
+    fn note(&self, name: &str) -> Result<Option<String>> {
+        self.read(|connection| notes::note(connection, name))
+    }
+
+    fn set_note(&self, name: &str, value: Option<&str>) -> Result<()> {
+        self.write(|connection| failure::while_busy(|| notes::set_note(connection, name, value)))
+    }
+
+    fn replaced(&self, after: i64) -> Result<Vec<(i64, Replaced)>> {
+        self.read(|connection| notes::replaced_after(connection, after))
     }
 
     fn lost(&self) -> Result<Vec<Lost>> {

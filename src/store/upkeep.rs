@@ -1,7 +1,7 @@
 //! The upkeep of a store of our own: what a file on this machine needs beyond the contract of [`super::Backend`]. Plain data in
 //! and out; no policy.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,31 @@ impl Replacement {
     }
 }
 
-/// What [`Backend::collect`] drops.
+/// What a command that removes text did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replaced {
+    /// Objects that were forgotten.
+    pub forgotten: BTreeSet<ObjectId>,
+    /// Objects of which text was replaced.
+    pub changed: BTreeSet<ObjectId>,
+    /// SHA-256 of contents that are not stored again.
+    pub banned: Vec<Hash>,
+}
+
+impl Replaced {
+    /// What these replacements do.
+    pub(super) fn of(replacements: &[Replacement], banned: &[Hash]) -> Self {
+        let ids = |is: fn(&Replacement) -> bool| {
+            replacements.iter().filter(move |one| is(one)).map(|one| one.id().clone())
+        };
+        let forgotten: BTreeSet<ObjectId> =
+            ids(|one| matches!(one, Replacement::Forgotten { .. })).collect();
+        let changed = ids(|_| true).filter(|id| !forgotten.contains(id)).collect();
+        Self { changed, forgotten, banned: banned.to_vec() }
+    }
+}
+
+/// What [`Upkeep::collect`] drops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Garbage {
     /// Number of contents that no version refers to.
@@ -175,6 +199,15 @@ pub trait Upkeep: Debug + Send + Sync {
 
     /// The recorded folders, in the order of their filesystems and paths.
     fn folders(&self) -> Result<Vec<IndexedFolder>>;
+
+    /// What was noted under a name.
+    fn note(&self, name: &str) -> Result<Option<String>>;
+
+    /// Notes something beside what is stored; `None` removes it.
+    fn set_note(&self, name: &str, value: Option<&str>) -> Result<()>;
+
+    /// What [`Self::replace`] did, the oldest first, each with its number: other stores have to follow.
+    fn replaced(&self, after: i64) -> Result<Vec<(i64, Replaced)>>;
 
     /// Acknowledged transactions that were found missing, in the order of discovery.
     fn lost(&self) -> Result<Vec<Lost>>;

@@ -7,6 +7,7 @@
 mod client;
 mod documents;
 mod edn;
+mod erase;
 mod find;
 mod plan;
 mod read;
@@ -87,6 +88,11 @@ impl XtdbBackend {
         self.client.url()
     }
 
+    /// Whether the server still has the database that this was connected to.
+    pub(crate) fn is_same(&self) -> Result<bool> {
+        Ok(marked(&self.client)?.is_some_and(|(store_id, _)| store_id == self.store_id))
+    }
+
     /// A part of the log, see [`Logged`].
     pub(crate) fn log(&self, after: TxId, limit: usize) -> Result<Logged> {
         self.open()?.logged(after, limit)
@@ -142,6 +148,11 @@ fn marked(client: &Client) -> Result<Option<(String, Tx)>> {
     let store_id = documents::field(&mark, "store_id")?;
     let first = client.entity_tx(STORE, At::Latest)?;
     Ok(first.map(|first| (store_id, first.tx)))
+}
+
+/// By what a version of another store is known.
+pub(super) fn mark(version: &Version) -> String {
+    documents::origin_id(&version.envelope.id, &version.origin)
 }
 
 impl fmt::Debug for XtdbBackend {

@@ -80,6 +80,16 @@ impl<'a> Selection<'a> {
     }
 }
 
+/// The versions of a session and of what it refers to, see [`Scope::Session`], in the order in which they were written.
+///
+/// # Errors
+/// `NOT_FOUND`; `INVALID_ARGUMENT` if the ID is that of another type.
+pub(in crate::store) fn session_versions(store: &Store, id: &ObjectId) -> Result<Vec<Version>> {
+    let mut versions = Sessions::new(store).choose(id)?;
+    versions.sort_by_key(|version| version.tx_id);
+    Ok(versions)
+}
+
 fn chosen(versions: Vec<Version>) -> Source {
     let count = versions.len() as u64;
     let mut transactions: BTreeMap<TxId, Vec<Version>> = BTreeMap::new();

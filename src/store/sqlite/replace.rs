@@ -10,10 +10,10 @@ use super::pack::Packer;
 use super::relation_index::Relations;
 use super::rows::{self, hash_value};
 use super::search_index::Terms;
-use super::write;
+use super::{notes, write};
 use crate::error::Error;
 use crate::object::{Hash, ObjectId, TxId};
-use crate::store::{Item, Replacement, rules};
+use crate::store::{Item, Replaced, Replacement, rules};
 
 /// Replaces all or nothing, and renews the derived indexes. The old data is overwritten in the file's pages, but not
 /// yet in the log.
@@ -38,6 +38,7 @@ pub(super) fn replace(
     }
     packer.finish()?;
     drop(packer);
+    notes::add_replaced(&transaction, &Replaced::of(replacements, banned))?;
     let ids: BTreeSet<ObjectId> = replacements.iter().map(|one| one.id().clone()).collect();
     let ids: Vec<ObjectId> = ids.into_iter().collect();
     reindex_within::<Terms>(&transaction, store_id, &ids)?;

@@ -20,7 +20,10 @@ use serde_json::{Map, Value, json};
 
 use super::client::{Document, Tx};
 use crate::error::{Error, Result};
-use crate::object::{Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Source, TxId};
+use crate::object::{
+    Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Payload, Redaction, RedactionReason,
+    Source, TxId,
+};
 use crate::store::{Item, Put, Version, rules};
 
 /// What the IDs of our own documents begin with; no object's may.
@@ -134,6 +137,37 @@ fn is_asked(name: &str, value: &Value) -> bool {
 /// The attribute by which a field of the payload can be asked for.
 pub(super) fn asked(name: &str, value: &Value) -> Option<String> {
     is_asked(name, value).then(|| format!("payload/{name}"))
+}
+
+/// What stays of an object that was forgotten.
+pub(super) fn tombstone(version: &Version) -> Result<Document> {
+    let found_hash = Payload::default().content_hash(None)?;
+    let redacted = Redaction { reason: RedactionReason::Forgotten, found_hash };
+    let Envelope { id, kind, identity_hash, .. } = &version.envelope;
+    let fields = [
+        ("xt/id", json!(id)),
+        ("type", json!(kind)),
+        ("identity_hash", json!(identity_hash)),
+        ("content_hash", json!(version.content_hash)),
+        ("payload", "{}".into()),
+        ("redacted", json!(redacted)),
+        ("forgotten", true.into()),
+    ];
+    Ok(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// What stays of a content that was forgotten.
+pub(super) fn forgotten_content(hash: &Hash) -> Document {
+    own(content_id(hash), "content", [("state", FORGOTTEN.into())])
+}
+
+pub(super) fn is_forgotten_content(document: &Document) -> bool {
+    document.get("state").is_some_and(|state| state == FORGOTTEN)
+}
+
+/// Whether a document is what stays of a forgotten object.
+pub(super) fn is_forgotten(document: &Document) -> bool {
+    document.get("forgotten") == Some(&Value::Bool(true))
 }
 
 pub(super) fn content(hash: &Hash, text: &str) -> Document {

@@ -17,6 +17,7 @@ pub(super) enum Change {
     Put(Document),
     Match(String, Option<Document>),
     Delete(String),
+    Evict(String),
 }
 
 impl Change {
@@ -25,6 +26,7 @@ impl Change {
             Self::Put(document) => TxOp::Put(document),
             Self::Match(id, document) => TxOp::Match(id.clone(), document.as_ref()),
             Self::Delete(id) => TxOp::Delete(id.clone()),
+            Self::Evict(id) => TxOp::Evict(id.clone()),
         }
     }
 }

@@ -180,13 +180,22 @@ impl XtdbBackend {
     /// The versions of transactions after one, whole transactions until there are `limit`; and the documents among them that are
     /// none of ours, with what is wrong with them. `after` is also where the next call goes on.
     pub(super) fn logged(&self, after: TxId, limit: usize) -> Result<Logged> {
-        let mut logged = Logged { versions: Vec::new(), broken: Vec::new(), until: after };
+        let mut logged = Logged {
+            versions: Vec::new(),
+            forgotten: Vec::new(),
+            broken: Vec::new(),
+            until: after,
+        };
         let after = after.0.max(self.first.id);
         self.client.log(Some(after), &mut |LoggedTx { tx, ops }| {
             for op in ops {
                 if let LoggedOp::Put { document } = op
                     && documents::is_object(&document)
                 {
+                    if documents::is_forgotten(&document) {
+                        logged.forgotten.push(ObjectId::new(documents::id_of(&document)));
+                        continue;
+                    }
                     match documents::version(&document, tx, &self.store_id) {
                         Ok(version) => logged.versions.push(version),
                         Err(error) => logged.broken.push(error),
@@ -205,6 +214,8 @@ impl XtdbBackend {
 #[derive(Debug)]
 pub(crate) struct Logged {
     pub(crate) versions: Vec<Version>,
+    /// Objects of which only a tombstone is left.
+    pub(crate) forgotten: Vec<ObjectId>,
     /// One error for each document that looks like ours and is not.
     pub(crate) broken: Vec<Error>,
     /// The last transaction that was read.

@@ -113,7 +113,7 @@ impl XtdbBackend {
     }
 
     /// Sends a transaction with the next step of the writer; its number.
-    fn submit(&self, writer: &mut Option<Document>, changes: &[Change]) -> Result<i64> {
+    pub(super) fn submit(&self, writer: &mut Option<Document>, changes: &[Change]) -> Result<i64> {
         let id = documents::writer_id(&self.writer_id);
         if writer.is_none() {
             *writer = self.client.entity(&id, At::Latest)?;
@@ -147,7 +147,7 @@ impl XtdbBackend {
     }
 
     /// The transaction with its time, if it was committed: then its writer stands where it moved it. Waits until it is indexed.
-    fn committed(&self, tx: i64) -> Result<Option<Tx>> {
+    pub(super) fn committed(&self, tx: i64) -> Result<Option<Tx>> {
         let found = self.client.entity_tx(&documents::writer_id(&self.writer_id), At::Tx(tx))?;
         match found.map(|found| found.tx).filter(|found| found.id == tx) {
             None if self.client.committed(tx)? => {
