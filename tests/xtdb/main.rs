@@ -5,6 +5,8 @@
 
 #[path = "../common/backend_contract.rs"]
 mod backend_contract;
+#[path = "../common/data.rs"]
+mod data;
 #[path = "../common/faults.rs"]
 mod faults;
 #[path = "../common/http.rs"]
@@ -13,10 +15,14 @@ mod http;
 mod ops;
 #[path = "../common/postgres.rs"]
 mod postgres;
+#[path = "../common/recordings.rs"]
+mod recordings;
 #[path = "../common/skip.rs"]
 mod skip;
 #[path = "../common/xtdb.rs"]
 mod xtdb;
 
 mod backends;
+mod machine;
 mod nodes;
+mod sharing;
