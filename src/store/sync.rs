@@ -169,8 +169,19 @@ impl Sharing {
         let backend = Arc::new(XtdbBackend::connect(&options)?);
         let store = Store::with_backend(backend.clone()).with_clock(self.local.clock());
         let found = Connected { store, backend };
+        self.begin_anew_with_older(&found)?;
         *connected = Some(found.clone());
         Ok(found)
+    }
+
+    /// Sends everything again where the shared store is older than what was seen of it, after somebody brought a backup back.
+    fn begin_anew_with_older(&self, shared: &Connected) -> Result<()> {
+        let state = State::read(&self.local, shared.store.id())?;
+        if shared.store.newest()?.0 >= state.pulled {
+            return Ok(());
+        }
+        let State { ahead, .. } = state;
+        State { ahead, ..State::default() }.write(&self.local, shared.store.id())
     }
 
     fn connected(&self) -> MutexGuard<'_, Option<Connected>> {

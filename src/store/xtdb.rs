@@ -88,9 +88,17 @@ impl XtdbBackend {
         self.client.url()
     }
 
-    /// Whether the server still has the database that this was connected to.
+    /// Whether the server still has the database that this was connected to, with all that was seen of it: not another one, nor
+    /// an older state of it.
     pub(crate) fn is_same(&self) -> Result<bool> {
-        Ok(marked(&self.client)?.is_some_and(|(store_id, _)| store_id == self.store_id))
+        let newest = self.client.latest_submitted()?.unwrap_or(-1);
+        if newest < self.client.newest_seen().max(self.first.id) {
+            return Ok(false);
+        }
+        let mark = self.client.entity(STORE, At::Tx(self.first.id))?;
+        let store_id =
+            mark.map(|mark| documents::field::<String>(&mark, "store_id")).transpose()?;
+        Ok(store_id.as_ref() == Some(&self.store_id))
     }
 
     /// A part of the log, see [`Logged`].

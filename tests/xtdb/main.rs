@@ -25,4 +25,5 @@ mod xtdb;
 mod backends;
 mod machine;
 mod nodes;
+mod outages;
 mod sharing;

@@ -272,6 +272,11 @@ impl Client {
         self.seen.fetch_max(tx, Ordering::AcqRel);
     }
 
+    /// The newest transaction that it wrote or saw; −1 for none.
+    pub(crate) fn newest_seen(&self) -> i64 {
+        self.seen.load(Ordering::Acquire)
+    }
+
     /// An entity; `None` if there is none.
     pub(crate) fn entity(&self, id: &str, at: At) -> Result<Option<Document>> {
         let request = Request::get("entity", Notation::Json).with("eid", id);
@@ -365,7 +370,7 @@ impl Client {
 
     /// Waits for what this client has seen.
     fn up_to_date(&self, request: Request) -> Request {
-        match self.seen.load(Ordering::Acquire) {
+        match self.newest_seen() {
             seen if seen >= 0 => self.awaiting(request, seen),
             _ => request,
         }
