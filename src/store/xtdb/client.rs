@@ -217,7 +217,7 @@ impl Client {
     /// What the server says of itself: also the way to find out what answers there.
     pub(crate) fn status(&self) -> Result<Status> {
         self.ask(&Request::get("status", Notation::Json), answers::status).or_else(|error| {
-            let found = self.runtime()?.wait(found::look(&self.http));
+            let found = self.runtime()?.wait(found::look(&self.http, &error));
             Err(found.map_or(error, |found| failure::foreign(self.url(), found)))
         })
     }

@@ -170,9 +170,16 @@ impl Reply {
             _ if self.is_html() => title(&text),
             _ => Some(text.into_owned()),
         }?;
-        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        let said: String = said.chars().filter(|char| !char.is_control()).take(MAX_SAID).collect();
+        let said = self.shown(&said.split_whitespace().collect::<Vec<_>>().join(" "));
         (!said.is_empty()).then_some(said)
+    }
+
+    /// The beginning of what the server said, without what may act on a terminal or is secret.
+    pub(super) fn shown(&self, said: &str) -> String {
+        let said: String = said.chars().filter(|char| !char.is_control()).collect();
+        let said =
+            self.secret.as_ref().map_or_else(|| said.clone(), |secret| secret.hidden_in(&said));
+        said.chars().take(MAX_SAID).collect()
     }
 
     fn said_after(&self) -> String {
@@ -188,15 +195,14 @@ impl Reply {
             Some(kind) if kind.contains("edn") => "EDN in it",
             _ => "a text in it",
         };
-        let server = self.server.as_ref().map_or_else(String::new, |server| {
-            let server: String =
-                server.chars().filter(|char| !char.is_control()).take(60).collect();
-            format!(" from `{server}`")
-        });
-        let place = self.location.as_ref().map_or_else(String::new, |place| {
-            let place: String = place.chars().filter(|char| !char.is_control()).take(100).collect();
-            format!(", which leads to `{place}`")
-        });
+        let server = self
+            .server
+            .as_ref()
+            .map_or_else(String::new, |server| format!(" from `{}`", self.shown(server)));
+        let place = self
+            .location
+            .as_ref()
+            .map_or_else(String::new, |place| format!(", which leads to `{}`", self.shown(place)));
         format!(
             "an answer{server} with status {} and {kind}{}{place}",
             self.status,

@@ -15,7 +15,7 @@ use super::{ClientOptions, Token};
 use crate::error::{Error, Result};
 
 /// Largest body of an answer.
-pub(super) const MAX_BODY: usize = 512 << 20;
+const MAX_BODY: usize = 512 << 20;
 /// How often a request is sent at most, where repeating is safe.
 const MAX_TRIES: u32 = 4;
 /// The longest wait before the second try; doubles with each.
@@ -75,6 +75,8 @@ pub(super) struct Reply {
     pub(super) server: Option<String>,
     pub(super) location: Option<String>,
     pub(super) body: Vec<u8>,
+    /// What may stand in no message.
+    pub(super) secret: Option<Token>,
 }
 
 /// The way to one server.
@@ -87,6 +89,7 @@ pub(super) struct Http {
     connect_timeout: Duration,
     await_timeout: Duration,
     connections: usize,
+    pub(super) max_body: usize,
     permits: Semaphore,
     log_permit: Semaphore,
     pool: Mutex<Arc<Client>>,
@@ -111,6 +114,7 @@ impl Http {
             connect_timeout,
             await_timeout,
             connections,
+            max_body: MAX_BODY,
             permits: Semaphore::new(connections),
             log_permit: Semaphore::new(1),
             pool: Mutex::new(Arc::new(pool)),
@@ -225,15 +229,28 @@ impl Http {
 
     /// Reads an answer to its end.
     pub(super) async fn body(&self, mut response: Response) -> Result<Reply, Failure> {
-        let mut reply = head(&response);
+        let mut reply = self.head(&response);
         while let Some(chunk) = self.chunk(&mut response).await? {
-            if reply.body.len() + chunk.len() > MAX_BODY {
-                let problem = format!("is longer than {MAX_BODY} bytes");
+            if reply.body.len() + chunk.len() > self.max_body {
+                let problem = format!("is longer than {} bytes", self.max_body);
                 return Err(Failure::never(failure::unreadable(&self.url, problem)));
             }
             reply.body.extend_from_slice(&chunk);
         }
         Ok(reply)
+    }
+
+    /// Status and headers of an answer, without its body.
+    pub(super) fn head(&self, response: &Response) -> Reply {
+        let headers = response.headers();
+        Reply {
+            status: response.status().as_u16(),
+            content_type: text(headers, "content-type"),
+            server: text(headers, "server"),
+            location: text(headers, "location"),
+            body: Vec::new(),
+            secret: self.token.clone(),
+        }
     }
 
     /// Gives up the connections that wait to be used again.
@@ -312,18 +329,6 @@ impl Http {
     }
 }
 
-/// Status and headers of an answer, without its body.
-pub(super) fn head(response: &Response) -> Reply {
-    let headers = response.headers();
-    Reply {
-        status: response.status().as_u16(),
-        content_type: text(headers, "content-type"),
-        server: text(headers, "server"),
-        location: text(headers, "location"),
-        body: Vec::new(),
-    }
-}
-
 fn text(headers: &HeaderMap, name: &str) -> Option<String> {
     Some(headers.get(name)?.to_str().ok()?.to_owned())
 }
@@ -372,14 +377,10 @@ fn base_url(given: &str) -> Result<Url> {
     Ok(url)
 }
 
-/// What stands between the scheme and `@` may be a password.
+/// What stands before an `@` or after a `?` may be a secret.
 fn without_secret(given: &str) -> String {
-    match (given.find("://"), given.rfind('@')) {
-        (Some(scheme), Some(at)) if scheme < at => {
-            format!("{}…{}", &given[..scheme + 3], &given[at..])
-        }
-        _ => given.to_owned(),
-    }
+    let given = given.split(['?', '#']).next().unwrap_or_default();
+    given.rfind('@').map_or_else(|| given.to_owned(), |at| format!("…{}", &given[at..]))
 }
 
 fn shown(base: &Url) -> String {
