@@ -37,6 +37,10 @@ use crate::object::Timestamp;
 /// A document as JSON has it; its ID is `xt/id`.
 pub(crate) type Document = Map<String, Value>;
 
+/// Read as of then, a document is seen from its transaction on. As of now it is not seen by a node that has an earlier now than the
+/// one that gave the transaction its time.
+const END_OF_TIME: &str = "9999-12-31T23:59:59Z";
+
 /// How to reach a server.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientOptions {
@@ -294,6 +298,7 @@ impl Client {
                 .with("history", "true")
                 .with("sort-order", "asc")
                 .with("with-corrections", "true")
+                .with("valid-time", END_OF_TIME)
         };
         // An eviction between the two questions takes the documents away; the second time the history is gone, too.
         for _ in 0..2 {
@@ -345,7 +350,7 @@ impl Client {
         log::read(&*self.runtime()?, &self.http, after, take)
     }
 
-    /// How many documents have each attribute.
+    /// About how many versions of documents have each attribute. The server counts a moment after it has indexed.
     pub(crate) fn attribute_stats(&self) -> Result<BTreeMap<String, u64>> {
         self.ask(&Request::get("attribute-stats", Notation::Json), answers::attribute_stats)
     }
@@ -356,6 +361,7 @@ impl Client {
     }
 
     fn as_of(&self, request: Request, at: At) -> Request {
+        let request = request.with("valid-time", END_OF_TIME);
         match at {
             At::Tx(tx) => self.awaiting(request.with("tx-id", tx.to_string()), tx),
             At::Time(time) => self.up_to_date(request.with("tx-time", time.to_string())),

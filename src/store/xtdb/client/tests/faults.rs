@@ -152,7 +152,7 @@ fn a_body_that_ends_properly_in_the_middle_of_a_form_is_an_answer_that_cannot_be
     assert!(error.to_string().contains("is cut off"), "{error}");
 
     let server = Server::start(vec![Act::json(200, "[[\"t000\"],[\"t0")]);
-    let error = client(&server.url()).query("{:find [e]}", &[], None).unwrap_err();
+    let error = client(&server.url()).query("{:find [e]}", &[], At::Latest).unwrap_err();
     assert_eq!(error.code(), "XTDB_ANSWER");
     assert!(error.to_string().contains("is cut off"), "{error}");
 }
@@ -161,19 +161,19 @@ fn a_body_that_ends_properly_in_the_middle_of_a_form_is_an_answer_that_cannot_be
 fn an_empty_answer_to_a_query_is_a_failure_and_not_an_empty_result() {
     let empty = Act::SendAndClose(answer(200, "application/json;charset=utf-8", ""));
     let server = Server::start(vec![empty.clone()]);
-    let error = client(&server.url()).query("{:find [e]}", &[], None).unwrap_err();
+    let error = client(&server.url()).query("{:find [e]}", &[], At::Latest).unwrap_err();
     assert_eq!(error.code(), "XTDB_FAILED");
     assert!(!error.is_transient(), "the same query fails again");
     assert!(server.seen().len() >= 2);
 
     let server = Server::start(vec![empty.clone(), Act::json(200, "[]")]);
     assert_eq!(
-        client(&server.url()).query("{:find [e]}", &[], None).unwrap(),
+        client(&server.url()).query("{:find [e]}", &[], At::Latest).unwrap(),
         [[Value::Null; 0]; 0]
     );
 
     let server = Server::start(vec![empty]);
-    let error = client(&server.url()).entity("a", None).unwrap_err();
+    let error = client(&server.url()).entity("a", At::Latest).unwrap_err();
     assert_eq!(error.code(), "XTDB_ANSWER");
     assert!(error.to_string().contains("is empty"), "{error}");
 }
@@ -184,7 +184,7 @@ fn a_body_without_end_is_not_read_to_its_end() {
         Server::start(vec![Act::json(200, &format!("{{\"a\":\"{}\"}}", "x".repeat(5_000)))]);
     let mut client = client(&server.url());
     client.http.max_body = 1_000;
-    let error = client.entity("a", None).unwrap_err();
+    let error = client.entity("a", At::Latest).unwrap_err();
     assert_eq!(error.code(), "XTDB_ANSWER");
     assert!(error.to_string().contains("is longer than 1000 bytes"), "{error}");
     assert_eq!(server.seen().len(), 1);
@@ -212,7 +212,7 @@ fn failures_of_the_server_say_what_it_says() {
     let error = client.committed(9).unwrap_err();
     assert_eq!((error.code(), error.is_transient()), ("XTDB_FAILED", true));
     assert!(error.to_string().contains("`java.lang.Exception`"), "{error}");
-    let error = client.query("{}", &[], None).unwrap_err();
+    let error = client.query("{}", &[], At::Latest).unwrap_err();
     assert_eq!((error.code(), error.is_transient()), ("XTDB_FAILED", false));
     assert!(error.to_string().contains("Query didn't match"), "{error}");
     let error = client.latest_submitted().unwrap_err();
@@ -228,12 +228,12 @@ fn a_node_that_lags_and_a_balancer_without_a_node_are_asked_again() {
     let found = Act::json(200, r#"{"xt/id":"a","n":1}"#);
     for again in [Act::json(400, lags), Act::answer(503, "text/html", "<h1>no server</h1>")] {
         let server = Server::start(vec![again.clone(), again.clone(), found.clone()]);
-        let entity = client(&server.url()).entity("a", Some(3)).unwrap().unwrap();
+        let entity = client(&server.url()).entity("a", At::Tx(3)).unwrap().unwrap();
         assert_eq!(entity["n"], 1);
         assert_eq!(server.seen().len(), 3);
 
         let server = Server::start(vec![again]);
-        let error = client(&server.url()).entity("a", Some(3)).unwrap_err();
+        let error = client(&server.url()).entity("a", At::Tx(3)).unwrap_err();
         assert_eq!(error.code(), "XTDB_UNAVAILABLE");
         assert_eq!(server.seen().len(), 4);
     }
@@ -282,28 +282,25 @@ fn ids_and_arguments_arrive_as_they_are() {
         false => Act::json(404, "{\"error\":\"x entity not found\"}"),
     });
     let client = client(&server.url());
-    assert_eq!(client.entity("a b+c%&é#/?\n😀", None).unwrap(), None);
+    assert_eq!(client.entity("a b+c%&é#/?\n😀", At::Latest).unwrap(), None);
     assert_eq!(
         server.seen()[0].line,
-        "GET /_xtdb/entity?eid=a%20b%2Bc%25%26%C3%A9%23%2F%3F%0A%F0%9F%98%80 HTTP/1.1"
+        "GET /_xtdb/entity?eid=a%20b%2Bc%25%26%C3%A9%23%2F%3F%0A%F0%9F%98%80&valid-time=9999-12-31T23%3A59%3A59Z HTTP/1.1"
     );
     let found =
-        client.query("{:find [n t] :in [k]}", &[json!("q\"\\é"), json!([1, null])], Some(5));
+        client.query("{:find [n t] :in [k]}", &[json!("q\"\\é"), json!([1, null])], At::Tx(5));
     assert_eq!(found.unwrap(), [[json!(1), json!("é")]]);
     let asked = &server.seen()[1];
-    assert!(
-        asked.line.starts_with("POST /_xtdb/query?tx-id=5&await-tx-id=5&await-tx-timeout=200 "),
-        "{asked:?}"
-    );
+    assert!(asked.line.contains("&tx-id=5&await-tx-id=5&await-tx-timeout=200 "), "{asked:?}");
     assert!(asked.headers.contains("content-type: application/edn\r\n"), "{}", asked.headers);
     assert!(asked.headers.contains("accept: application/json\r\n"), "{}", asked.headers);
     assert_eq!(
         String::from_utf8(asked.body.clone()).unwrap(),
         "{:query {:find [n t] :in [k]}, :in-args [\"q\\\"\\\\é\" [1 nil] ]}"
     );
-    let error = client.query("{}", &[json!({ "a b": 1 })], None).unwrap_err();
+    let error = client.query("{}", &[json!({ "a b": 1 })], At::Latest).unwrap_err();
     assert_eq!(error.code(), "INVALID_ARGUMENT");
-    let error = client.entity(&"x".repeat(8_000), None).unwrap_err();
+    let error = client.entity(&"x".repeat(8_000), At::Latest).unwrap_err();
     assert_eq!(error.code(), "INVALID_ARGUMENT");
     assert_eq!(server.seen().len(), 2);
 }

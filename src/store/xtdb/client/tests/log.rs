@@ -113,7 +113,7 @@ fn who_takes_the_log_may_stop_and_fail_and_ask_other_things() {
     let mut taken = Vec::new();
     client
         .log(None, &mut |tx| {
-            assert_eq!(client.entity("a", None).unwrap(), None);
+            assert_eq!(client.entity("a", At::Latest).unwrap(), None);
             taken.push(tx.tx.id);
             Ok(if tx.tx.id == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })
