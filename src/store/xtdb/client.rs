@@ -356,8 +356,35 @@ impl Client {
     }
 
     fn ask<T>(&self, request: &Request, read: fn(&str, &Reply) -> Result<T, Failure>) -> Result<T> {
-        let runtime = self.runtime()?;
-        runtime.wait(self.http.ask(request, |reply| read(&self.http.url, reply)))
+        let result = self.ask_plainly(request, read);
+        match result {
+            // It names an exception of no class of its own then.
+            Err(Error::XtdbFailed { status: status @ 500.., .. })
+                if request.awaits && self.has_failed_for_good() =>
+            {
+                let problem =
+                    "its ingester has failed: it indexes nothing until it is started again";
+                Err(Error::XtdbFailed {
+                    url: self.url().to_owned(),
+                    status,
+                    problem: problem.to_owned(),
+                })
+            }
+            result => result,
+        }
+    }
+
+    fn has_failed_for_good(&self) -> bool {
+        let status = self.ask_plainly(&Request::get("status", Notation::Json), answers::status);
+        status.is_ok_and(|status| status.ingester_failed)
+    }
+
+    fn ask_plainly<T>(
+        &self,
+        request: &Request,
+        read: fn(&str, &Reply) -> Result<T, Failure>,
+    ) -> Result<T> {
+        self.runtime()?.wait(self.http.ask(request, |reply| read(&self.http.url, reply)))
     }
 
     fn as_of(&self, request: Request, at: At) -> Request {

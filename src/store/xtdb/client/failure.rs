@@ -35,11 +35,6 @@ impl Failure {
     pub(super) fn never(error: Error) -> Self {
         Self { error, again: Again::Never, unsent: false }
     }
-
-    /// Nothing was sent, and it may be tried again later.
-    pub(super) fn unsent(error: Error) -> Self {
-        Self { error, again: Again::Later, unsent: true }
-    }
 }
 
 /// The server did not answer in time.
@@ -71,13 +66,16 @@ pub(super) fn of_transport(url: &str, error: reqwest::Error) -> Failure {
     let error = error.without_url();
     let cause = innermost(&error);
     if error.is_connect() {
-        let act = if error.is_dns() { "its host is not found" } else { "no connection" };
-        let problem = if error.is_timeout() {
-            "no connection in time".to_owned()
+        // Whoever waited that long does not wait again.
+        let (again, problem) = if error.is_timeout() {
+            (Again::Never, "no connection in time".to_owned())
+        } else if error.is_dns() {
+            (Again::Later, format!("its host is not found ({cause})"))
         } else {
-            format!("{act} ({cause})")
+            (Again::Later, format!("no connection ({cause})"))
         };
-        return Failure::unsent(unavailable(url, problem, Some(error.into())));
+        let error = unavailable(url, problem, Some(error.into()));
+        return Failure { error, again, unsent: true };
     }
     let hyper = chain(&error).find_map(|error| error.downcast_ref::<hyper::Error>());
     if hyper.is_some_and(hyper::Error::is_parse) {

@@ -7,7 +7,7 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValu
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response, Url};
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::failure::{self, Again, Failure};
 use super::tls;
@@ -90,7 +90,7 @@ pub(super) struct Http {
     await_timeout: Duration,
     connections: usize,
     pub(super) max_body: usize,
-    permits: Semaphore,
+    pub(super) permits: Semaphore,
     log_permit: Semaphore,
     pool: Mutex<Arc<Client>>,
 }
@@ -133,32 +133,30 @@ impl Http {
         request: &Request,
         read: impl Fn(&Reply) -> Result<T, Failure>,
     ) -> Result<T> {
-        let limit = self.head_limit(request) * 2 + self.connect_timeout;
-        self.within(limit, async |last: &mut Option<Error>| {
-            let mut at_once = true;
-            for tries in 1.. {
-                let failure = match self.exchange(request).await {
-                    Ok(reply) => match read(&reply) {
-                        Ok(result) => return Ok(result),
-                        Err(failure) => failure,
-                    },
+        let start = Instant::now();
+        let mut tries = 1;
+        let mut was_at_once = false;
+        loop {
+            let failure = match self.exchange(request).await {
+                Ok(reply) => match read(&reply) {
+                    Ok(result) => return Ok(result),
                     Err(failure) => failure,
-                };
-                if failure.again == Again::Never || tries == MAX_TRIES {
-                    return Err(failure.error);
-                }
-                *last = Some(failure.error);
-                // Others that were opened at the same time may be as dead.
-                self.renew()?;
-                if failure.again == Again::AtOnce && at_once {
-                    at_once = false;
-                } else {
-                    sleep(wait(tries)).await;
-                }
+                },
+                Err(failure) => failure,
+            };
+            let is_late = start.elapsed() > self.head_limit(request);
+            if failure.again == Again::Never || tries == MAX_TRIES || is_late {
+                return Err(failure.error);
             }
-            Err(Error::internal("a loop without end ended"))
-        })
-        .await
+            // Others that were opened at the same time may be as dead.
+            self.renew()?;
+            if failure.again == Again::AtOnce && !was_at_once {
+                was_at_once = true;
+            } else {
+                sleep(wait(tries)).await;
+            }
+            tries += 1;
+        }
     }
 
     /// Sends once, again only while the server cannot have seen it.
@@ -166,7 +164,11 @@ impl Http {
         let mut tries = 1;
         loop {
             match self.exchange(request).await {
-                Err(failure) if failure.unsent && tries < MAX_TRIES => sleep(wait(tries)).await,
+                Err(Failure { unsent: true, again: Again::Later | Again::AtOnce, .. })
+                    if tries < MAX_TRIES =>
+                {
+                    sleep(wait(tries)).await;
+                }
                 other => return other,
             }
             tries += 1;
@@ -208,7 +210,8 @@ impl Http {
     ) -> Result<SemaphorePermit<'a>, Failure> {
         let busy = || {
             let problem = format!("earlier requests have gone on for {} s", limit.as_secs_f64());
-            Failure::unsent(failure::unavailable(&self.url, problem, None))
+            let error = failure::unavailable(&self.url, problem, None);
+            Failure { error, again: Again::Never, unsent: true }
         };
         match timeout(limit, permits.acquire()).await {
             Ok(Ok(permit)) => Ok(permit),
@@ -288,18 +291,6 @@ impl Http {
         let sent = request.body.as_ref().map_or(0, |(_, body)| body.len() as u64);
         let awaits = if request.awaits { self.await_timeout } else { Duration::ZERO };
         self.request_timeout + awaits + Duration::from_secs(sent / SLOWEST_LINE)
-    }
-
-    async fn within<T>(
-        &self,
-        limit: Duration,
-        work: impl AsyncFnOnce(&mut Option<Error>) -> Result<T>,
-    ) -> Result<T> {
-        let mut last = None;
-        match timeout(limit, work(&mut last)).await {
-            Ok(done) => done,
-            Err(_) => Err(last.unwrap_or_else(|| failure::timeout(&self.url, limit.as_secs_f64()))),
-        }
     }
 
     fn build_request(&self, request: &Request) -> Result<reqwest::Request> {

@@ -218,7 +218,8 @@ fn failures_of_the_server_say_what_it_says() {
     let error = client.latest_submitted().unwrap_err();
     assert_eq!((error.code(), error.is_transient()), ("XTDB_FAILED", true));
     assert!(error.to_string().contains("Error 500 Disk"), "{error}");
-    assert_eq!(server.seen().len(), 4, "none of them is repeated");
+    let asked = server.seen().into_iter().filter(|seen| !seen.line.contains("/status"));
+    assert_eq!(asked.count(), 4, "none of them is repeated");
 }
 
 #[test]
@@ -256,23 +257,36 @@ fn no_more_connections_than_allowed_are_used() {
 
 #[test]
 fn who_waits_too_long_for_a_connection_is_told_so_and_has_sent_nothing() {
-    let server = Server::start(vec![Act::Silence]);
-    let client = Client::new(ClientOptions {
-        connections: 1,
-        request_timeout: Duration::from_millis(600),
-        ..ClientOptions::new(server.url())
-    });
-    let client = client.unwrap();
+    let server = Server::start(vec![status()]);
+    let client = client(&server.url());
+    let runtime = client.runtime().unwrap();
+    let held = runtime.wait(client.http.permits.acquire_many(4)).unwrap();
     let document = document(&json!({ "xt/id": "a" }));
-    std::thread::scope(|scope| {
-        scope.spawn(|| client.status().unwrap_err());
-        while server.seen().is_empty() {
-            std::thread::sleep(Duration::from_millis(5));
+    let (error, took) = timed(|| client.submit(&[TxOp::Put(&document)]).unwrap_err());
+    assert!(matches!(error, SubmitError::NotSent(_)), "{error:?}");
+    assert!(error.error().to_string().contains("earlier requests"), "{error:?}");
+    let error = client.status().unwrap_err();
+    assert_eq!((error.code(), error.is_transient()), ("XTDB_UNAVAILABLE", true));
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert_eq!(server.seen().len(), 0);
+    drop(held);
+    client.status().unwrap();
+}
+
+#[test]
+fn a_node_that_indexes_nothing_any_more_is_told_apart() {
+    let server = Server::with(|_, seen| match seen.line.contains("/status") {
+        true => {
+            Act::json(200, &STATUS.replace("\"ingesterFailed?\":false", "\"ingesterFailed?\":true"))
         }
-        // The first one lets go just in time for a later try of this one, which gets no answer either.
-        let error = client.submit(&[TxOp::Put(&document)]).unwrap_err();
-        assert_eq!(error.error().code(), "XTDB_UNAVAILABLE");
+        false => Act::json(500, r#"{"type":"exception","class":"java.lang.Exception"}"#),
     });
+    let client = client(&server.url());
+    assert!(client.status().unwrap().ingester_failed);
+    for error in [client.committed(3).unwrap_err(), client.await_tx(3).unwrap_err()] {
+        assert_eq!((error.code(), error.is_transient()), ("XTDB_FAILED", true));
+        assert!(error.to_string().contains("its ingester has failed"), "{error}");
+    }
 }
 
 #[test]
