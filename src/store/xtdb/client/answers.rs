@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::super::edn::{self, Edn};
 use super::failure::{self, Again, Failure};
-use super::http::Reply;
+use super::reply::Reply;
 use super::{Document, EntityTx, LoggedOp, Status, Tx};
 use crate::error::Error;
 

@@ -9,9 +9,11 @@ use reqwest::{Client, Method, Response, Url};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, timeout};
 
+use super::ClientOptions;
 use super::failure::{self, Again, Failure};
+use super::reply::Reply;
 use super::tls;
-use super::{ClientOptions, Token};
+use super::token::Token;
 use crate::error::{Error, Result};
 
 /// Largest body of an answer.
@@ -65,18 +67,6 @@ impl Request {
         self.parameters.push((name, value.into()));
         self
     }
-}
-
-/// An answer, whole.
-#[derive(Debug)]
-pub(super) struct Reply {
-    pub(super) status: u16,
-    pub(super) content_type: Option<String>,
-    pub(super) server: Option<String>,
-    pub(super) location: Option<String>,
-    pub(super) body: Vec<u8>,
-    /// What may stand in no message.
-    pub(super) secret: Option<Token>,
 }
 
 /// The way to one server.

@@ -10,11 +10,13 @@ mod submit;
 mod tls;
 mod token;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::*;
+use crate::object::Timestamp;
 
 /// Short time-outs, as nothing here is far away.
 fn client(url: &str) -> Client {

@@ -264,7 +264,7 @@ fn who_waits_too_long_for_a_connection_is_told_so_and_has_sent_nothing() {
     let document = document(&json!({ "xt/id": "a" }));
     let (error, took) = timed(|| client.submit(&[TxOp::Put(&document)]).unwrap_err());
     assert!(matches!(error, SubmitError::NotSent(_)), "{error:?}");
-    assert!(error.error().to_string().contains("earlier requests"), "{error:?}");
+    assert!(error.into_error().to_string().contains("earlier requests"));
     let error = client.status().unwrap_err();
     assert_eq!((error.code(), error.is_transient()), ("XTDB_UNAVAILABLE", true));
     assert!(took < Duration::from_secs(2), "{took:?}");
@@ -275,11 +275,12 @@ fn who_waits_too_long_for_a_connection_is_told_so_and_has_sent_nothing() {
 
 #[test]
 fn a_node_that_indexes_nothing_any_more_is_told_apart() {
-    let server = Server::with(|_, seen| match seen.line.contains("/status") {
-        true => {
+    let server = Server::with(|_, seen| {
+        if seen.line.contains("/status") {
             Act::json(200, &STATUS.replace("\"ingesterFailed?\":false", "\"ingesterFailed?\":true"))
+        } else {
+            Act::json(500, r#"{"type":"exception","class":"java.lang.Exception"}"#)
         }
-        false => Act::json(500, r#"{"type":"exception","class":"java.lang.Exception"}"#),
     });
     let client = client(&server.url());
     assert!(client.status().unwrap().ingester_failed);
@@ -291,9 +292,12 @@ fn a_node_that_indexes_nothing_any_more_is_told_apart() {
 
 #[test]
 fn ids_and_arguments_arrive_as_they_are() {
-    let server = Server::with(|_, seen| match seen.line.contains("query") {
-        true => Act::json(200, "[[1,\"é\"]]"),
-        false => Act::json(404, "{\"error\":\"x entity not found\"}"),
+    let server = Server::with(|_, seen| {
+        if seen.line.contains("query") {
+            Act::json(200, "[[1,\"é\"]]")
+        } else {
+            Act::json(404, "{\"error\":\"x entity not found\"}")
+        }
     });
     let client = client(&server.url());
     assert_eq!(client.entity("a b+c%&é#/?\n😀", At::Latest).unwrap(), None);

@@ -104,9 +104,12 @@ fn a_log_that_ends_properly_in_its_middle_is_not_taken_for_whole() {
 
 #[test]
 fn who_takes_the_log_may_stop_and_fail_and_ask_other_things() {
-    let server = Server::with(|_, seen| match seen.line.contains("tx-log") {
-        true => body(seen, None),
-        false => Act::json(404, r#"{"error":"a entity not found"}"#),
+    let server = Server::with(|_, seen| {
+        if seen.line.contains("tx-log") {
+            body(seen, None)
+        } else {
+            Act::json(404, r#"{"error":"a entity not found"}"#)
+        }
     });
     let client = Client::new(ClientOptions { connections: 1, ..ClientOptions::new(server.url()) });
     let client = client.unwrap();
@@ -149,9 +152,12 @@ fn operations_that_are_none_of_ours_are_told_apart_and_stop_nothing() {
         ["put",{{"xt/id":"ef","xtdb.api/evicted?":true}}],7,[]]}}]"#
     );
     let edn = "({:xtdb.api/tx-id 4, :xtdb.api/tx-time #inst \"2026-11-21T08:09:31.100-00:00\", :xtdb.api/tx-events []})";
-    let server = Server::with(move |_, seen| match seen.headers.contains("application/edn") {
-        true => Act::edn(200, edn),
-        false => Act::json(200, &json),
+    let server = Server::with(move |_, seen| {
+        if seen.headers.contains("application/edn") {
+            Act::edn(200, edn)
+        } else {
+            Act::json(200, &json)
+        }
     });
     let (taken, result) = read(&client(&server.url()), None);
     result.unwrap();
@@ -184,9 +190,12 @@ fn a_log_of_another_shape_is_refused() {
         ("[]", "{:a 1}"),
         ("[] []", "()"),
     ] {
-        let server = Server::with(move |_, seen| match seen.headers.contains("application/edn") {
-            true => Act::edn(200, edn),
-            false => Act::json(200, json),
+        let server = Server::with(move |_, seen| {
+            if seen.headers.contains("application/edn") {
+                Act::edn(200, edn)
+            } else {
+                Act::json(200, json)
+            }
         });
         let (taken, result) = read(&client(&server.url()), None);
         assert_eq!(taken, []);

@@ -260,7 +260,7 @@ fn queries_take_arguments_of_all_kinds_and_a_state_and_say_when_they_fail() {
         ("d", json!(true)),
         ("e", json!(null)),
     ] {
-        let found = client.query(query, &[value.clone()], at).unwrap();
+        let found = client.query(query, std::slice::from_ref(&value), at).unwrap();
         assert_eq!(found, [[json!(id), value]]);
     }
     let list = "{:find [e] :in [[v ...]] :where [[e :v v]] :order-by [[e :asc]]}";

@@ -1,7 +1,7 @@
 //! Recorded answers of XTDB's own server, through what reads answers: each becomes what it says, or an error of the right kind.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flate2::read::GzDecoder;
 
@@ -132,9 +132,8 @@ fn expected(recorded: &Recorded, notation: Notation) -> &'static str {
         }
         401 | 403 => "XTDB_REFUSED",
         400 if body.contains("node-out-of-sync") => "XTDB_UNAVAILABLE",
-        400 | 414 | 431 => "XTDB_FAILED",
         500 if body.contains("TimeoutException") => "XTDB_UNAVAILABLE",
-        500 => "XTDB_FAILED",
+        400 | 414 | 431 | 500 => "XTDB_FAILED",
         _ => "XTDB_FOREIGN",
     }
 }

@@ -61,7 +61,8 @@ pub(crate) fn chunked(kind: &str, chunks: &[&str], is_whole: bool) -> Vec<u8> {
     let mut text =
         format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nTransfer-Encoding: chunked\r\n\r\n");
     for chunk in chunks {
-        text.push_str(&format!("{:x}\r\n{chunk}\r\n", chunk.len()));
+        let length = format!("{:x}", chunk.len());
+        text.extend([&length, "\r\n", chunk, "\r\n"]);
     }
     if is_whole {
         text.push_str("0\r\n\r\n");

@@ -59,10 +59,10 @@ fn client(url: String, ca_file: Option<PathBuf>) -> Client {
     Client::new(ClientOptions { ca_file, ..ClientOptions::new(url) }).unwrap()
 }
 
-fn written(folder: &tempfile::TempDir, text: &str) -> Option<PathBuf> {
+fn written(folder: &tempfile::TempDir, text: &str) -> PathBuf {
     let path = folder.path().join("authority.pem");
     std::fs::write(&path, text).unwrap();
-    Some(path)
+    path
 }
 
 #[test]
@@ -73,14 +73,15 @@ fn a_certificate_of_an_unknown_authority_is_refused_and_one_of_a_given_authority
     let error = client(url.clone(), None).latest_submitted().unwrap_err();
     assert_eq!(error.code(), "XTDB_UNAVAILABLE");
     assert!(error.to_string().contains("certificate"), "{error}");
-    assert_eq!(client(url, written(&folder, &authority)).latest_submitted().unwrap(), None);
+    assert_eq!(client(url, Some(written(&folder, &authority))).latest_submitted().unwrap(), None);
 }
 
 #[test]
 fn a_certificate_for_another_host_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (authority, config) = certified("example.org");
-    let error = client(serve(config), written(&folder, &authority)).latest_submitted().unwrap_err();
+    let error =
+        client(serve(config), Some(written(&folder, &authority))).latest_submitted().unwrap_err();
     assert_eq!(error.code(), "XTDB_UNAVAILABLE");
     assert!(error.to_string().contains("certificate"), "{error}");
 }
@@ -99,7 +100,7 @@ fn a_file_without_certificates_is_refused_before_anything_is_sent() {
     let options = |ca_file| ClientOptions { ca_file, ..ClientOptions::new("https://localhost:1") };
     for text in ["", "no certificate", "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----"]
     {
-        let error = Client::new(options(written(&folder, text))).unwrap_err();
+        let error = Client::new(options(Some(written(&folder, text)))).unwrap_err();
         assert_eq!(error.code(), "INVALID_ARGUMENT", "{text}");
     }
     let missing = folder.path().join("none.pem");

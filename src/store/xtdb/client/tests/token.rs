@@ -1,7 +1,5 @@
 //! Where a token comes from.
 
-use std::path::PathBuf;
-
 use tempfile::TempDir;
 
 use super::*;
