@@ -68,6 +68,25 @@ fn only_the_sqlite_backend_and_readers_of_sessions_name_sqlite_and_only_the_addo
 }
 
 #[test]
+fn only_the_client_of_xtdb_opens_connections() {
+    let names = [
+        "TcpListener",
+        "TcpStream",
+        "UdpSocket",
+        "UnixStream",
+        "hyper",
+        "reqwest",
+        "rustls",
+        "tokio",
+    ];
+    for file in SOURCES.files.values() {
+        let is_client = file.module.starts_with(&["store", "xtdb", "client"].map(str::to_owned));
+        let found: Vec<_> = names.iter().filter(|name| file.names.contains(**name)).collect();
+        assert!(is_client || found.is_empty(), "{} has {found:?}", file.path.display());
+    }
+}
+
+#[test]
 fn layers_that_decide_read_no_clock_and_make_no_ids() {
     let names = [
         "Instant",

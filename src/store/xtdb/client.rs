@@ -10,181 +10,36 @@ mod found;
 mod http;
 mod log;
 mod operations;
+mod reply;
 mod runtime;
 #[cfg(test)]
 mod tests;
 mod tls;
 mod token;
+mod types;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use self::failure::{Failure, unavailable};
-use self::http::{Http, Notation, Reply, Request};
+use self::http::{Http, Notation, Request};
+use self::reply::Reply;
 use self::runtime::Runtime;
 pub(crate) use self::token::Token;
+pub(crate) use self::types::{
+    At, ClientOptions, Document, EntityTx, LoggedOp, LoggedTx, Row, Status, SubmitError, Tx, TxOp,
+};
 use super::edn;
 use crate::error::{Error, Result};
-use crate::object::Timestamp;
 
-/// A document as JSON has it; its ID is `xt/id`.
-pub(crate) type Document = Map<String, Value>;
-
-/// How to reach a server.
-#[derive(Debug, Clone)]
-pub(crate) struct ClientOptions {
-    /// `http://HOST:PORT` or `https://…`, with or without `/_xtdb`, with an optional path before it.
-    pub(crate) url: String,
-    /// Sent as `Authorization: Bearer`.
-    pub(crate) token: Option<Token>,
-    /// Certificate authorities in PEM form, besides the system's.
-    pub(crate) ca_file: Option<PathBuf>,
-    /// How long an answer may take to begin, and to go on.
-    pub(crate) request_timeout: Duration,
-    /// How long connecting may take.
-    pub(crate) connect_timeout: Duration,
-    /// How long the server may wait for a transaction to be indexed.
-    pub(crate) await_timeout: Duration,
-    /// Connections at a time; at least 2.
-    pub(crate) connections: usize,
-}
-
-impl ClientOptions {
-    /// The defaults, for a server without a token.
-    pub(crate) fn new(url: impl Into<String>) -> Self {
-        Self {
-            url: url.into(),
-            token: None,
-            ca_file: None,
-            request_timeout: Duration::from_secs(30),
-            connect_timeout: Duration::from_secs(5),
-            await_timeout: Duration::from_secs(10),
-            connections: 4,
-        }
-    }
-}
-
-/// What a server says of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Status {
-    pub(crate) version: String,
-    pub(crate) index_version: i64,
-    pub(crate) kv_store: String,
-    /// It indexes nothing any more, until it is started again.
-    pub(crate) ingester_failed: bool,
-    pub(crate) estimate_num_keys: Option<u64>,
-}
-
-/// The state of the database that a read sees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum At {
-    /// The latest, with everything that this client has written or seen, whichever node answers.
-    Latest,
-    /// As of a transaction, which is waited for.
-    Tx(i64),
-    /// As of a time that the server has reached.
-    Time(Timestamp),
-}
-
-/// A transaction, with its time to the millisecond.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Tx {
-    pub(crate) id: i64,
-    pub(crate) time: Timestamp,
-}
-
-/// The transaction that gave an entity its state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EntityTx {
-    pub(crate) tx: Tx,
-    pub(crate) is_deleted: bool,
-}
-
-/// One version of an entity.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Row {
-    pub(crate) tx: Tx,
-    /// `None` if it was deleted.
-    pub(crate) document: Option<Document>,
-}
-
-/// One operation of a transaction.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum TxOp<'a> {
-    /// Replaces the whole document.
-    Put(&'a Document),
-    /// Lets the transaction pass only if this is the whole document now; `None`: if there is none.
-    Match(String, Option<&'a Document>),
-    /// The entity is gone from now on; its history stays.
-    Delete(String),
-    /// Removes the entity with all its history.
-    Evict(String),
-}
-
-/// A committed transaction of the log.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct LoggedTx {
-    pub(crate) tx: Tx,
-    pub(crate) ops: Vec<LoggedOp>,
-}
-
-/// One operation as the log has it. Only a put says its ID in clear; the others have the ID's hash, in hexadecimal digits.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum LoggedOp {
-    Put {
-        document: Document,
-    },
-    /// A put of a document that was evicted since.
-    Erased {
-        id_hash: String,
-    },
-    Delete {
-        id_hash: String,
-    },
-    Evict {
-        id_hash: String,
-    },
-    Match {
-        id_hash: String,
-    },
-    /// Nothing of ours: a transaction function, a document with an ID that is no text, or one nested too deep.
-    Other {
-        what: String,
-    },
-}
-
-/// Why a transaction was not taken.
-#[derive(Debug)]
-pub(crate) enum SubmitError {
-    /// The server cannot have seen it: it may be sent again.
-    NotSent(Error),
-    /// The server did not take it, and would not take it again as it is. `XTDB_REFUSED` and `XTDB_FOREIGN` are about the server,
-    /// any other code about the transaction.
-    Refused(Error),
-    /// It may be in the log: that has to be found out before it is sent again.
-    Unknown(Error),
-}
-
-impl SubmitError {
-    pub(crate) fn error(&self) -> &Error {
-        match self {
-            Self::NotSent(error) | Self::Refused(error) | Self::Unknown(error) => error,
-        }
-    }
-
-    pub(crate) fn into_error(self) -> Error {
-        match self {
-            Self::NotSent(error) | Self::Refused(error) | Self::Unknown(error) => error,
-        }
-    }
-}
+/// Read as of then, a document is seen from its transaction on. As of now it is not seen by a node that has an earlier now than the
+/// one that gave the transaction its time.
+const END_OF_TIME: &str = "9999-12-31T23:59:59Z";
 
 /// A client for one server.
 pub(crate) struct Client {
@@ -217,7 +72,7 @@ impl Client {
     /// What the server says of itself: also the way to find out what answers there.
     pub(crate) fn status(&self) -> Result<Status> {
         self.ask(&Request::get("status", Notation::Json), answers::status).or_else(|error| {
-            let found = self.runtime()?.wait(found::look(&self.http));
+            let found = self.runtime()?.wait(found::look(&self.http, &error));
             Err(found.map_or(error, |found| failure::foreign(self.url(), found)))
         })
     }
@@ -299,6 +154,7 @@ impl Client {
                 .with("history", "true")
                 .with("sort-order", "asc")
                 .with("with-corrections", "true")
+                .with("valid-time", END_OF_TIME)
         };
         // An eviction between the two questions takes the documents away; the second time the history is gone, too.
         for _ in 0..2 {
@@ -350,17 +206,45 @@ impl Client {
         log::read(&*self.runtime()?, &self.http, after, take)
     }
 
-    /// How many documents have each attribute.
+    /// About how many versions of documents have each attribute. The server counts a moment after it has indexed.
     pub(crate) fn attribute_stats(&self) -> Result<BTreeMap<String, u64>> {
         self.ask(&Request::get("attribute-stats", Notation::Json), answers::attribute_stats)
     }
 
     fn ask<T>(&self, request: &Request, read: fn(&str, &Reply) -> Result<T, Failure>) -> Result<T> {
-        let runtime = self.runtime()?;
-        runtime.wait(self.http.ask(request, |reply| read(&self.http.url, reply)))
+        let result = self.ask_plainly(request, read);
+        match result {
+            // It names an exception of no class of its own then.
+            Err(Error::XtdbFailed { status: status @ 500.., .. })
+                if request.awaits && self.has_failed_for_good() =>
+            {
+                let problem =
+                    "its ingester has failed: it indexes nothing until it is started again";
+                Err(Error::XtdbFailed {
+                    url: self.url().to_owned(),
+                    status,
+                    problem: problem.to_owned(),
+                })
+            }
+            result => result,
+        }
+    }
+
+    fn has_failed_for_good(&self) -> bool {
+        let status = self.ask_plainly(&Request::get("status", Notation::Json), answers::status);
+        status.is_ok_and(|status| status.ingester_failed)
+    }
+
+    fn ask_plainly<T>(
+        &self,
+        request: &Request,
+        read: fn(&str, &Reply) -> Result<T, Failure>,
+    ) -> Result<T> {
+        self.runtime()?.wait(self.http.ask(request, |reply| read(&self.http.url, reply)))
     }
 
     fn as_of(&self, request: Request, at: At) -> Request {
+        let request = request.with("valid-time", END_OF_TIME);
         match at {
             At::Tx(tx) => self.awaiting(request.with("tx-id", tx.to_string()), tx),
             At::Time(time) => self.up_to_date(request.with("tx-time", time.to_string())),

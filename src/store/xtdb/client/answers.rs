@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::super::edn::{self, Edn};
 use super::failure::{self, Again, Failure};
-use super::http::Reply;
+use super::reply::Reply;
 use super::{Document, EntityTx, LoggedOp, Status, Tx};
 use crate::error::Error;
 
@@ -275,7 +275,7 @@ fn json<T: DeserializeOwned>(url: &str, reply: &Reply) -> Read<T> {
         let problem = match error.classify() {
             _ if reply.body.is_empty() => "is empty".to_owned(),
             serde_json::error::Category::Eof => "is cut off".to_owned(),
-            _ => format!("is not what it should be ({error})"),
+            _ => format!("is not what it should be ({})", reply.shown(&error.to_string())),
         };
         Failure { error: failure::unreadable(url, problem), again: Again::AtOnce, unsent: false }
     })

@@ -3,13 +3,8 @@
 
 use std::error::Error as StdError;
 
-use serde_json::Value;
-
-use super::http::Reply;
+use super::reply::Reply;
 use crate::error::Error;
-
-/// Characters of what a server said that go into a message.
-const MAX_SAID: usize = 300;
 
 /// Whether and when the same request may be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,11 +29,6 @@ pub(super) struct Failure {
 impl Failure {
     pub(super) fn never(error: Error) -> Self {
         Self { error, again: Again::Never, unsent: false }
-    }
-
-    /// Nothing was sent, and it may be tried again later.
-    pub(super) fn unsent(error: Error) -> Self {
-        Self { error, again: Again::Later, unsent: true }
     }
 }
 
@@ -71,13 +61,16 @@ pub(super) fn of_transport(url: &str, error: reqwest::Error) -> Failure {
     let error = error.without_url();
     let cause = innermost(&error);
     if error.is_connect() {
-        let act = if error.is_dns() { "its host is not found" } else { "no connection" };
-        let problem = if error.is_timeout() {
-            "no connection in time".to_owned()
+        // Whoever waited that long does not wait again.
+        let (again, problem) = if error.is_timeout() {
+            (Again::Never, "no connection in time".to_owned())
+        } else if error.is_dns() {
+            (Again::Later, format!("its host is not found ({cause})"))
         } else {
-            format!("{act} ({cause})")
+            (Again::Later, format!("no connection ({cause})"))
         };
-        return Failure::unsent(unavailable(url, problem, Some(error.into())));
+        let error = unavailable(url, problem, Some(error.into()));
+        return Failure { error, again, unsent: true };
     }
     let hyper = chain(&error).find_map(|error| error.downcast_ref::<hyper::Error>());
     if hyper.is_some_and(hyper::Error::is_parse) {
@@ -136,82 +129,6 @@ pub(super) fn of_status(url: &str, reply: &Reply) -> Failure {
 /// What an answer means that has the right status and another content.
 pub(super) fn of_content(url: &str, reply: &Reply) -> Error {
     foreign(url, reply.described())
-}
-
-impl Reply {
-    /// The class of the exception, where the server names it.
-    pub(super) fn class(&self) -> Option<String> {
-        let text = std::str::from_utf8(&self.body).ok()?;
-        if let Ok(Value::Object(said)) = serde_json::from_str(text) {
-            return said.get("class")?.as_str().map(str::to_owned);
-        }
-        let said = super::super::edn::read_all(&self.body).ok()?;
-        match said.get("class")? {
-            super::super::edn::Edn::Text(class) => Some(class.clone()),
-            _ => None,
-        }
-    }
-
-    pub(super) fn is_html(&self) -> bool {
-        self.content_type.as_deref().is_some_and(|kind| kind.contains("html"))
-    }
-
-    fn mentions(&self, word: &str) -> bool {
-        memchr::memmem::find(&self.body, word.as_bytes()).is_some()
-    }
-
-    /// What the server said in words: a message of its own, or a short plain text.
-    fn said(&self) -> Option<String> {
-        let text = String::from_utf8_lossy(&self.body);
-        let said = match serde_json::from_str(&text) {
-            Ok(Value::Object(said)) => ["message", "xtdb.error/message", "error", "class"]
-                .iter()
-                .find_map(|key| said.get(*key)?.as_str().map(str::to_owned)),
-            _ if self.is_html() => title(&text),
-            _ => Some(text.into_owned()),
-        }?;
-        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        let said: String = said.chars().filter(|char| !char.is_control()).take(MAX_SAID).collect();
-        (!said.is_empty()).then_some(said)
-    }
-
-    fn said_after(&self) -> String {
-        self.said().map_or_else(String::new, |said| format!(": {said}"))
-    }
-
-    /// The answer of another program, in a few words.
-    fn described(&self) -> String {
-        let kind = match self.content_type.as_deref() {
-            _ if self.body.is_empty() => "nothing in it",
-            Some(kind) if kind.contains("html") => "an HTML page in it",
-            Some(kind) if kind.contains("json") => "JSON in it",
-            Some(kind) if kind.contains("edn") => "EDN in it",
-            _ => "a text in it",
-        };
-        let server = self.server.as_ref().map_or_else(String::new, |server| {
-            let server: String =
-                server.chars().filter(|char| !char.is_control()).take(60).collect();
-            format!(" from `{server}`")
-        });
-        let place = self.location.as_ref().map_or_else(String::new, |place| {
-            let place: String = place.chars().filter(|char| !char.is_control()).take(100).collect();
-            format!(", which leads to `{place}`")
-        });
-        format!(
-            "an answer{server} with status {} and {kind}{}{place}",
-            self.status,
-            self.said_after()
-        )
-    }
-}
-
-/// The title of a page, or its first words.
-fn title(page: &str) -> Option<String> {
-    let lower = page.to_ascii_lowercase();
-    let open = lower.find("<title")?;
-    let start = open + lower[open..].find('>')? + 1;
-    let end = start + lower[start..].find('<')?;
-    Some(page[start..end].trim().to_owned())
 }
 
 fn chain<'a>(

@@ -8,21 +8,34 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::http::Http;
+use crate::error::Error;
 
 /// PostgreSQL's question for TLS (its documentation, section 54.7): answered with one byte by each server that speaks the protocol.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 /// How long such an answer may take.
 const LIMIT: Duration = Duration::from_secs(2);
+/// How long nothing comes after it.
+const PAUSE: Duration = Duration::from_millis(200);
 
-/// What answers, in words; `None` if that is not known.
-pub(super) async fn look(http: &Http) -> Option<String> {
-    if speaks_postgres(http).await {
-        return Some("it speaks PostgreSQL's protocol, as XTDB 2 does".to_owned());
+/// What answers, in words; `None` if that is not known. `error` is what asking it for XTDB's status came to.
+pub(super) async fn look(http: &Http, error: &Error) -> Option<String> {
+    match error {
+        Error::XtdbUnavailable { .. } => {
+            let found = "it speaks PostgreSQL's protocol, as XTDB 2 does";
+            speaks_postgres(http).await.then(|| found.to_owned())
+        }
+        Error::XtdbForeign { .. } => {
+            let health = http.ask_at_root("/healthz/alive").await?;
+            let says = |text: &str| health.body.starts_with(text.as_bytes());
+            let is_xtdb = match health.status {
+                200 => says("Alive."),
+                500 => says("Indexer error"),
+                _ => false,
+            };
+            is_xtdb.then(|| "it answers as the health port of XTDB 2".to_owned())
+        }
+        _ => None,
     }
-    let health = http.ask_at_root("/healthz/alive").await?;
-    let says = |text: &str| health.body.starts_with(text.as_bytes());
-    ((health.status == 200 && says("Alive.")) || (health.status == 500 && says("Indexer error")))
-        .then(|| "it answers as the health port of XTDB 2".to_owned())
 }
 
 async fn speaks_postgres(http: &Http) -> bool {
@@ -31,9 +44,13 @@ async fn speaks_postgres(http: &Http) -> bool {
     else {
         return false;
     };
-    let asked = timeout(LIMIT, async {
+    let first = timeout(LIMIT, async {
         stream.write_all(&TLS_REQUEST).await?;
         stream.read_u8().await
     });
-    matches!(asked.await, Ok(Ok(b'N' | b'S')))
+    if !matches!(first.await, Ok(Ok(b'N' | b'S'))) {
+        return false;
+    }
+    // It waits for what comes next; a greeting that begins with the letter goes on.
+    !matches!(timeout(PAUSE, stream.read_u8()).await, Ok(Ok(_)))
 }

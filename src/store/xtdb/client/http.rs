@@ -7,15 +7,17 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValu
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response, Url};
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
+use super::ClientOptions;
 use super::failure::{self, Again, Failure};
+use super::reply::Reply;
 use super::tls;
-use super::{ClientOptions, Token};
+use super::token::Token;
 use crate::error::{Error, Result};
 
 /// Largest body of an answer.
-pub(super) const MAX_BODY: usize = 512 << 20;
+const MAX_BODY: usize = 512 << 20;
 /// How often a request is sent at most, where repeating is safe.
 const MAX_TRIES: u32 = 4;
 /// The longest wait before the second try; doubles with each.
@@ -67,16 +69,6 @@ impl Request {
     }
 }
 
-/// An answer, whole.
-#[derive(Debug)]
-pub(super) struct Reply {
-    pub(super) status: u16,
-    pub(super) content_type: Option<String>,
-    pub(super) server: Option<String>,
-    pub(super) location: Option<String>,
-    pub(super) body: Vec<u8>,
-}
-
 /// The way to one server.
 pub(super) struct Http {
     pub(super) url: String,
@@ -87,7 +79,8 @@ pub(super) struct Http {
     connect_timeout: Duration,
     await_timeout: Duration,
     connections: usize,
-    permits: Semaphore,
+    pub(super) max_body: usize,
+    pub(super) permits: Semaphore,
     log_permit: Semaphore,
     pool: Mutex<Arc<Client>>,
 }
@@ -111,6 +104,7 @@ impl Http {
             connect_timeout,
             await_timeout,
             connections,
+            max_body: MAX_BODY,
             permits: Semaphore::new(connections),
             log_permit: Semaphore::new(1),
             pool: Mutex::new(Arc::new(pool)),
@@ -129,32 +123,30 @@ impl Http {
         request: &Request,
         read: impl Fn(&Reply) -> Result<T, Failure>,
     ) -> Result<T> {
-        let limit = self.head_limit(request) * 2 + self.connect_timeout;
-        self.within(limit, async |last: &mut Option<Error>| {
-            let mut at_once = true;
-            for tries in 1.. {
-                let failure = match self.exchange(request).await {
-                    Ok(reply) => match read(&reply) {
-                        Ok(result) => return Ok(result),
-                        Err(failure) => failure,
-                    },
+        let start = Instant::now();
+        let mut tries = 1;
+        let mut was_at_once = false;
+        loop {
+            let failure = match self.exchange(request).await {
+                Ok(reply) => match read(&reply) {
+                    Ok(result) => return Ok(result),
                     Err(failure) => failure,
-                };
-                if failure.again == Again::Never || tries == MAX_TRIES {
-                    return Err(failure.error);
-                }
-                *last = Some(failure.error);
-                // Others that were opened at the same time may be as dead.
-                self.renew()?;
-                if failure.again == Again::AtOnce && at_once {
-                    at_once = false;
-                } else {
-                    sleep(wait(tries)).await;
-                }
+                },
+                Err(failure) => failure,
+            };
+            let is_late = start.elapsed() > self.head_limit(request);
+            if failure.again == Again::Never || tries == MAX_TRIES || is_late {
+                return Err(failure.error);
             }
-            Err(Error::internal("a loop without end ended"))
-        })
-        .await
+            // Others that were opened at the same time may be as dead.
+            self.renew()?;
+            if failure.again == Again::AtOnce && !was_at_once {
+                was_at_once = true;
+            } else {
+                sleep(wait(tries)).await;
+            }
+            tries += 1;
+        }
     }
 
     /// Sends once, again only while the server cannot have seen it.
@@ -162,7 +154,11 @@ impl Http {
         let mut tries = 1;
         loop {
             match self.exchange(request).await {
-                Err(failure) if failure.unsent && tries < MAX_TRIES => sleep(wait(tries)).await,
+                Err(Failure { unsent: true, again: Again::Later | Again::AtOnce, .. })
+                    if tries < MAX_TRIES =>
+                {
+                    sleep(wait(tries)).await;
+                }
                 other => return other,
             }
             tries += 1;
@@ -204,7 +200,8 @@ impl Http {
     ) -> Result<SemaphorePermit<'a>, Failure> {
         let busy = || {
             let problem = format!("earlier requests have gone on for {} s", limit.as_secs_f64());
-            Failure::unsent(failure::unavailable(&self.url, problem, None))
+            let error = failure::unavailable(&self.url, problem, None);
+            Failure { error, again: Again::Never, unsent: true }
         };
         match timeout(limit, permits.acquire()).await {
             Ok(Ok(permit)) => Ok(permit),
@@ -225,15 +222,28 @@ impl Http {
 
     /// Reads an answer to its end.
     pub(super) async fn body(&self, mut response: Response) -> Result<Reply, Failure> {
-        let mut reply = head(&response);
+        let mut reply = self.head(&response);
         while let Some(chunk) = self.chunk(&mut response).await? {
-            if reply.body.len() + chunk.len() > MAX_BODY {
-                let problem = format!("is longer than {MAX_BODY} bytes");
+            if reply.body.len() + chunk.len() > self.max_body {
+                let problem = format!("is longer than {} bytes", self.max_body);
                 return Err(Failure::never(failure::unreadable(&self.url, problem)));
             }
             reply.body.extend_from_slice(&chunk);
         }
         Ok(reply)
+    }
+
+    /// Status and headers of an answer, without its body.
+    pub(super) fn head(&self, response: &Response) -> Reply {
+        let headers = response.headers();
+        Reply {
+            status: response.status().as_u16(),
+            content_type: text(headers, "content-type"),
+            server: text(headers, "server"),
+            location: text(headers, "location"),
+            body: Vec::new(),
+            secret: self.token.clone(),
+        }
     }
 
     /// Gives up the connections that wait to be used again.
@@ -273,18 +283,6 @@ impl Http {
         self.request_timeout + awaits + Duration::from_secs(sent / SLOWEST_LINE)
     }
 
-    async fn within<T>(
-        &self,
-        limit: Duration,
-        work: impl AsyncFnOnce(&mut Option<Error>) -> Result<T>,
-    ) -> Result<T> {
-        let mut last = None;
-        match timeout(limit, work(&mut last)).await {
-            Ok(done) => done,
-            Err(_) => Err(last.unwrap_or_else(|| failure::timeout(&self.url, limit.as_secs_f64()))),
-        }
-    }
-
     fn build_request(&self, request: &Request) -> Result<reqwest::Request> {
         let mut url = self.base.clone();
         url.set_path(&format!("{}{}", self.base.path(), request.path));
@@ -309,18 +307,6 @@ impl Http {
             *built.body_mut() = Some(body.clone().into());
         }
         Ok(built)
-    }
-}
-
-/// Status and headers of an answer, without its body.
-pub(super) fn head(response: &Response) -> Reply {
-    let headers = response.headers();
-    Reply {
-        status: response.status().as_u16(),
-        content_type: text(headers, "content-type"),
-        server: text(headers, "server"),
-        location: text(headers, "location"),
-        body: Vec::new(),
     }
 }
 
@@ -372,14 +358,10 @@ fn base_url(given: &str) -> Result<Url> {
     Ok(url)
 }
 
-/// What stands between the scheme and `@` may be a password.
+/// What stands before an `@` or after a `?` may be a secret.
 fn without_secret(given: &str) -> String {
-    match (given.find("://"), given.rfind('@')) {
-        (Some(scheme), Some(at)) if scheme < at => {
-            format!("{}…{}", &given[..scheme + 3], &given[at..])
-        }
-        _ => given.to_owned(),
-    }
+    let given = given.split(['?', '#']).next().unwrap_or_default();
+    given.rfind('@').map_or_else(|| given.to_owned(), |at| format!("…{}", &given[at..]))
 }
 
 fn shown(base: &Url) -> String {

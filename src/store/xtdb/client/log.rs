@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use super::super::edn;
 use super::answers;
 use super::failure::{self, Again, Failure};
-use super::http::{self, Http, Notation, Request};
+use super::http::{Http, Notation, Request, wait};
 use super::runtime::Runtime;
 use super::{LoggedTx, Tx};
 use crate::error::Result;
@@ -49,7 +49,7 @@ pub(super) fn read(
         }
         http.renew()?;
         if failure.again == Again::Later || tries > 1 {
-            runtime.wait(async { sleep(http::wait(tries)).await });
+            runtime.wait(async { sleep(wait(tries)).await });
         }
     }
 }
@@ -180,7 +180,7 @@ struct Body<'a> {
 impl<'a> Body<'a> {
     fn open(runtime: &'a Runtime, http: &'a Http, request: &Request) -> Result<Self, Failure> {
         let response = runtime.wait(http.open(request))?;
-        if answers::expect(&http.url, &http::head(&response), 200).is_err() {
+        if answers::expect(&http.url, &http.head(&response), 200).is_err() {
             let reply = runtime.wait(http.body(response))?;
             return Err(failure::of_status(&http.url, &reply));
         }

@@ -46,6 +46,11 @@ impl Token {
         }
     }
 
+    /// A text of the server without the token, should it throw that back.
+    pub(super) fn hidden_in(&self, text: &str) -> String {
+        text.replace(&self.0, "…")
+    }
+
     /// The value of `Authorization`, which logs of libraries leave out.
     pub(super) fn header(&self) -> HeaderValue {
         let mut value = HeaderValue::from_str(&format!("Bearer {}", self.0))

@@ -111,7 +111,7 @@ impl<R: BufRead> Reader<R> {
                     "Inf" => Ok(Edn::Float(f64::INFINITY)),
                     "-Inf" => Ok(Edn::Float(f64::NEG_INFINITY)),
                     "NaN" => Ok(Edn::Float(f64::NAN)),
-                    other => Err(self.malformed(format!("the number `##{other}`"))),
+                    other => Err(self.malformed(format!("the number `##{}`", short(other)))),
                 }
             }
             b':' => {
@@ -135,7 +135,7 @@ impl<R: BufRead> Reader<R> {
         match (tag.as_str(), value) {
             ("inst", Edn::Text(text)) => Timestamp::parse(&text)
                 .map(Edn::Instant)
-                .ok_or_else(|| self.malformed(format!("the time `{text}`"))),
+                .ok_or_else(|| self.malformed(format!("the time `{}`", short(&text)))),
             ("inst", other) => Err(self.malformed(format!("{other} in place of a time"))),
             (_, value) => Ok(Edn::Tagged(tag, Box::new(value))),
         }
@@ -246,7 +246,7 @@ impl<R: BufRead> Reader<R> {
         self.skip()?;
         let first = self.next()?.ok_or(Problem::CutOff)?;
         let mut bytes = vec![first];
-        bytes.extend_from_slice(self.token()?.as_bytes());
+        self.token_after(&mut bytes)?;
         let name = self.utf8(bytes)?;
         let mut chars = name.chars();
         let char = match (chars.next(), chars.as_str()) {
@@ -262,7 +262,7 @@ impl<R: BufRead> Reader<R> {
                 "return" => '\r',
                 "backspace" => '\u{8}',
                 "formfeed" => '\u{c}',
-                _ => return Err(self.malformed(format!("the character `\\{name}`"))),
+                _ => return Err(self.malformed(format!("the character `\\{}`", short(&name)))),
             },
         };
         Ok(Edn::Char(char))
@@ -284,7 +284,8 @@ impl<R: BufRead> Reader<R> {
             _ => {
                 let digits = token.strip_prefix(['+', '-']).unwrap_or(&token);
                 if digits.starts_with(|first: char| first.is_ascii_digit()) {
-                    number(&token).ok_or_else(|| self.malformed(format!("the number `{token}`")))?
+                    number(&token)
+                        .ok_or_else(|| self.malformed(format!("the number `{}`", short(&token))))?
                 } else {
                     Edn::Symbol(token)
                 }
@@ -294,11 +295,17 @@ impl<R: BufRead> Reader<R> {
 
     fn token(&mut self) -> Read<String> {
         let mut bytes = Vec::new();
+        self.token_after(&mut bytes)?;
+        self.utf8(bytes)
+    }
+
+    /// Appends what follows up to the next delimiter.
+    fn token_after(&mut self, bytes: &mut Vec<u8>) -> Read<()> {
         while let Some(byte) = self.peek()?.filter(|&byte| !is_delimiter(byte)) {
             bytes.push(byte);
             self.skip()?;
         }
-        self.utf8(bytes)
+        Ok(())
     }
 
     /// The next byte that is no white space.
@@ -379,6 +386,11 @@ fn in_namespace(key: Edn, namespace: Option<&str>) -> Edn {
 
 fn is_delimiter(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b"()[]{}\",;".contains(&byte)
+}
+
+/// The beginning of a text, for messages.
+fn short(text: &str) -> String {
+    text.chars().filter(|char| !char.is_control()).take(40).collect()
 }
 
 fn shown(byte: u8) -> String {

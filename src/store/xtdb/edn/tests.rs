@@ -202,14 +202,14 @@ fn print(value: &Edn, into: &mut String) {
         Edn::Nil => into.push_str("nil"),
         Edn::Bool(is) => into.push_str(if *is { "true" } else { "false" }),
         Edn::Integer(number) => into.push_str(&number.to_string()),
-        Edn::BigInteger(digits) => into.push_str(&format!("{digits}N")),
+        Edn::BigInteger(digits) => into.extend([digits, "N"]),
         Edn::Float(number) if number.is_infinite() => {
             into.push_str(if *number > 0.0 { "##Inf" } else { "##-Inf" });
         }
-        Edn::Float(number) => into.push_str(&format!("{number:?}")),
-        Edn::Decimal(digits) => into.push_str(&format!("{digits}M")),
+        Edn::Float(number) => into.extend([format!("{number:?}")]),
+        Edn::Decimal(digits) => into.extend([digits, "M"]),
         Edn::Ratio(ratio) => into.push_str(ratio),
-        Edn::Char(char) => into.push_str(&format!("\\u{:04x}", u32::from(*char))),
+        Edn::Char(char) => into.extend([format!("\\u{:04x}", u32::from(*char))]),
         Edn::Text(text) => {
             into.push('"');
             for char in text.chars() {
@@ -226,7 +226,7 @@ fn print(value: &Edn, into: &mut String) {
             }
             into.push('"');
         }
-        Edn::Keyword(name) => into.push_str(&format!(":{name}")),
+        Edn::Keyword(name) => into.extend([":", name]),
         Edn::Symbol(name) => into.push_str(name),
         Edn::List(list) => members("(", list, ')', into),
         Edn::Vector(list) => members("[", list, ']', into),
@@ -247,10 +247,10 @@ fn print(value: &Edn, into: &mut String) {
             let printed = time.to_string();
             let printed = printed.trim_end_matches('Z');
             let fraction = if printed.contains('.') { "" } else { ".000" };
-            into.push_str(&format!("#inst \"{printed}{fraction}-00:00\""));
+            into.extend(["#inst \"", printed, fraction, "-00:00\""]);
         }
         Edn::Tagged(tag, value) => {
-            into.push_str(&format!("#{tag} "));
+            into.extend(["#", tag, " "]);
             print(value, into);
         }
     }

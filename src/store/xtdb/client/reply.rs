@@ -1,0 +1,103 @@
+//! An answer of a server, and what it says in words. Must not know what was asked.
+
+use serde_json::Value;
+
+use super::super::edn::{self, Edn};
+use super::token::Token;
+
+/// Characters of what a server said that go into a message.
+const MAX_SAID: usize = 300;
+
+/// An answer, whole.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) content_type: Option<String>,
+    pub(super) server: Option<String>,
+    pub(super) location: Option<String>,
+    pub(super) body: Vec<u8>,
+    /// What may stand in no message.
+    pub(super) secret: Option<Token>,
+}
+
+impl Reply {
+    /// The class of the exception, where the server names it.
+    pub(super) fn class(&self) -> Option<String> {
+        let text = std::str::from_utf8(&self.body).ok()?;
+        if let Ok(Value::Object(said)) = serde_json::from_str(text) {
+            return said.get("class")?.as_str().map(str::to_owned);
+        }
+        let said = edn::read_all(&self.body).ok()?;
+        match said.get("class")? {
+            Edn::Text(class) => Some(class.clone()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_html(&self) -> bool {
+        self.content_type.as_deref().is_some_and(|kind| kind.contains("html"))
+    }
+
+    pub(super) fn mentions(&self, word: &str) -> bool {
+        memchr::memmem::find(&self.body, word.as_bytes()).is_some()
+    }
+
+    /// What the server said in words: a message of its own, or a short plain text.
+    pub(super) fn said(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.body);
+        let said = match serde_json::from_str(&text) {
+            Ok(Value::Object(said)) => ["message", "xtdb.error/message", "error", "class"]
+                .iter()
+                .find_map(|key| said.get(*key)?.as_str().map(str::to_owned)),
+            _ if self.is_html() => title(&text),
+            _ => Some(text.into_owned()),
+        }?;
+        let said = self.shown(&said.split_whitespace().collect::<Vec<_>>().join(" "));
+        (!said.is_empty()).then_some(said)
+    }
+
+    /// The beginning of what the server said, without what may act on a terminal or is secret.
+    pub(super) fn shown(&self, said: &str) -> String {
+        let said: String = said.chars().filter(|char| !char.is_control()).collect();
+        let said =
+            self.secret.as_ref().map_or_else(|| said.clone(), |secret| secret.hidden_in(&said));
+        said.chars().take(MAX_SAID).collect()
+    }
+
+    pub(super) fn said_after(&self) -> String {
+        self.said().map_or_else(String::new, |said| format!(": {said}"))
+    }
+
+    /// The answer of another program, in a few words.
+    pub(super) fn described(&self) -> String {
+        let kind = match self.content_type.as_deref() {
+            _ if self.body.is_empty() => "nothing in it",
+            Some(kind) if kind.contains("html") => "an HTML page in it",
+            Some(kind) if kind.contains("json") => "JSON in it",
+            Some(kind) if kind.contains("edn") => "EDN in it",
+            _ => "a text in it",
+        };
+        let server = self
+            .server
+            .as_ref()
+            .map_or_else(String::new, |server| format!(" from `{}`", self.shown(server)));
+        let place = self
+            .location
+            .as_ref()
+            .map_or_else(String::new, |place| format!(", which leads to `{}`", self.shown(place)));
+        format!(
+            "an answer{server} with status {} and {kind}{}{place}",
+            self.status,
+            self.said_after()
+        )
+    }
+}
+
+/// The title of a page, or its first words.
+fn title(page: &str) -> Option<String> {
+    let lower = page.to_ascii_lowercase();
+    let open = lower.find("<title")?;
+    let start = open + lower[open..].find('>')? + 1;
+    let end = start + lower[start..].find('<')?;
+    Some(page[start..end].trim().to_owned())
+}

@@ -1,0 +1,324 @@
+//! Servers that are away, slow, broken, or break off.
+
+use std::net::TcpListener;
+use std::time::Instant;
+
+use super::server::{Act, Server, answer, chunked};
+use super::*;
+
+const STATUS: &str = r#"{"version":"1.24.3","revision":"x","indexVersion":22,"kvStore":"xtdb.rocksdb.RocksKv","estimateNumKeys":7,"size":null,"consumerState":null,"ingesterFailed?":false}"#;
+
+fn status() -> Act {
+    Act::json(200, STATUS)
+}
+
+/// How long something takes.
+#[expect(clippy::disallowed_methods, reason = "time-outs are what is tested")]
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let result = work();
+    (result, start.elapsed())
+}
+
+#[test]
+fn a_server_that_is_away_is_unavailable_and_nothing_was_sent() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let client = client(&url);
+    let (error, took) = timed(|| client.status().unwrap_err());
+    assert_eq!(error.code(), "XTDB_UNAVAILABLE");
+    assert!(error.is_transient());
+    assert!(error.to_string().contains(&url) && error.to_string().contains("refused"), "{error}");
+    assert!(took < Duration::from_secs(4), "{took:?}");
+    let document = document(&json!({ "xt/id": "a" }));
+    let error = client.submit(&[TxOp::Put(&document)]).unwrap_err();
+    assert!(matches!(error, SubmitError::NotSent(_)), "{error:?}");
+}
+
+#[test]
+fn a_host_that_is_not_there_is_named() {
+    let client = client("http://no-such-host.invalid:3000");
+    let error = client.status().unwrap_err();
+    assert_eq!(error.code(), "XTDB_UNAVAILABLE");
+    assert!(error.to_string().contains("host is not found"), "{error}");
+}
+
+#[test]
+fn a_silent_server_is_not_waited_for() {
+    let server = Server::start(vec![Act::Silence]);
+    let client = client(&server.url());
+    let (error, took) = timed(|| client.attribute_stats().unwrap_err());
+    assert_eq!(error.code(), "XTDB_UNAVAILABLE");
+    assert!(error.to_string().contains("no answer within 0.4 s"), "{error}");
+    assert!(took < Duration::from_secs(3), "{took:?}");
+    let (_, took) = timed(|| client.committed(1).unwrap_err());
+    assert!(took < Duration::from_secs(3), "{took:?}");
+}
+
+#[test]
+fn a_body_that_stops_or_drips_is_not_waited_for() {
+    let whole = answer(200, "application/json", STATUS);
+    let stops = [&whole[..whole.len() - 5]].concat();
+    let server = Server::with(move |number, _| match number {
+        0 => Act::Send(stops.clone()),
+        _ => Act::Drip(whole.clone(), Duration::from_millis(50)),
+    });
+    let client = client(&server.url());
+    let (error, took) = timed(|| client.attribute_stats().unwrap_err());
+    assert_eq!(error.code(), "XTDB_UNAVAILABLE");
+    assert!(took < Duration::from_secs(3), "{took:?}");
+    // 60 ms for each byte of the head alone are more than the time-out.
+    let (error, took) = timed(|| client.attribute_stats().unwrap_err());
+    assert_eq!(error.code(), "XTDB_UNAVAILABLE");
+    assert!(took < Duration::from_secs(6), "{took:?}");
+}
+
+#[test]
+fn a_late_answer_within_the_limit_is_taken() {
+    let late = Act::Late(Duration::from_millis(200), answer(200, "application/json", STATUS));
+    let server = Server::start(vec![late]);
+    let status = client(&server.url()).status().unwrap();
+    assert_eq!(status.version, "1.24.3");
+    assert_eq!((status.index_version, status.estimate_num_keys), (22, Some(7)));
+    assert!(!status.ingester_failed);
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[test]
+fn where_the_server_may_wait_it_is_given_that_time_too() {
+    // 0.5 s are more than the 0.4 s of other requests.
+    let late = Act::Late(
+        Duration::from_millis(500),
+        answer(200, "application/json", r#"{"txCommitted?":true}"#),
+    );
+    let server = Server::start(vec![late]);
+    assert!(client(&server.url()).committed(7).unwrap());
+    let line = &server.seen()[0].line;
+    assert!(line.contains("tx-id=7&await-tx-id=7&await-tx-timeout=200"), "{line}");
+}
+
+#[test]
+fn a_connection_that_the_server_closed_without_a_word_costs_one_repetition_at_once() {
+    let server = Server::start(vec![status(), Act::close(), status()]);
+    let client = client(&server.url());
+    client.status().unwrap();
+    let (status, took) = timed(|| client.status().unwrap());
+    assert_eq!(status.version, "1.24.3");
+    let connections: Vec<_> = server.seen().iter().map(|seen| seen.connection).collect();
+    assert_eq!(connections, [0, 0, 1], "the lost request went on the known connection");
+    assert!(took < Duration::from_millis(300), "{took:?}");
+}
+
+#[test]
+fn a_connection_is_used_again() {
+    let server = Server::start(vec![status()]);
+    let client = client(&server.url());
+    for _ in 0..5 {
+        client.status().unwrap();
+    }
+    assert!(server.seen().iter().all(|seen| seen.connection == 0));
+}
+
+#[test]
+fn a_body_that_is_cut_off_is_asked_for_again_and_never_taken_for_whole() {
+    let whole = answer(200, "application/json", STATUS);
+    let cut = Act::SendAndClose(whole[..whole.len() - 10].to_vec());
+    let chunks = Act::SendAndClose(chunked("application/json", &[&STATUS[..40]], false));
+    for cut in [cut, chunks] {
+        let server = Server::start(vec![cut.clone(), status()]);
+        assert_eq!(client(&server.url()).status().unwrap().version, "1.24.3");
+        assert_eq!(server.seen().len(), 2);
+
+        let server = Server::start(vec![cut]);
+        let error = client(&server.url()).attribute_stats().unwrap_err();
+        assert_eq!(error.code(), "XTDB_UNAVAILABLE");
+        assert!(error.to_string().contains("cut"), "{error}");
+        assert_eq!(server.seen().len(), 4, "it is not asked without end");
+    }
+}
+
+#[test]
+fn a_body_that_ends_properly_in_the_middle_of_a_form_is_an_answer_that_cannot_be_read() {
+    let edn = "{:xtdb.api/tx-time #inst \"2026-11-21T08:09:29.435-00:00\", :xtdb.api/tx-id 0}";
+    let cut = Act::Send(chunked("application/edn", &[&edn[..50]], true));
+    let server = Server::start(vec![cut.clone(), Act::edn(200, edn)]);
+    let tx = client(&server.url()).latest_completed().unwrap().unwrap();
+    assert_eq!(tx, Tx { id: 0, time: Timestamp(1_795_248_569_435) });
+
+    let server = Server::start(vec![cut]);
+    let error = client(&server.url()).latest_completed().unwrap_err();
+    assert_eq!(error.code(), "XTDB_ANSWER");
+    assert!(error.to_string().contains("is cut off"), "{error}");
+
+    let server = Server::start(vec![Act::json(200, "[[\"t000\"],[\"t0")]);
+    let error = client(&server.url()).query("{:find [e]}", &[], At::Latest).unwrap_err();
+    assert_eq!(error.code(), "XTDB_ANSWER");
+    assert!(error.to_string().contains("is cut off"), "{error}");
+}
+
+#[test]
+fn an_empty_answer_to_a_query_is_a_failure_and_not_an_empty_result() {
+    let empty = Act::SendAndClose(answer(200, "application/json;charset=utf-8", ""));
+    let server = Server::start(vec![empty.clone()]);
+    let error = client(&server.url()).query("{:find [e]}", &[], At::Latest).unwrap_err();
+    assert_eq!(error.code(), "XTDB_FAILED");
+    assert!(!error.is_transient(), "the same query fails again");
+    assert!(server.seen().len() >= 2);
+
+    let server = Server::start(vec![empty.clone(), Act::json(200, "[]")]);
+    assert_eq!(
+        client(&server.url()).query("{:find [e]}", &[], At::Latest).unwrap(),
+        [[Value::Null; 0]; 0]
+    );
+
+    let server = Server::start(vec![empty]);
+    let error = client(&server.url()).entity("a", At::Latest).unwrap_err();
+    assert_eq!(error.code(), "XTDB_ANSWER");
+    assert!(error.to_string().contains("is empty"), "{error}");
+}
+
+#[test]
+fn a_body_without_end_is_not_read_to_its_end() {
+    let server =
+        Server::start(vec![Act::json(200, &format!("{{\"a\":\"{}\"}}", "x".repeat(5_000)))]);
+    let mut client = client(&server.url());
+    client.http.max_body = 1_000;
+    let error = client.entity("a", At::Latest).unwrap_err();
+    assert_eq!(error.code(), "XTDB_ANSWER");
+    assert!(error.to_string().contains("is longer than 1000 bytes"), "{error}");
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[test]
+fn failures_of_the_server_say_what_it_says() {
+    let server = Server::with(|_, seen| match &seen.line {
+        line if line.contains("await-tx?") => {
+            Act::edn(500, r#"{:type "exception", :class "java.util.concurrent.TimeoutException"}"#)
+        }
+        line if line.contains("tx-committed?") => {
+            Act::json(500, r#"{"type":"exception","class":"java.lang.Exception"}"#)
+        }
+        line if line.contains("query") => Act::json(
+            400,
+            r#"{"xtdb.error/error-type":"illegal-argument","xtdb.error/message":"Query didn't match"}"#,
+        ),
+        _ => Act::answer(500, "text/html", "<html><title>Error 500 Disk</title>"),
+    });
+    let client = client(&server.url());
+    let error = client.await_tx(9).unwrap_err();
+    assert_eq!(error.code(), "XTDB_UNAVAILABLE");
+    assert!(error.to_string().contains("had not indexed the transaction in time"), "{error}");
+    let error = client.committed(9).unwrap_err();
+    assert_eq!((error.code(), error.is_transient()), ("XTDB_FAILED", true));
+    assert!(error.to_string().contains("`java.lang.Exception`"), "{error}");
+    let error = client.query("{}", &[], At::Latest).unwrap_err();
+    assert_eq!((error.code(), error.is_transient()), ("XTDB_FAILED", false));
+    assert!(error.to_string().contains("Query didn't match"), "{error}");
+    let error = client.latest_submitted().unwrap_err();
+    assert_eq!((error.code(), error.is_transient()), ("XTDB_FAILED", true));
+    assert!(error.to_string().contains("Error 500 Disk"), "{error}");
+    let asked = server.seen().into_iter().filter(|seen| !seen.line.contains("/status"));
+    assert_eq!(asked.count(), 4, "none of them is repeated");
+}
+
+#[test]
+fn a_node_that_lags_and_a_balancer_without_a_node_are_asked_again() {
+    let lags =
+        r#"{"xtdb.error/error-type":"node-out-of-sync","xtdb.error/message":"Node out of sync"}"#;
+    let found = Act::json(200, r#"{"xt/id":"a","n":1}"#);
+    for again in [Act::json(400, lags), Act::answer(503, "text/html", "<h1>no server</h1>")] {
+        let server = Server::start(vec![again.clone(), again.clone(), found.clone()]);
+        let entity = client(&server.url()).entity("a", At::Tx(3)).unwrap().unwrap();
+        assert_eq!(entity["n"], 1);
+        assert_eq!(server.seen().len(), 3);
+
+        let server = Server::start(vec![again]);
+        let error = client(&server.url()).entity("a", At::Tx(3)).unwrap_err();
+        assert_eq!(error.code(), "XTDB_UNAVAILABLE");
+        assert_eq!(server.seen().len(), 4);
+    }
+}
+
+#[test]
+fn no_more_connections_than_allowed_are_used() {
+    let late = Act::Late(Duration::from_millis(40), answer(200, "application/json", STATUS));
+    let server = Server::start(vec![late]);
+    let client = Client::new(ClientOptions { connections: 2, ..ClientOptions::new(server.url()) });
+    let client = client.unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| client.status().unwrap());
+        }
+    });
+    assert_eq!(server.seen().len(), 8);
+    assert_eq!(server.busiest(), 2);
+}
+
+#[test]
+fn who_waits_too_long_for_a_connection_is_told_so_and_has_sent_nothing() {
+    let server = Server::start(vec![status()]);
+    let client = client(&server.url());
+    let runtime = client.runtime().unwrap();
+    let held = runtime.wait(client.http.permits.acquire_many(4)).unwrap();
+    let document = document(&json!({ "xt/id": "a" }));
+    let (error, took) = timed(|| client.submit(&[TxOp::Put(&document)]).unwrap_err());
+    assert!(matches!(error, SubmitError::NotSent(_)), "{error:?}");
+    assert!(error.into_error().to_string().contains("earlier requests"));
+    let error = client.status().unwrap_err();
+    assert_eq!((error.code(), error.is_transient()), ("XTDB_UNAVAILABLE", true));
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert_eq!(server.seen().len(), 0);
+    drop(held);
+    client.status().unwrap();
+}
+
+#[test]
+fn a_node_that_indexes_nothing_any_more_is_told_apart() {
+    let server = Server::with(|_, seen| {
+        if seen.line.contains("/status") {
+            Act::json(200, &STATUS.replace("\"ingesterFailed?\":false", "\"ingesterFailed?\":true"))
+        } else {
+            Act::json(500, r#"{"type":"exception","class":"java.lang.Exception"}"#)
+        }
+    });
+    let client = client(&server.url());
+    assert!(client.status().unwrap().ingester_failed);
+    for error in [client.committed(3).unwrap_err(), client.await_tx(3).unwrap_err()] {
+        assert_eq!((error.code(), error.is_transient()), ("XTDB_FAILED", true));
+        assert!(error.to_string().contains("its ingester has failed"), "{error}");
+    }
+}
+
+#[test]
+fn ids_and_arguments_arrive_as_they_are() {
+    let server = Server::with(|_, seen| {
+        if seen.line.contains("query") {
+            Act::json(200, "[[1,\"é\"]]")
+        } else {
+            Act::json(404, "{\"error\":\"x entity not found\"}")
+        }
+    });
+    let client = client(&server.url());
+    assert_eq!(client.entity("a b+c%&é#/?\n😀", At::Latest).unwrap(), None);
+    assert_eq!(
+        server.seen()[0].line,
+        "GET /_xtdb/entity?eid=a%20b%2Bc%25%26%C3%A9%23%2F%3F%0A%F0%9F%98%80&valid-time=9999-12-31T23%3A59%3A59Z HTTP/1.1"
+    );
+    let found =
+        client.query("{:find [n t] :in [k]}", &[json!("q\"\\é"), json!([1, null])], At::Tx(5));
+    assert_eq!(found.unwrap(), [[json!(1), json!("é")]]);
+    let asked = &server.seen()[1];
+    assert!(asked.line.contains("&tx-id=5&await-tx-id=5&await-tx-timeout=200 "), "{asked:?}");
+    assert!(asked.headers.contains("content-type: application/edn\r\n"), "{}", asked.headers);
+    assert!(asked.headers.contains("accept: application/json\r\n"), "{}", asked.headers);
+    assert_eq!(
+        String::from_utf8(asked.body.clone()).unwrap(),
+        "{:query {:find [n t] :in [k]}, :in-args [\"q\\\"\\\\é\" [1 nil] ]}"
+    );
+    let error = client.query("{}", &[json!({ "a b": 1 })], At::Latest).unwrap_err();
+    assert_eq!(error.code(), "INVALID_ARGUMENT");
+    let error = client.entity(&"x".repeat(8_000), At::Latest).unwrap_err();
+    assert_eq!(error.code(), "INVALID_ARGUMENT");
+    assert_eq!(server.seen().len(), 2);
+}
