@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tempfile::TempDir;
 
@@ -32,15 +32,18 @@ pub(crate) struct Options {
     pub(crate) read_only: bool,
 }
 
+/// What a node needs as long as it lives: its temporary folder, and the PostgreSQL that it shares with another one.
+type Kept = (Option<TempDir>, Option<Arc<Cluster>>);
+
 /// A node that runs, or is killed and may be started again on the same data and port.
 pub(crate) struct Node {
     process: Child,
     port: u16,
     config: PathBuf,
     options: Options,
-    /// The last fields to be dropped: the process has ended then.
-    folder: TempDir,
-    _cluster: Option<std::sync::Arc<Cluster>>,
+    folder: PathBuf,
+    /// Dropped last, when the process has ended.
+    _kept: Kept,
 }
 
 impl Node {
@@ -56,31 +59,30 @@ impl Node {
             NodeKind::Rocks => "standalone.edn",
             NodeKind::Memory => "memory.edn",
         };
-        Some(Self::start_on(project().join(name), options, None, tempfile::tempdir().unwrap()))
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        Some(Self::start_in(path, project().join(name), options, (Some(folder), None)))
     }
 
     /// Two nodes over one PostgreSQL, each with an index of its own.
     pub(crate) fn pair_over_postgres() -> Option<[Self; 2]> {
         ready()?;
-        let cluster = std::sync::Arc::new(Cluster::start()?);
+        let cluster = Arc::new(Cluster::start()?);
         Some([(); 2].map(|()| {
             let folder = tempfile::tempdir().unwrap();
             let config = std::fs::read_to_string(project().join("postgres.edn")).unwrap();
             let file = folder.path().join("postgres.edn");
             let here = format!(":port {}", cluster.port);
             std::fs::write(&file, config.replacen(":port 5432", &here, 1)).unwrap();
-            Self::start_on(file, Options::default(), Some(cluster.clone()), folder)
+            let path = folder.path().to_owned();
+            let kept = (Some(folder), Some(cluster.clone()));
+            Self::start_in(path, file, Options::default(), kept)
         }))
     }
 
-    fn start_on(
-        config: PathBuf,
-        options: Options,
-        cluster: Option<std::sync::Arc<Cluster>>,
-        folder: TempDir,
-    ) -> Self {
-        let (process, port) = launch(&config, &options, folder.path(), 0);
-        Self { process, port, config, options, folder, _cluster: cluster }
+    fn start_in(folder: PathBuf, config: PathBuf, options: Options, kept: Kept) -> Self {
+        let (process, port) = launch(&config, &options, &folder, 0);
+        Self { process, port, config, options, folder, _kept: kept }
     }
 
     /// `http://host:port`.
@@ -95,7 +97,7 @@ impl Node {
 
     /// The folder with its data.
     pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
+        &self.folder
     }
 
     /// Kills it (SIGKILL).
@@ -117,7 +119,7 @@ impl Node {
     /// Starts it again, on the same data and the same port. One that still runs is killed before.
     pub(crate) fn restart(&mut self) {
         self.kill9();
-        (self.process, _) = launch(&self.config, &self.options, self.folder.path(), self.port);
+        (self.process, _) = launch(&self.config, &self.options, &self.folder, self.port);
     }
 
     fn signal(&self, name: &str) {
@@ -144,7 +146,15 @@ impl Database {
     pub(crate) fn new() -> Option<Self> {
         static NODE: OnceLock<Option<Node>> = OnceLock::new();
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let node = NODE.get_or_init(|| Node::start(NodeKind::Memory)).as_ref()?;
+        let start = || {
+            ready()?;
+            // Nothing drops what is static, so that a temporary folder would stay.
+            let folder = project().join("target/shared");
+            std::fs::create_dir_all(&folder).unwrap();
+            let config = project().join("memory.edn");
+            Some(Node::start_in(folder, config, Options::default(), (None, None)))
+        };
+        let node = NODE.get_or_init(start).as_ref()?;
         let name = format!("test-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         Some(Self { name, node })
     }
