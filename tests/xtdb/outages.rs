@@ -1,6 +1,8 @@
 //! A server that is away, dies, hangs, lies or has no room: the store of our own goes on, and afterwards the shared one has every
 //! version once and in order.
 
+#![expect(clippy::disallowed_methods, reason = "deadlines of waits are real time")]
+
 use std::thread;
 use std::time::{Duration, Instant};
 

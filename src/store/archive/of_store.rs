@@ -38,7 +38,7 @@ impl Store {
         taking: Taking<'_>,
         progress: OnProgress<'_>,
     ) -> Result<Imported> {
-        let mut incoming = OfStore::new(from, versions, taking)?;
+        let mut incoming = OfStore::new(from, versions, taking);
         let report = Imported {
             dry_run: taking.options.dry_run,
             store_id: from.id().to_owned(),
@@ -66,7 +66,7 @@ struct OfStore<'a> {
 }
 
 impl<'a> OfStore<'a> {
-    fn new(store: &'a Store, versions: Vec<Version>, taking: Taking<'a>) -> Result<Self> {
+    fn new(store: &'a Store, versions: Vec<Version>, taking: Taking<'a>) -> Self {
         let mut incoming = Self {
             store,
             taking,
@@ -96,7 +96,7 @@ impl<'a> OfStore<'a> {
             }
         }
         incoming.pair();
-        Ok(incoming)
+        incoming
     }
 
     fn add(&mut self, version: Version, key: Key) {

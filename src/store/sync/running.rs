@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Sharing;
 use crate::error::{Error, Result};
@@ -18,8 +18,8 @@ use crate::store::private;
 /// Between two looks at what was written here.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Between two questions for what others wrote.
-const ASK: Duration = Duration::from_secs(2);
+/// Looks between two questions for what others wrote.
+const LOOKS_TO_ASK: u32 = 4;
 
 /// The first and the longest pause after a failure; it doubles between them.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -70,29 +70,27 @@ struct Work<'a> {
     lock: Lock,
     /// The newest transaction that was sent.
     sent: Option<TxId>,
-    asked: Option<Instant>,
+    /// Looks until others are asked.
+    until_asked: u32,
     pause: Duration,
 }
 
 impl<'a> Work<'a> {
     fn new(sharing: &'a Sharing) -> Self {
         let lock = Lock { path: lock_path(sharing.local.path()), held: None };
-        Self { sharing, lock, sent: None, asked: None, pause: FIRST_PAUSE }
+        Self { sharing, lock, sent: None, until_asked: 0, pause: FIRST_PAUSE }
     }
 
     fn run(&mut self, stopped: &mpsc::Receiver<()>) {
         loop {
-            let pause = match self.once() {
-                Ok(()) => {
-                    self.pause = FIRST_PAUSE;
-                    LOOK
-                }
-                Err(_) => {
-                    let most = u64::try_from(self.pause.as_millis()).unwrap_or(u64::MAX);
-                    self.pause = (self.pause * 2).min(LONGEST_PAUSE);
-                    // Not all at the same moment, when a server comes back.
-                    Duration::from_millis(fastrand::u64(most / 2..=most))
-                }
+            let pause = if self.once().is_ok() {
+                self.pause = FIRST_PAUSE;
+                LOOK
+            } else {
+                let most = u64::try_from(self.pause.as_millis()).unwrap_or(u64::MAX);
+                self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+                // Not all at the same moment, when a server comes back.
+                Duration::from_millis(fastrand::u64(most / 2..=most))
             };
             match stopped.recv_timeout(pause) {
                 Err(RecvTimeoutError::Timeout) => {}
@@ -113,9 +111,11 @@ impl<'a> Work<'a> {
             self.sharing.push(&mut |_| Ok(()))?;
             self.sent = Some(newest);
         }
-        if self.asked.is_none_or(|asked| asked.elapsed() >= ASK) {
+        if let Some(left) = self.until_asked.checked_sub(1) {
+            self.until_asked = left;
+        } else {
             self.sharing.pull(&mut |_| Ok(()))?;
-            self.asked = Some(Instant::now());
+            self.until_asked = LOOKS_TO_ASK;
         }
         Ok(())
     }

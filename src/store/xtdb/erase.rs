@@ -42,7 +42,7 @@ impl XtdbBackend {
             }
         }
         self.evict(evicted)?;
-        self.change(left.into_iter().map(Change::Put).collect())
+        self.change(&left.into_iter().map(Change::Put).collect::<Vec<_>>())
     }
 
     /// Erases objects that are stored anew, with other text.
@@ -74,19 +74,19 @@ impl XtdbBackend {
         let mut rest = ids;
         while !rest.is_empty() {
             let some: Vec<String> = rest.drain(..rest.len().min(ERASED_AT_ONCE)).collect();
-            self.change(some.into_iter().map(Change::Evict).collect())?;
+            self.change(&some.into_iter().map(Change::Evict).collect::<Vec<_>>())?;
         }
         Ok(())
     }
 
     /// Commits changes that depend on nothing.
-    fn change(&self, changes: Vec<Change>) -> Result<()> {
+    fn change(&self, changes: &[Change]) -> Result<()> {
         if changes.is_empty() {
             return Ok(());
         }
         let mut writer = self.writer();
         loop {
-            let tx = self.submit(&mut writer, &changes)?;
+            let tx = self.submit(&mut writer, changes)?;
             if let Some(tx) = self.committed(tx)? {
                 self.client.saw(tx.id);
                 return Ok(());

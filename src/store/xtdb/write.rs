@@ -34,19 +34,19 @@ impl XtdbBackend {
         let mut planner = Planner::new(self);
         let mut tries = 0;
         while let Some(rest) = transactions.get(receipts.len()..).filter(|rest| !rest.is_empty()) {
-            let mut planned = Vec::new();
+            let mut plans = Vec::new();
             let mut refusal = None;
             for ops in rest.iter().take(SENT_AT_ONCE) {
                 match planner.plan(ops) {
-                    Ok(plan) => planned.push(plan),
+                    Ok(plan) => plans.push(plan),
                     Err(error) => {
                         refusal = Some(error);
                         break;
                     }
                 }
             }
-            let all = planned.len();
-            let sent = self.send(&mut writer, planned)?;
+            let all = plans.len();
+            let sent = self.send(&mut writer, plans)?;
             let done = sent.len();
             let written: Vec<TxId> = sent.iter().map(|receipt| receipt.tx_id).collect();
             receipts.extend(sent);
@@ -74,10 +74,10 @@ impl XtdbBackend {
 
     /// Sends transactions and looks them up. Returns the receipts of those that were committed: all, or those before the first that
     /// depended on what had changed.
-    fn send(&self, writer: &mut Option<Document>, planned: Vec<Planned>) -> Result<Vec<Receipt>> {
+    fn send(&self, writer: &mut Option<Document>, plans: Vec<Planned>) -> Result<Vec<Receipt>> {
         let mut sent = Vec::new();
         let mut failure = None;
-        for plan in planned {
+        for plan in plans {
             if plan.changes.is_empty() {
                 sent.push((None, plan.outcomes));
                 continue;
