@@ -22,6 +22,7 @@ mod skip;
 #[path = "../common/xtdb.rs"]
 mod xtdb;
 
+mod agents;
 mod backends;
 mod machine;
 mod nodes;
