@@ -28,26 +28,30 @@ pub(crate) fn read(file: &Path) -> String {
 
 /// Plays messages through a session, one call before each message of the assistant.
 pub(crate) fn play(store: &Store, name: &str, messages: &[&str]) {
-    let mut live = open(store, name);
-    let mut known = 0;
-    for (at, message) in messages.iter().enumerate() {
+    continue_with(&mut open(store, name), messages, 0);
+}
+
+/// Plays the messages from `first` on, as [`play`] does; those before are known to the session.
+pub(crate) fn continue_with(live: &mut LiveSession, messages: &[&str], first: usize) {
+    let mut sent = 0;
+    for (at, message) in messages.iter().enumerate().skip(first) {
         let value: Value = serde_json::from_str(message).unwrap();
         if value["role"] == "assistant" {
-            transform(&mut live, &messages[known..at], known);
-            known = at;
+            transform(live, &messages[sent..at], sent);
+            sent = at;
         }
     }
-    transform(&mut live, &messages[known..], known);
+    transform(live, &messages[sent..], sent);
 }
 
 fn transform(live: &mut LiveSession, fresh: &[&str], known: usize) {
-    let since = Some(live.state().calls()).filter(|calls| *calls > 0);
+    let since = (known > 0).then(|| live.state().calls());
     let list = HostList { since, skip: known, messages: &format!("[{}]", fresh.join(",")) };
     let done = live.transform(&list, &CallInfo::default());
     assert!(matches!(done, Ok(Transformed::Edits { .. })), "{done:?}");
 }
 
-fn open(store: &Store, name: &str) -> LiveSession {
+pub(crate) fn open(store: &Store, name: &str) -> LiveSession {
     let options = OpenSession {
         harness: "test".into(),
         host_session: name.into(),

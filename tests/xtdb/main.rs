@@ -27,4 +27,5 @@ mod backends;
 mod machine;
 mod nodes;
 mod outages;
+mod resume;
 mod sharing;

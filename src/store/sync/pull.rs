@@ -139,28 +139,37 @@ impl Sharing {
     }
 }
 
-/// The session that a name means: its ID, its host's ID, or the beginning of either.
+/// The session that a name means: an ID, with or without `session:`, else its host's ID, else the beginning of one of them.
 fn session_of_name(shared: &Connected, name: &str) -> Result<ObjectId> {
     let sessions = shared.store.list(ObjectType::Session, None, usize::MAX)?;
-    let host = |version: &Version| {
-        version.fields.get("host_session_id").and_then(|id| id.as_str().map(str::to_owned))
-    };
-    let fits = |version: &&Version, fits: fn(&str, &str) -> bool| {
+    let by_id = |version: &Version| {
         let id = version.envelope.id.as_str();
-        let names = [Some(id.to_owned()), id.strip_prefix("session:").map(str::to_owned)];
-        names.into_iter().chain([host(version)]).flatten().any(|known| fits(&known, name))
+        id == name || id.strip_prefix("session:") == Some(name)
     };
-    let exact: Vec<&Version> =
-        sessions.iter().filter(|version| fits(version, |known, name| known == name)).collect();
-    let near =
-        || sessions.iter().filter(|version| fits(version, |known, name| known.starts_with(name)));
-    let found = if exact.is_empty() { near().collect() } else { exact };
-    match &found[..] {
-        [one] => Ok(one.envelope.id.clone()),
-        [] => Err(Error::UnknownName { name: name.to_owned() }),
-        several => Err(Error::AmbiguousName {
-            name: name.to_owned(),
-            candidates: several.iter().map(|version| version.envelope.id.to_string()).collect(),
-        }),
+    let by_host = |version: &Version| host_session(version) == Some(name);
+    let by_start = |version: &Version| {
+        let id = version.envelope.id.as_str();
+        let names = [Some(id), id.strip_prefix("session:"), host_session(version)];
+        names.into_iter().flatten().any(|known| known.starts_with(name))
+    };
+    let ways: [&dyn Fn(&Version) -> bool; 3] = [&by_id, &by_host, &by_start];
+    for way in ways {
+        let found: Vec<&Version> = sessions.iter().filter(|version| way(version)).collect();
+        match &found[..] {
+            [] => {}
+            [one] => return Ok(one.envelope.id.clone()),
+            several => {
+                let ids = several.iter().map(|version| version.envelope.id.to_string());
+                return Err(Error::AmbiguousName {
+                    name: name.to_owned(),
+                    candidates: ids.collect(),
+                });
+            }
+        }
     }
+    Err(Error::UnknownName { name: name.to_owned() })
+}
+
+fn host_session(version: &Version) -> Option<&str> {
+    version.fields.get("host_session")?.as_str()
 }

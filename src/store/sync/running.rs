@@ -26,7 +26,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// How long the end waits for what is being sent.
-const GRACE: Duration = Duration::from_secs(5);
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Sharing that runs in the background, until the last of these is dropped.
 #[derive(Debug)]
@@ -164,7 +164,7 @@ impl Sharing {
     /// As [`Self::start`].
     pub fn start_once(self) -> Result<Arc<Running>> {
         let shared = &self.options.shared;
-        let key = format!("{} {} {}", self.local.path(), shared.url, self.options.sessions);
+        let key = format!("{} {} {}", self.local.id(), shared.url, self.options.sessions);
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|(_, running)| running.strong_count() > 0);
         let known = all.iter().find(|(known, _)| *known == key);
