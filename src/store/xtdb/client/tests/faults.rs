@@ -37,14 +37,6 @@ fn a_server_that_is_away_is_unavailable_and_nothing_was_sent() {
 }
 
 #[test]
-fn a_host_that_is_not_there_is_named() {
-    let client = client("http://no-such-host.invalid:3000");
-    let error = client.status().unwrap_err();
-    assert_eq!(error.code(), "XTDB_UNAVAILABLE");
-    assert!(error.to_string().contains("host is not found"), "{error}");
-}
-
-#[test]
 fn a_silent_server_is_not_waited_for() {
     let server = Server::start(vec![Act::Silence]);
     let client = client(&server.url());
