@@ -453,7 +453,7 @@ impl Error {
                 "check the path, or set PALIMPSEST_STORE to another path"
             }
             Self::NotPrivate { .. } => {
-                "a store has to be yours alone: `chmod 600` its files and `chmod go-w` its folder if they are yours, name the \
+                "a store, and the file of a token, has to be yours alone: `chmod 600` its files and `chmod go-w` its folder if they are yours, name the \
                  file that a link leads to, put a copy in the place of a file with two names, or set PALIMPSEST_STORE to a path \
                  in a folder of your own"
             }
@@ -478,7 +478,8 @@ impl Error {
                 "see whether the token is the server's and still valid, and whether the server is read-only"
             }
             Self::XtdbForeign { .. } => {
-                "give the address of XTDB's HTTP server, version 1, as `http://HOST:PORT`; XTDB 2 is another database, without one"
+                "give the address of XTDB's HTTP server, version 1, as `http://HOST:PORT` or `https://…`; XTDB 2 is another database, \
+                 without such a server"
             }
             Self::XtdbFailed { .. } => {
                 "the server's log says more; where its ingester failed, it has to be started again"

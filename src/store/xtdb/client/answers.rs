@@ -164,7 +164,7 @@ pub(super) fn tuples(url: &str, reply: &Reply) -> Read<Vec<Vec<Value>>> {
     if reply.body.is_empty() {
         let problem = "the query failed on one of its rows (an empty answer)".to_owned();
         let error = Error::XtdbFailed { url: url.to_owned(), status: reply.status, problem };
-        return Err(Failure { error, again: Again::AtOnce, unsent: false });
+        return Err(Failure { error, again: Again::Once, unsent: false });
     }
     json(url, reply)
 }

@@ -13,6 +13,8 @@ pub(super) enum Again {
     Never,
     /// On another connection, at once: this one was dead, or died in the middle.
     AtOnce,
+    /// As [`Self::AtOnce`], but only once: it may well fail again, after as much work.
+    Once,
     /// After a while.
     Later,
 }

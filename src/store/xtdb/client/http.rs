@@ -125,7 +125,6 @@ impl Http {
     ) -> Result<T> {
         let start = Instant::now();
         let mut tries = 1;
-        let mut was_at_once = false;
         loop {
             let failure = match self.exchange(request).await {
                 Ok(reply) => match read(&reply) {
@@ -134,15 +133,19 @@ impl Http {
                 },
                 Err(failure) => failure,
             };
-            let is_late = start.elapsed() > self.head_limit(request);
-            if failure.again == Again::Never || tries == MAX_TRIES || is_late {
+            if failure.again != Again::Never {
+                // Others that were opened at the same time may be as dead, and a transaction must not be lost on one.
+                self.renew()?;
+            }
+            let is_enough = match failure.again {
+                Again::Never => true,
+                Again::Once => tries > 1,
+                Again::AtOnce | Again::Later => tries == MAX_TRIES,
+            };
+            if is_enough || start.elapsed() > self.head_limit(request) {
                 return Err(failure.error);
             }
-            // Others that were opened at the same time may be as dead.
-            self.renew()?;
-            if failure.again == Again::AtOnce && !was_at_once {
-                was_at_once = true;
-            } else {
+            if failure.again == Again::Later || tries > 1 {
                 sleep(wait(tries)).await;
             }
             tries += 1;
@@ -153,14 +156,17 @@ impl Http {
     pub(super) async fn send(&self, request: &Request) -> Result<Reply, Failure> {
         let mut tries = 1;
         loop {
-            match self.exchange(request).await {
-                Err(Failure { unsent: true, again: Again::Later | Again::AtOnce, .. })
-                    if tries < MAX_TRIES =>
-                {
-                    sleep(wait(tries)).await;
-                }
-                other => return other,
+            let failure = match self.exchange(request).await {
+                Ok(reply) => return Ok(reply),
+                Err(failure) => failure,
+            };
+            if failure.again != Again::Never {
+                self.renew().map_err(Failure::never)?;
             }
+            if !failure.unsent || failure.again == Again::Never || tries == MAX_TRIES {
+                return Err(failure);
+            }
+            sleep(wait(tries)).await;
             tries += 1;
         }
     }

@@ -3,6 +3,7 @@
 //! It is asked for twice at once. Operations come as JSON, which says documents as they were put; times to the millisecond stand in EDN
 //! alone, which comes without operations.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 use std::ops::ControlFlow;
@@ -68,15 +69,17 @@ fn pass(
             None => request,
         }
     };
-    let times = Body::open(runtime, http, &request(Notation::Edn))?;
+    let come = Cell::new(0);
+    let times = Body::open(runtime, http, &request(Notation::Edn), &come)?;
     let with_ops = request(Notation::Json).with("with-ops?", "true");
-    let mut ops = Body::open(runtime, http, &with_ops)?;
+    let mut ops = Body::open(runtime, http, &with_ops, &come)?;
     let mut times = edn::Reader::new(times);
     if let Err(problem) = times.enter() {
         return Err(of_times(&mut times, &problem));
     }
     let mut ended = None;
-    let transactions = Transactions { url: &http.url, times, seen, take, ended: &mut ended };
+    let transactions =
+        Transactions { url: &http.url, times, seen, take, come: &come, ended: &mut ended };
     let mut json = serde_json::Deserializer::from_reader(&mut ops);
     let read = json.deserialize_seq(transactions).and_then(|()| json.end());
     drop(json);
@@ -99,6 +102,7 @@ struct Transactions<'a> {
     times: edn::Reader<Body<'a>>,
     seen: &'a mut Option<i64>,
     take: Take<'a>,
+    come: &'a Cell<usize>,
     /// How it ended, if not with the list.
     ended: &'a mut Option<Result<(), Failure>>,
 }
@@ -132,6 +136,7 @@ impl<'de> Visitor<'de> for Transactions<'_> {
 
 impl Transactions<'_> {
     fn transaction(&mut self, told: &RawValue) -> Result<ControlFlow<()>, Failure> {
+        self.come.set(0);
         let (id, ops) = answers::logged_ops(self.url, told).map_err(Failure::never)?;
         // What was logged since the times were asked for comes the next time.
         let Some(tx) = self.time()? else { return Ok(ControlFlow::Break(())) };
@@ -173,25 +178,44 @@ struct Body<'a> {
     response: Response,
     chunk: Vec<u8>,
     at: usize,
+    /// Bytes since the last transaction; of both streams.
+    come: &'a Cell<usize>,
     /// Why reading failed.
     failure: Option<Failure>,
 }
 
 impl<'a> Body<'a> {
-    fn open(runtime: &'a Runtime, http: &'a Http, request: &Request) -> Result<Self, Failure> {
+    fn open(
+        runtime: &'a Runtime,
+        http: &'a Http,
+        request: &Request,
+        come: &'a Cell<usize>,
+    ) -> Result<Self, Failure> {
         let response = runtime.wait(http.open(request))?;
         if answers::expect(&http.url, &http.head(&response), 200).is_err() {
             let reply = runtime.wait(http.body(response))?;
             return Err(failure::of_status(&http.url, &reply));
         }
-        Ok(Self { runtime, http, response, chunk: Vec::new(), at: 0, failure: None })
+        Ok(Self { runtime, http, response, chunk: Vec::new(), at: 0, come, failure: None })
+    }
+}
+
+impl Body<'_> {
+    fn next_chunk(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        let chunk = self.runtime.wait(self.http.chunk(&mut self.response))?;
+        self.come.set(self.come.get() + chunk.as_ref().map_or(0, Vec::len));
+        if self.come.get() > self.http.max_body {
+            let problem = format!("has a transaction of more than {} bytes", self.http.max_body);
+            return Err(Failure::never(failure::unreadable(&self.http.url, problem)));
+        }
+        Ok(chunk)
     }
 }
 
 impl BufRead for Body<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         while self.at == self.chunk.len() {
-            match self.runtime.wait(self.http.chunk(&mut self.response)) {
+            match self.next_chunk() {
                 Ok(Some(chunk)) => (self.chunk, self.at) = (chunk, 0),
                 Ok(None) => break,
                 Err(failure) => {

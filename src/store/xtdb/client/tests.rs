@@ -42,6 +42,7 @@ fn an_address_may_have_the_path_of_xtdb_a_path_before_it_and_slashes() {
         ("http://localhost:3000/_xtdb/", "http://localhost:3000"),
         ("https://example.org/a/b/_xtdb", "https://example.org/a/b"),
         ("http://[::1]:3000/a//", "http://[::1]:3000/a"),
+        ("http://xn--mller-kva.example:3000", "http://xn--mller-kva.example:3000"),
     ] {
         let client = Client::new(ClientOptions::new(given)).unwrap();
         assert_eq!(client.url(), url, "{given}");
@@ -54,6 +55,7 @@ fn what_is_no_address_of_a_server_is_refused_without_showing_a_password() {
         "",
         "localhost:3000",
         "ftp://localhost/",
+        "http://müller.example:3000",
         "http://",
         "http://localhost:99999",
         "http://ann:hunter2@localhost:3000",

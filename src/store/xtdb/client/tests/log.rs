@@ -103,6 +103,29 @@ fn a_log_that_ends_properly_in_its_middle_is_not_taken_for_whole() {
 }
 
 #[test]
+fn a_transaction_without_end_is_not_read_to_its_end_and_many_small_ones_are() {
+    let server = Server::with(|_, seen| body(seen, None));
+    let mut client = client(&server.url());
+    client.http.max_body = 100_000;
+    assert_eq!(read(&client, None).0.len(), 9);
+
+    let server = Server::with(|_, seen| {
+        let Act::Send(mut bytes) = body(seen, None) else { unreachable!() };
+        if seen.headers.contains("accept: application/json") {
+            bytes = chunked("application/json", &["[{\"x\":\"", &"y".repeat(200_000)], false);
+        }
+        Act::Send(bytes)
+    });
+    let mut client = super::client(&server.url());
+    client.http.max_body = 100_000;
+    let (taken, result) = read(&client, None);
+    assert_eq!(taken, []);
+    let error = result.unwrap_err();
+    assert_eq!(error.code(), "XTDB_ANSWER");
+    assert!(error.to_string().contains("more than 100000 bytes"), "{error}");
+}
+
+#[test]
 fn who_takes_the_log_may_stop_and_fail_and_ask_other_things() {
     let server = Server::with(|_, seen| {
         if seen.line.contains("tx-log") {

@@ -1,6 +1,7 @@
 //! A real node: the development server of `xtdb/`, started as people start it, with a database for each test.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicUsize;
@@ -296,4 +297,36 @@ fn what_is_not_indexed_yet_is_waited_for_and_not_for_ever() {
     ] {
         assert_eq!((error.code(), error.is_transient()), ("XTDB_UNAVAILABLE", true), "{error}");
     }
+}
+
+/// Puts a document from a time on, which the client never does.
+fn put_from(client: &Client, document: &Value, from: &str) {
+    let (address, path) = client.url()["http://".len()..].split_once('/').unwrap();
+    let body = json!({ "tx-ops": [["put", document, from]] }).to_string();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "POST /{path}/_xtdb/submit-tx HTTP/1.1\r\nHost: {address}\r\nAccept: application/json\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).unwrap();
+    assert!(said.starts_with("HTTP/1.1 202 "), "{said}");
+}
+
+#[test]
+fn a_version_of_which_the_time_is_ahead_of_the_nodes_clock_is_seen() {
+    let Some((client, _node)) = database() else { return };
+    put(&client, &json!({ "xt/id": "a", "n": 1 }));
+    // As if the clock that gave the transaction its time were years ahead of the node's.
+    put_from(&client, &json!({ "xt/id": "a", "n": 2 }), "2090-01-01T00:00:00.000Z");
+    client.await_tx(1).unwrap();
+    let n = |at| client.entity("a", at).unwrap().unwrap()["n"].clone();
+    assert_eq!((n(At::Latest), n(At::Tx(1)), n(At::Tx(0))), (json!(2), json!(2), json!(1)));
+    assert_eq!(client.entity_tx("a", At::Latest).unwrap().unwrap().tx.id, 1);
+    assert_eq!(client.history("a").unwrap().len(), 2);
+    let query = "{:find [n] :where [[e :n n]]}";
+    assert_eq!(client.query(query, &[], At::Latest).unwrap(), [[json!(2)]]);
 }
