@@ -178,7 +178,8 @@ impl Store {
     /// content that no version of any object has. An empty store knows every field.
     pub fn query(&self, query: &Query) -> Result<Vec<Version>> {
         for path in query.fields() {
-            if Field::of(path)?.is_derived() {
+            // A shared store has no index of what contents say: there, fields of the payload alone count.
+            if Field::of(path)?.is_derived() && self.backend.upkeep().is_some() {
                 self.relations()?;
                 break;
             }

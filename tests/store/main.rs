@@ -19,6 +19,10 @@ mod ops;
 mod private_file;
 #[path = "../common/privilege.rs"]
 mod privilege;
+#[path = "../common/query_contract.rs"]
+mod query_contract;
+#[path = "../common/query_model.rs"]
+mod query_model;
 #[path = "../common/recordings.rs"]
 mod recordings;
 #[path = "../common/skip.rs"]
@@ -45,7 +49,6 @@ mod names;
 #[cfg(unix)]
 mod private;
 mod query;
-mod query_model;
 mod relations_contract;
 mod schema_fixtures;
 mod search_contract;

@@ -15,6 +15,10 @@ mod http;
 mod ops;
 #[path = "../common/postgres.rs"]
 mod postgres;
+#[path = "../common/query_contract.rs"]
+mod query_contract;
+#[path = "../common/query_model.rs"]
+mod query_model;
 #[path = "../common/recordings.rs"]
 mod recordings;
 #[path = "../common/skip.rs"]
