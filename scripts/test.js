@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { addUp, parseCargoOutput } from "./lib/test-results.js";
 import { run, runVitest } from "./lib/vitest.js";
+import { prepareXtdb } from "./lib/xtdb.js";
 import { root, setUp } from "./setup.js";
 
 const args = process.argv.slice(2);
@@ -18,6 +19,11 @@ setUp(fileURLToPath(import.meta.url), runs("node") ? { addon: "debug", pi: true 
 /** @type {Results[]} */
 const results = [];
 if (runs("cargo")) {
+  // Here and not in the tests, whose output nobody sees unless they fail.
+  const missing = prepareXtdb();
+  if (missing !== undefined) {
+    console.error(`skipped: the tests on XTDB: ${missing}`);
+  }
   results.push(await runCargoTests(only === "cargo" ? forwarded : []));
 }
 if (runs("bill")) {

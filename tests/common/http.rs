@@ -104,6 +104,13 @@ impl Connection {
         }
     }
 
+    /// The same for HEAD, whose answer has no body whatever its headers say.
+    pub(crate) fn ask_head(&mut self, request: &Request) -> io::Result<Option<Message>> {
+        self.send(&request.bytes())?;
+        let head = read_head(&mut self.0)?;
+        Ok(head.map(|head| Message { head, raw_body: Vec::new(), cut: false }))
+    }
+
     /// Sends a request and reads its answer.
     pub(crate) fn ask(&mut self, request: &Request) -> io::Result<Option<Message>> {
         self.send(&request.bytes())?;

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Once, OnceLock};
 
 use tempfile::TempDir;
 
@@ -228,10 +228,12 @@ fn launch(config: &Path, options: &Options, folder: &Path, port: u16) -> (Child,
 /// Whether nodes can be started; looked at once. What is missing is made, by one process at a time.
 fn ready() -> Option<()> {
     static READY: OnceLock<Result<(), String>> = OnceLock::new();
+    static SAID: Once = Once::new();
     match READY.get_or_init(prepare) {
         Ok(()) => Some(()),
         Err(why) => {
-            skip(why);
+            // Once for all tests; where nothing may be skipped it fails, each time.
+            SAID.call_once_force(|_| skip(why));
             None
         }
     }

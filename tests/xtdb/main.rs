@@ -28,8 +28,12 @@ mod xtdb;
 
 mod agents;
 mod backends;
+mod compare;
+mod conformance;
 mod machine;
 mod nodes;
 mod outages;
+mod recording;
 mod resume;
 mod sharing;
+mod sockets;

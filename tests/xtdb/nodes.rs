@@ -104,6 +104,20 @@ fn what_is_put_on_one_of_two_nodes_over_postgresql_is_read_on_the_other() {
 }
 
 #[test]
+fn documents_of_20_megabytes_come_back_whole() {
+    let Some(database) = Database::new() else { return };
+    for megabytes in [1, 5, 20] {
+        let text = "a\"b\\c\né😀".repeat(megabytes * 1_000_000 / 11);
+        let document =
+            json!({"xt/id": format!("big-{megabytes}"), "text": text, "inner": {"list": [text]}});
+        let tx_id = put(&database.url(), &document);
+        let (status, found) = read(&database.url(), &format!("big-{megabytes}"), tx_id);
+        assert_eq!(status, 200);
+        assert!(found == document, "{megabytes} MB come back changed");
+    }
+}
+
+#[test]
 fn databases_of_tests_share_nothing() {
     let (Some(one), Some(two)) = (Database::new(), Database::new()) else { return };
     let tx_id = put(&one.url(), &json!({"xt/id": "a"}));

@@ -6,7 +6,7 @@
             [clojure.java.io :as io]
             [clojure.string :as str]
             [xtdb.codec :as codec])
-  (:import (clojure.lang BigInt IPersistentList Keyword Ratio)
+  (:import (clojure.lang BigInt IPersistentList Keyword PersistentHashMap Ratio)
            (com.fasterxml.jackson.core JsonFactory JsonGenerator JsonParser JsonToken JsonTokenId)
            (java.io ByteArrayOutputStream EOFException InputStream OutputStream PushbackReader Writer)
            (java.text SimpleDateFormat)
@@ -21,7 +21,8 @@
   [^JsonParser parser ^JsonToken token]
   (condp = (.id token)
     JsonTokenId/ID_START_OBJECT
-    (loop [object (transient {})]
+    ;; A hash map however small: the order of its keys is what documents keep.
+    (loop [object (transient PersistentHashMap/EMPTY)]
       (if (identical? (.nextToken parser) JsonToken/END_OBJECT)
         (persistent! object)
         (let [key (keyword (.getCurrentName parser))]
@@ -119,10 +120,10 @@
   (.getBytes ^String (pr-str value) "UTF-8"))
 
 (defn write-edn-rows
-  "A sequence as one list, row by row: an error in its midst cuts the text off. Closes the stream."
-  [rows ^OutputStream stream]
+  "What a cursor gives as one list, row by row: an error in its midst cuts the text off. Closes the stream."
+  [cursor ^OutputStream stream]
   (with-open [^Writer out (io/writer stream)]
-    (print-method (or rows ()) out)))
+    (print-method (or (iterator-seq cursor) ()) out)))
 
 ;;; Which of them
 

@@ -89,7 +89,7 @@
   (try
     (if (= format :json)
       (.write out (formats/json-bytes (map row (iterator-seq rows))))
-      (formats/write-edn-rows (iterator-seq rows) out))
+      (formats/write-edn-rows rows out))
     (finally
       (xio/try-close rows))))
 
